@@ -1,0 +1,1 @@
+"""A focused crawler that finds parallel documents early."""
