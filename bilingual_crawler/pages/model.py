@@ -1,0 +1,70 @@
+"""What one parse of a page yields: its text, and its links with the evidence the page gives about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class LinkSource(StrEnum):
+    """Where in the response a link was found."""
+
+    A = "a"
+    AREA = "area"
+    ALTERNATE = "alternate"
+    """``<link rel=alternate hreflang>``"""
+    HEADER = "header"
+    """HTTP ``Link`` header"""
+    REFRESH = "refresh"
+    SITEMAP = "sitemap"
+
+
+class LinkPosition(StrEnum):
+    """The part of the page that holds a link."""
+
+    BODY = "body"
+    NAVIGATION = "navigation"
+    SWITCHER = "switcher"
+    """A language switcher: a group of links named after languages."""
+    HEAD = "head"
+    """Not on the visible page: head, HTTP header, sitemap."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link and what its page says about it; languages are ISO 639-3."""
+
+    url: str
+    """Canonical absolute URL."""
+    text: str = ""
+    """Anchor text, blanks collapsed, at most 200 characters."""
+    source: LinkSource = LinkSource.A
+    position: LinkPosition = LinkPosition.BODY
+    hreflang: str | None = None
+    """``hreflang`` as ISO 639-3, or ``x-default``."""
+    lang: str | None = None
+    """``lang`` attribute on the link or an element inside it, as ISO 639-3."""
+    alternate: bool = False
+    """``rel=alternate``"""
+    nofollow: bool = False
+    image: str = ""
+    """``alt``, ``title`` and file name of the images inside the link."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A parsed HTML page."""
+
+    url: str
+    title: str
+    text: str
+    """Visible text, one line per block."""
+    links: tuple[Link, ...]
+    language: str | None = None
+    """``lang`` of the root element, as ISO 639-3."""
+    canonical: str | None = None
+    nofollow: bool = False
+    """``<meta name=robots content=nofollow>``"""
+    noindex: bool = False
+    tags: tuple[str, ...] = field(default=(), repr=False)
+    """Names of the start tags in document order (page structure), at most 5,000."""
