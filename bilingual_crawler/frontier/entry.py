@@ -1,0 +1,49 @@
+"""What the frontier knows about one URL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+
+class State(IntEnum):
+    """Life of a URL in the frontier; it only ever moves forward, except that a retry or a resume re-queues it."""
+
+    QUEUED = 0
+    IN_FLIGHT = 1
+    DONE = 2
+    REDIRECTED = 3
+    """Answered by a redirect: its target took its place."""
+
+
+class Push(StrEnum):
+    """What a push did."""
+
+    NEW = "new"
+    RAISED = "raised"
+    IGNORED = "ignored"
+
+
+class Kind(StrEnum):
+    PAGE = "page"
+    SITEMAP = "sitemap"
+
+
+@dataclass(slots=True)
+class Entry:
+    """A URL with its place in the queue."""
+
+    url: str
+    slot: str
+    """Politeness slot: requests of one slot share delays and limits."""
+    priority: float
+    """Any float; higher is sooner."""
+    parent: str = ""
+    """URL of the page whose link gave the best priority; empty for seeds."""
+    depth: int = 0
+    kind: Kind = Kind.PAGE
+    order: int = 0
+    """Discovery order; the tie-break between equal priorities. Given by the store."""
+    attempts: int = 0
+    """Failed fetches so far."""
+    state: State = State.QUEUED

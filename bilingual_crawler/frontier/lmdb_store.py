@@ -1,0 +1,303 @@
+"""The embedded store: an LMDB environment in one folder."""
+
+from __future__ import annotations
+
+import struct
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import lmdb
+import msgpack
+
+from bilingual_crawler.frontier.entry import Entry, Kind, Push, State
+from bilingual_crawler.frontier.store import Head, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+FORMAT = b"bilingual-frontier 1"
+_COUNTED = tuple(State)
+_RANK = struct.Struct(">QQ")
+_DOUBLE = struct.Struct(">d")
+_UINT = struct.Struct(">Q")
+_SIGN = 1 << 63
+_ALL = (1 << 64) - 1
+
+
+def _descending(priority: float) -> int:
+    """64 bits that sort from the highest float to the lowest."""
+    bits: int = _UINT.unpack(_DOUBLE.pack(priority + 0.0))[0]
+    ascending = bits ^ _ALL if bits & _SIGN else bits | _SIGN
+    return ascending ^ _ALL
+
+
+def _priority(descending: int) -> float:
+    ascending = descending ^ _ALL
+    bits = ascending ^ _SIGN if ascending & _SIGN else ascending ^ _ALL
+    return float(_DOUBLE.unpack(_UINT.pack(bits))[0])
+
+
+def _key(url: str) -> bytes:
+    return blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+class LmdbStore:
+    """A :class:`FrontierStore` on LMDB.
+
+    ``urls`` maps a 16-byte hash of the URL to its record, ``queue`` holds
+    (slot, priority descending, discovery order) so that the first key of a slot is its best URL, ``flight`` the URLs
+    handed out, ``meta`` counters and named values. Commits reach the operating system at once, so the death of the
+    process loses nothing; :meth:`sync` makes them survive the death of the machine as well. URLs in flight when the
+    store was last open are queued again on opening.
+
+    Raises :class:`StoreError` if the folder holds something else or another format.
+    """
+
+    def __init__(self, folder: Path, *, map_size: int = 1 << 36) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self._env = lmdb.open(
+                str(folder), map_size=map_size, max_dbs=8, sync=False, metasync=False, writemap=False, max_readers=8
+            )
+            self._urls = self._env.open_db(b"urls")
+            self._queue = self._env.open_db(b"queue")
+            self._flight = self._env.open_db(b"flight")
+            self._slots = self._env.open_db(b"slots")
+            self._meta = self._env.open_db(b"meta")
+        except lmdb.Error as error:
+            raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start anew") from error
+        self._slot_ids: dict[str, bytes] = {}
+        self._slot_names: dict[bytes, str] = {}
+        with self._env.begin(write=True) as txn:
+            stored = txn.get(b"format", db=self._meta)
+            if stored is None:
+                txn.put(b"format", FORMAT, db=self._meta)
+            elif stored != FORMAT:
+                self._env.close()
+                raise StoreError(
+                    f"{folder}: frontier format {stored.decode(errors='replace')!r}, this version reads "
+                    f"{FORMAT.decode()!r}; finish that crawl with the version that began it"
+                )
+            self._order = self._number(txn, b"order")
+            self._counts = {state: self._number(txn, b"count%d" % state) for state in _COUNTED}
+            for name, slot in txn.cursor(db=self._slots):
+                self._slot_ids[name.decode()] = slot
+                self._slot_names[slot] = name.decode()
+            self._reclaim(txn)
+
+    # transactions -------------------------------------------------------------------------------------------------
+
+    def _number(self, txn: Any, name: bytes) -> int:
+        value = txn.get(name, db=self._meta)
+        return int(_UINT.unpack(value)[0]) if value else 0
+
+    def _save_numbers(self, txn: Any) -> None:
+        txn.put(b"order", _UINT.pack(self._order), db=self._meta)
+        for state, count in self._counts.items():
+            txn.put(b"count%d" % state, _UINT.pack(count), db=self._meta)
+
+    def _slot_id(self, txn: Any, name: str) -> bytes:
+        slot = self._slot_ids.get(name)
+        if slot is None:
+            slot = struct.pack(">I", len(self._slot_ids))
+            txn.put(name.encode(), slot, db=self._slots)
+            self._slot_ids[name] = slot
+            self._slot_names[slot] = name
+        return slot
+
+    def _load(self, txn: Any, key: bytes) -> Entry | None:
+        value = txn.get(key, db=self._urls)
+        if value is None:
+            return None
+        state, priority, order, slot, parent, depth, kind, attempts, url = msgpack.unpackb(value)
+        return Entry(url, slot, priority, parent, depth, Kind(kind), order, attempts, State(state))
+
+    def _save(self, txn: Any, key: bytes, entry: Entry) -> None:
+        record = (
+            int(entry.state),
+            entry.priority,
+            entry.order,
+            entry.slot,
+            entry.parent,
+            entry.depth,
+            str(entry.kind),
+            entry.attempts,
+            entry.url,
+        )
+        txn.put(key, msgpack.packb(record), db=self._urls)
+
+    def _place(self, txn: Any, entry: Entry) -> bytes:
+        return self._slot_id(txn, entry.slot) + _RANK.pack(_descending(entry.priority), entry.order)
+
+    def _enqueue(self, txn: Any, key: bytes, entry: Entry) -> None:
+        entry.state = State.QUEUED
+        self._save(txn, key, entry)
+        txn.put(self._place(txn, entry), key, db=self._queue)
+
+    def _move(self, before: State | None, after: State) -> None:
+        if before is not None:
+            self._counts[before] -= 1
+        self._counts[after] += 1
+
+    def _reclaim(self, txn: Any) -> None:
+        for key in [key for key, _ in txn.cursor(db=self._flight)]:
+            entry = self._load(txn, key)
+            assert entry is not None
+            self._move(entry.state, State.QUEUED)
+            self._enqueue(txn, key, entry)
+            txn.delete(key, db=self._flight)
+        self._save_numbers(txn)
+
+    # the protocol -------------------------------------------------------------------------------------------------
+
+    def push(self, entries: Iterable[Entry]) -> list[Push]:
+        outcomes = []
+        with self._env.begin(write=True) as txn:
+            for entry in entries:
+                key = _key(entry.url)
+                held = self._load(txn, key)
+                if held is None:
+                    self._order += 1
+                    entry.order = self._order
+                    self._enqueue(txn, key, entry)
+                    self._move(None, State.QUEUED)
+                    outcomes.append(Push.NEW)
+                elif held.state is State.QUEUED and entry.priority > held.priority:
+                    txn.delete(self._place(txn, held), db=self._queue)
+                    held.priority, held.parent, held.depth = entry.priority, entry.parent, entry.depth
+                    self._enqueue(txn, key, held)
+                    outcomes.append(Push.RAISED)
+                else:
+                    outcomes.append(Push.IGNORED)
+            self._save_numbers(txn)
+        return outcomes
+
+    def pop(self, slot: str) -> Entry | None:
+        with self._env.begin(write=True) as txn:
+            found = self._first(txn, slot)
+            if found is None:
+                return None
+            place, key = found
+            txn.delete(place, db=self._queue)
+            entry = self._load(txn, key)
+            assert entry is not None
+            entry.state = State.IN_FLIGHT
+            self._save(txn, key, entry)
+            txn.put(key, b"", db=self._flight)
+            self._move(State.QUEUED, State.IN_FLIGHT)
+            self._save_numbers(txn)
+        return entry
+
+    def finish(self, url: str) -> None:
+        with self._env.begin(write=True) as txn:
+            self._end(txn, url, State.DONE)
+
+    def redirect(self, url: str, target: Entry) -> bool:
+        with self._env.begin(write=True) as txn:
+            source = self._end(txn, url, State.REDIRECTED)
+            key = _key(target.url)
+            held = self._load(txn, key)
+            if held is not None and held.state is not State.QUEUED:
+                return False
+            if held is not None:
+                txn.delete(self._place(txn, held), db=self._queue)
+            else:
+                self._move(None, State.QUEUED)
+            if source is not None:
+                target.order, target.priority = source.order, source.priority
+                if held is not None:
+                    target.order = min(held.order, source.order)
+                    target.priority = max(held.priority, source.priority)
+            self._enqueue(txn, key, target)
+            self._save_numbers(txn)
+        return True
+
+    def requeue(self, url: str) -> None:
+        key = _key(url)
+        with self._env.begin(write=True) as txn:
+            if txn.pop(key, db=self._flight) is None:
+                return
+            entry = self._load(txn, key)
+            assert entry is not None
+            entry.attempts += 1
+            self._enqueue(txn, key, entry)
+            self._move(State.IN_FLIGHT, State.QUEUED)
+            self._save_numbers(txn)
+
+    def rescore(self, priorities: Mapping[str, float]) -> int:
+        changed = 0
+        with self._env.begin(write=True) as txn:
+            for url, priority in priorities.items():
+                key = _key(url)
+                entry = self._load(txn, key)
+                if entry is None or entry.state is not State.QUEUED or entry.priority == priority:
+                    continue
+                txn.delete(self._place(txn, entry), db=self._queue)
+                entry.priority = priority
+                self._enqueue(txn, key, entry)
+                changed += 1
+        return changed
+
+    def states(self, urls: Sequence[str]) -> list[State | None]:
+        with self._env.begin() as txn:
+            entries = (self._load(txn, _key(url)) for url in urls)
+            return [entry.state if entry else None for entry in entries]
+
+    def heads(self) -> list[Head]:
+        return [head for slot in self._slot_ids if (head := self.head(slot))]
+
+    def head(self, slot: str) -> Head | None:
+        with self._env.begin() as txn:
+            found = self._first(txn, slot)
+        if found is None:
+            return None
+        descending, order = _RANK.unpack(found[0][4:])
+        return Head(slot, _priority(descending), order)
+
+    def count(self, state: State) -> int:
+        return self._counts[state]
+
+    def done_in(self, slot: str) -> int:
+        with self._env.begin() as txn:
+            return self._number(txn, b"done " + self._slot_ids.get(slot, b""))
+
+    def get(self, name: str) -> bytes | None:
+        with self._env.begin() as txn:
+            value: bytes | None = txn.get(b"named " + name.encode(), db=self._meta)
+            return value
+
+    def put(self, name: str, value: bytes) -> None:
+        with self._env.begin(write=True) as txn:
+            txn.put(b"named " + name.encode(), value, db=self._meta)
+
+    def sync(self) -> None:
+        self._env.sync(True)
+
+    def close(self) -> None:
+        self.sync()
+        self._env.close()
+
+    def _first(self, txn: Any, slot: str) -> tuple[bytes, bytes] | None:
+        slot_id = self._slot_ids.get(slot)
+        if slot_id is None:
+            return None
+        cursor = txn.cursor(db=self._queue)
+        if not cursor.set_range(slot_id) or not cursor.key().startswith(slot_id):
+            return None
+        return cursor.key(), cursor.value()
+
+    def _end(self, txn: Any, url: str, state: State) -> Entry | None:
+        key = _key(url)
+        if txn.pop(key, db=self._flight) is None:
+            return None
+        entry = self._load(txn, key)
+        assert entry is not None
+        entry.state = state
+        self._save(txn, key, entry)
+        self._move(State.IN_FLIGHT, state)
+        if state is State.DONE:
+            name = b"done " + self._slot_id(txn, entry.slot)
+            txn.put(name, _UINT.pack(self._number(txn, name) + 1), db=self._meta)
+        self._save_numbers(txn)
+        return entry

@@ -1,0 +1,26 @@
+"""Crawl policies by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import UsageError
+
+from bilingual_crawler.frontier.policies.breadth import BreadthFirst, LanguageBreadthFirst
+from bilingual_crawler.frontier.policies.oracle import Oracle
+from bilingual_crawler.frontier.policies.smart import Smart
+
+if TYPE_CHECKING:
+    from bilingual_crawler.frontier.policies.base import Policy
+
+POLICIES: dict[str, type[Policy]] = {
+    policy.name: policy for policy in (BreadthFirst, LanguageBreadthFirst, Smart, Oracle)
+}
+
+
+def policy_class(name: str) -> type[Policy]:
+    """The policy called *name*; UsageError lists the names there are."""
+    try:
+        return POLICIES[name]
+    except KeyError:
+        raise UsageError(f"policy={name}: choose one of {', '.join(POLICIES)}", print_help=False) from None

@@ -1,0 +1,53 @@
+"""The policy interface: how a link gets its priority."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scrapy.settings import BaseSettings
+
+    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.scoring.links import LinkScore
+
+SEED_PRIORITY = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPage:
+    """A downloaded page as a policy sees it."""
+
+    url: str
+    language: str
+    """Language of the content, ISO 639-3 or ``un``."""
+    side: str | None
+    """The language of the pair it counts as, if any."""
+
+
+class Policy(ABC):
+    """Turns the links of a page into priorities; higher is sooner, ties go by discovery."""
+
+    name: ClassVar[str]
+    needs_models: ClassVar[bool] = False
+
+    def __init__(self, pair: LanguagePair, settings: BaseSettings) -> None:
+        self.pair = pair
+
+    def seed_priority(self, url: str) -> float:
+        """Seeds come first."""
+        return SEED_PRIORITY
+
+    @abstractmethod
+    def expands(self, page: FetchedPage) -> bool:
+        """Whether links of *page* are followed."""
+
+    @abstractmethod
+    def priorities(
+        self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+    ) -> Sequence[float]:
+        """A priority for each link; *scores* are given if the policy needs models and the page has a side."""

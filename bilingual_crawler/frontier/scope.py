@@ -1,0 +1,55 @@
+"""Which links belong to the crawl."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from scrapy.exceptions import UsageError
+
+from bilingual_crawler.urls.canonical import registered_domain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SCOPES = ("site", "host", "web")
+MAX_SEGMENTS = 20
+MAX_REPEATS = 2
+
+
+class Scope:
+    """Decides by host, and by path against endless paths (Heritrix's limits in García-Romero 2026).
+
+    *name* is ``site`` (registered domains of the seeds), ``host`` (their hosts) or ``web`` (everything);
+    *extra_hosts* are allowed as well. Raises UsageError for another name.
+    """
+
+    def __init__(self, name: str, seeds: Iterable[str], extra_hosts: Iterable[str] = ()) -> None:
+        if name not in SCOPES:
+            raise UsageError(f"scope={name}: choose one of {', '.join(SCOPES)}", print_help=False)
+        self._name = name
+        self._extra = frozenset(extra_hosts)
+        self._allowed = {self._area(urlsplit(seed).hostname or "") for seed in seeds}
+
+    def _area(self, host: str) -> str:
+        return registered_domain(host) if self._name == "site" else host
+
+    def admits(self, url: str) -> bool:
+        if self._name != "web":
+            host = urlsplit(url).hostname or ""
+            if self._area(host) not in self._allowed and host not in self._extra:
+                return False
+        return not _endless(url)
+
+
+def _endless(url: str) -> bool:
+    """More than 20 path segments, or one segment repeated more than twice in a row."""
+    segments = [segment for segment in url.split("?", 1)[0].split("/")[3:] if segment]
+    if len(segments) > MAX_SEGMENTS:
+        return True
+    repeats = 1
+    for before, segment in zip(segments, segments[1:], strict=False):
+        repeats = repeats + 1 if segment == before else 1
+        if repeats > MAX_REPEATS:
+            return True
+    return False

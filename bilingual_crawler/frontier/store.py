@@ -1,0 +1,72 @@
+"""The store protocol: what a frontier needs from whatever holds its URLs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from bilingual_crawler.frontier.entry import Entry, Push, State
+
+
+class StoreError(Exception):
+    """The store on disk cannot be used; the message names it and the fix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The best queued URL of a slot, as an order key: the greatest priority first, then the first discovered."""
+
+    slot: str
+    priority: float
+    order: int
+
+
+class FrontierStore(Protocol):
+    """Seen-set, queues and in-flight URLs in one transactional place.
+
+    Every call is one transaction: after a crash either all or nothing of it is there.
+    """
+
+    def push(self, entries: Iterable[Entry]) -> list[Push]:
+        """Queue unseen URLs and raise queued ones if the new priority is higher; never lower, never revive.
+
+        A raised URL takes the new entry's parent and depth and keeps its discovery order.
+        """
+
+    def pop(self, slot: str) -> Entry | None:
+        """Take the best queued URL of *slot*; it is in flight until it is finished or re-queued."""
+
+    def finish(self, url: str) -> None:
+        """The URL is done; no effect unless it is in flight."""
+
+    def redirect(self, url: str, target: Entry) -> bool:
+        """Replace in-flight *url* by *target* at the same place of the queue; false if the target needs no fetch."""
+
+    def requeue(self, url: str) -> None:
+        """Put an in-flight URL back in its place, with one more failed attempt."""
+
+    def rescore(self, priorities: Mapping[str, float]) -> int:
+        """Set the priorities of those of the URLs that are queued; returns how many changed."""
+
+    def states(self, urls: Sequence[str]) -> list[State | None]:
+        """State of each URL, None for unseen ones."""
+
+    def heads(self) -> list[Head]:
+        """The best queued URL of every slot that has one."""
+
+    def head(self, slot: str) -> Head | None: ...
+
+    def count(self, state: State) -> int: ...
+
+    def done_in(self, slot: str) -> int:
+        """How many URLs of *slot* are done."""
+
+    def get(self, name: str) -> bytes | None:
+        """A named value kept beside the queue (policy state)."""
+
+    def put(self, name: str, value: bytes) -> None: ...
+
+    def close(self) -> None: ...

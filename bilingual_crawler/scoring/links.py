@@ -1,0 +1,142 @@
+"""Link scores from the two URL models: cached, and batched over pages off the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from cachetools import LRUCache
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.scoring.models import LanguageModel, ParallelnessModel
+
+
+@dataclass(frozen=True, slots=True)
+class LinkScore:
+    """What the URL models say of a link, probabilities in 0..1."""
+
+    language: float
+    """That the page behind the link is in the other language of the pair."""
+    parallel: float
+    """That the linking page and the page behind the link are translations."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageLinks:
+    """The links of one page to be scored: *side* is the language of the pair that the page is in."""
+
+    url: str
+    side: str
+    links: Sequence[str]
+
+
+class LinkScorer:
+    """Scores links with p(language) for the other language of the pair and p(parallel) of page and link.
+
+    Languages of one equivalence class count together. Scores are cached per URL and per pair of URLs.
+    """
+
+    def __init__(
+        self,
+        language_model: LanguageModel,
+        parallelness_model: ParallelnessModel,
+        pair: LanguagePair,
+        *,
+        cache_size: int = 200_000,
+    ) -> None:
+        self._language_model = language_model
+        self._parallelness_model = parallelness_model
+        self._columns = {
+            side: [i for i, label in enumerate(language_model.labels) if pair.side(label) == side]
+            for side in (pair.a, pair.b)
+        }
+        self._pair = pair
+        self._languages: LRUCache[str, tuple[float, float]] = LRUCache(cache_size)
+        self._parallels: LRUCache[tuple[str, str], float] = LRUCache(cache_size)
+
+    def score(self, pages: Sequence[PageLinks]) -> list[list[LinkScore]]:
+        """Scores for the links of each page, one batch per model; blocks, and is not for several threads at once."""
+        languages = self._score_languages({link for page in pages for link in page.links})
+        parallels = self._score_parallels({(page.url, link) for page in pages for link in page.links})
+        return [
+            [
+                LinkScore(languages[link][self._pair.other(page.side) == self._pair.b], parallels[page.url, link])
+                for link in page.links
+            ]
+            for page in pages
+        ]
+
+    def _score_languages(self, urls: Iterable[str]) -> dict[str, tuple[float, float]]:
+        known = {url: self._languages[url] for url in urls if url in self._languages}
+        unknown = [url for url in urls if url not in known]
+        if unknown:
+            probabilities = self._language_model.probabilities(unknown)
+            sides = np.stack(
+                [probabilities[:, self._columns[side]].sum(axis=1) for side in (self._pair.a, self._pair.b)], axis=1
+            )
+            fresh = {url: (float(a), float(b)) for url, (a, b) in zip(unknown, sides, strict=True)}
+            self._languages.update(fresh)
+            known |= fresh
+        return known
+
+    def _score_parallels(self, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], float]:
+        known = {pair: self._parallels[pair] for pair in pairs if pair in self._parallels}
+        unknown = [pair for pair in pairs if pair not in known]
+        if unknown:
+            probabilities = self._parallelness_model.probabilities(unknown)
+            fresh = dict(zip(unknown, map(float, probabilities), strict=True))
+            self._parallels.update(fresh)
+            known |= fresh
+        return known
+
+
+class BatchingScorer:
+    """Awaitable scoring: pages that arrive while a batch runs, or within *window* seconds, form the next one.
+
+    The models run in one thread of their own, so that the event loop never waits for them.
+    """
+
+    def __init__(self, scorer: LinkScorer, *, window: float = 0.002) -> None:
+        self._scorer = scorer
+        self._window = window
+        self._waiting: list[tuple[PageLinks, asyncio.Future[list[LinkScore]]]] = []
+        self._runner: asyncio.Task[None] | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="link-scorer")
+
+    async def score(self, page: PageLinks) -> list[LinkScore]:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[list[LinkScore]] = loop.create_future()
+        self._waiting.append((page, future))
+        if self._runner is None:
+            self._runner = loop.create_task(self._run())
+        return await future
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            while self._waiting:
+                await asyncio.sleep(self._window)
+                batch, self._waiting = self._waiting, []
+                try:
+                    scores = await loop.run_in_executor(
+                        self._thread, self._scorer.score, [page for page, _ in batch]
+                    )
+                except Exception as error:
+                    for _, future in batch:
+                        if not future.done():
+                            future.set_exception(error)
+                    continue
+                for (_, future), page_scores in zip(batch, scores, strict=True):
+                    if not future.done():
+                        future.set_result(page_scores)
+        finally:
+            self._runner = None
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=True)
