@@ -1,0 +1,139 @@
+"""Frozen sites of the harvest benchmark: tasks, link graph, gold pairs, redirects."""
+
+from __future__ import annotations
+
+import csv
+import lzma
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Partners: TypeAlias = Mapping[str, frozenset[str]]
+"""URL -> the URLs it forms a gold pair with."""
+
+
+class SiteError(ValueError):
+    """A folder that does not hold what a benchmark site or list of tasks must hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One language pair of one site: what a single benchmark crawl has to harvest."""
+
+    site: str
+    lang_a: str
+    lang_b: str
+    seeds: tuple[str, ...]
+
+    @property
+    def pair(self) -> str:
+        """The language pair, as in ``eng-isl``."""
+        return f"{self.lang_a}-{self.lang_b}"
+
+    def __str__(self) -> str:
+        return f"{self.site}.{self.pair}"
+
+
+@dataclass(frozen=True, slots=True)
+class GoldPair:
+    """Two pages known to be translations of each other; languages are ISO 639-3."""
+
+    url_a: str
+    lang_a: str
+    url_b: str
+    lang_b: str
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A frozen website: every page with its language and links, gold pairs, redirects."""
+
+    directory: Path
+    languages: Mapping[str, str]
+    """Page -> language of its text (``un`` unknown)."""
+    links: Mapping[str, tuple[str, ...]]
+    """Page -> pages it links to, in the order of the page, redirects followed."""
+    pairs: tuple[GoldPair, ...]
+    redirects: Mapping[str, str]
+    """Linked form -> page that the server gives for it."""
+
+    def reachable(self, seeds: Iterable[str]) -> set[str]:
+        """Return the pages that links lead to from ``seeds``, seeds included."""
+        seen = {url for url in seeds if url in self.languages}
+        queue = deque(seen)
+        while queue:
+            for url in self.links[queue.popleft()]:
+                if url in self.languages and url not in seen:
+                    seen.add(url)
+                    queue.append(url)
+        return seen
+
+    def partners(self, task: Task) -> Partners:
+        """Return the gold pairs of the task's languages with both pages reachable, in both directions."""
+        reachable = self.reachable(task.seeds)
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for pair in self.pairs:
+            languages, urls = {pair.lang_a, pair.lang_b}, {pair.url_a, pair.url_b}
+            if languages == {task.lang_a, task.lang_b} and urls <= reachable:
+                found[pair.url_a].add(pair.url_b)
+                found[pair.url_b].add(pair.url_a)
+        return {url: frozenset(others) for url, others in found.items()}
+
+    def page(self, url: str) -> str:
+        """Return the page a downloaded URL stands for: fragment, redirect, scheme and final slash evened out.
+
+        A URL that is no page of the site comes back without its fragment.
+        """
+        url = url.split("#")[0]
+        forms = (
+            url,
+            self.redirects.get(url, url),
+            url.replace("http://", "https://", 1),
+            url + "/",
+            url.rstrip("/"),
+        )
+        return next((form for form in forms if form in self.languages), url)
+
+
+def read_tasks(directory: Path) -> list[Task]:
+    """Read ``tasks.tsv`` of a folder of sites; :class:`SiteError` if there is none."""
+    path = directory / "tasks.tsv"
+    try:
+        with path.open(encoding="utf-8", newline="") as lines:
+            rows = list(csv.DictReader(lines, delimiter="\t"))
+        return [Task(r["site"], r["lang_a"], r["lang_b"], tuple(r["seeds"].split())) for r in rows]
+    except OSError as error:
+        raise SiteError(
+            f"{directory} is no folder of benchmark sites: tasks.tsv: {error.strerror}"
+        ) from error
+    except (KeyError, AttributeError) as error:
+        raise SiteError(f"{path} needs the columns site, lang_a, lang_b and seeds") from error
+
+
+def read_site(directory: Path) -> Site:
+    """Read the graph, gold pairs and redirects of one site; :class:`SiteError` names the file at fault."""
+    languages: dict[str, str] = {}
+    links: dict[str, tuple[str, ...]] = {}
+    for url, language, _, *outlinks in _rows(directory / "graph.tsv.xz", 3):
+        languages[url] = language
+        links[url] = tuple(outlinks[0].split()) if outlinks else ()
+    pairs = tuple(GoldPair(*row[:4]) for row in _rows(directory / "pairs.tsv.xz", 4))
+    path = directory / "redirects.tsv"
+    redirects = {row[0]: row[1] for row in _rows(path, 2)} if path.exists() else {}
+    return Site(directory, languages, links, pairs, redirects)
+
+
+def _rows(path: Path, columns: int) -> list[list[str]]:
+    opener = lzma.open if path.suffix == ".xz" else open
+    try:
+        with opener(path, "rt", encoding="utf-8") as lines:
+            rows = [line.rstrip("\n").split("\t") for line in lines if line.startswith("http")]
+    except (OSError, lzma.LZMAError, EOFError) as error:
+        raise SiteError(f"cannot read {path}: {error}") from error
+    if any(len(row) < columns for row in rows):
+        raise SiteError(f"{path} has a line with fewer than {columns} columns")
+    return rows
