@@ -1,0 +1,37 @@
+"""``scrapy report OUTPUT_DIR``: write the HTML report of a crawl again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+from bilingual_crawler.reporting.html import write_report
+from bilingual_crawler.reporting.results import ResultsError
+
+if TYPE_CHECKING:
+    import argparse
+
+
+class Command(ScrapyCommand):
+    """Write ``report.html`` into the output folder of a crawl and print its path."""
+
+    requires_project = True
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "OUTPUT_DIR"
+
+    def short_desc(self) -> str:
+        return "Write the HTML report of a crawl's output folder"
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        if len(args) != 1:
+            raise UsageError
+        try:
+            print(write_report(Path(args[0])))
+        except (OSError, ResultsError) as error:
+            raise UsageError(str(error), print_help=False) from None

@@ -1,0 +1,180 @@
+"""The HTML report of a crawl: one file that needs nothing from elsewhere and runs no script."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from bilingual_crawler.languages import UNKNOWN, LanguageError, language_name
+from bilingual_crawler.reporting.charts import step_chart
+from bilingual_crawler.reporting.markup import bars, byte_size, file_link, link, note, section, table
+from bilingual_crawler.reporting.results import read_results
+from bilingual_crawler.reporting.style import CSS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from bilingual_crawler.reporting.results import FoundPair, Results
+
+MAX_HOSTS = 100
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def write_report(output_dir: Path) -> Path:
+    """Write ``report.html`` into a crawl's output folder and return its path.
+
+    Raises ``ResultsError`` when the folder has no readable ``summary.json``.
+    """
+    results = read_results(output_dir)
+    path = output_dir / "report.html"
+    path.write_text(render(results), encoding="utf-8", errors="replace")
+    return path
+
+
+def render(results: Results) -> str:
+    """The report as HTML; every value that came from the web or the command line is escaped."""
+    pair = escape(str(results.summary.get("pair", "")))
+    parts = (_heading, _tiles, _curve, _funnel, _hosts, _pairs, _files)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="referrer" content="no-referrer">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f"<title>Crawl {pair}: {results.pair_count:,} pairs</title><style>{CSS}</style></head>"
+        f"<body><main>{''.join(part(results) for part in parts)}</main></body></html>\n"
+    )
+
+
+def _heading(results: Results) -> str:
+    summary = results.summary
+    names = " and ".join(_name(language) for language in str(summary.get("pair", "")).split("-"))
+    seeds = summary.get("seeds", [])
+    shown = ", ".join(link(str(seed)) for seed in seeds[:5])
+    more = f" and {len(seeds) - 5:,} more" if len(seeds) > 5 else ""
+    details = (
+        f"policy {summary.get('policy', 'unknown')}",
+        _times(summary),
+        f"ended: {summary.get('finish_reason', 'unknown')}",
+    )
+    return (
+        f'<h1>Parallel documents in {escape(names)}</h1><p class="soft">Crawled from {shown}{more}<br>'
+        f"{escape(' · '.join(details))}</p>"
+    )
+
+
+def _tiles(results: Results) -> str:
+    summary = results.summary
+    tiles = (
+        (f"{summary.get('fetched', 0):,}", "pages fetched"),
+        *((f"{count:,}", f"kept in {_name(lang)}") for lang, count in summary.get("documents", {}).items()),
+        (f"{results.pair_count:,}", "document pairs"),
+        (
+            f"{summary.get('harvest_rate', 0):.0%}",
+            "harvest rate (fetched pages in a pair)",
+        ),
+    )
+    cells = "".join(
+        f'<div class="tile"><b>{value}</b><span>{escape(label)}</span></div>' for value, label in tiles
+    )
+    return f'<div class="tiles">{cells}</div>'
+
+
+def _curve(results: Results) -> str:
+    downloads, pairs = results.curve[-1]
+    if not pairs:
+        return section("Harvest curve", note("No pair was found."))
+    half = next(downloads for downloads, found in results.curve if found * 2 >= pairs)
+    text = (
+        "Pairs with both pages downloaded, by number of downloads; the dashed line is an even pace. "
+        f"Half of the pairs were complete after {half:,} of {downloads:,} downloads ({half / downloads:.0%})."
+    )
+    title = f"{pairs:,} pairs after {downloads:,} downloads"
+    chart = step_chart(results.curve, x_label="downloads", y_label="pairs", title=title)
+    return section("Harvest curve", note(text) + chart)
+
+
+def _funnel(results: Results) -> str:
+    summary = results.summary
+    kept = summary.get("documents", {})
+    fetched = summary.get("fetched", 0)
+    stages = (
+        ("Fetched", fetched),
+        ("HTML", summary.get("html", 0)),
+        (f"In {' or '.join(_name(language) for language in kept)}", sum(kept.values())),
+        ("With a candidate for its other half", summary.get("candidates", 0)),
+        ("In a pair", results.paired_pages),
+    )
+    dropped = [(reason.replace("_", " "), count) for reason, count in _largest(summary.get("dropped", {}))]
+    languages = [(_name(lang), count) for lang, count in _largest(summary.get("languages", {}))[:12]]
+    body = bars(stages, scale=fetched)
+    if dropped:
+        body += f"<h3>Why pages fell out</h3>{bars(dropped, scale=fetched, style='bar drop')}"
+    if languages:
+        body += f"<h3>Languages of the pages</h3>{bars(languages, scale=fetched)}"
+    return section("From download to pair", body)
+
+
+def _hosts(results: Results) -> str:
+    languages = list(results.summary.get("documents", {}))
+    hosts = sorted(results.hosts.items(), key=lambda item: (-item[1].paired, -item[1].fetched, item[0]))
+    rows: list[list[str | int]] = [
+        [host, counts.fetched, counts.failed, *(counts.kept[lang] for lang in languages), counts.paired]
+        for host, counts in hosts[:MAX_HOSTS]
+    ]
+    header = ["Host", "Fetched", "Failed", *(_name(language) for language in languages), "In a pair"]
+    more = note(f"{len(hosts) - MAX_HOSTS:,} more hosts.") if len(hosts) > MAX_HOSTS else ""
+    return section("Hosts", table(header, rows) + more)
+
+
+def _pairs(results: Results) -> str:
+    if not results.pairs:
+        return ""
+    first, _, second = str(results.summary.get("pair", "")).partition("-")
+    languages = (first, second)
+    rows = "".join(_pair_row(pair, languages) for pair in results.pairs)
+    head = "".join(f"<th>{escape(_name(language))}</th>" for language in languages)
+    head += '<th class="number">Score</th><th>Method</th>'
+    count = f"{len(results.pairs):,} of {results.pair_count:,} pairs; all are in {file_link('pairs.tsv')}."
+    return section(
+        "Pairs",
+        f'<p class="note">{count}</p><div class="scroll"><table class="pairs"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>",
+    )
+
+
+def _pair_row(pair: FoundPair, languages: tuple[str, str]) -> str:
+    sides = zip(languages, ((pair.url_a, pair.title_a), (pair.url_b, pair.title_b)), strict=True)
+    documents = "".join(
+        f'<td lang="{escape(language)}" dir="auto">{link(url, title)}<small>{escape(url)}</small></td>'
+        for language, (url, title) in sides
+    )
+    return f'<tr>{documents}<td class="number">{escape(pair.score)}</td><td>{escape(pair.method)}</td></tr>'
+
+
+def _files(results: Results) -> str:
+    items = "".join(f"<li>{file_link(name)} {byte_size(size)}</li>" for name, size in results.files)
+    return section("Files of this crawl", f'<ul class="files">{items}</ul>')
+
+
+def _largest(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _name(language: str) -> str:
+    if language == UNKNOWN:
+        return "unknown language"
+    try:
+        return language_name(language)
+    except LanguageError:
+        return language
+
+
+def _times(summary: Mapping[str, Any]) -> str:
+    try:
+        started = datetime.fromisoformat(summary["started_at"])
+        finished = datetime.fromisoformat(summary["finished_at"])
+    except (KeyError, TypeError, ValueError):
+        return "times unknown"
+    return f"{started:%Y-%m-%d %H:%M %Z}, {timedelta(seconds=round((finished - started).total_seconds()))} h"

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy.exceptions import UsageError
+
+from bilingual_crawler.commands.report import Command
+from bilingual_crawler.reporting.charts import MAX_POINTS, step_chart, ticks
+from bilingual_crawler.reporting.html import write_report
+from bilingual_crawler.reporting.markup import link
+from bilingual_crawler.reporting.results import ResultsError, read_results
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SITE = "https://example.org"
+EVIL = "<script>alert('x')</script>\"&"
+
+PAIRS = [
+    (f"{SITE}/en/{page}", f"{SITE}/es/{page}", score, method)
+    for page, score, method in (("home", "0.99", "hreflang"), ("help", "0.75", "url"), ("news", "0.5", "url"))
+]
+FETCHES = [
+    (200, f"{SITE}/robots-are-fine", "und"),
+    (200, f"{SITE}/en/home", "eng"),
+    (200, f"{SITE}/es/home", "spa"),
+    (404, f"{SITE}/es/gone", ""),
+    (200, f"{SITE}/es/news", "spa"),
+    (200, "https://other.example/eu/", "eus"),
+    (200, f"{SITE}/en/news", "eng"),
+    (200, f"{SITE}/en/help", "eng"),
+    (200, f"{SITE}/es/help", "spa"),
+]
+
+
+def make_summary() -> dict[str, Any]:
+    return {
+        "pair": "eng-spa",
+        "policy": "smart",
+        "seeds": [f"{SITE}/"],
+        "started_at": "2026-05-04T10:00:00+00:00",
+        "finished_at": "2026-05-04T10:02:05+00:00",
+        "finish_reason": "finished",
+        "fetched": 9,
+        "html": 8,
+        "documents": {"eng": 3, "spa": 3},
+        "candidates": 6,
+        "pairs": 3,
+        "harvest_rate": 6 / 9,
+        "dropped": {"other_language": 1, "http_error": 1},
+        "languages": {"eng": 3, "spa": 3, "eus": 1, "un": 1},
+        "output_dir": "crawls/eng-spa",
+    }
+
+
+def gzip_lines(documents: list[dict[str, Any]]) -> bytes:
+    return b"".join(gzip.compress(json.dumps(document).encode() + b"\n") for document in documents)
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    documents = [
+        {"url": url, "language": language, "title": f"{EVIL} {url[-7:]}"}
+        for row in PAIRS
+        for url, language in zip(row[:2], ("eng", "spa"), strict=True)
+    ]
+    (tmp_path / "summary.json").write_text(json.dumps(make_summary()), encoding="utf-8")
+    (tmp_path / "documents.jsonl.gz").write_bytes(gzip_lines(documents))
+    write_table(tmp_path / "pairs.tsv", ["url_a", "url_b", "score", "method"], PAIRS)
+    fetches = [(f"2026-05-04T10:00:0{n}", *row, 1.5, "") for n, row in enumerate(FETCHES)]
+    write_table(
+        tmp_path / "crawl.tsv", ["time", "status", "url", "language", "priority", "referrer"], fetches
+    )
+    (tmp_path / "crawl-00000.warc.gz").write_bytes(b"x" * 2500)
+    return tmp_path
+
+
+def write_table(path: Path, header: list[str], rows: list[Any]) -> None:
+    lines = ["\t".join(header), *("\t".join(map(str, row)) for row in rows)]
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+class Outline(HTMLParser):
+    """Collects what a browser would act on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.targets: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.targets += [value or "" for name, value in attrs if name in ("href", "src", "action", "data")]
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def outline(page: str) -> Outline:
+    parser = Outline()
+    parser.feed(page)
+    return parser
+
+
+def test_curve_counts_a_pair_when_its_second_page_arrives(output: Path) -> None:
+    assert read_results(output).curve == ((0, 0), (3, 1), (7, 2), (9, 3))
+
+
+def test_pair_with_a_page_that_cost_no_download_is_not_on_the_curve(output: Path) -> None:
+    write_table(
+        output / "pairs.tsv",
+        ["url_a", "url_b", "score", "method"],
+        [(f"{SITE}/en/home", f"{SITE}/x", 1, "url")],
+    )
+    results = read_results(output)
+    assert results.curve == ((0, 0), (9, 0))
+    assert results.pair_count == 1
+
+
+def test_hosts_are_counted_from_all_files(output: Path) -> None:
+    hosts = read_results(output).hosts
+    assert hosts["example.org"].fetched == 8
+    assert hosts["example.org"].failed == 1
+    assert hosts["example.org"].kept == {"eng": 3, "spa": 3}
+    assert hosts["example.org"].paired == 6
+    assert (hosts["other.example"].fetched, hosts["other.example"].paired) == (1, 0)
+
+
+def test_report_shows_the_numbers_and_every_pair(output: Path) -> None:
+    path = write_report(output)
+    page = outline(path.read_text(encoding="utf-8"))
+    text = " ".join(page.text)
+    assert path == output / "report.html"
+    assert "Parallel documents in English and Spanish" in text
+    assert "67%" in text
+    assert "3 of 3" in text
+    assert "0:02:05" in text
+    assert "other language" in text
+    assert "2.5 kB" in text
+    for row in PAIRS:
+        assert row[0] in page.targets
+        assert row[1] in page.targets
+
+
+def test_report_needs_nothing_from_elsewhere_and_runs_no_script(output: Path) -> None:
+    write_report(output)
+    first = write_report(output).read_text(encoding="utf-8")
+    page = outline(first)
+    assert not {"script", "img", "link", "iframe", "object", "form"} & set(page.tags)
+    assert EVIL.strip() in "".join(page.text)
+    assert "report.html" not in page.targets
+    assert all(target.startswith(("https://", "http://", "./")) for target in page.targets)
+
+
+def test_an_address_with_another_scheme_is_not_a_link() -> None:
+    assert link("javascript:alert(1)", "<b>") == "&lt;b&gt;"
+    assert link("HTTP://a.example/?a=1&b='\"", "") == (
+        '<a href="HTTP://a.example/?a=1&amp;b=&#x27;&quot;" rel="noopener noreferrer">'
+        "HTTP://a.example/?a=1&amp;b=&#x27;&quot;</a>"
+    )
+
+
+def test_only_the_first_pairs_are_shown(output: Path) -> None:
+    results = read_results(output, max_pairs=2)
+    assert len(results.pairs) == 2
+    assert results.pair_count == 3
+    assert results.curve[-1] == (9, 3)
+
+
+def test_a_crawl_that_was_killed_still_has_a_report(output: Path) -> None:
+    documents = output / "documents.jsonl.gz"
+    documents.write_bytes(documents.read_bytes()[:-40])
+    crawl = output / "crawl.tsv"
+    crawl.write_bytes(crawl.read_bytes()[:-60])
+    results = read_results(output)
+    assert sum(results.hosts["example.org"].kept.values()) == 5
+    assert results.curve[-1] == (8, 2)
+    assert "3" in write_report(output).read_text(encoding="utf-8")
+
+
+def test_summary_alone_is_enough(tmp_path: Path) -> None:
+    (tmp_path / "summary.json").write_text('{"pair": "eng-mlt"}', encoding="utf-8")
+    text = write_report(tmp_path).read_text(encoding="utf-8")
+    assert "No pair was found" in text
+    assert "Maltese" in text
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [(None, "no summary.json"), ("{", "cannot be read"), ("3", "JSON object")]
+)
+def test_other_folders_are_refused(tmp_path: Path, content: str | None, message: str) -> None:
+    if content is not None:
+        (tmp_path / "summary.json").write_text(content, encoding="utf-8")
+    with pytest.raises(ResultsError, match=re.escape(message)):
+        write_report(tmp_path)
+
+
+def test_command_prints_the_path(output: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Command().run([str(output)], None)  # type: ignore[arg-type]
+    assert capsys.readouterr().out == f"{output / 'report.html'}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["a", "b"], ["no/such/folder"]])
+def test_command_refuses_bad_arguments(arguments: list[str]) -> None:
+    with pytest.raises(UsageError):
+        Command().run(arguments, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("maximum", "expected"),
+    [
+        (0, [0, 1]),
+        (1, [0, 1]),
+        (4, [0, 1, 2, 3, 4]),
+        (24, [0, 5, 10, 15, 20, 25]),
+        (1000, list(range(0, 1001, 200))),
+    ],
+)
+def test_ticks_are_round_and_reach_the_maximum(maximum: int, expected: list[int]) -> None:
+    assert ticks(maximum) == expected
+
+
+def test_chart_of_a_long_crawl_stays_small_and_ends_at_the_last_point() -> None:
+    chart = step_chart(
+        [(n, n // 2) for n in range(20_001)], x_label="downloads", y_label="pairs", title="<t>"
+    )
+    root = ET.fromstring(chart)
+    series = next(element.get("d", "") for element in root.iter("path") if element.get("class") == "series")
+    assert series.count("V") <= MAX_POINTS + 1
+    assert 'class="value"' in chart
+    assert "10,000</text></svg>" in chart
