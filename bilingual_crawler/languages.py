@@ -1,0 +1,251 @@
+"""Language codes at the door (ISO 639, names, BCP 47, CLD2) and inside (ISO 639-3), and the pair of a crawl."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import langcodes
+from langcodes.data_dicts import LANGUAGE_ALPHA3, LANGUAGE_ALPHA3_BIBLIOGRAPHIC, NORMALIZED_MACROLANGUAGES
+
+UNKNOWN = "un"
+"""What a language identifier answers when it cannot tell."""
+
+URL_LABELS: tuple[str, ...] = tuple(
+    "eng deu rus fra zho spa jpn ita nld pol por ces vie tur ind swe ara fas kor hun ell ron dan fin tha slk nor "
+    "ukr bul cat srp hrv slv lit hin est heb lat ben lav msa bos sqi tam glg isl aze kat mkd eus hye nep urd mon "
+    "mal kaz mar tel nno bel uzb guj kan mya khm cym epo tgl sin afr tat swa gle pan kur kir tgk mlt fao ori lao "
+    "som ltz oci amh fry bak pus san bre mlg hau tuk war asm cos div jav ceb kin hat zul gla bod xho yid snd mri "
+    "uig roh sun kal yor tir abk bih haw hmn ina que grn ibo nya sco sna sot smo vol glv orm ile syr aar dzo iku "
+    "kha lin lug mfe aka aym bis chr crs fij ipk nso run sag ssw ton tsn wol zha got kas lif nau sux tso ven".split()
+)
+"""The 161 languages of url2lang in its order (most frequent in Common Crawl first), without *unknown*."""
+
+CLD2_ONLY = ("cnr", "ewe", "gaa", "kri", "loz", "lua", "luo", "nbl", "new", "oss", "pam", "raj", "tum", "twi")
+"""Languages that CLD2's full tables know and :data:`URL_LABELS` does not."""
+
+DEFAULT_EQUIVALENTS: tuple[tuple[str, ...], ...] = (
+    ("hrv", "bos", "srp", "cnr"),
+    ("msa", "ind"),
+    ("nor", "nno"),
+)
+"""Languages that language identifiers confuse with each other."""
+
+# One code for what identifiers and corpora treat as one language; the rest follows ISO 639-3's macrolanguages.
+_MERGED = {
+    "bh": "bih", "bho": "bih", "bih": "bih", "nb": "nor", "nob": "nor", "tl": "tgl", "fil": "tgl", "tw": "twi",
+    "sh": "srp", "hbs": "srp", "scc": "srp", "scr": "hrv", "mo": "ron", "mol": "ron", "prs": "fas", "cnr": "cnr",
+}  # fmt: skip
+_NOT_A_LANGUAGE = frozenset(("und", "mul", "mis", "zxx", "xxx", "zze", "zzb", "zzh", "zzp", "tlh", UNKNOWN))
+_NAMES = {
+    "mya": ("Burmese", "Myanmar"), "msa": ("Malay", "Bahasa Melayu"), "ben": ("Bangla", "Bengali"),
+    "fas": ("Persian", "Farsi"), "spa": ("Spanish", "Castilian", "Castellano"), "cnr": ("Montenegrin", "crnogorski"),
+    "ell": ("Greek", "Modern Greek"), "nld": ("Dutch", "Flemish"), "cat": ("Catalan", "Valencian", "valencià"),
+    "eus": ("Basque", "euskera"), "gla": ("Scottish Gaelic", "Scots Gaelic"), "ori": ("Odia", "Oriya"),
+    "pus": ("Pashto", "Pushto"), "kur": ("Kurdish", "kurdî"), "nya": ("Nyanja", "Chichewa"), "bih": ("Bihari",),
+    "kir": ("Kyrgyz", "Kirghiz"), "uig": ("Uyghur", "Uighur"), "div": ("Dhivehi", "Maldivian"), "lao": ("Lao", "Laotian"),
+    "kal": ("Greenlandic",), "tgl": ("Tagalog", "Pilipino"), "nor": ("Norwegian", "norsk bokmål", "bokmål"),
+    "nno": ("Norwegian Nynorsk", "nynorsk"), "fry": ("Frisian",), "hat": ("Haitian",), "srp": ("Serbian", "srpski"),
+    "lit": ("Lithuanian", "lietuvių kalba"), "lav": ("Latvian", "latviešu valoda"), "est": ("Estonian", "eesti keel"), "ron": ("Romanian", "Moldovan"),
+    "tur": ("Turkish",), "isl": ("Icelandic", "íslensku"), "luo": ("Luo",), "zho": ("Chinese", "Mandarin", "汉语", "漢語"),
+}  # fmt: skip
+_TAG = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{1,8})*", re.IGNORECASE)
+
+
+class LanguageError(ValueError):
+    """A text that names no language, or two that make no pair."""
+
+
+def fold(text: str) -> str:
+    """*text* in lower case without diacritics, other signs than letters and digits as single blanks."""
+    plain = "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c))
+    return " ".join("".join(c if c.isalnum() else " " for c in plain).split())
+
+
+@lru_cache(maxsize=4096)
+def _code(code: str) -> str | None:
+    """ISO 639-3 of a lower-case ISO 639-1, -2/B, -2/T or -3 code; None if there is no such language."""
+    if code in _MERGED:
+        return _MERGED[code]
+    if code in _NOT_A_LANGUAGE or not (2 <= len(code) <= 3 and code.isascii() and code.isalpha()):
+        return None
+    code = _BIBLIOGRAPHIC.get(code, code)
+    code = NORMALIZED_MACROLANGUAGES.get(code, code)
+    if len(code) == 2:
+        code = LANGUAGE_ALPHA3.get(code, "")
+        return _MERGED.get(code, code) or None
+    if code in _WITH_SHORT:
+        return code
+    valid = not "qaa" <= code <= "qtz" and langcodes.Language.get(code, normalize=False).is_valid()
+    return code if valid else None
+
+
+_WITH_SHORT = frozenset(LANGUAGE_ALPHA3.values())
+_BIBLIOGRAPHIC = {b: LANGUAGE_ALPHA3[a] for a, b in LANGUAGE_ALPHA3_BIBLIOGRAPHIC.items()}
+
+
+@lru_cache(maxsize=1)
+def _names() -> dict[str, str]:
+    """Folded English names and endonyms to ISO 639-3, most frequent language first where two share a name."""
+    names: dict[str, str] = {}
+    others = sorted({code for code in map(_code, LANGUAGE_ALPHA3) if code} - {*URL_LABELS, *CLD2_ONLY})
+    for lang in (*URL_LABELS, *CLD2_ONLY, *others):
+        for name in names_of(lang):
+            names.setdefault(fold(name), lang)
+    return names
+
+
+@lru_cache(maxsize=1024)
+def names_of(lang: str) -> tuple[str, ...]:
+    """English names, then the names of *lang* (ISO 639-3) in itself, without repetitions."""
+    known = langcodes.Language.get("sr-ME" if lang == "cnr" else to_bcp47(lang))
+    found = dict.fromkeys(_NAMES.get(lang, ()))
+    if lang != "cnr":
+        found.update(dict.fromkeys((known.language_name("en"), known.language_name(known))))
+    return tuple(name for name in found if not name.lower().startswith("unknown"))
+
+
+def parse_language(text: str) -> str:
+    """ISO 639-3 of a code (639-1, -2/B, -2/T, -3), BCP 47 tag, English name or endonym.
+
+    Raises :class:`LanguageError` naming the text and the nearest language.
+    """
+    folded = fold(text)
+    lang = _code(folded) or _names().get(folded)
+    if lang is None and len(text.strip()) > 3:
+        lang = from_bcp47(text)
+    if lang is None:
+        raise LanguageError(f"unknown language {text!r}{_suggestion(folded)}")
+    return lang
+
+
+def _suggestion(folded: str) -> str:
+    candidates = {**_names(), **{lang: lang for lang in (*URL_LABELS, *CLD2_ONLY)}}
+    near = difflib.get_close_matches(folded, candidates, n=1, cutoff=0.6)
+    if not near:
+        return "; use an ISO 639 code such as isl, is or ice, or a name such as Icelandic"
+    lang = candidates[near[0]]
+    return f": did you mean {lang} ({language_name(lang)})?"
+
+
+@lru_cache(maxsize=1024)
+def from_cld2(code: str) -> str:
+    """ISO 639-3 of a code that CLD2 gives; :data:`UNKNOWN` for unknown, scripts and jokes (``xx-Latn``, ``zzp``)."""
+    if code == "sr-ME":
+        return "cnr"
+    return _code(code.partition("-")[0].lower()) or UNKNOWN
+
+
+@lru_cache(maxsize=4096)
+def from_bcp47(tag: str) -> str | None:
+    """ISO 639-3 of a ``hreflang`` or ``lang`` value; None for ``x-default`` and what is no tag of a language."""
+    tag = tag.strip()
+    if not _TAG.fullmatch(tag):
+        return None
+    language, *rest = re.split("[-_]", tag.lower())
+    if language in ("sr", "srp") and "me" in rest:
+        return "cnr"
+    return _code(language)
+
+
+@lru_cache(maxsize=1024)
+def to_bcp47(lang: str) -> str:
+    """Shortest BCP 47 tag of an ISO 639-3 code: ``eng`` gives ``en``."""
+    return _SHORT.get(lang, lang)
+
+
+_SHORT: dict[str, str] = {}
+for _short in LANGUAGE_ALPHA3:
+    # Withdrawn codes (iw, jw, in, ji, mo, sh) and nb, tw's macrolanguage must not win over today's ones.
+    if len(_short) == 2 and _short not in ("iw", "jw", "in", "ji", "mo", "sh", "nb"):
+        _SHORT.setdefault(_code(_short) or "", _short)
+
+
+@lru_cache(maxsize=1024)
+def language_name(lang: str) -> str:
+    """English name of an ISO 639-3 code; the code itself if it has none."""
+    if lang == UNKNOWN:
+        return "unknown"
+    return next(iter(names_of(lang)), lang)
+
+
+@dataclass(frozen=True, slots=True)
+class LanguagePair:
+    """The two languages of a crawl in the user's order, and which other languages count as which side."""
+
+    a: str
+    b: str
+    equivalents: frozenset[frozenset[str]] = frozenset(map(frozenset, DEFAULT_EQUIVALENTS))
+
+    def __post_init__(self) -> None:
+        """Refuse a pair of one language."""
+        if self.a == self.b:
+            raise LanguageError(f"a pair needs two languages, not {language_name(self.a)} twice")
+
+    @classmethod
+    def parse(
+        cls, text: str, equivalents: Iterable[str | Collection[str]] = DEFAULT_EQUIVALENTS
+    ) -> LanguagePair:
+        """Pair of ``eng-mlt``, ``en-mt``, ``English-Maltese`` or ``English,Maltese``; raises :class:`LanguageError`.
+
+        *equivalents* are classes of languages that count as one: ``"hrv bos srp"`` or sequences of codes.
+        """
+        parts = _split_pair(text)
+        if len(parts) != 2:
+            raise LanguageError(f"{text!r} is not a pair of languages: write it like eng-isl or English-Icelandic")
+        a, b = map(parse_language, parts)
+        return cls(a, b, parse_equivalents(equivalents))
+
+    def side(self, lang: str) -> str | None:
+        """Which of the two languages a content language counts as; None if neither or both."""
+        if lang in (self.a, self.b):
+            return lang
+        for members in self.equivalents:
+            if lang in members:
+                sides = members & {self.a, self.b}
+                return next(iter(sides)) if len(sides) == 1 else None
+        return None
+
+    def other(self, lang: str) -> str:
+        """The other side of *lang*; raises :class:`ValueError` if it is not one of the two languages."""
+        if lang == self.a:
+            return self.b
+        if lang == self.b:
+            return self.a
+        raise ValueError(f"{lang!r} is not a language of the pair {self}")
+
+    def __str__(self) -> str:
+        """``eng-mlt``."""
+        return f"{self.a}-{self.b}"
+
+
+def parse_equivalents(classes: Iterable[str | Collection[str]]) -> frozenset[frozenset[str]]:
+    """Classes of languages from ``"hrv bos srp"`` or sequences of codes; raises :class:`LanguageError`."""
+    split: Iterable[Sequence[str] | Collection[str]] = (
+        re.split(r"[\s,]+", one.strip()) if isinstance(one, str) else one for one in classes
+    )
+    return frozenset(frozenset(map(parse_language, one)) for one in split if one)
+
+
+def _split_pair(text: str) -> list[str]:
+    for separator in (r"\s*[,;:/+|]\s*", r"\s+-\s+", r"-", r"_"):
+        parts = re.split(separator, text.strip())
+        if len(parts) == 2:
+            return parts
+    # zh-Hant-en or en-zh-Hant: the only cut with a language on both sides.
+    pieces = text.strip().split("-")
+    cuts = [("-".join(pieces[:i]), "-".join(pieces[i:])) for i in range(1, len(pieces))]
+    good = [cut for cut in cuts if all(map(_is_language, cut))]
+    return list(good[0]) if len(good) == 1 else []
+
+
+def _is_language(text: str) -> bool:
+    try:
+        parse_language(text)
+    except LanguageError:
+        return False
+    return True

@@ -1,0 +1,177 @@
+"""The one form under which a URL is fetched, stored and compared (RFC 3986 section 6; no reordering of queries)."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from bilingual_crawler.urls.hosts import domain_label, normal_host, registered_domain
+
+__all__ = ["MAX_LENGTH", "canonicalise", "domain_label", "registered_domain"]
+
+MAX_LENGTH = 2000
+"""Longest canonical URL in characters; longer ones are never links to documents."""
+
+_CLEAN = re.compile(r"(https?://)([a-z0-9][a-z0-9.-]*)(/[A-Za-z0-9/_~!$'()*,=:@+-]*(?:\.[A-Za-z0-9/_~-]+)*)?")
+_CLEAN_PATH = re.compile(r"/?(?:[A-Za-z0-9_~-][A-Za-z0-9_.~-]*/?)*")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_AMPERSAND = re.compile(r"&(?:amp;)+", re.IGNORECASE)
+_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})?")
+_PORT = re.compile(r"(.*?)(?::([0-9]*))?")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_STRIP = "".join(map(chr, range(0x21)))
+_REMOVED = str.maketrans("", "", "\t\n\r")
+_PATH = re.compile(r"[^A-Za-z0-9._~!$&'()*+,;=:@/%-]+")
+_QUERY = re.compile(r"[^A-Za-z0-9._~!$&'()*+,;=:@/?%\[\]|-]+")
+_PARAMETER = re.compile(r";(?:jsessionid|phpsessid|sessionid|aspsessionid\w*)=[^/;?]*", re.IGNORECASE)
+_TRACKER = re.compile(
+    r"(?:utm_\w+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|igshid|mc_[ce]id|_hs(?:enc|mi)|_ga|_gl"
+    r"|phpsessid|jsessionid|aspsessionid\w*|sessionid|session_id|zenid|oscsid|cftoken|(?:s|sess)id=[0-9a-f]{16,}.*)"
+    r"(?:=.*)?",
+    re.IGNORECASE,
+)
+
+
+def canonicalise(url: str, base: str | None = None) -> str | None:
+    """Absolute canonical http(s) URL of *url*, resolved against *base*; None if it is no link to fetch.
+
+    Idempotent. Fragments go (not ``#!``), as do user names, default ports, trackers and session ids; the query keeps
+    its order and every language parameter; escapes are in upper case, other characters in UTF-8.
+    """
+    url = url.strip(_STRIP)
+    if len(url) > 2 * MAX_LENGTH:
+        return None
+    scheme = _SCHEME.match(url)
+    if scheme is not None:
+        return _absolute(url)
+    if base is None:
+        return None
+    root, directory, page = _base(base)
+    if not root:
+        return None
+    if _CLEAN_PATH.fullmatch(url) and "//" not in url:
+        if not url:
+            return page
+        joined = root + url if url[0] == "/" else directory + url
+        return joined if len(joined) <= MAX_LENGTH and joined.isascii() else None
+    return _absolute(_join(url.translate(_REMOVED), root, directory, page))
+
+
+@lru_cache(maxsize=4096)
+def _base(base: str) -> tuple[str, str, str]:
+    """Canonical base as ``https://host``, the same up to its last slash, and whole; empty if it is none."""
+    page = _absolute(base.strip(_STRIP))
+    if page is None:
+        return "", "", ""
+    path_at = page.index("/", 8)
+    path_end = page.find("?")
+    path = page[: path_end if path_end > 0 else len(page)].partition("#")[0]
+    return page[:path_at], path[: path.rindex("/") + 1], page
+
+
+def _join(url: str, root: str, directory: str, page: str) -> str:
+    first = url[:1]
+    if first in ("/", "\\"):
+        if url[1:2] in ("/", "\\"):
+            return root.partition("//")[0] + url
+        return root + url
+    if first == "?":
+        return page.partition("#")[0].partition("?")[0] + url
+    if first == "#":
+        return page.partition("#")[0] + url
+    return directory + url
+
+
+@lru_cache(maxsize=65536)
+def _absolute(url: str) -> str | None:
+    clean = _CLEAN.fullmatch(url)
+    if clean is not None and len(url) <= MAX_LENGTH:
+        path = clean[3]
+        host = normal_host(clean[2])
+        if host is not None and (path is None or ("/." not in path)):
+            return f"{clean[1]}{host}{path or '/'}"
+    return _slow(url.translate(_REMOVED))
+
+
+def _slow(url: str) -> str | None:
+    scheme, _, rest = url.partition(":")
+    scheme = scheme.lower()
+    if scheme not in ("http", "https"):
+        return None
+    rest, hash_sign, fragment = rest.partition("#")
+    rest, _, query = rest.partition("?")
+    rest = rest.replace("\\", "/")
+    if not rest.startswith("/"):
+        return None
+    authority, slash, path = rest.lstrip("/").partition("/")
+    server = _server(authority, scheme)
+    if server is None:
+        return None
+    path = _remove_dots(_escape(_PARAMETER.sub("", slash + path), _PATH)) or "/"
+    query = _clean_query(query)
+    fragment = _escape(fragment, _QUERY) if hash_sign and fragment.startswith("!") else ""
+    result = f"{scheme}://{server}{path}{'?' + query if query else ''}{'#' + fragment if fragment else ''}"
+    return result if len(result) <= MAX_LENGTH else None
+
+
+def _server(authority: str, scheme: str) -> str | None:
+    """Host and port unless it is the scheme's own; None if invalid."""
+    host = authority.rpartition("@")[2]
+    port = ""
+    if not host.endswith("]") and ":" in host:
+        host, _, port = host.rpartition(":")
+    known = normal_host(_unescape_host(host))
+    if known is None or not (port.isdigit() and port.isascii() or not port):
+        return None
+    number = int(port or 0)
+    if number > 65535 or (port and not number):
+        return None
+    return known if number in (0, 443 if scheme == "https" else 80) else f"{known}:{number}"
+
+
+def _unescape_host(host: str) -> str:
+    if "%" not in host:
+        return host
+    from urllib.parse import unquote
+
+    return unquote(host, errors="replace")
+
+
+def _clean_query(query: str) -> str:
+    if not query:
+        return ""
+    if "&amp;" in query or "&AMP;" in query:
+        query = _AMPERSAND.sub("&", query)
+    kept = [part for part in query.split("&") if part and not _TRACKER.fullmatch(part)]
+    return _escape("&".join(kept), _QUERY)
+
+
+def _escape(text: str, illegal: re.Pattern[str]) -> str:
+    """*text* with escapes in upper case, none for unreserved characters, and one for each illegal byte."""
+    if "%" in text:
+        text = _ESCAPE.sub(_normal_escape, text)
+    return illegal.sub(lambda m: "".join(f"%{b:02X}" for b in m[0].encode("utf-8", "replace")), text)
+
+
+def _normal_escape(match: re.Match[str]) -> str:
+    if match[1] is None:
+        return "%25"
+    char = chr(int(match[1], 16))
+    return char if char in _UNRESERVED else match[0].upper()
+
+
+def _remove_dots(path: str) -> str:
+    """RFC 3986 section 5.2.4."""
+    if "/." not in path:
+        return path
+    kept: list[str] = []
+    parts = path.split("/")[1:]
+    for part in parts:
+        if part == "..":
+            if kept:
+                kept.pop()
+        elif part != ".":
+            kept.append(part)
+    if parts[-1] in (".", ".."):
+        kept.append("")
+    return "/" + "/".join(kept)

@@ -1,0 +1,88 @@
+"""Host names: validity, IDNA form, registered domain."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from functools import lru_cache
+
+import idna
+from tldextract import TLDExtract
+
+_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_extract = TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+
+
+@lru_cache(maxsize=65536)
+def normal_host(host: str) -> str | None:
+    """*host* in lower case and IDNA form, without a final dot; None if no server can have that name."""
+    if host.startswith("["):
+        return _ipv6(host)
+    host = host.lower().rstrip(".")
+    if not host.isascii():
+        try:
+            host = idna.encode(host, uts46=True).decode("ascii").rstrip(".")
+        except (idna.IDNAError, UnicodeError):
+            return None
+    if not host or len(host) > 253:
+        return None
+    labels = host.split(".")
+    if not all(map(_LABEL.fullmatch, labels)):
+        return None
+    return host if not labels[-1].isdigit() or _is_ipv4(host) else None
+
+
+def _ipv6(host: str) -> str | None:
+    try:
+        return f"[{ipaddress.IPv6Address(host[1:-1]).compressed}]" if host.endswith("]") else None
+    except ValueError:
+        return None
+
+
+def _is_ipv4(host: str) -> bool:
+    try:
+        ipaddress.IPv4Address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def host_of(url_or_host: str) -> str:
+    """Lower-case host of a URL (with or without scheme) or of a bare host; no port, no user."""
+    rest = url_or_host.partition("://")[2] or url_or_host
+    for end in "/?#":
+        rest = rest.partition(end)[0]
+    host = rest.rpartition("@")[2].lower()
+    if host.startswith("["):
+        return host.partition("]")[0] + "]"
+    return host.partition(":")[0]
+
+
+@lru_cache(maxsize=65536)
+def _split(host: str) -> tuple[str, str, str]:
+    """Subdomain, label and public suffix; an address or a local name is all label."""
+    if host.startswith("["):
+        return "", host, ""
+    found = _extract(host)
+    if not found.suffix and not found.domain:
+        return "", host, ""
+    if not found.suffix:
+        return "", host, ""
+    return found.subdomain, found.domain, found.suffix
+
+
+def split_host(url_or_host: str) -> tuple[str, str, str]:
+    """Subdomain, domain label and public suffix (bundled list, private domains such as github.io included)."""
+    return _split(host_of(url_or_host))
+
+
+def registered_domain(url_or_host: str) -> str:
+    """Domain that somebody registered: ``www.bbc.co.uk`` gives ``bbc.co.uk``; an address or local name is its own."""
+    _, label, suffix = split_host(url_or_host)
+    return f"{label}.{suffix}" if label and suffix else label or suffix
+
+
+def domain_label(url_or_host: str) -> str:
+    """Registered domain without its suffix (``example`` for example.com and example.fr); the suffix if that is all."""
+    _, label, suffix = split_host(url_or_host)
+    return label or suffix
