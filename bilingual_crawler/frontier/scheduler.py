@@ -1,0 +1,161 @@
+"""The Scrapy scheduler over the frontier."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
+
+from scrapy import Request
+from scrapy.core.scheduler import BaseScheduler
+from scrapy.utils.job import job_dir
+
+from bilingual_crawler.frontier.entry import Entry, Kind, Push, State
+from bilingual_crawler.frontier.frontier import Frontier, Limits
+from bilingual_crawler.frontier.lmdb_store import LmdbStore
+from bilingual_crawler.urls.canonical import canonicalise, registered_domain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+    from typing_extensions import Self
+
+    from bilingual_crawler.frontier.policies.base import Policy
+    from bilingual_crawler.spiders.bilingual import BilingualSpider
+
+logger = logging.getLogger(__name__)
+
+ENTRY = "bilingual_entry"
+"""Meta key of the frontier entry that a request fetches."""
+
+MAX_REST = 60.0
+
+
+class FrontierScheduler(BaseScheduler):
+    """Feeds the engine from a :class:`Frontier`.
+
+    Order: highest priority first, ties by discovery, at most ``CONCURRENT_REQUESTS_PER_DOMAIN`` requests of one
+    politeness slot and ``CONCURRENT_REQUESTS`` in all between hand-out and the end of processing. Requests that are
+    yielded to the engine are pushed with their ``priority`` (seeds with the policy's); a redirect takes the place of
+    what it redirects, a retry goes back to its place while its slot rests. With ``JOBDIR`` the frontier is durable:
+    whatever happens to the process, the next run fetches what is left and what was in flight.
+    Only GET requests without a body have a place in it; others are dropped and counted.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats
+        self._crawler = crawler
+        self._stats: StatsCollector = crawler.stats
+        self._settings = crawler.settings
+        self._per_host = crawler.settings.get("BILINGUAL_POLITENESS") == "host"
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def open(self, spider: Spider) -> None:
+        self._spider = cast("BilingualSpider", spider)
+        self.policy: Policy = self._spider.policy
+        jobdir = job_dir(self._settings)
+        if jobdir is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="frontier-")
+        folder = Path(jobdir or self._temporary.name) / "frontier"  # type: ignore[union-attr]
+        limits = Limits(
+            per_slot=self._settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"),
+            in_flight=self._settings.getint("CONCURRENT_REQUESTS"),
+            pages=self._spider.max_pages,
+            pages_per_slot=self._spider.max_pages_per_site,
+        )
+        self.store = LmdbStore(folder)
+        self.frontier = Frontier(self.store, limits, time.monotonic)
+        queued = self.store.count(State.QUEUED)
+        if queued:
+            logger.info(f"Resuming: {queued} URLs queued, {self.store.count(State.DONE)} done", extra=self._extra)
+
+    def close(self, reason: str) -> None:
+        self.store.close()
+        if self._temporary:
+            self._temporary.cleanup()
+
+    def has_pending_requests(self) -> bool:
+        return self.frontier.has_pending()
+
+    def enqueue_request(self, request: Request) -> bool:
+        if request.method != "GET" or request.body:
+            self._stats.inc_value("bilingual/frontier/not_get")
+            return False
+        entry: Entry | None = request.meta.get(ENTRY)
+        if entry is None:
+            return self.push([self._entry(request)])[0] is not Push.IGNORED
+        if "redirect_urls" in request.meta:
+            return self._redirect(entry, request)
+        self.frontier.retry(entry, rest=min(MAX_REST, 2.0**entry.attempts))
+        self._stats.inc_value("bilingual/frontier/retried")
+        return True
+
+    def next_request(self) -> Request | None:
+        entry = self.frontier.pop()
+        return None if entry is None else self._request(entry)
+
+    def push(self, entries: Sequence[Entry]) -> list[Push]:
+        """Push or raise *entries* in one transaction."""
+        outcomes = self.frontier.push(entries)
+        for outcome in Push:
+            self._stats.inc_value(f"bilingual/frontier/{outcome}", outcomes.count(outcome))
+        return outcomes
+
+    def slot(self, url: str) -> str:
+        """The politeness slot of *url*: its registered domain, or its host with ``BILINGUAL_POLITENESS = "host"``."""
+        host = urlsplit(url).hostname or ""
+        return host if self._per_host else registered_domain(host)
+
+    @property
+    def _extra(self) -> dict[str, Any]:
+        return {"spider": self._spider}
+
+    def _entry(self, request: Request) -> Entry:
+        url = canonicalise(request.url) or request.url
+        kind = Kind(request.meta.get("bilingual_kind", Kind.PAGE))
+        parent = request.headers.get("Referer", b"").decode("latin-1")
+        seed = not parent and kind is Kind.PAGE
+        priority = self.policy.seed_priority(url) if seed else float(request.priority)
+        return Entry(url, self.slot(url), priority, parent, request.meta.get("depth", 0), kind)
+
+    def _request(self, entry: Entry) -> Request:
+        request = Request(
+            entry.url,
+            callback=self._spider.parse_sitemap if entry.kind is Kind.SITEMAP else self._spider.parse,
+            errback=self._spider.handle_failure,
+            meta={ENTRY: entry, "download_slot": entry.slot, "depth": entry.depth},
+            headers={"Referer": entry.parent} if entry.parent else None,
+            dont_filter=True,
+        )
+        if entry.attempts:
+            request.meta["retry_times"] = entry.attempts
+        return request
+
+    def _redirect(self, entry: Entry, request: Request) -> bool:
+        url = canonicalise(request.url) or request.url
+        self._spider.record(entry, status=_redirect_status(request), outcome="redirect", location=url)
+        if not self._spider.scope.admits(url) and entry.parent:
+            self.frontier.finish(entry)
+            self._stats.inc_value("bilingual/redirect/offsite")
+            return False
+        target = Entry(url, self.slot(url), entry.priority, entry.parent, entry.depth + 1, entry.kind)
+        wanted = url != entry.url and self.frontier.redirect(entry, target)
+        if url == entry.url:
+            self.frontier.finish(entry)
+        self._stats.inc_value(f"bilingual/redirect/{'followed' if wanted else 'known'}")
+        return wanted
+
+
+def _redirect_status(request: Request) -> int:
+    reason = request.meta.get("redirect_reasons", [0])[-1]
+    return reason if isinstance(reason, int) else 0

@@ -1,0 +1,47 @@
+"""What the spider yields: documents, and the links of a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bilingual_crawler.frontier.policies.base import FetchedPage
+    from bilingual_crawler.pages.model import Link
+
+
+@dataclass(slots=True)
+class Document:
+    """A page in one of the two languages; a line of ``documents.jsonl.gz``."""
+
+    url: str
+    language: str
+    """The language of the pair that it counts as, ISO 639-3."""
+    shares: list[tuple[str, int]]
+    """Up to three languages found in the text with their percentages."""
+    reliable: bool
+    title: str
+    text: str
+    fetched_at: str
+    """UTC, ISO 8601."""
+    status: int
+    depth: int
+    referrer: str | None
+    score: float | None
+    """Priority with which the page was fetched; None for seeds."""
+    warc_file: str | None
+    warc_offset: int | None
+    alternates: list[tuple[str, str]]
+    """(language or ``x-default``, URL) that the page announces as its translations by ``hreflang``."""
+    switches: list[str]
+    """URLs that its language switcher leads to."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLinks:
+    """The links of a page on their way to the frontier; consumed by ``LinkPriorityMiddleware``."""
+
+    page: FetchedPage
+    links: Sequence[Link]

@@ -1,0 +1,91 @@
+"""Item pipeline: documents and pairs to the output folder."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, fields
+from typing import TYPE_CHECKING, Any, cast
+
+from bilingual_crawler.items import Document
+from bilingual_crawler.pairing.tracker import Pair, PairTracker
+from bilingual_crawler.reporting.records import (
+    CRAWL,
+    DOCUMENTS,
+    PAIRS,
+    GzipJsonLines,
+    TsvLog,
+    read_json_lines,
+    read_tsv,
+    tsv_line,
+)
+from bilingual_crawler.signals import Fetch, url_fetched
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from typing_extensions import Self
+
+    from bilingual_crawler.spiders.bilingual import BilingualSpider
+
+
+class OutputPipeline:
+    """Writes ``documents.jsonl.gz`` and streams ``pairs.tsv``, which is put in order of score when the crawl ends.
+
+    A resumed crawl first reads back the documents it has, so that a page fetched twice is written once.
+    Stats: ``bilingual/pairs/found|candidates``, ``bilingual/unpaired/<reason>``, ``bilingual/refused/<reason>``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def open_spider(self) -> None:
+        spider = cast("BilingualSpider", self._crawler.spider)
+        self._folder = spider.output_dir
+        self._tracker = PairTracker(spider.pair)
+        self._written: set[str] = set()
+        for row in read_tsv(self._folder / CRAWL):
+            if row.get("location"):
+                self._tracker.alias(row["url"], row["location"])
+        for record in read_json_lines(self._folder / DOCUMENTS):
+            self._take(Document(**record))
+        self._documents = GzipJsonLines(self._folder / DOCUMENTS)
+        self._pairs = TsvLog.of(self._folder / PAIRS, Pair)
+        self._crawler.signals.connect(self._note_redirect, signal=url_fetched)
+
+    def process_item(self, item: Any) -> Any:
+        if isinstance(item, Document) and item.url not in self._written:
+            self._documents.write(item)
+            for pair in self._take(item):
+                self._pairs.write_record(pair)
+            self._stats.set_value("bilingual/pairs/found", len(self._tracker))
+        return item
+
+    def close_spider(self) -> None:
+        self._documents.close()
+        self._pairs.close()
+        pairs = self._tracker.pairs()
+        complete = self._folder / f"{PAIRS}.new"
+        with complete.open("w", encoding="utf-8", errors="surrogatepass") as file:
+            file.write(tsv_line([field.name for field in fields(Pair)]))
+            file.writelines(tsv_line(astuple(pair)) for pair in pairs)
+        complete.replace(self._folder / PAIRS)
+        self._stats.set_value("bilingual/pairs/found", len(pairs))
+        self._stats.set_value("bilingual/pairs/candidates", self._tracker.candidates)
+        for reason, count in self._tracker.unpaired().items():
+            self._stats.set_value(f"bilingual/unpaired/{reason}", count)
+        for reason, count in self._tracker.rejected.items():
+            self._stats.set_value(f"bilingual/refused/{reason}", count)
+
+    def _take(self, document: Document) -> list[Pair]:
+        self._written.add(document.url)
+        return self._tracker.add(document)
+
+    def _note_redirect(self, fetch: Fetch) -> None:
+        if fetch.location:
+            self._tracker.alias(fetch.url, fetch.location)
+
+    @property
+    def _stats(self) -> Any:
+        return self._crawler.stats

@@ -1,0 +1,36 @@
+"""Extension: one line per URL that was asked for, in ``crawl.tsv``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from scrapy import signals
+
+from bilingual_crawler.reporting.records import CRAWL, TsvLog
+from bilingual_crawler.signals import Fetch, url_fetched
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from typing_extensions import Self
+
+    from bilingual_crawler.spiders.bilingual import BilingualSpider
+
+
+class CrawlLogExtension:
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extension = cls()
+        crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
+        crawler.signals.connect(extension.url_fetched, signal=url_fetched)
+        crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
+        return extension
+
+    def spider_opened(self, spider: Spider) -> None:
+        self._log = TsvLog.of(cast("BilingualSpider", spider).output_dir / CRAWL, Fetch)
+
+    def url_fetched(self, fetch: Fetch) -> None:
+        self._log.write_record(fetch)
+
+    def spider_closed(self, spider: Spider) -> None:
+        self._log.close()

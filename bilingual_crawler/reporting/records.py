@@ -1,0 +1,112 @@
+"""The files of a crawl that grow while it runs, complete up to the last record whatever happens."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from dataclasses import asdict, astuple, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+    from typing import BinaryIO
+
+    from _typeshed import DataclassInstance
+
+DOCUMENTS = "documents.jsonl.gz"
+CRAWL = "crawl.tsv"
+PAIRS = "pairs.tsv"
+SUMMARY = "summary.json"
+
+
+class GzipJsonLines:
+    """Appends JSON objects to a gzip file, one member per line; a partial tail left by a crash is cut off on opening.
+
+    Every record has reached the operating system when :meth:`write` returns.
+    """
+
+    def __init__(self, path: Path) -> None:
+        end = sum(size for size, _ in _members(path))
+        self._file: BinaryIO = path.open("ab")
+        self._file.truncate(end)
+
+    def write(self, record: DataclassInstance) -> None:
+        line = json.dumps(asdict(record), ensure_ascii=False) + "\n"
+        self._file.write(gzip.compress(line.encode("utf-8", "surrogatepass"), 6, mtime=0))
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a file that :class:`GzipJsonLines` wrote, up to the last complete one; none if it is missing."""
+    for _, data in _members(path):
+        for line in data.splitlines():
+            yield json.loads(line)
+
+
+def _members(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Compressed size and content of each complete gzip member."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        rest = b""
+        while True:
+            decompressor = zlib.decompressobj(wbits=31)
+            content, size = b"", 0
+            while not decompressor.eof:
+                chunk = rest or file.read(1 << 16)
+                rest = b""
+                if not chunk:
+                    return
+                try:
+                    content += decompressor.decompress(chunk)
+                except zlib.error:
+                    return
+                size += len(chunk)
+            rest = decompressor.unused_data
+            yield size - len(rest), content
+
+
+class TsvLog:
+    """Appends tab-separated rows under a header, each flushed; a partial last line is cut off on opening."""
+
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+        end = path.read_bytes().rfind(b"\n") + 1 if path.exists() else 0
+        self._file = path.open("ab")
+        self._file.truncate(end)
+        if not end:
+            self.write(columns)
+
+    @classmethod
+    def of(cls, path: Path, record: type[DataclassInstance]) -> TsvLog:
+        """A log of *record* objects."""
+        return cls(path, [field.name for field in fields(record)])
+
+    def write(self, values: Sequence[object]) -> None:
+        self._file.write(tsv_line(values).encode("utf-8", "surrogatepass"))
+        self._file.flush()
+
+    def write_record(self, record: DataclassInstance) -> None:
+        self.write(astuple(record))
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def tsv_line(values: Sequence[object]) -> str:
+    return "\t".join(" ".join(str(value).split()) for value in values) + "\n"
+
+
+def read_tsv(path: Path) -> Iterator[dict[str, str]]:
+    """Complete rows of a TSV file with a header; none if it is missing."""
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8", errors="surrogatepass") as file:
+        columns = next(file, "").rstrip("\n").split("\t")
+        for line in file:
+            if line.endswith("\n"):
+                yield dict(zip(columns, line.rstrip("\n").split("\t"), strict=False))

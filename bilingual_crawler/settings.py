@@ -1,0 +1,57 @@
+from pathlib import Path
+
+BOT_NAME = "bilingual-crawler"
+SPIDER_MODULES = ["bilingual_crawler.spiders"]
+NEWSPIDER_MODULE = "bilingual_crawler.spiders"
+COMMANDS_MODULE = "bilingual_crawler.commands"
+
+# What is crawled
+BILINGUAL_POLICY = "smart"
+BILINGUAL_LINK_SOURCES = ["a", "area", "alternate", "header", "refresh", "sitemap"]
+BILINGUAL_EXTRA_HOSTS = []
+BILINGUAL_EQUIVALENT_LANGUAGES = ["hrv bos srp cnr", "msa ind", "nor nno"]
+BILINGUAL_MODELS_DIR = str(Path(__file__).parent.parent / "models")
+BILINGUAL_PROVIDERS = []
+BILINGUAL_REPLAY = []
+DEPTH_LIMIT = 20
+
+# What is written
+BILINGUAL_OUTPUT_DIR = None
+BILINGUAL_WARC = True
+
+# Manners
+BILINGUAL_CONTACT = None
+BILINGUAL_USER_AGENT = "bilingual-crawler/0.1"
+BILINGUAL_POLITENESS = "domain"
+USER_AGENT = BILINGUAL_USER_AGENT
+ROBOTSTXT_OBEY = True
+ROBOTSTXT_USER_AGENT = BOT_NAME
+CONCURRENT_REQUESTS = 16
+CONCURRENT_REQUESTS_PER_DOMAIN = 2
+DOWNLOAD_DELAY = 1
+AUTOTHROTTLE_ENABLED = True
+AUTOTHROTTLE_START_DELAY = 1
+AUTOTHROTTLE_MAX_DELAY = 30
+DOWNLOAD_TIMEOUT = 60
+DOWNLOAD_MAXSIZE = 20 * 1024 * 1024
+COOKIES_ENABLED = False
+METAREFRESH_ENABLED = False
+TELNETCONSOLE_ENABLED = False
+REMOTE_CONTROL_ENABLED = False
+LOG_LEVEL = "INFO"
+
+# The parts
+SCHEDULER = "bilingual_crawler.frontier.scheduler.FrontierScheduler"
+DOWNLOADER_MIDDLEWARES = {
+    "bilingual_crawler.middlewares.language.LanguageFilterMiddleware": 560,
+    "bilingual_crawler.archive.middleware.WarcMiddleware": 650,
+}
+SPIDER_MIDDLEWARES = {
+    "bilingual_crawler.middlewares.links.LinkPriorityMiddleware": 100,
+}
+ITEM_PIPELINES = {"bilingual_crawler.pipelines.OutputPipeline": 900}
+EXTENSIONS = {
+    "bilingual_crawler.reporting.crawl_log.CrawlLogExtension": 490,
+    "bilingual_crawler.reporting.summary.SummaryExtension": 500,
+    "bilingual_crawler.reporting.progress.ProgressExtension": 510,
+}

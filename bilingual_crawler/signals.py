@@ -1,0 +1,27 @@
+"""Signals of a bilingual crawl, beside Scrapy's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+url_fetched = object()
+"""Sent once for every URL that was asked for, with ``fetch``: a :class:`Fetch`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """What came of asking for a URL; a line of ``crawl.tsv``."""
+
+    time: str
+    status: int
+    """HTTP status; 0 if there was no answer."""
+    url: str
+    language: str
+    """Language of the content, ISO 639-3; ``un`` if unknown, empty if there is no content to look at."""
+    priority: float
+    referrer: str
+    depth: int
+    outcome: str
+    """``document``, ``other-language``, ``sitemap``, ``redirect``, or why the URL was dropped."""
+    location: str = ""
+    """Target of a redirect."""

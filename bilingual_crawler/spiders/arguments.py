@@ -1,0 +1,157 @@
+"""The arguments of ``scrapy crawl bilingual``, checked before anything is fetched."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from scrapy.exceptions import UsageError
+
+from bilingual_crawler.archive import ArchiveError, alias_hosts, open_archive
+from bilingual_crawler.frontier.policies import policy_class
+from bilingual_crawler.frontier.scope import Scope
+from bilingual_crawler.languages import LanguageError, LanguagePair
+from bilingual_crawler.urls.canonical import canonicalise
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+    from bilingual_crawler.frontier.policies.base import Policy
+
+
+def _error(message: str) -> UsageError:
+    return UsageError(message, print_help=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    url: str
+    guessed_scheme: bool
+    """The user gave no scheme: https is tried first, then http."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlArguments:
+    """Everything a crawl needs to know from the command line."""
+
+    pair: LanguagePair
+    seeds: tuple[Seed, ...]
+    policy: Policy
+    scope: Scope
+    max_pages: int
+    max_pages_per_site: int
+
+    @classmethod
+    def parse(
+        cls,
+        settings: BaseSettings,
+        *,
+        pair: str | None = None,
+        seeds: str | None = None,
+        policy: str | None = None,
+        scope: str = "site",
+        max_pages: str = "0",
+        max_pages_per_site: str = "0",
+        **unknown: Any,
+    ) -> CrawlArguments:
+        """Check spider arguments and the settings they depend on; raises UsageError naming the value and the fix."""
+        unknown.pop("_job", None)
+        if unknown:
+            known = "pair, seeds, policy, scope, max_pages, max_pages_per_site"
+            raise _error(f"unknown spider argument {', '.join(sorted(unknown))}; there are: {known}")
+        if not pair:
+            raise _error("which languages? Give the pair, for example: -a pair=eng-mlt")
+        try:
+            languages = LanguagePair.parse(pair, equivalents=settings.getlist("BILINGUAL_EQUIVALENT_LANGUAGES"))
+        except LanguageError as error:
+            raise _error(f"pair={pair}: {error}") from error
+        parsed = parse_seeds(seeds)
+        replay = settings.getlist("BILINGUAL_REPLAY")
+        if replay:
+            try:
+                open_archive(replay)
+            except ArchiveError as error:
+                raise _error(f"BILINGUAL_REPLAY: {error}") from error
+        elif not settings.get("BILINGUAL_CONTACT") and not all(_is_loopback(seed.url) for seed in parsed):
+            raise _error(
+                "say who is crawling: -s BILINGUAL_CONTACT=https://your.page/about-this-crawl (or mailto:you@...) goes "
+                "into the user agent, so that webmasters can reach you"
+            )
+        chosen = policy_class(policy or settings["BILINGUAL_POLICY"])
+        if chosen.needs_models:
+            _check_models(settings)
+        extra_hosts = [*settings.getlist("BILINGUAL_EXTRA_HOSTS"), *alias_hosts(replay)]
+        return cls(
+            languages,
+            tuple(parsed),
+            chosen(languages, settings),
+            Scope(scope, (seed.url for seed in parsed), extra_hosts),
+            _count("max_pages", max_pages),
+            _count("max_pages_per_site", max_pages_per_site),
+        )
+
+
+def _check_models(settings: BaseSettings) -> None:
+    # onnxruntime takes long to import, and Scrapyd imports this module only to list the spiders
+    from bilingual_crawler.scoring.models import ModelError, load_models
+
+    try:
+        load_models(Path(settings["BILINGUAL_MODELS_DIR"]), settings.getlist("BILINGUAL_PROVIDERS"))
+    except ModelError as error:
+        raise _error(str(error)) from error
+
+
+def parse_seeds(seeds: str | None) -> list[Seed]:
+    """Seeds from ``URL[,URL...]`` or the path of a file with one URL a line (``#`` starts a comment).
+
+    Raises UsageError if there is none or one is no URL.
+    """
+    if not seeds:
+        raise _error("where to start? Give -a seeds=URL[,URL...] or the path of a file with one URL a line")
+    path = Path(seeds)
+    if "://" not in seeds and ("/" in seeds or path.suffix == ".txt" or path.exists()) and not _is_bare_host(seeds):
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise _error(f"seeds={seeds}: cannot read this file ({error})") from error
+        texts = [line.split("#", 1)[0].strip() if line.lstrip().startswith("#") else line.strip() for line in lines]
+    else:
+        texts = [text.strip() for text in seeds.split(",")]
+    found = [_seed(text) for text in texts if text]
+    if not found:
+        raise _error(f"seeds={seeds}: no URL in it")
+    return list(dict.fromkeys(found))
+
+
+def _is_bare_host(text: str) -> bool:
+    return not Path(text).exists() and bool(re.match(r"^[\w-]+(\.[\w-]+)+(:\d+)?(/\S*)?$", text)) and not text.endswith(".txt")
+
+
+def _seed(text: str) -> Seed:
+    guessed = "://" not in text
+    url = canonicalise(f"https://{text}" if guessed else text)
+    if url is None:
+        raise _error(f"seed {text!r} is not an http(s) URL, as in https://example.com/")
+    return Seed(url, guessed)
+
+
+def _is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def _count(name: str, value: str) -> int:
+    try:
+        count = int(value)
+    except ValueError:
+        count = -1
+    if count < 0:
+        raise _error(f"{name}={value}: give a whole number, 0 for no limit")
+    return count

@@ -1,0 +1,204 @@
+"""The spider that crawls sites for documents in two languages."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from scrapy import Request, Spider, signals
+from scrapy.exceptions import IgnoreRequest, StopDownload
+from scrapy.spidermiddlewares.httperror import HttpError
+from scrapy.utils.job import job_dir
+from twisted.internet.error import DNSLookupError
+
+from bilingual_crawler.frontier.entry import Entry, Kind
+from bilingual_crawler.frontier.policies.base import FetchedPage
+from bilingual_crawler.frontier.scheduler import ENTRY, FrontierScheduler
+from bilingual_crawler.items import Document, FoundLinks
+from bilingual_crawler.middlewares.language import LANGUAGE, PAGE, NotHtml
+from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.pages.sitemap import parse_sitemap, sitemaps_in_robots
+from bilingual_crawler.signals import Fetch, url_fetched
+from bilingual_crawler.spiders.arguments import CrawlArguments
+from bilingual_crawler.urls.canonical import canonicalise
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.settings import BaseSettings
+    from twisted.python.failure import Failure
+    from typing_extensions import Self
+
+    from bilingual_crawler.pages.language import Identification
+    from bilingual_crawler.pages.model import Page
+
+logger = logging.getLogger(__name__)
+
+
+class BilingualSpider(Spider):
+    """Crawls the sites of its seeds and yields the documents in the two languages of ``pair``.
+
+    Arguments: ``pair``, ``seeds``, ``policy``, ``scope``, ``max_pages``, ``max_pages_per_site``; see
+    :class:`~bilingual_crawler.spiders.arguments.CrawlArguments`.
+    """
+
+    name = "bilingual"
+
+    def __init__(self, arguments: CrawlArguments, output_dir: Path, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.pair = arguments.pair
+        self.seeds = arguments.seeds
+        self.policy = arguments.policy
+        self.scope = arguments.scope
+        self.max_pages = arguments.max_pages
+        self.max_pages_per_site = arguments.max_pages_per_site
+        self.output_dir = output_dir
+        self._https_guesses = {seed.url for seed in self.seeds if seed.guessed_scheme}
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        arguments = CrawlArguments.parse(crawler.settings, **kwargs)
+        spider = cls(arguments, _output_dir(crawler.settings, str(arguments.pair)))
+        spider._set_crawler(crawler)
+        crawler.signals.connect(spider.robots_received, signal=signals.response_received)
+        return spider
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        super().update_settings(settings)
+        contact = settings.get("BILINGUAL_CONTACT")
+        if contact:
+            settings.set("USER_AGENT", f"{settings['BILINGUAL_USER_AGENT']} (+{contact})", "spider")
+        if settings.getlist("BILINGUAL_REPLAY"):
+            handler = "bilingual_crawler.archive.replay.ReplayDownloadHandler"
+            settings.set("DOWNLOAD_HANDLERS", {"http": handler, "https": handler}, "spider")
+            settings.set("DOWNLOAD_DELAY", 0, "spider")
+            settings.set("AUTOTHROTTLE_ENABLED", False, "spider")
+
+    async def start(self) -> AsyncIterator[Any]:
+        for seed in self.seeds:
+            yield Request(seed.url)
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[FoundLinks | Document]:
+        entry: Entry = response.meta[ENTRY]
+        page: Page = response.meta[PAGE]
+        identified: Identification = response.meta[LANGUAGE]
+        side = self.pair.side(identified.language)
+        links = () if page.nofollow else page.links
+        kept = side is not None and not page.noindex
+        outcome = "document" if kept else "noindex" if side else "other-language"
+        self.record(entry, status=response.status, outcome=outcome, language=identified.language)
+        yield FoundLinks(FetchedPage(entry.url, identified.language, side), links)
+        if kept:
+            assert side is not None
+            yield self._document(response, entry, page, identified, side)
+
+    def parse_sitemap(self, response: Response) -> Iterator[FoundLinks]:
+        entry: Entry = response.meta[ENTRY]
+        links, nested = parse_sitemap(response.body, entry.url)
+        self.record(entry, status=response.status, outcome="sitemap")
+        self._push_sitemaps(nested, entry)
+        yield FoundLinks(FetchedPage(entry.url, "un", None), links)
+
+    def handle_failure(self, failure: Failure) -> None:
+        """Close the books on a URL that gave no page."""
+        entry: Entry = failure.request.meta[ENTRY]  # type: ignore[attr-defined]
+        status, outcome = _reason(failure)
+        self.record(entry, status=status, outcome=outcome)
+        assert self.crawler.stats
+        self.crawler.stats.inc_value(f"bilingual/dropped/{outcome}")
+        if failure.check(DNSLookupError):
+            logger.warning(f"{entry.url}: host not found, skipped", extra={"spider": self})
+        if status == 0 and entry.url in self._https_guesses:
+            http = "http" + entry.url.removeprefix("https")
+            self._scheduler.push([Entry(http, entry.slot, entry.priority)])
+        self._scheduler.frontier.finish(entry)
+
+    def robots_received(self, response: Response, request: Request) -> None:
+        """Queue the sitemaps that a robots.txt names."""
+        if not request.url.endswith("/robots.txt") or response.status != 200:
+            return
+        if str(Kind.SITEMAP) in self.settings.getlist("BILINGUAL_LINK_SOURCES"):
+            self._push_sitemaps(sitemaps_in_robots(response.text if hasattr(response, "text") else ""), None)
+
+    def record(self, entry: Entry, *, status: int, outcome: str, language: str = "", location: str = "") -> None:
+        """Tell everybody what came of fetching *entry*."""
+        fetch = Fetch(
+            _now(), status, entry.url, language, entry.priority, entry.parent, entry.depth, outcome, location
+        )
+        self.crawler.signals.send_catch_log(url_fetched, fetch=fetch)
+
+    @property
+    def _scheduler(self) -> FrontierScheduler:
+        assert self.crawler.engine
+        return cast("FrontierScheduler", self.crawler.engine.scheduler)
+
+    def _push_sitemaps(self, urls: list[str], parent: Entry | None) -> None:
+        depth = parent.depth + 1 if parent else 1
+        canonical = [url for text in urls if (url := canonicalise(text)) and self.scope.admits(url)]
+        self._scheduler.push(
+            [
+                Entry(url, self._scheduler.slot(url), 0.0, parent.url if parent else "", depth, Kind.SITEMAP)
+                for url in canonical
+            ]
+        )
+
+    def _document(
+        self, response: Response, entry: Entry, page: Page, identified: Identification, side: str
+    ) -> Document:
+        warc_file, warc_offset = response.meta.get("bilingual_warc", (None, None))
+        alternates = [(link.hreflang, link.url) for link in page.links if link.alternate and link.hreflang]
+        return Document(
+            url=entry.url,
+            language=side,
+            shares=list(identified.shares),
+            reliable=identified.reliable,
+            title=page.title,
+            text=page.text,
+            fetched_at=_now(),
+            status=response.status,
+            depth=entry.depth,
+            referrer=entry.parent or None,
+            score=entry.priority if entry.parent else None,
+            warc_file=warc_file,
+            warc_offset=warc_offset,
+            alternates=alternates,
+            switches=[link.url for link in page.links if link.position is LinkPosition.SWITCHER],
+        )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _reason(failure: Failure) -> tuple[int, str]:
+    """HTTP status (0 without an answer) and outcome of a failed fetch."""
+    error = failure.value
+    if isinstance(error, HttpError):
+        return error.response.status, f"http-{error.response.status}"
+    if isinstance(error, StopDownload):
+        return error.response.status if error.response else 200, "not-html"
+    if isinstance(error, NotHtml):
+        return 200, "not-html"
+    if isinstance(error, IgnoreRequest):
+        return 0, "robots" if "robots.txt" in str(error) else "ignored"
+    return 0, f"error-{type(error).__name__}"
+
+
+def _output_dir(settings: BaseSettings, pair: str) -> Path:
+    """The folder of this crawl's outputs, made here; a resumed crawl goes on in the one it began in."""
+    jobdir = job_dir(settings)
+    memo = Path(jobdir, "output_dir") if jobdir else None
+    if memo and memo.exists():
+        folder = Path(memo.read_text(encoding="utf-8"))
+    else:
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        folder = Path(settings.get("BILINGUAL_OUTPUT_DIR") or f"crawls/{pair}-{stamp}").absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    if memo:
+        memo.write_text(str(folder), encoding="utf-8")
+    return folder
