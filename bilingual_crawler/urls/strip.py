@@ -1,0 +1,52 @@
+"""Comparison keys of URLs: equal for pages that differ by language marks only (CCAligned §3.2.3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from functools import lru_cache
+from urllib.parse import unquote
+
+from bilingual_crawler.urls.find import Component, find_markers
+from bilingual_crawler.urls.token_tables import ANNOUNCING
+
+_MARK = "\0"
+_INDEX = re.compile(r"(?:index|default|home)(?:\.[a-z]{2,5}\d?)?$", re.IGNORECASE)
+_IN_NAME = re.compile(rf"[-_.]+{_MARK}|{_MARK}[-_.]+")
+
+
+def strip_language(url: str, languages: Collection[str] | None = None) -> str:
+    """Key of *url* without scheme, ``www.``, language marks (of *languages* only, if given), index page, last slash.
+
+    Two URLs of one site with the same key are most likely one document in two languages.
+    """
+    return _strip(url, None if languages is None else frozenset(languages))
+
+
+@lru_cache(maxsize=65536)
+def _strip(url: str, languages: frozenset[str] | None) -> str:
+    for marker in sorted(find_markers(url, languages), key=lambda m: m.start, reverse=True):
+        if not (marker.weak and marker.component is Component.SUFFIX):
+            url = url[: marker.start] + _MARK + url[marker.end :]
+    rest = url.partition("#")[0]
+    rest = rest.partition("://")[2] or rest
+    rest, _, query = rest.partition("?")
+    host, _, path = rest.partition("/")
+    host = ".".join(label for label in host.lower().split(".") if label not in (_MARK, "www"))
+    segments: list[str] = []
+    for segment in re.split(r"[/;]", path):
+        if segment == _MARK:
+            if segments and segments[-1].lower() in ANNOUNCING:
+                segments.pop()
+        elif segment:
+            segments.append(segment)
+    if segments:
+        name, *appended = segments[-1].split("&")
+        segments[-1] = name
+        query = "&".join(filter(None, (*appended, query)))
+    segments = [_IN_NAME.sub("", s).replace(_MARK, "") if _MARK in s else s for s in segments]
+    if segments and _INDEX.fullmatch(segments[-1]):
+        segments.pop()
+    parameters = [part for part in query.split("&") if part and not part.endswith("=" + _MARK)]
+    key = "/".join((host, *filter(None, segments)))
+    return unquote(f"{key}?{'&'.join(parameters)}" if parameters else key)

@@ -1,0 +1,77 @@
+"""Which languages a token inside a URL may stand for: codes, names, locale forms."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from langcodes.data_dicts import LANGUAGE_ALPHA3, LANGUAGE_ALPHA3_BIBLIOGRAPHIC
+
+from bilingual_crawler.languages import CLD2_ONLY, URL_LABELS, fold, from_bcp47, names_of
+from bilingual_crawler.urls.token_tables import COMMON_WORDS, LANGUAGES_OF_COUNTRY, ON_MANY_SITES, WRONG_CODES
+
+_LOCALE = re.compile(r"([a-z]{2,3})-(?:(?:latn|cyrl|hans|hant|arab)(?:-[a-z]{2})?|([a-z]{2})|419|001|150)")
+_CHARSET = re.compile(r"\.utf-?8$")
+
+
+@lru_cache(maxsize=1)
+def _table() -> dict[str, tuple[str, ...]]:
+    table: dict[str, dict[str, None]] = {}
+
+    def add(token: str, lang: str | None) -> None:
+        if lang is not None:
+            table.setdefault(token, {})[lang] = None
+
+    for token, langs in WRONG_CODES.items():
+        for lang in langs.split():
+            add(token, lang)
+    for short, code in LANGUAGE_ALPHA3.items():
+        add(short, from_bcp47(short))
+        add(code, from_bcp47(code))
+    for short, code in LANGUAGE_ALPHA3_BIBLIOGRAPHIC.items():
+        add(code, from_bcp47(short))
+    for lang in (*URL_LABELS, *CLD2_ONLY):
+        add(lang, lang)
+        for name in names_of(lang):
+            for form in (fold(name).replace(" ", "-"), fold(name).replace(" ", ""), name.lower()):
+                if len(form) > 2 or not form.isascii():
+                    add(form, lang)
+    return {token: tuple(langs) for token, langs in table.items()}
+
+
+@lru_cache(maxsize=65536)
+def languages_of(token: str) -> tuple[str, ...]:
+    """ISO 639-3 of the languages that *token* as a whole may name, likeliest first; empty if it names none.
+
+    ``en``, ``ENG``, ``english``, ``en_GB``, ``be-fr``, ``zh-hans``, ``suomi``; wrong but common ones such as ``cz``.
+    """
+    token = _CHARSET.sub("", token.lower()).replace("_", "-").replace(" ", "-")
+    known = _table().get(token)
+    if known is not None:
+        return known
+    if not token.isascii():
+        return _table().get(fold(token).replace(" ", "-"), ())
+    locale = _LOCALE.fullmatch(token)
+    return _table().get(_language_of_locale(locale[1], locale[2]), ()) if locale is not None else ()
+
+
+def _language_of_locale(first: str, second: str | None) -> str:
+    """The language in ``first-second``, a language and a country in either order; empty if neither fits."""
+    if second is None:
+        return "" if first in COMMON_WORDS and first not in ("de", "es") else first
+    if first in LANGUAGES_OF_COUNTRY.get(second, "").split():
+        return first
+    if second in LANGUAGES_OF_COUNTRY.get(first, "").split():
+        return second
+    words = first in COMMON_WORDS and second in COMMON_WORDS
+    foreign = first in _LOCALE_LANGUAGES and second in LANGUAGES_OF_COUNTRY and not words
+    return first if foreign or first == second else ""
+
+
+_LOCALE_LANGUAGES = frozenset("ar de en es fr it nl pt ru zh".split())
+"""Languages used with countries where they are foreign (``en-de``, ``ru-lt``)."""
+
+
+def usual(token: str, lang: str) -> bool:
+    """Whether *token* standing alone in the middle of a URL is more likely *lang* than something else."""
+    return len(token) > 3 or lang in ON_MANY_SITES
