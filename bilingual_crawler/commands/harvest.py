@@ -1,0 +1,89 @@
+"""``scrapy harvest SITES_DIR``: measure how early each policy finds the gold pairs of archived sites."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+from bilingual_crawler.frontier.policies import policy_class
+from bilingual_crawler.harvest.plot import plot
+from bilingual_crawler.harvest.run import LINK_SOURCES, Harvest
+from bilingual_crawler.harvest.sites import SiteError, Task, read_tasks
+from bilingual_crawler.harvest.store import ResultStore
+from bilingual_crawler.harvest.table import print_tables
+
+if TYPE_CHECKING:
+    import argparse
+
+_COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+
+
+class Command(ScrapyCommand):
+    """Crawl archived sites once per task and policy, then print and plot how early pairs were found."""
+
+    requires_project = True
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "SITES_DIR --out DIR [options]"
+
+    def short_desc(self) -> str:
+        return "Measure how early crawl policies find parallel pages on archived sites"
+
+    def long_desc(self) -> str:
+        return (
+            "Crawl the archived sites of SITES_DIR with each policy, one request at a time, and compare the"
+            " order of downloads with that of an oracle that knows the gold pairs. Writes results.json,"
+            " orders/ and harvest.png into DIR; results that are there already stay, so policies can be added later."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        add = parser.add_argument
+        add("--policies", default="bfs,cld2,smart,oracle", help="separated by commas (%(default)s)")
+        add("--out", type=Path, default=Path("harvest"), help="output folder (%(default)s)")
+        add("--tasks", type=int, metavar="N", help="only the first N tasks")
+        add("--site", metavar="ID", help="only the tasks of this site")
+        add("--links", choices=LINK_SOURCES, default="all", help="links that are followed (%(default)s)")
+        add("--jobs", type=int, default=os.cpu_count() or 1, help="crawls at a time (%(default)s)")
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        if len(args) != 1:
+            raise UsageError
+        sites, console = Path(args[0]).resolve(), Console()
+        policies = [policy_class(name).name for name in opts.policies.split(",")]
+        try:
+            tasks = _select(read_tasks(sites), opts.site, opts.tasks)
+            store = ResultStore(opts.out / "results.json", opts.links)
+        except SiteError as error:
+            raise UsageError(str(error), print_help=False) from None
+        harvest = Harvest(sites, opts.out.resolve(), opts.links, tuple(opts.set), max(opts.jobs, 1))
+        failed = 0
+        with (
+            Progress(*_COLUMNS, console=console) as progress,
+            closing(harvest.run(tasks, policies)) as results,
+        ):
+            bar = progress.add_task("", total=len(tasks) * len(policies))
+            for result in results:
+                store.add(result)
+                failed += result.error is not None
+                progress.update(bar, advance=1, description=f"{result.task} {result.policy}")
+        print_tables(store.results, console)
+        plot(store.results, opts.out / "harvest.png")
+        console.print(f"results.json, orders/ and harvest.png are in {opts.out}", highlight=False)
+        self.exitcode = int(failed > 0)
+
+
+def _select(tasks: list[Task], site: str | None, count: int | None) -> list[Task]:
+    chosen = [task for task in tasks if site in (None, task.site)][:count]
+    if not chosen:
+        raise SiteError(f"no task to run{f': {site} is not among the sites' if site else ''}")
+    return chosen

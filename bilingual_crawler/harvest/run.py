@@ -1,0 +1,170 @@
+"""Runs the benchmark: a real crawl of an archived site per task and policy, each a process of its own."""
+
+from __future__ import annotations
+
+import csv
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import bilingual_crawler
+from bilingual_crawler.harvest.curve import Reference, Result
+from bilingual_crawler.harvest.oracle import oracle_urls
+from bilingual_crawler.harvest.sites import Site, Task, read_site
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+
+LINK_SOURCES = {"anchors": "a,area", "all": None}
+"""Names of link selections -> value of ``BILINGUAL_LINK_SOURCES``, None for the default."""
+_KEPT = ("crawl.log", "crawl.tsv", "pairs.tsv", "summary.json")
+_LOG_TAIL = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Harvest:
+    """One benchmark: which sites, where to, and how each crawl is run."""
+
+    sites: Path
+    out: Path
+    links: str = "all"
+    settings: tuple[str, ...] = ()
+    """``NAME=VALUE`` settings handed on to every crawl."""
+    jobs: int = 1
+    """Crawls at a time."""
+
+    def run(self, tasks: Sequence[Task], policies: Sequence[str]) -> Generator[Result]:
+        """Crawl every task with every policy and yield the results as they come.
+
+        A crawl that fails is measured by what it downloaded and carries the tail of its log in ``error``.
+        Closing the iterator early ends the crawls that are running.
+        """
+        self.out.mkdir(parents=True, exist_ok=True)
+        measured = _Measured(self.sites)
+        crawls: set[subprocess.Popen[bytes]] = set()
+        pool = ThreadPoolExecutor(self.jobs)
+        futures = [
+            pool.submit(self._crawl, task, policy, measured, crawls) for task in tasks for policy in policies
+        ]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for crawl in list(crawls):
+                crawl.terminate()
+            pool.shutdown(wait=True)
+
+    def _crawl(
+        self, task: Task, policy: str, measured: _Measured, crawls: set[subprocess.Popen[bytes]]
+    ) -> Result:
+        directory = self.out / "runs" / f"{task}.{policy}"
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True)
+        if policy == "oracle":
+            measured.write_oracle(task, directory / "oracle.txt")
+        started = time.monotonic()
+        with (directory / "crawl.log").open("wb") as log:
+            crawl = subprocess.Popen(
+                self.command(task, policy, directory),
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=_environment(),
+            )
+            crawls.add(crawl)
+            status = crawl.wait()
+            crawls.discard(crawl)
+        seconds = time.monotonic() - started
+        order = read_order(directory / "crawl.tsv")
+        write_order(self.out / "orders" / f"{task}.{policy}.tsv", order)
+        error = None
+        if status or not order:
+            error = f"exit status {status}, {len(order)} downloads\n{_tail(directory / 'crawl.log')}"
+        else:
+            _tidy(directory)
+        return measured.reference(task).measure(policy, order, links=self.links, seconds=seconds, error=error)
+
+    def command(self, task: Task, policy: str, directory: Path) -> list[str]:
+        """Return the command line of one crawl that writes into ``directory``."""
+        seeds = directory / "seeds.txt"
+        seeds.write_text("".join(f"{url}\n" for url in task.seeds), encoding="utf-8")
+        settings = {
+            "BILINGUAL_REPLAY": str(self.sites / task.site),
+            "BILINGUAL_OUTPUT_DIR": str(directory),
+            "BILINGUAL_WARC": "False",
+            "CONCURRENT_REQUESTS": "1",
+        }
+        sources = LINK_SOURCES[self.links]
+        if sources:
+            settings["BILINGUAL_LINK_SOURCES"] = sources
+        if policy == "oracle":
+            settings["BILINGUAL_ORACLE_ORDER"] = str(directory / "oracle.txt")
+        arguments = {"pair": task.pair, "seeds": str(seeds), "policy": policy}
+        return [
+            *(sys.executable, "-m", "scrapy", "crawl", "bilingual"),
+            *(part for name, value in arguments.items() for part in ("-a", f"{name}={value}")),
+            *(part for setting in self.settings for part in ("-s", setting)),
+            *(part for name, value in settings.items() for part in ("-s", f"{name}={value}")),
+        ]
+
+
+class _Measured:
+    """Sites and references, read once and shared by the threads of a benchmark."""
+
+    def __init__(self, sites: Path) -> None:
+        self._sites = sites
+        self._lock = threading.Lock()
+        self._site = lru_cache(maxsize=4)(self._read)
+        self._reference = lru_cache(maxsize=8)(lambda task: Reference(self._site(task.site), task))
+
+    def _read(self, site: str) -> Site:
+        return read_site(self._sites / site)
+
+    def reference(self, task: Task) -> Reference:
+        with self._lock:
+            return self._reference(task)
+
+    def write_oracle(self, task: Task, path: Path) -> None:
+        with self._lock:
+            urls = oracle_urls(self._site(task.site), task)
+        path.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
+
+
+def read_order(path: Path) -> list[str]:
+    """Return the URLs of a ``crawl.tsv`` in download order; none if the crawl wrote no such file."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as lines:
+        return [
+            row["url"] for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE) if row["url"]
+        ]
+
+
+def write_order(path: Path, order: Sequence[str]) -> None:
+    """Write URLs in download order, one a line."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{url}\n" for url in order), encoding="utf-8")
+
+
+def _environment() -> Mapping[str, str]:
+    root = str(Path(bilingual_crawler.__file__).parent.parent)
+    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+    return {"SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings", **os.environ, "PYTHONPATH": path}
+
+
+def _tail(log: Path) -> str:
+    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_TAIL:])
+
+
+def _tidy(directory: Path) -> None:
+    for path in directory.iterdir():
+        if path.name not in _KEPT:
+            path.unlink()

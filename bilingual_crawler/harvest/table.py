@@ -1,0 +1,109 @@
+"""The tables that ``scrapy harvest`` prints."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
+
+from bilingual_crawler.harvest.curve import SHARES, Result, bootstrap, worse_than
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.console import Console
+
+BASELINE = "bfs"
+_ALL_FOUND = 0.98
+
+
+def by_policy(results: Sequence[Result]) -> dict[str, list[Result]]:
+    """Group results by policy, the policy of the lowest mean first."""
+    groups: defaultdict[str, list[Result]] = defaultdict(list)
+    for result in results:
+        groups[result.policy].append(result)
+    return dict(sorted(groups.items(), key=lambda item: fmean(r.relative_auc for r in item[1])))
+
+
+def print_tables(results: Sequence[Result], console: Console, worst: int = 8) -> None:
+    """Print a line per policy, the ``worst`` tasks of the best policy, and the crawls that failed."""
+    groups = by_policy(results)
+    console.print(policy_table(groups), "")
+    best = best_policy(groups)
+    if best and len(groups[best]) > 1:
+        console.print(worst_table(groups, best, worst))
+    for result in results:
+        if result.error:
+            console.print(f"[red]failed[/red] {result.task} {result.policy}:", highlight=False)
+            console.print(result.error, style="dim", markup=False, highlight=False)
+
+
+def best_policy(groups: dict[str, list[Result]]) -> str | None:
+    """Return the policy of the highest mean, the oracle aside."""
+    return next((name for name in reversed(groups) if name != "oracle"), None)
+
+
+def policy_table(groups: Mapping[str, Sequence[Result]]) -> Table:
+    """Return the table with a line per policy."""
+    table = _table(
+        "Area under the harvest curve, relative to the oracle",
+        caption="50 %, 80 %, 90 %: pages downloaded to find that share of the pairs, of all reachable"
+        " (100 % where never); complete: tasks with 98 % of the pairs or more",
+    )
+    table.add_column("policy", style="bold", no_wrap=True)
+    for heading in (
+        "tasks",
+        "mean",
+        "95 % by site",
+        "min",
+        f"< {BASELINE}",
+        *(f"{share} %" for share in SHARES),
+    ):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("complete", justify="right", no_wrap=True)
+    for name, group in groups.items():
+        low, high = bootstrap(group)
+        worse = worse_than(group, groups.get(BASELINE, ())) if name != BASELINE else None
+        table.add_row(
+            name,
+            str(len(group)),
+            f"{fmean(r.relative_auc for r in group):.3f}",
+            f"{low:.3f}–{high:.3f}",
+            f"{min(r.relative_auc for r in group):.3f}",
+            "–" if worse is None else f"{worse:.0%}",
+            *(f"{fmean(_pages_to(r, share) for r in group):.0%}" for share in SHARES),
+            str(sum(r.found >= _ALL_FOUND * r.gold_pairs for r in group)),
+        )
+    return table
+
+
+def worst_table(groups: Mapping[str, Sequence[Result]], policy: str, worst: int) -> Table:
+    """Return the tasks on which a policy does worst, with the relative AUC of every policy."""
+    table = _table(f"Tasks on which {policy} does worst")
+    table.add_column("task", overflow="fold")
+    for heading in ("pages", "pairs", "found", *groups):
+        table.add_column(heading, justify="right", no_wrap=True)
+    cells = {(r.task, r.policy): r for group in groups.values() for r in group}
+    for result in sorted(groups[policy], key=lambda r: r.relative_auc)[:worst]:
+        row = [cells.get((result.task, name)) for name in groups]
+        table.add_row(
+            result.task,
+            *(str(count) for count in (result.reachable_pages, result.gold_pairs, result.found)),
+            *("–" if r is None else f"{r.relative_auc:.2f}" for r in row),
+        )
+    return table
+
+
+def _table(title: str, caption: str | None = None) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, title=title, caption=caption)
+    table.title_justify = table.caption_justify = "left"
+    table.title_style, table.caption_style = "bold", "dim"
+    return table
+
+
+def _pages_to(result: Result, share: int) -> float:
+    needed = result.downloads_to[str(share)]
+    return 1.0 if needed is None else needed / result.reachable_pages

@@ -1,0 +1,491 @@
+from __future__ import annotations
+
+import gzip
+import heapq
+import json
+import lzma
+import subprocess
+import sys
+from collections import defaultdict, deque
+from io import BytesIO
+from itertools import permutations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
+
+from bilingual_crawler.harvest.curve import (
+    Reference,
+    Result,
+    bootstrap,
+    downloads_to,
+    pairs_found,
+    worse_than,
+)
+from bilingual_crawler.harvest.oracle import oracle_order, oracle_urls
+from bilingual_crawler.harvest.plot import plot
+from bilingual_crawler.harvest.run import Harvest, read_order
+from bilingual_crawler.harvest.simulator import Discovery, simulate
+from bilingual_crawler.harvest.sites import GoldPair, Site, SiteError, Task, read_site, read_tasks
+from bilingual_crawler.harvest.store import ResultStore
+from bilingual_crawler.harvest.table import print_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+BASE = "https://saga.example/"
+TEXT = {
+    "eng": "The library is open every day from nine to five, and everybody is welcome to read the old books, "
+    "listen to the stories and ask the staff for help with whatever they are looking for in this house. ",
+    "isl": "Bókasafnið er opið alla daga frá níu til fimm og allir eru velkomnir að lesa gömlu bækurnar, "
+    "hlusta á sögurnar og biðja starfsfólkið um aðstoð við hvað sem þeir eru að leita að í þessu húsi. ",
+    "deu": "Die Bibliothek ist jeden Tag von neun bis fünf geöffnet, und alle sind willkommen, die alten "
+    "Bücher zu lesen, den Geschichten zuzuhören und sich von den Mitarbeitern dieses Hauses helfen zu lassen. ",
+}
+PAGES: dict[str, tuple[str, list[str]]] = {
+    "": ("eng", ["en/news", "en/books", "de/", "is/"]),
+    "en/news": ("eng", ["", "en/books"]),
+    "en/books": ("eng", ["en/news", "is/bokin"]),
+    "de/": ("deu", ["de/mehr"]),
+    "de/mehr": ("deu", []),
+    "is/": ("isl", ["is/frettir"]),
+    "is/frettir": ("isl", ["is/"]),
+    "is/bokin": ("isl", []),
+    "en/island": ("eng", []),
+    "is/eyja": ("isl", []),
+}
+PAIRS = [("", "is/"), ("en/news", "is/frettir"), ("is/bokin", "en/books"), ("en/island", "is/eyja")]
+TASK = Task("saga", "eng", "isl", (BASE,))
+
+
+def build_site(directory: Path) -> Path:
+    """Write the site above in the format of the shared sites."""
+    site = directory / "saga"
+    site.mkdir(parents=True)
+    tasks = [("site", "lang_a", "lang_b", "gold_pairs", "reachable_pages", "seeds")]
+    tasks.append(("saga", "eng", "isl", "3", "8", BASE))
+    (directory / "tasks.tsv").write_text("".join("\t".join(row) + "\n" for row in tasks))
+    graph = [
+        (BASE + path, language, str(len(TEXT[language])), " ".join(BASE + link for link in links))
+        for path, (language, links) in PAGES.items()
+    ]
+    pairs = [(BASE + a, PAGES[a][0], BASE + b, PAGES[b][0], "hreflang") for a, b in PAIRS]
+    for name, rows in (("graph", graph), ("pairs", pairs)):
+        with lzma.open(site / f"{name}.tsv.xz", "wt") as file:
+            file.writelines("\t".join(row) + "\n" for row in rows)
+    (site / "redirects.tsv").write_text(f"{BASE}is\t{BASE}is/\n")
+    description = {"site": "saga", "base": BASE, "home": BASE, "seeds": [BASE], "alias_bases": []}
+    (site / "site.json").write_text(json.dumps(description))
+    with lzma.open(site / "pages.warc.xz", "wb") as file:
+        writer = WARCWriter(file, gzip=False)
+        for path, (language, links) in PAGES.items():
+            anchors = "".join(f'<p><a href="{BASE}{link}">{link}</a></p>' for link in links)
+            body = f"<html><body><p>{TEXT[language] * 3}</p>{anchors}</body></html>".encode()
+            headers = StatusAndHeaders("200 OK", [("Content-Type", "text/html; charset=utf-8")], "HTTP/1.1")
+            writer.write_record(
+                writer.create_warc_record(
+                    BASE + path, "response", payload=BytesIO(body), http_headers=headers
+                )
+            )
+    return directory
+
+
+@pytest.fixture
+def sites(tmp_path: Path) -> Path:
+    return build_site(tmp_path / "sites")
+
+
+@pytest.fixture
+def site(sites: Path) -> Site:
+    return read_site(sites / "saga")
+
+
+def urls(*paths: str) -> list[str]:
+    return [BASE + path for path in paths]
+
+
+def graph_site(
+    links: Mapping[str, Sequence[str]],
+    pairs: Iterable[tuple[str, str]],
+    languages: Mapping[str, str] | None = None,
+) -> Site:
+    gold = tuple(GoldPair(a, "eng", b, "isl") for a, b in pairs)
+    return Site(
+        Path(), languages or dict.fromkeys(links, "eng"), {u: tuple(v) for u, v in links.items()}, gold, {}
+    )
+
+
+def result(
+    policy: str, site: str = "s", relative: float = 0.5, links: str = "all", error: str | None = None
+) -> Result:
+    return Result(
+        site=site,
+        lang_a="eng",
+        lang_b="isl",
+        policy=policy,
+        reachable_pages=100,
+        gold_pairs=10,
+        downloads=100,
+        found=10,
+        auc=relative,
+        relative_auc=relative,
+        deciles=tuple(range(1, 11)),
+        downloads_to={"50": 50, "80": 80, "90": None},
+        links=links,
+        error=error,
+        curve=tuple(n / 100 for n in range(101)),
+    )
+
+
+class TestSites:
+    def test_reads_the_shared_format(self, sites: Path, site: Site) -> None:
+        assert read_tasks(sites) == [TASK]
+        assert str(TASK) == "saga.eng-isl"
+        assert site.languages[BASE + "is/"] == "isl"
+        assert site.links[BASE + "en/books"] == tuple(urls("en/news", "is/bokin"))
+        assert site.links[BASE + "de/mehr"] == ()
+
+    def test_only_reachable_pairs_count(self, site: Site) -> None:
+        assert site.reachable([BASE]) == set(urls(*PAGES)) - set(urls("en/island", "is/eyja"))
+        partners = site.partners(TASK)
+        assert partners[BASE + "is/bokin"] == {BASE + "en/books"}
+        assert BASE + "en/island" not in partners
+        assert len(partners) == 6
+        assert site.partners(Task("saga", "deu", "isl", (BASE,))) == {}
+
+    @pytest.mark.parametrize("form", ["is/", "is", "is/#top"])
+    def test_forms_of_a_page(self, site: Site, form: str) -> None:
+        assert site.page(BASE + form) == BASE + "is/"
+
+    def test_forms_by_scheme_and_slash(self, site: Site) -> None:
+        assert site.page("http://saga.example/en/news") == BASE + "en/news"
+        assert site.page(BASE + "en/news/") == BASE + "en/news"
+        assert site.page(BASE + "gone#x") == BASE + "gone"
+
+    def test_a_folder_without_tasks(self, tmp_path: Path) -> None:
+        with pytest.raises(SiteError, match=r"tasks\.tsv"):
+            read_tasks(tmp_path)
+        (tmp_path / "tasks.tsv").write_text("site\tlang_a\nx\teng\n")
+        with pytest.raises(SiteError, match="columns"):
+            read_tasks(tmp_path)
+
+    @pytest.mark.parametrize("damage", ["missing", "cut", "not xz", "columns"])
+    def test_a_damaged_site_names_the_file(self, sites: Path, damage: str) -> None:
+        path = sites / "saga" / "graph.tsv.xz"
+        match damage:
+            case "missing":
+                path.unlink()
+            case "cut":
+                path.write_bytes(path.read_bytes()[:-20])
+            case "not xz":
+                path.write_bytes(gzip.compress(b"https://x\teng\t1\t\n"))
+            case "columns":
+                path.write_bytes(lzma.compress(b"https://x\teng\n"))
+        with pytest.raises(SiteError, match=r"graph\.tsv\.xz"):
+            read_site(sites / "saga")
+
+
+class TestCurve:
+    def test_by_hand(self, site: Site) -> None:
+        order = urls("", "is", "de/", "missing", "en/news", "is/frettir", "is/", "en/books", "is/bokin")
+        measured = Reference(site, TASK).measure("bfs", order)
+        assert (measured.reachable_pages, measured.gold_pairs, measured.downloads) == (8, 3, 9)
+        # y: 0 1 1 1 1 2 2 2, the ninth download comes after N
+        assert measured.auc == pytest.approx(10 / 24)
+        assert measured.found == 2
+        assert measured.downloads_to == {"50": 6, "80": None, "90": None}
+        # 0.8 1.6 2.4 3.2 4.0 4.8 5.6 6.4 7.2 8.0 downloads, rounded
+        assert measured.deciles == (0, 1, 1, 1, 1, 1, 2, 2, 2, 2)
+        # oracle: home, is/, en/news, is/frettir, en/books, is/bokin: 0 1 1 2 2 3 3 3
+        assert measured.relative_auc == pytest.approx(10 / 15)
+        assert measured.curve[0] == 0
+        assert measured.curve[-1] == pytest.approx(2 / 3, abs=1e-4)
+
+    def test_an_early_end_holds_the_last_value(self) -> None:
+        partners = {"a": frozenset("b"), "b": frozenset("a")}
+        assert pairs_found("ab", partners, 5) == [0, 1, 1, 1, 1]
+        assert pairs_found("aab", partners, 5) == [0, 0, 1, 1, 1]
+        assert pairs_found("", partners, 2) == [0, 0]
+
+    def test_downloads_to(self) -> None:
+        assert downloads_to([0, 1, 1, 2, 9], 50, 3) == 4
+        assert downloads_to([0, 0], 50, 3) is None
+
+    def test_a_task_without_pairs_is_worth_nothing(self, site: Site) -> None:
+        measured = Reference(site, Task("saga", "deu", "isl", (BASE,))).measure("bfs", urls(""))
+        assert (measured.auc, measured.relative_auc, measured.gold_pairs) == (0, 0, 0)
+
+    def test_bootstrap_draws_sites(self) -> None:
+        same = [result("bfs", "x", 0.2), result("bfs", "x", 0.8)]
+        assert bootstrap(same) == (0.5, 0.5)
+        spread = [result("bfs", str(n), n / 10) for n in range(10)]
+        low, high = bootstrap(spread)
+        assert 0.1 < low < 0.45 < high < 0.8
+        assert bootstrap(spread) == (low, high)
+
+    def test_worse_than(self) -> None:
+        ours = [result("gain", "x", 0.2), result("gain", "y", 0.8), result("gain", "z", 0.1)]
+        assert worse_than(ours, [result("bfs", "x", 0.3), result("bfs", "y", 0.3)]) == 0.5
+        assert worse_than(ours, []) is None
+
+
+class TestOracle:
+    def test_no_crawl_order_is_better(self, site: Site) -> None:
+        reference = Reference(site, TASK)
+        pages = site.reachable([BASE])
+
+        def allowed(order: Sequence[str]) -> bool:
+            known = {BASE}
+            for url in order:
+                if url not in known:
+                    return False
+                known.update(site.links[url])
+            return True
+
+        orders = (order for order in permutations(sorted(pages)) if order[0] == BASE and allowed(order))
+        best = max(reference.auc(pairs_found(order, reference.partners, 8)) for order in orders)
+        assert reference.oracle_auc == best
+
+    def test_it_ends_with_the_last_gold_page(self, site: Site) -> None:
+        expected = urls("", "is/", "en/news", "is/frettir", "en/books", "is/bokin")
+        assert oracle_order(site, TASK) == expected
+
+    def test_its_urls_include_the_forms_that_redirect(self, site: Site) -> None:
+        assert oracle_urls(site, TASK)[:3] == urls("", "is/", "is")
+
+    @settings(max_examples=150, deadline=None)
+    @given(st.data())
+    def test_equals_the_definition(self, data: st.DataObject) -> None:
+        names = [f"u{n}" for n in range(data.draw(st.integers(2, 14)))]
+        links = {name: data.draw(st.lists(st.sampled_from(names), max_size=4)) for name in names}
+        pairs = data.draw(st.lists(st.tuples(st.sampled_from(names), st.sampled_from(names)), max_size=6))
+        site = graph_site(links, [(a, b) for a, b in pairs if a != b])
+        seeds = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True))
+        task = Task("x", "eng", "isl", tuple(seeds))
+        partners = site.partners(task)
+        assert oracle_order(site, task) == defined_oracle(seeds, links, partners)
+        order = data.draw(st.lists(st.sampled_from(names), max_size=20))
+        reachable = len(site.reachable(seeds))
+        found = pairs_found(order, partners, reachable)
+        assert sum(found) == defined_area(order, partners, reachable)
+
+
+def defined_area(order: Sequence[str], partners: Mapping[str, Iterable[str]], pages: int) -> int:
+    """The sum over y(n), as the benchmark defines it."""
+    return sum(
+        len({frozenset((u, v)) for u in order[:n] for v in partners.get(u, ()) if v in order[:n]})
+        for n in range(1, pages + 1)
+    )
+
+
+def defined_oracle(
+    seeds: Sequence[str], links: Mapping[str, Sequence[str]], partners: Mapping[str, Iterable[str]]
+) -> list[str]:
+    """The greedy reference, as the benchmark defines it."""
+    parents = defaultdict(list)
+    for url, targets in links.items():
+        for target in targets:
+            parents[target].append(url)
+    seen: set[str] = set()
+    order: list[str] = []
+    front: dict[str, int] = {}
+    left = set(partners)
+    heap: list[tuple[tuple[int, int], int, str]] = []
+    stale = False
+
+    def nearness() -> dict[str, int]:
+        near = dict.fromkeys(left, 0)
+        queue = deque(left)
+        while queue:
+            url = queue.popleft()
+            for parent in parents[url]:
+                if parent not in near:
+                    near[parent] = near[url] + 1
+                    queue.append(parent)
+        return near
+
+    near = nearness()
+
+    def tier(url: str) -> tuple[int, int]:
+        if url in partners:
+            return (0, 0) if any(other in seen for other in partners[url]) else (1, 0)
+        return 2, near.get(url, 10**6)
+
+    def push(url: str) -> None:
+        if url not in seen:
+            front.setdefault(url, len(front))
+            heapq.heappush(heap, (tier(url), front[url], url))
+
+    for seed in seeds:
+        push(seed)
+    while heap and left:
+        rank, _, url = heapq.heappop(heap)
+        if url in seen:
+            continue
+        if rank[0] == 2 and stale:
+            near, stale = nearness(), False
+            heap = sorted((tier(u), front[u], u) for u in front if u not in seen)
+            continue
+        if tier(url) != rank:
+            push(url)
+            continue
+        seen.add(url)
+        order.append(url)
+        stale |= url in left
+        left.discard(url)
+        for other in partners.get(url, ()):
+            if other in front:
+                push(other)
+        for target in links[url]:
+            push(target)
+    return order
+
+
+class Ranked(Discovery):
+    """A policy of fixed priorities; ``events`` maps a downloaded page to new priorities."""
+
+    def __init__(
+        self, ranks: Mapping[str, float], events: Mapping[str, Mapping[str, float]] | None = None
+    ) -> None:
+        super().__init__()
+        self.ranks = ranks
+        self.events = events or {}
+
+    def priorities(self, parent: str, language: str, links: Sequence[str]) -> Sequence[float]:
+        return [self.ranks.get(parent + link, 0.0) for link in links]
+
+    def changed(self, url: str, language: str) -> Iterable[tuple[str, float]]:
+        return self.events.get(url, {}).items()
+
+
+class TestSimulator:
+    def test_breadth_first(self, site: Site) -> None:
+        assert simulate(site, [BASE], Discovery()) == urls(
+            "", "en/news", "en/books", "de/", "is/", "is/bokin", "de/mehr", "is/frettir"
+        )
+
+    def test_other_languages_are_not_expanded(self, site: Site) -> None:
+        assert BASE + "de/mehr" not in simulate(site, [BASE], Discovery({"eng", "isl"}))
+
+    def test_seeds_are_always_expanded(self, site: Site) -> None:
+        assert simulate(site, urls("de/"), Discovery({"eng"})) == urls("de/")
+        assert simulate(site, urls("de/"), Discovery({"eng"}, urls("de/"))) == urls("de/", "de/mehr")
+
+    def test_a_link_only_raises(self) -> None:
+        site = graph_site({"a": "bcd", "b": "cd", "c": "", "d": ""}, [])
+        ranks = {"ab": 9.0, "ac": 3.0, "ad": 2.0, "bc": 1.0, "bd": 4.0}
+        assert simulate(site, "a", Ranked(ranks)) == ["a", "b", "d", "c"]
+
+    def test_news_can_lower(self) -> None:
+        site = graph_site({"a": "bcd", "b": "", "c": "", "d": ""}, [])
+        ranks = {"ab": 3.0, "ac": 2.0, "ad": 1.0}
+        events = {"b": {"c": 0.5, "a": 7.0}}
+        assert simulate(site, "a", Ranked(ranks, events)) == ["a", "b", "d", "c"]
+
+
+class TestStore:
+    def test_results_of_earlier_runs_stay(self, tmp_path: Path) -> None:
+        path = tmp_path / "out" / "results.json"
+        ResultStore(path, "all").add(result("bfs", relative=0.1))
+        store = ResultStore(path, "all")
+        store.add(result("cld2", relative=0.2))
+        store.add(result("bfs", relative=0.3))
+        rows = json.loads(path.read_text())
+        assert [(row["policy"], row["auc"]) for row in rows] == [("bfs", 0.3), ("cld2", 0.2)]
+        assert {"site", "lang_a", "lang_b", "reachable_pages", "gold_pairs", "downloads", "found"} <= rows[
+            0
+        ].keys()
+        assert [r.relative_auc for r in ResultStore(path, "all").results] == [0.3, 0.2]
+
+    def test_other_links_need_another_folder(self, tmp_path: Path) -> None:
+        path = tmp_path / "results.json"
+        ResultStore(path, "anchors").add(result("bfs", links="anchors"))
+        with pytest.raises(SiteError, match="another --out"):
+            ResultStore(path, "all")
+
+    @pytest.mark.parametrize("content", ["", "{", "[1]", '[{"site": 1}]'])
+    def test_a_damaged_file_is_named(self, tmp_path: Path, content: str) -> None:
+        path = tmp_path / "results.json"
+        path.write_text(content)
+        with pytest.raises(SiteError, match=r"results\.json"):
+            ResultStore(path, "all")
+
+
+class TestReports:
+    def test_tables_fit_a_terminal(self) -> None:
+        results = [result(p, s, r) for s in "xy" for p, r in (("bfs", 0.4), ("gain", 0.3), ("oracle", 1.0))]
+        results.append(result("gain", "z", 0.9, error="exit status 1\nKeyError: [boom]"))
+        console = Console(record=True, width=80, force_terminal=False)
+        print_tables(results, console)
+        text = console.export_text()
+        line = next(line for line in text.splitlines() if line.strip().startswith("gain"))
+        assert line.split() == ["gain", "3", "0.500", *line.split()[3:4], "0.300", "100%", *line.split()[6:]]
+        assert "…" not in text
+        assert "Tasks on which gain does worst" in text
+        assert "KeyError: [boom]" in text
+
+    def test_plot(self, tmp_path: Path) -> None:
+        pairs = [("eng", "isl"), ("isl", "eng"), ("eng", "fin")]
+        results = [result(policy, str(n)) for n, _ in enumerate(pairs) for policy in ("bfs", "new", "oracle")]
+        path = plot(results, tmp_path / "out" / "harvest.png")
+        assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def scrapy_harvest(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    root = Path(__file__).parent.parent
+    command = [sys.executable, "-m", "scrapy", "harvest", *map(str, arguments)]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=120, check=False)
+
+
+class TestCommand:
+    def test_end_to_end(self, sites: Path, tmp_path: Path) -> None:
+        out = tmp_path / "out"
+        done = scrapy_harvest(sites, "--policies", "bfs,cld2,oracle", "--out", out, "--links", "anchors")
+        assert done.returncode == 0, done.stdout + done.stderr
+        rows = {row["policy"]: row for row in json.loads((out / "results.json").read_text())}
+        site = read_site(sites / "saga")
+        for policy in rows:
+            order = (out / "orders" / f"saga.eng-isl.{policy}.tsv").read_text().split()
+            assert len(order) == rows[policy]["downloads"]
+            assert Reference(site, TASK).measure(policy, order).auc == rows[policy]["auc"]
+        assert rows["bfs"]["downloads"] == 8
+        assert rows["cld2"]["downloads"] == 7
+        assert rows["oracle"]["relative_auc"] == 1
+        assert rows["bfs"]["found"] == rows["cld2"]["found"] == 3
+        assert read_order(out / "runs" / "saga.eng-isl.bfs" / "crawl.tsv") == simulate(
+            site, [BASE], Discovery()
+        )
+        assert (out / "harvest.png").stat().st_size > 10_000
+        assert "oracle" in done.stdout
+
+    def test_a_failing_crawl_is_reported(self, sites: Path, tmp_path: Path) -> None:
+        (sites / "saga" / "pages.warc.xz").unlink()
+        done = scrapy_harvest(sites, "--policies", "bfs", "--out", tmp_path / "out")
+        assert done.returncode == 1
+        assert "failed saga.eng-isl bfs" in done.stdout
+        (row,) = json.loads((tmp_path / "out" / "results.json").read_text())
+        assert row["error"]
+        assert row["relative_auc"] == 0
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [(["--policies", "best"], "policy=best"), (["--site", "nowhere"], "nowhere"), ([], "SITES_DIR")],
+    )
+    def test_wrong_arguments(self, sites: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
+        where = [sites, "--out", tmp_path / "out"] if arguments else []
+        done = scrapy_harvest(*where, *arguments)
+        assert done.returncode == 2
+        assert message in done.stdout + done.stderr
+
+    def test_settings_are_handed_on(self, sites: Path, tmp_path: Path) -> None:
+        harvest = Harvest(sites, tmp_path, "anchors", ("BILINGUAL_BRIDGE=0.2",))
+        command = harvest.command(TASK, "oracle", tmp_path)
+        assert "BILINGUAL_BRIDGE=0.2" in command
+        assert "BILINGUAL_LINK_SOURCES=a,area" in command
+        assert f"BILINGUAL_ORACLE_ORDER={tmp_path / 'oracle.txt'}" in command
+        assert (tmp_path / "seeds.txt").read_text() == f"{BASE}\n"
