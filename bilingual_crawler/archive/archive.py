@@ -1,0 +1,134 @@
+"""An archive that answers for the web: what it holds, and where else it knows a page to be."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+from .errors import ArchiveError
+from .files import open_warc
+from .index import IndexBuilder, url_key
+from .records import ArchivedResponse, parse_response
+from .sites import Source, alias_map, find_sources
+from .urls import bare_url, normal_url
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from .files import WarcFile
+    from .sites import Paths
+
+logger = logging.getLogger(__name__)
+
+_OFFSET_BITS = 48
+_OK = 200
+_opened: WeakValueDictionary[tuple[object, ...], Archive] = WeakValueDictionary()
+_latest: list[Archive] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """The archive holds the page under another URL."""
+
+    url: str
+
+
+class Archive:
+    """The responses in some WARC files by URL; of several for one URL, the first with status 200 answers.
+
+    A URL that was not archived but is an alias of one that was (other scheme, ``www.``, alias base of a site,
+    line of a ``redirects.tsv``) is answered by a redirect.
+    """
+
+    def __init__(self, sources: list[Source]) -> None:
+        self._aliases = alias_map(sources)
+        self._redirects = {
+            bare_url(normal_url(url), self._aliases): target
+            for source in sources
+            for url, target in source.redirects.items()
+        }
+        self._files = [open_warc(path) for source in sources for path in source.files]
+        builder = IndexBuilder()
+        for number, file in enumerate(self._files):
+            for offset, head in file.heads():
+                if head.status is not None:
+                    place = number << _OFFSET_BITS | offset
+                    url = normal_url(head.url)
+                    builder.add(url_key(url), place, head.status != _OK)
+                    if head.status == _OK:
+                        builder.add(url_key(bare_url(url, self._aliases)), place, 0)
+        self._index = builder.build()
+        self.cut_files = [file.path for file in self._files if file.cut]
+        for file in self._files:
+            _warn_if_cut(file)
+        if not len(self._index):
+            raise ArchiveError(sources[0].path, "holds no HTTP response")
+
+    def find(self, url: str) -> ArchivedResponse | Redirect | None:
+        """Answer a request for a URL; None if the archive knows nothing of it."""
+        wanted = normal_url(url)
+        response = self._read(url_key(wanted))
+        if response is not None and normal_url(response.url) == wanted:
+            return response
+        bare = bare_url(wanted, self._aliases)
+        target = self._redirects.get(bare)
+        if target is not None and normal_url(target) != wanted:
+            return Redirect(target)
+        response = self._read(url_key(bare))
+        if response is not None and bare_url(normal_url(response.url), self._aliases) == bare:
+            return Redirect(response.url)
+        return None
+
+    def _read(self, key: int) -> ArchivedResponse | None:
+        place = self._index.get(key)
+        if place is None:
+            return None
+        file, offset = self._files[place >> _OFFSET_BITS], place & ((1 << _OFFSET_BITS) - 1)
+        return parse_response(file.read(offset))
+
+
+def open_archive(paths: Paths) -> Archive:
+    """Open and index archives; ArchiveError if a path is missing or no archive, or they hold no response.
+
+    An archive that is in use, or was the last to be opened, is not opened again while its files stay the
+    same.
+    """
+    sources = find_sources(paths)
+    key = tuple((path, status.st_size, status.st_mtime_ns) for path, status in _statuses(sources))
+    archive = _opened.get(key)
+    if archive is None:
+        archive = _opened[key] = Archive(sources)
+    _latest[:] = [archive]
+    return archive
+
+
+def iter_responses(paths: Paths) -> Iterator[ArchivedResponse]:
+    """Yield every response in the WARC files behind the paths, in file order; bodies keep their content
+    coding.
+    """
+    for source in find_sources(paths):
+        for path in source.files:
+            file = open_warc(path)
+            for offset, head in file.heads():
+                response = parse_response(file.read(offset)) if head.status is not None else None
+                if response is not None:
+                    yield response
+            _warn_if_cut(file)
+
+
+def _statuses(sources: list[Source]) -> Iterator[tuple[Path, os.stat_result]]:
+    for source in sources:
+        for path in source.files:
+            yield path.resolve(), path.stat()
+        description = source.path / "site.json"
+        if source.base is not None:
+            yield description, description.stat()
+
+
+def _warn_if_cut(file: WarcFile) -> None:
+    if file.cut:
+        logger.warning(f"{file.path} is cut off or damaged: only the records before the damage are used")

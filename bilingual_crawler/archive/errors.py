@@ -1,0 +1,16 @@
+"""What can be wrong with an archive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class ArchiveError(ValueError):
+    """A path that cannot be replayed; the message names it and says what would help."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path = path

@@ -1,0 +1,122 @@
+"""Keeps what a crawl fetched as WARC."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Self
+
+import scrapy
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.defer import deferred_from_coro
+
+from .replay import DATE_META, MISSING_FLAG, REDIRECT_FLAG
+from .writer import Exchange, WarcWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
+    from scrapy.http import Headers, Response
+
+logger = logging.getLogger(__name__)
+
+LOCATION_META = "bilingual_warc"
+"""``request.meta`` key with the (file, offset) of the response's record."""
+_NOT_FETCHED = frozenset(("cached", MISSING_FLAG, REDIRECT_FLAG))
+_UNSENT = frozenset((b"proxy-authorization",))
+_TRUNCATIONS = {"dataloss": "disconnect", "download_stopped": "unspecified"}
+
+
+class WarcMiddleware:
+    """Writes what was fetched to ``crawl-*.warc.gz`` in the spider's output folder.
+
+    A downloader middleware on if ``BILINGUAL_WARC`` is. Its place is 650: between cookies and redirects, so
+    that it sees redirects, errors and ``robots.txt``, and bodies as they were sent. Responses from an HTTP
+    cache and those that a replay made up are left out; archived ones keep their date. If writing fails (disk
+    full), the crawl is closed with the reason ``warc_error``.
+
+    Stats: ``bilingual/warc/{exchanges,bytes,files,repaired_bytes}``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._writer: WarcWriter | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        if not crawler.settings.getbool("BILINGUAL_WARC"):
+            raise NotConfigured("BILINGUAL_WARC is off")
+        middleware = cls(crawler)
+        crawler.signals.connect(middleware.spider_opened, signals.spider_opened)
+        crawler.signals.connect(middleware.spider_closed, signals.spider_closed)
+        return middleware
+
+    def spider_opened(self, spider: Spider) -> None:
+        settings = self._crawler.settings
+        info = {
+            "software": f"bilingual-crawler, Scrapy {scrapy.__version__}",
+            "http-header-user-agent": str(settings["USER_AGENT"]),
+            "robots": "obey" if settings.getbool("ROBOTSTXT_OBEY") else "ignore",
+        }
+        directory: Path = spider.output_dir  # type: ignore[attr-defined]
+        try:
+            self._writer = WarcWriter(directory, info=info)
+        except OSError as error:
+            self._give_up(error)
+        else:
+            self._crawler.stats.set_value("bilingual/warc/repaired_bytes", self._writer.bytes_repaired)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        request.meta.pop(LOCATION_META, None)
+        if self._writer is not None and _NOT_FETCHED.isdisjoint(response.flags):
+            try:
+                location = self._writer.write_exchange(_exchange(request, response))
+            except OSError as error:
+                self._give_up(error)
+            else:
+                request.meta[LOCATION_META] = tuple(location)
+                stats = self._crawler.stats
+                stats.inc_value("bilingual/warc/exchanges")
+                stats.set_value("bilingual/warc/bytes", self._writer.bytes_written)
+                stats.set_value("bilingual/warc/files", self._writer.files_written)
+        return response
+
+    def spider_closed(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+
+    def _give_up(self, error: OSError) -> None:
+        logger.error(f"WARC cannot be written, closing the crawl: {error}")
+        self.spider_closed()
+        engine = self._crawler.engine
+        assert engine is not None
+        deferred_from_coro(engine.close_spider_async(reason="warc_error"))
+
+
+def _exchange(request: Request, response: Response) -> Exchange:
+    sent = ((name, value) for name, value in _pairs(request.headers) if name.lower() not in _UNSENT)
+    protocol = response.protocol or ""
+    archived = request.meta.get(DATE_META)
+    truncated = next((reason for flag, reason in _TRUNCATIONS.items() if flag in response.flags), None)
+    return Exchange(
+        url=response.url,
+        method=request.method,
+        request_headers=sent,
+        status=response.status,
+        headers=_pairs(response.headers),
+        body=response.body,
+        fetched=datetime.fromisoformat(archived) if archived else datetime.now(UTC),
+        request_body=request.body,
+        ip=str(response.ip_address) if response.ip_address else None,
+        protocol=protocol if protocol.startswith("HTTP/1") else "HTTP/1.1",
+        truncated=truncated,
+    )
+
+
+def _pairs(headers: Headers) -> Iterator[tuple[bytes, bytes]]:
+    return ((name, value) for name, values in headers.items() for value in values)

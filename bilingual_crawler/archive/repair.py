@@ -1,0 +1,50 @@
+"""Mending a WARC file whose writer was killed."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from typing import TYPE_CHECKING
+
+from .members import read_members
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_TAIL = 1 << 14
+_MAGIC = b"\x1f\x8b\x08"
+
+
+def cut_partial_member(path: Path) -> int:
+    """Cut a ``.warc.gz`` after its last complete member; return the bytes removed, usually 0.
+
+    A file without any complete member is deleted.
+    """
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        if _ends_with_record(file.fileno(), size):
+            return 0
+        end = 0
+        for member in read_members(file.fileno()):
+            end = member.end
+        file.truncate(end)
+        os.fsync(file.fileno())
+    if end == 0:
+        path.unlink()
+    return size - end
+
+
+def _ends_with_record(fd: int, size: int) -> bool:
+    """Whether a small last record is whole: spares reading a long file that was closed well."""
+    tail = os.pread(fd, _TAIL, max(0, size - _TAIL))
+    at = tail.rfind(_MAGIC)
+    while at >= 0:
+        inflate = zlib.decompressobj(31)
+        try:
+            content = inflate.decompress(tail[at:])
+        except zlib.error:
+            content = b""
+        if content.startswith(b"WARC/"):
+            return inflate.eof and not inflate.unused_data
+        at = tail.rfind(_MAGIC, 0, at)
+    return False

@@ -1,0 +1,101 @@
+"""Where the WARC files of a replay are, and what a frozen site says about itself.
+
+A site folder holds ``pages.warc.xz``, ``site.json`` (``base``, ``alias_bases``) and perhaps ``redirects.tsv``
+(from, to: linked forms that the live server answers with a redirect).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urlsplit
+
+from .errors import ArchiveError
+from .urls import bare_url, normal_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Paths: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
+"""Paths of WARC files, folders of them or site folders; a string may hold several, separated by commas."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The WARC files behind one path."""
+
+    path: Path
+    files: tuple[Path, ...]
+    base: str | None = None
+    alias_bases: tuple[str, ...] = ()
+    redirects: dict[str, str] = field(default_factory=dict)
+
+
+def find_sources(paths: Paths) -> list[Source]:
+    """Look at each path; ArchiveError if there is none, or one is missing or has no WARC files."""
+    if isinstance(paths, str):
+        paths = [part for part in map(str.strip, paths.split(",")) if part]
+    elif isinstance(paths, os.PathLike):
+        paths = [paths]
+    sources = [_find_source(Path(path)) for path in paths]
+    if not sources:
+        raise ArchiveError(Path(), "no archive to replay; name WARC files or folders of them")
+    return sources
+
+
+def bases(paths: Paths) -> list[str]:
+    """Return the base URL of every site folder among the paths."""
+    return [source.base for source in find_sources(paths) if source.base]
+
+
+def alias_hosts(paths: Paths) -> list[str]:
+    """Return the hosts under which the frozen sites are also linked, each once."""
+    hosts = (urlsplit(alias).netloc for source in find_sources(paths) for alias in source.alias_bases)
+    return list(dict.fromkeys(hosts))
+
+
+def alias_map(sources: Iterable[Source]) -> dict[str, str]:
+    """Map the bare form of every alias base to the bare form of its base."""
+    return {
+        bare_url(normal_url(alias), {}): bare_url(normal_url(source.base), {})
+        for source in sources
+        if source.base
+        for alias in source.alias_bases
+    }
+
+
+def _find_source(path: Path) -> Source:
+    if not path.exists():
+        raise ArchiveError(path, "no such file or folder")
+    if not path.is_dir():
+        return Source(path, (path,))
+    files = tuple(sorted(file for suffix in ("", ".gz", ".xz") for file in path.glob(f"*.warc{suffix}")))
+    if not files:
+        raise ArchiveError(path, "no *.warc, *.warc.gz or *.warc.xz in this folder")
+    description = path / "site.json"
+    if not description.exists():
+        return Source(path, files)
+    try:
+        site = json.loads(description.read_bytes())
+        base = _slashed(site["base"])
+        aliases = tuple(dict.fromkeys(map(_slashed, site.get("alias_bases", ()))))
+        redirects = _read_redirects(path / "redirects.tsv")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ArchiveError(path, f"damaged site folder ({type(error).__name__}: {error})") from error
+    return Source(path, files, base, aliases, redirects)
+
+
+def _slashed(base: str) -> str:
+    if "://" not in base:
+        base = f"https://{base}"
+    return base if base.endswith("/") else f"{base}/"
+
+
+def _read_redirects(path: Path) -> dict[str, str]:
+    if not path.exists():
+        return {}
+    rows = (line.split("\t") for line in path.read_text("utf-8").splitlines() if line)
+    return {source: target for source, target in rows}
