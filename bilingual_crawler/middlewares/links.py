@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.scoring.links import LinkScore
     from bilingual_crawler.spiders.bilingual import BilingualSpider
+
+logger = logging.getLogger(__name__)
 
 OPEN = "bilingual_open"
 """Meta key: how many things of a response are still being processed."""
@@ -131,4 +134,10 @@ class LinkPriorityMiddleware:
     async def _scores(self, page: FetchedPage, links: Sequence[Link]) -> list[LinkScore] | None:
         if self._scorer is None or page.side is None or not links:
             return None
-        return await self._scorer.score(PageLinks(page.url, page.side, [link.url for link in links]))
+        try:
+            return await self._scorer.score(PageLinks(page.url, page.side, [link.url for link in links]))
+        except Exception as error:
+            if not self._stats.get_value("bilingual/links/scoring_failed"):
+                logger.exception("The URL models failed; links of such pages are queued last", exc_info=error)
+            self._stats.inc_value("bilingual/links/scoring_failed", len(links))
+            return None

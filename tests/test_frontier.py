@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bilingual_crawler.frontier.entry import Entry, Push
+from bilingual_crawler.frontier.frontier import Frontier, Limits
+from bilingual_crawler.frontier.lmdb_store import LmdbStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[LmdbStore]:
+    store = LmdbStore(tmp_path / "frontier")
+    yield store
+    store.close()
+
+
+def entry(url: str, priority: float = 0.0) -> Entry:
+    return Entry(url, url.split("/")[2], priority)
+
+
+def drain(frontier: Frontier) -> list[str]:
+    urls = []
+    while (popped := frontier.pop()) is not None:
+        urls.append(popped.url)
+        frontier.finish(popped)
+    return urls
+
+
+def test_best_first_ties_by_discovery(store: LmdbStore) -> None:
+    frontier = Frontier(store, Limits(), Clock())
+    frontier.push([entry("//a/1", 0.1), entry("//b/1", 0.5), entry("//a/2", 0.5), entry("//a/3", 0.9)])
+    assert drain(frontier) == ["//a/3", "//b/1", "//a/2", "//a/1"]
+
+
+def test_a_raise_reorders_and_a_fetched_url_never_returns(store: LmdbStore) -> None:
+    frontier = Frontier(store, Limits(), Clock())
+    frontier.push([entry("//a/1", 0.5), entry("//a/2", 0.1)])
+    assert frontier.push([entry("//a/2", 0.7)]) == [Push.RAISED]
+    assert drain(frontier) == ["//a/2", "//a/1"]
+    assert frontier.push([entry("//a/2", 9.0)]) == [Push.IGNORED]
+    assert frontier.pop() is None
+
+
+def test_a_hot_slot_does_not_starve_the_others(store: LmdbStore) -> None:
+    frontier = Frontier(store, Limits(per_slot=2), Clock())
+    frontier.push([entry(f"//hot/{i}", 1.0) for i in range(5)] + [entry("//cold/1", 0.1)])
+    popped = [frontier.pop() for _ in range(4)]
+    assert [e.url if e else None for e in popped] == ["//hot/0", "//hot/1", "//cold/1", None]
+    assert popped[0] is not None
+    frontier.finish(popped[0])
+    following = frontier.pop()
+    assert following is not None
+    assert following.url == "//hot/2"
+
+
+def test_a_retry_rests_its_slot(store: LmdbStore) -> None:
+    clock = Clock()
+    frontier = Frontier(store, Limits(), clock)
+    frontier.push([entry("//a/1", 1.0), entry("//b/1", 0.1)])
+    first = frontier.pop()
+    assert first is not None
+    frontier.retry(first, rest=10)
+    assert drain(frontier) == ["//b/1"]
+    assert frontier.has_pending()
+    clock.now = 11
+    again = frontier.pop()
+    assert again is not None
+    assert (again.url, again.attempts) == ("//a/1", 1)
+
+
+def test_a_redirect_takes_the_place_and_does_not_jump_the_queue(store: LmdbStore) -> None:
+    frontier = Frontier(store, Limits(), Clock())
+    frontier.push([entry("//a/1", 0.5), entry("//a/2", 0.9), entry("//a/3", 0.7)])
+    first = frontier.pop()
+    assert first is not None
+    assert frontier.redirect(first, entry("//a/target", 99.0))
+    assert drain(frontier) == ["//a/target", "//a/3", "//a/1"]
+
+
+def test_a_redirect_to_a_known_page_is_not_followed(store: LmdbStore) -> None:
+    frontier = Frontier(store, Limits(), Clock())
+    frontier.push([entry("//a/1", 0.9), entry("//a/2", 0.5)])
+    first, second = frontier.pop(), frontier.pop()
+    assert first is not None
+    assert second is not None
+    frontier.finish(first)
+    assert not frontier.redirect(second, entry("//a/1"))
+    assert not frontier.has_pending()
+
+
+def test_page_budgets_end_the_crawl(store: LmdbStore) -> None:
+    frontier = Frontier(store, Limits(pages=3, pages_per_slot=2), Clock())
+    frontier.push([entry(f"//{host}/{i}", 1.0 - i / 10) for host in "ab" for i in range(5)])
+    assert drain(frontier) == ["//a/0", "//b/0", "//a/1"]
+    assert not frontier.has_pending()
+
+
+def test_what_was_in_flight_is_handed_out_again_after_a_restart(tmp_path: Path) -> None:
+    store = LmdbStore(tmp_path)
+    frontier = Frontier(store, Limits(), Clock())
+    frontier.push([entry("//a/1", 0.9), entry("//a/2", 0.5), entry("//a/3", 0.1)])
+    done, lost = frontier.pop(), frontier.pop()
+    assert done is not None
+    assert lost is not None
+    frontier.finish(done)
+    store.close()
+    reopened = LmdbStore(tmp_path)
+    assert drain(Frontier(reopened, Limits(), Clock())) == ["//a/2", "//a/3"]
+    reopened.close()
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 30), st.floats(0, 1)), min_size=1, max_size=60),
+    st.integers(1, 3),
+)
+def test_every_url_is_handed_out_exactly_once(
+    tmp_path_factory: pytest.TempPathFactory, links: list[tuple[str, int, float]], per_slot: int
+) -> None:
+    store = LmdbStore(tmp_path_factory.mktemp("frontier"))
+    frontier = Frontier(store, Limits(per_slot=per_slot, in_flight=4), Clock())
+    handed: Counter[str] = Counter()
+    flying: list[Entry] = []
+    for host, number, priority in links:
+        frontier.push([entry(f"//{host}/{number}", priority)])
+        while (popped := frontier.pop()) is not None:
+            handed[popped.url] += 1
+            flying.append(popped)
+        if flying:
+            frontier.finish(flying.pop(0))
+        assert max(Counter(e.slot for e in flying).values(), default=0) <= per_slot
+    while frontier.has_pending():
+        popped = frontier.pop()
+        if popped is not None:
+            handed[popped.url] += 1
+            flying.append(popped)
+        else:
+            frontier.finish(flying.pop(0))
+    assert handed == Counter({f"//{host}/{number}" for host, number, _ in links})
+    store.close()

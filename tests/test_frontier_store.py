@@ -1,0 +1,158 @@
+"""The store protocol, checked as a state machine against a plain model; each store also after being reopened."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from bilingual_crawler.frontier.entry import Entry, Push, State
+from bilingual_crawler.frontier.lmdb_store import LmdbStore
+from bilingual_crawler.frontier.store import StoreError
+
+URLS = [f"https://site{i % 3}.example/{i}" for i in range(12)]
+PRIORITIES = st.floats(allow_nan=False) | st.sampled_from([0.0, -0.0, 1.0, math.inf, -math.inf, 5e-324])
+
+
+def slot(url: str) -> str:
+    return url.split("/")[2]
+
+
+class StoreMachine(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.store = LmdbStore(Path(self.folder.name))
+        self.model: dict[str, Entry] = {}
+        self.order = 0
+
+    def teardown(self) -> None:
+        self.store.close()
+        self.folder.cleanup()
+
+    @rule(items=st.lists(st.tuples(st.sampled_from(URLS), PRIORITIES, st.integers(0, 9)), max_size=6))
+    def push(self, items: list[tuple[str, float, int]]) -> None:
+        expected = []
+        for url, priority, depth in items:
+            held = self.model.get(url)
+            if held is None:
+                self.order += 1
+                self.model[url] = Entry(url, slot(url), priority, f"p{depth}", depth, order=self.order)
+                expected.append(Push.NEW)
+            elif held.state is State.QUEUED and priority > held.priority:
+                held.priority, held.parent, held.depth = priority, f"p{depth}", depth
+                expected.append(Push.RAISED)
+            else:
+                expected.append(Push.IGNORED)
+        assert self.store.push(Entry(u, slot(u), p, f"p{d}", d) for u, p, d in items) == expected
+
+    @rule(url=st.sampled_from(URLS))
+    def pop(self, url: str) -> None:
+        best = self.best(slot(url))
+        popped = self.store.pop(slot(url))
+        if best is None:
+            assert popped is None
+        else:
+            best.state = State.IN_FLIGHT
+            assert popped == best
+
+    @rule(url=st.sampled_from(URLS))
+    def finish(self, url: str) -> None:
+        self.store.finish(url)
+        if url in self.model and self.model[url].state is State.IN_FLIGHT:
+            self.model[url].state = State.DONE
+
+    @rule(url=st.sampled_from(URLS))
+    def requeue(self, url: str) -> None:
+        self.store.requeue(url)
+        if url in self.model and self.model[url].state is State.IN_FLIGHT:
+            self.model[url].state = State.QUEUED
+            self.model[url].attempts += 1
+
+    @rule(priorities=st.dictionaries(st.sampled_from(URLS), PRIORITIES, max_size=5))
+    def rescore(self, priorities: dict[str, float]) -> None:
+        self.store.rescore(priorities)
+        for url, priority in priorities.items():
+            if url in self.model and self.model[url].state is State.QUEUED:
+                self.model[url].priority = priority
+
+    @rule(url=st.sampled_from(URLS), to=st.sampled_from(URLS))
+    def redirect(self, url: str, to: str) -> None:
+        source = self.model.get(url)
+        if source is None or source.state is not State.IN_FLIGHT or url == to:
+            return
+        held = self.model.get(to)
+        wanted = self.store.redirect(url, Entry(to, slot(to), source.priority, source.parent, source.depth + 1))
+        source.state = State.REDIRECTED
+        assert wanted == (held is None or held.state is State.QUEUED)
+        if wanted:
+            order, priority = source.order, source.priority
+            if held is not None:
+                order, priority = min(order, held.order), max(priority, held.priority)
+            self.model[to] = Entry(
+                to, slot(to), priority, source.parent, source.depth + 1, order=order
+            )
+
+    @rule(name=st.sampled_from("ab"), value=st.binary(max_size=5))
+    def remember(self, name: str, value: bytes) -> None:
+        self.store.put(name, value)
+        assert self.store.get(name) == value
+
+    @rule()
+    def reopen(self) -> None:
+        self.store.close()
+        self.store = LmdbStore(Path(self.folder.name))
+        for entry in self.model.values():
+            if entry.state is State.IN_FLIGHT:
+                entry.state = State.QUEUED
+
+    def best(self, name: str) -> Entry | None:
+        queued = [e for e in self.model.values() if e.slot == name and e.state is State.QUEUED]
+        return min(queued, key=lambda entry: (-entry.priority, entry.order), default=None)
+
+    @invariant()
+    def heads_are_the_best(self) -> None:
+        for name in {slot(url) for url in URLS}:
+            best, head = self.best(name), self.store.head(name)
+            assert (best is None) == (head is None)
+            if best is not None and head is not None:
+                assert (head.priority, head.order) == (best.priority, best.order)
+
+    @invariant()
+    def states_and_counts_agree(self) -> None:
+        expected = [self.model[url].state if url in self.model else None for url in URLS]
+        assert self.store.states(URLS) == expected
+        for state in State:
+            assert self.store.count(state) == expected.count(state)
+
+
+StoreMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestStore = StoreMachine.TestCase
+
+
+def test_a_thousand_distinct_priorities_keep_their_order(tmp_path: Path) -> None:
+    store = LmdbStore(tmp_path)
+    store.push(Entry(f"https://a.example/{i}", "a", i / 1000) for i in range(1000))
+    popped = [store.pop("a").priority for _ in range(1000)]  # type: ignore[union-attr]
+    assert popped == sorted(popped, reverse=True)
+    store.close()
+
+
+def test_another_format_is_refused_with_its_name(tmp_path: Path) -> None:
+    store = LmdbStore(tmp_path)
+    with store._env.begin(write=True) as txn:
+        txn.put(b"format", b"bilingual-frontier 99", db=store._meta)
+    store.close()
+    with pytest.raises(StoreError, match="bilingual-frontier 99"):
+        LmdbStore(tmp_path)
+
+
+def test_a_file_that_is_no_frontier_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data.mdb").write_bytes(b"not a database" * 1000)
+    with pytest.raises(StoreError, match=str(tmp_path)):
+        LmdbStore(tmp_path)

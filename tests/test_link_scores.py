@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.scoring.links import BatchingScorer, LinkScore, LinkScorer, PageLinks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+class Languages:
+    """Finds the language in the last letter of the URL."""
+
+    labels = ("unk", "eng", "hrv", "srp")
+
+    def __init__(self) -> None:
+        self.calls: list[list[str]] = []
+
+    def probabilities(self, urls: Sequence[str]) -> NDArray[np.float32]:
+        self.calls.append(list(urls))
+        assert threading.current_thread() is not threading.main_thread() or not asyncio_running()
+        table = {"e": [0.1, 0.9, 0, 0], "h": [0, 0.1, 0.6, 0.3]}
+        return np.array([table[url[-1]] for url in urls], dtype=np.float32)
+
+
+class Parallels:
+    def __init__(self) -> None:
+        self.calls: list[list[tuple[str, str]]] = []
+
+    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
+        self.calls.append(list(pairs))
+        return np.array([0.75 if u[:3] == v[:3] else 0.25 for u, v in pairs], dtype=np.float32)
+
+
+def asyncio_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def scorer() -> tuple[LinkScorer, Languages, Parallels]:
+    languages, parallels = Languages(), Parallels()
+    pair = LanguagePair.parse("eng-hrv", equivalents=["hrv srp"])
+    return LinkScorer(languages, parallels, pair), languages, parallels  # type: ignore[arg-type]
+
+
+def test_the_language_asked_for_is_the_other_one_with_its_equivalents() -> None:
+    links, _, _ = scorer()
+    [scores] = links.score([PageLinks("a1e", "eng", ["a1h", "b1e"])])
+    assert [score.language for score in scores] == pytest.approx([0.9, 0.0])
+    [scores] = links.score([PageLinks("a1h", "hrv", ["a1h", "b1e"])])
+    assert [score.language for score in scores] == pytest.approx([0.1, 0.9])
+    assert scores[1] == LinkScore(scores[1].language, 0.25)
+
+
+def test_nothing_is_scored_twice() -> None:
+    links, languages, parallels = scorer()
+    links.score([PageLinks("a1e", "eng", ["a1h", "b1h"]), PageLinks("a2e", "eng", ["a1h"])])
+    links.score([PageLinks("a1e", "eng", ["a1h", "b1h"]), PageLinks("a2e", "eng", ["a1h"])])
+    assert [sorted(call) for call in languages.calls] == [["a1h", "b1h"]]
+    assert sum(map(len, parallels.calls)) == 3
+
+
+def test_pages_that_arrive_together_share_a_batch_in_another_thread() -> None:
+    links, languages, _ = scorer()
+
+    async def crawl() -> list[list[LinkScore]]:
+        batching = BatchingScorer(links)
+        pages = [PageLinks(f"p{i}e", "eng", [f"l{i}h"]) for i in range(5)]
+        results = await asyncio.gather(*map(batching.score, pages))
+        late = await batching.score(PageLinks("p9e", "eng", ["l9h"]))
+        batching.close()
+        return [*results, late]
+
+    results = asyncio.run(crawl())
+    assert [len(scores) for scores in results] == [1] * 6
+    assert [len(call) for call in languages.calls] == [5, 1]
+
+
+def test_a_failing_model_fails_the_pages_of_its_batch_only() -> None:
+    links, languages, _ = scorer()
+
+    async def crawl() -> None:
+        batching = BatchingScorer(links)
+        with pytest.raises(KeyError):
+            await batching.score(PageLinks("p1e", "eng", ["no language!"]))
+        assert await batching.score(PageLinks("p1e", "eng", ["p1h"]))
+        batching.close()
+
+    asyncio.run(crawl())
+    assert len(languages.calls) == 2
