@@ -20,8 +20,9 @@ from bilingual_crawler.reporting.records import (
 from bilingual_crawler.signals import Fetch, url_fetched
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from scrapy.crawler import Crawler
-    from typing_extensions import Self
 
     from bilingual_crawler.spiders.bilingual import BilingualSpider
 

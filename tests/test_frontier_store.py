@@ -94,9 +94,7 @@ class StoreMachine(RuleBasedStateMachine):
             order, priority = source.order, source.priority
             if held is not None:
                 order, priority = min(order, held.order), max(priority, held.priority)
-            self.model[to] = Entry(
-                to, slot(to), priority, source.parent, source.depth + 1, order=order
-            )
+            self.model[to] = Entry(to, slot(to), priority, source.parent, source.depth + 1, order=order)
 
     @rule(name=st.sampled_from("ab"), value=st.binary(max_size=5))
     def remember(self, name: str, value: bytes) -> None:

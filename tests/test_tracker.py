@@ -5,7 +5,9 @@ from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pairing.tracker import PairTracker
 
 
-def document(url: str, language: str, *, alternates: list[tuple[str, str]] | None = None, **changes: object) -> Document:
+def document(
+    url: str, language: str, *, alternates: list[tuple[str, str]] | None = None, **changes: object
+) -> Document:
     fields: dict[str, object] = dict(
         url=url,
         language=language,

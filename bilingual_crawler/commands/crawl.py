@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy.commands.crawl import Command as CrawlCommand
-from scrapy.exceptions import UsageError
 
 from bilingual_crawler.spiders.arguments import CrawlArguments
 
@@ -21,9 +20,12 @@ class Command(CrawlCommand):
             super().run(args, opts)
             return
         assert self.crawler_process
+        assert self.settings
         CrawlArguments.parse(self.settings, **opts.spargs)
         crawler = self._create_crawler("bilingual")
         self.crawler_process.crawl(crawler, **opts.spargs)
         self.crawler_process.start()
-        if self.crawler_process.bootstrap_failed or not (crawler.stats and crawler.stats.get_value("bilingual/fetched")):
+        if self.crawler_process.bootstrap_failed or not (
+            crawler.stats and crawler.stats.get_value("bilingual/fetched")
+        ):
             self.exitcode = 1

@@ -137,7 +137,7 @@ class Frontier:
         return bool(limit) and self.store.done_in(slot) + self._in_flight[slot] >= limit
 
     def _full(self) -> bool:
-        return self._spent() or bool(self._limits.in_flight) and self._in_flight.total() >= self._limits.in_flight
+        return self._spent() or (bool(self._limits.in_flight) and self._in_flight.total() >= self._limits.in_flight)
 
     def _spent(self) -> bool:
         limit = self._limits.pages

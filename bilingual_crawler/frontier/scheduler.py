@@ -20,11 +20,11 @@ from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
-    from typing_extensions import Self
 
     from bilingual_crawler.frontier.policies.base import Policy
     from bilingual_crawler.spiders.bilingual import BilingualSpider
@@ -123,7 +123,7 @@ class FrontierScheduler(BaseScheduler):
     def _entry(self, request: Request) -> Entry:
         url = canonicalise(request.url) or request.url
         kind = Kind(request.meta.get("bilingual_kind", Kind.PAGE))
-        parent = request.headers.get("Referer", b"").decode("latin-1")
+        parent = (request.headers.get("Referer") or b"").decode("latin-1")
         seed = not parent and kind is Kind.PAGE
         priority = self.policy.seed_priority(url) if seed else float(request.priority)
         return Entry(url, self.slot(url), priority, parent, request.meta.get("depth", 0), kind)

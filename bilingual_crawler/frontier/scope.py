@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -48,7 +49,7 @@ def _endless(url: str) -> bool:
     if len(segments) > MAX_SEGMENTS:
         return True
     repeats = 1
-    for before, segment in zip(segments, segments[1:], strict=False):
+    for before, segment in pairwise(segments):
         repeats = repeats + 1 if segment == before else 1
         if repeats > MAX_REPEATS:
             return True

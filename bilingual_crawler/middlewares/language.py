@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, cast
 
 from scrapy import signals
 from scrapy.exceptions import IgnoreRequest, StopDownload
-from scrapy.http import Response
 
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.frontier.scheduler import ENTRY
@@ -16,11 +15,13 @@ from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.language import identify
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
     from scrapy.http.headers import Headers
     from scrapy.statscollectors import StatsCollector
-    from typing_extensions import Self
 
 logger = logging.getLogger(__name__)
 
@@ -63,11 +64,10 @@ class LanguageFilterMiddleware:
             return response
         if not _is_html(response.headers):
             self._stats.inc_value("bilingual/dropped/not_html")
-            raise NotHtml(f"not an HTML page: {response.headers.get('Content-Type', b'').decode('latin-1')}")
-        content_type = response.headers.get("Content-Type", b"").decode("latin-1")
+            raise NotHtml(f"not an HTML page: {_content_type(response.headers)}")
         link_headers = [value.decode("latin-1") for value in response.headers.getlist("Link")]
         entry = cast("Entry", request.meta[ENTRY])
-        page = parse_page(decode_body(response.body, content_type), entry.url, link_headers)
+        page = parse_page(decode_body(response.body, _content_type(response.headers)), entry.url, link_headers)
         identification = identify(page.text)
         request.meta[PAGE] = page
         request.meta[LANGUAGE] = identification
@@ -81,5 +81,9 @@ def _is_page(request: Request) -> bool:
 
 
 def _is_html(headers: Headers) -> bool:
-    content_type = headers.get("Content-Type")
-    return not content_type or content_type.decode("latin-1").lower().startswith(HTML_TYPES)
+    content_type = _content_type(headers)
+    return not content_type or content_type.lower().startswith(HTML_TYPES)
+
+
+def _content_type(headers: Headers) -> str:
+    return (headers.get("Content-Type") or b"").decode("latin-1")

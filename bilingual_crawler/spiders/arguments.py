@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.policies.base import Policy
 
 
+BARE_HOST = re.compile(r"[\w-]+(\.[\w-]+)+(:\d+)?(/\S*)?$")
+
+
 def _error(message: str) -> UsageError:
     return UsageError(message, print_help=False)
 
@@ -112,23 +115,24 @@ def parse_seeds(seeds: str | None) -> list[Seed]:
     """
     if not seeds:
         raise _error("where to start? Give -a seeds=URL[,URL...] or the path of a file with one URL a line")
-    path = Path(seeds)
-    if "://" not in seeds and ("/" in seeds or path.suffix == ".txt" or path.exists()) and not _is_bare_host(seeds):
+    if _lists_urls(seeds):
+        texts = seeds.split(",")
+    else:
         try:
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = Path(seeds).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise _error(f"seeds={seeds}: cannot read this file ({error})") from error
-        texts = [line.split("#", 1)[0].strip() if line.lstrip().startswith("#") else line.strip() for line in lines]
-    else:
-        texts = [text.strip() for text in seeds.split(",")]
-    found = [_seed(text) for text in texts if text]
+        texts = [line for line in lines if not line.lstrip().startswith("#")]
+    found = [_seed(text.strip()) for text in texts if text.strip()]
     if not found:
         raise _error(f"seeds={seeds}: no URL in it")
     return list(dict.fromkeys(found))
 
 
-def _is_bare_host(text: str) -> bool:
-    return not Path(text).exists() and bool(re.match(r"^[\w-]+(\.[\w-]+)+(:\d+)?(/\S*)?$", text)) and not text.endswith(".txt")
+def _lists_urls(seeds: str) -> bool:
+    if "://" in seeds or "," in seeds:
+        return True
+    return not Path(seeds).exists() and not seeds.endswith(".txt") and BARE_HOST.match(seeds) is not None
 
 
 def _seed(text: str) -> Seed:

@@ -26,12 +26,12 @@ from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
+    from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
-    from typing_extensions import Self
 
     from bilingual_crawler.pages.language import Identification
     from bilingual_crawler.pages.model import Page
@@ -111,7 +111,7 @@ class BilingualSpider(Spider):
         self.record(entry, status=status, outcome=outcome)
         assert self.crawler.stats
         self.crawler.stats.inc_value(f"bilingual/dropped/{outcome}")
-        if failure.check(DNSLookupError):
+        if isinstance(failure.value, DNSLookupError):
             logger.warning(f"{entry.url}: host not found, skipped", extra={"spider": self})
         if status == 0 and entry.url in self._https_guesses:
             http = "http" + entry.url.removeprefix("https")
@@ -127,9 +127,7 @@ class BilingualSpider(Spider):
 
     def record(self, entry: Entry, *, status: int, outcome: str, language: str = "", location: str = "") -> None:
         """Tell everybody what came of fetching *entry*."""
-        fetch = Fetch(
-            _now(), status, entry.url, language, entry.priority, entry.parent, entry.depth, outcome, location
-        )
+        fetch = Fetch(_now(), status, entry.url, language, entry.priority, entry.parent, entry.depth, outcome, location)
         self.crawler.signals.send_catch_log(url_fetched, fetch=fetch)
 
     @property
