@@ -1,0 +1,181 @@
+"""The two URL models at run time: a folder with a tokenizer, an ONNX graph and a configuration."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, fields
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnxruntime as ort
+from tokenizers import Tokenizer
+
+from bilingual_crawler.urls.text import model_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+TEXTS = {"reference": model_text}
+FORMAT = 1
+SUB_BATCH = 64
+
+
+class ModelError(ValueError):
+    """A model folder that cannot be used; the message names the file and what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """`config.json` of a model folder.
+
+    `max_length` counts token ids; `text` names the pre-processing of a URL (a key of `TEXTS`);
+    `separator` stands between the two URLs of a pair; logits are divided by `temperature`.
+    """
+
+    kind: str
+    format: int
+    labels: tuple[str, ...]
+    max_length: int
+    input: str
+    text: str
+    temperature: float
+    sha256: dict[str, str]
+    separator: str = "</s>"
+
+
+class UrlModel:
+    """Texts to logits. Texts of like length share a sub-batch, so that little is spent on padding."""
+
+    kind = ""
+    input = ""
+
+    def __init__(self, folder: Path, providers: Sequence[str] | None = None) -> None:
+        """Load and verify `folder`; ModelError names the file that is missing, changed or unreadable."""
+        self.folder = folder
+        self.config = read_config(folder)
+        if (self.config.kind, self.config.input) != (self.kind, self.input):
+            raise ModelError(f"{folder / 'config.json'}: is a {self.config.kind} model, not {self.kind}")
+        if self.config.text not in TEXTS:
+            raise ModelError(f"{folder / 'config.json'}: unknown text preparation {self.config.text!r}")
+        self._text = TEXTS[self.config.text]
+        tokenizer, graph = (
+            _verified(folder, "tokenizer.json", self.config),
+            _verified(folder, "model.onnx", self.config),
+        )
+        try:
+            self._tokenizer = Tokenizer.from_buffer(tokenizer)
+        except Exception as error:
+            raise ModelError(f"{folder / 'tokenizer.json'}: not a tokenizer: {error}") from error
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(self.config.max_length)
+        try:
+            self._session = ort.InferenceSession(graph, providers=providers or ort.get_available_providers())
+        except Exception as error:
+            raise ModelError(f"{folder / 'model.onnx'}: onnxruntime cannot load it: {error}") from error
+        self._inputs = [i.name for i in self._session.get_inputs()]
+
+    def logits(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Calibrated logits, one row per text, in the order given."""
+        encodings = self._tokenizer.encode_batch_fast(list(texts))
+        ids = [encoding.ids for encoding in encodings]
+        lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
+        order = np.argsort(lengths, kind="stable")
+        parts = [
+            self._run([ids[i] for i in rows], lengths[rows])
+            for rows in (order[start : start + SUB_BATCH] for start in range(0, len(order), SUB_BATCH))
+        ]
+        if not parts:
+            return np.zeros((0, max(1, len(self.config.labels))), dtype=np.float32)
+        result = np.empty_like(merged := np.concatenate(parts))
+        result[order] = merged
+        return result / np.float32(self.config.temperature)
+
+    def _run(self, ids: list[list[int]], lengths: NDArray[np.int64]) -> NDArray[np.float32]:
+        mask = np.arange(max(1, lengths.max())) < lengths[:, None]
+        padded = np.full(mask.shape, self._pad, dtype=np.int64)
+        padded[mask] = np.fromiter(chain.from_iterable(ids), dtype=np.int64, count=int(lengths.sum()))
+        inputs = {"input_ids": padded, "attention_mask": mask.astype(np.int64)}
+        (output,) = self._session.run(None, {name: inputs[name] for name in self._inputs})
+        logits: NDArray[np.float32] = output.astype(np.float32, copy=False)
+        return logits
+
+    @property
+    def _pad(self) -> int:
+        pad = self._tokenizer.token_to_id("<pad>")
+        return 0 if pad is None else pad
+
+
+class LanguageModel(UrlModel):
+    """The language of a document from its URL."""
+
+    kind = "language"
+    input = "url"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """ISO 639-3 codes and `unk` (not a document), in the order of the columns."""
+        return self.config.labels
+
+    def probabilities(self, urls: Sequence[str]) -> NDArray[np.float32]:
+        """Probability of each label, rows summing to 1."""
+        logits = self.logits([self._text(url) for url in urls])
+        exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
+        result: NDArray[np.float32] = exponents / exponents.sum(axis=1, keepdims=True)
+        return result
+
+
+class ParallelnessModel(UrlModel):
+    """Whether two URLs are translations of each other."""
+
+    kind = "parallelness"
+    input = "pair"
+
+    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
+        """Probability that the documents of each pair are parallel; the order inside a pair may matter."""
+        separator = self.config.separator
+        logits = self.logits([f"{self._text(a)}{separator}{self._text(b)}" for a, b in pairs])
+        result: NDArray[np.float32] = 1 / (1 + np.exp(-logits[:, 0]))
+        return result
+
+
+def load_models(directory: Path, providers: Sequence[str] | None = None) -> tuple[LanguageModel, ParallelnessModel]:
+    """Both models under `directory` (folders `url-language` and `url-parallelness`)."""
+    return (
+        LanguageModel(directory / "url-language", providers),
+        ParallelnessModel(directory / "url-parallelness", providers),
+    )
+
+
+def read_config(folder: Path) -> ModelConfig:
+    """`config.json` of a model folder; ModelError if it is missing, malformed or of another format."""
+    path = folder / "config.json"
+    content = _read(path)
+    try:
+        values = json.loads(content)
+        names = {field.name for field in fields(ModelConfig)}
+        known = {name: value for name, value in values.items() if name in names}
+        config = ModelConfig(**known | {"labels": tuple(values["labels"])})
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        raise ModelError(f"{path}: not a model configuration: {error}") from error
+    if config.format != FORMAT:
+        raise ModelError(f"{path}: format {config.format}, this version reads {FORMAT}")
+    return config
+
+
+def _verified(folder: Path, name: str, config: ModelConfig) -> bytes:
+    content = _read(folder / name)
+    if hashlib.sha256(content).hexdigest() != config.sha256.get(name):
+        raise ModelError(f"{folder / name}: changed since export (its sha256 is not the one in config.json)")
+    return content
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"{path}: {error.strerror or error}") from error

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import torch
+
+from bilingual_crawler.scoring.models import LanguageModel, ModelError, ParallelnessModel, load_models
+from training.export import ParityError, parity, write_folder
+from training.networks import WordNet, WordNetConfig, byte_tokenizer
+from training.onnx_graph import language_graph, round_tables
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+URLS = [
+    "https://www.example.mt/mt/ahbarijiet",
+    "http://a.is",
+    "https://example.org/caf%C3%A9/q?lang=fr&page=12#x",
+    "http://xn--bcher-kva.example/" + "long-" * 100,
+    "",
+]
+LABELS = ("eng", "mlt", "unk")
+SMALL = WordNetConfig(labels=3, rows=251, word_rows=127, columns=8, width=16, heads=2, layers=2, max_words=8)
+
+
+def small_net(labels: int = 3, seed: int = 1) -> WordNet:
+    torch.manual_seed(seed)
+    config = WordNetConfig(**{f: getattr(SMALL, f) for f in SMALL.__slots__} | {"labels": labels})
+    net = WordNet(config).eval()
+    round_tables(net)
+    return net
+
+
+def write(folder: Path, kind: str = "language", temperature: float = 1.0) -> WordNet:
+    labels = LABELS if kind == "language" else ()
+    net = small_net(len(labels) or 1)
+    graph = language_graph(net)
+    write_folder(
+        folder,
+        graph,
+        byte_tokenizer(),
+        kind=kind,
+        labels=labels,
+        max_length=64,
+        temperature=temperature,
+    )
+    return net
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(tmp_path / "url-language")
+    return tmp_path / "url-language"
+
+
+def test_probabilities_are_one_distribution_per_url(folder: Path) -> None:
+    model = LanguageModel(folder)
+    found = model.probabilities(URLS)
+    assert model.labels == LABELS
+    assert found.dtype == np.float32
+    assert found.shape == (5, 3)
+    assert np.allclose(found.sum(axis=1), 1, atol=1e-5)
+    assert model.probabilities([]).shape == (0, 3)
+
+
+def test_a_url_scores_the_same_alone_and_in_any_company(folder: Path) -> None:
+    model = LanguageModel(folder)
+    many = [*URLS, *(f"https://host{i}.example/{'dir/' * (i % 7)}{i}" for i in range(300))]
+    together = model.probabilities(many)
+    alone = np.concatenate([model.probabilities([url]) for url in many[:20]])
+    assert np.allclose(together[:20], alone, atol=1e-5)
+    assert np.allclose(model.probabilities(many[::-1])[::-1], together, atol=1e-5)
+
+
+def test_temperature_divides_the_logits(tmp_path: Path) -> None:
+    write(tmp_path / "one")
+    write(tmp_path / "two", temperature=2.0)
+    one, two = LanguageModel(tmp_path / "one"), LanguageModel(tmp_path / "two")
+    assert np.allclose(one.logits(URLS), 2 * two.logits(URLS), atol=1e-5)
+
+
+def test_graph_computes_what_the_network_computes() -> None:
+    net = small_net()
+    tokenizer = byte_tokenizer()
+    tokenizer.enable_truncation(64)
+    tokenizer.enable_padding(pad_id=0, pad_token="<pad>")
+    ids = torch.tensor([e.ids for e in tokenizer.encode_batch([*URLS[:4], "a", "//", "é?x=1/2"])])
+    assert parity(net, language_graph(net), ids) < 1e-4
+
+
+def test_parity_notices_a_graph_of_other_weights() -> None:
+    with pytest.raises(ParityError):
+        parity(small_net(), language_graph(small_net(seed=2)), torch.randint(2, 258, (4, 20)))
+
+
+def test_pairs(tmp_path: Path) -> None:
+    write(tmp_path, kind="parallelness")
+    found = ParallelnessModel(tmp_path).probabilities([("https://a.mt/en/x", "https://a.mt/mt/x")] * 2)
+    assert found.shape == (2,)
+    assert 0 < found[0] < 1
+
+
+def test_load_models(tmp_path: Path) -> None:
+    write(tmp_path / "url-language")
+    write(tmp_path / "url-parallelness", kind="parallelness")
+    language, parallelness = load_models(tmp_path)
+    assert language.labels == LABELS
+    assert len(parallelness.probabilities([])) == 0
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.onnx", "tokenizer.json"])
+def test_a_missing_file_is_named(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    with pytest.raises(ModelError, match=name):
+        LanguageModel(folder)
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.onnx", "tokenizer.json"])
+def test_a_changed_file_is_named(folder: Path, name: str) -> None:
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(content[: len(content) // 2])
+    with pytest.raises(ModelError, match=name):
+        LanguageModel(folder)
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
+def test_an_unreadable_file_with_the_right_checksum_is_named(folder: Path, name: str) -> None:
+    import hashlib
+
+    (folder / name).write_bytes(b"nonsense")
+    config = json.loads((folder / "config.json").read_text())
+    config["sha256"][name] = hashlib.sha256(b"nonsense").hexdigest()
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ModelError, match=name):
+        LanguageModel(folder)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("format", 9), ("kind", "parallelness"), ("text", "else"), ("labels", None)]
+)
+def test_a_configuration_of_something_else_is_refused(folder: Path, key: str, value: object) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {key: value}))
+    with pytest.raises(ModelError, match=r"config\.json"):
+        LanguageModel(folder)

@@ -1,0 +1,111 @@
+"""Reading URL lists: bad rows are counted with their line numbers, splits never share a domain."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.urls.canonical import domain_label
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+    from pathlib import Path
+
+MAX_URL = 2000
+
+
+class DataError(ValueError):
+    """Data that must not be trained or evaluated on; the message says what and where."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that was left out: line number in the file (1 is the header) and why."""
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The good rows of a TSV file, reduced to the columns asked for, and the bad ones."""
+
+    path: Path
+    rows: list[tuple[str, ...]]
+    bad: list[BadRow]
+
+    def report(self, shown: int = 5) -> str:
+        """One line: how many rows were read and which were not."""
+        text = f"{self.path.name}: {len(self.rows)} rows"
+        if self.bad:
+            first = ", ".join(f"line {row.line} ({row.reason})" for row in self.bad[:shown])
+            text += f", {len(self.bad)} bad: {first}{', …' if len(self.bad) > shown else ''}"
+        return text
+
+
+def read_tsv(path: Path, columns: Sequence[str], urls: Collection[str] = ("url",)) -> Table:
+    """Read a .tsv or .tsv.gz file with a header line; `urls` names the columns that must hold a URL.
+
+    A missing file or column is a DataError; a row with another number of fields, an empty value, a URL of
+    more than 2000 characters or bytes that are not UTF-8 is a bad row.
+    """
+    rows: list[tuple[str, ...]] = []
+    bad: list[BadRow] = []
+    try:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as stream:
+            header = stream.readline().decode().rstrip("\r\n").split("\t")
+            missing = [name for name in columns if name not in header]
+            if missing:
+                raise DataError(f"{path}: no column {', '.join(missing)} in the header {header}")
+            places = [header.index(name) for name in columns]
+            checked = [header.index(name) for name in columns if name in urls]
+            for line, raw in enumerate(stream, start=2):
+                reason, fields = _parse(raw, len(header), places, checked)
+                if reason:
+                    bad.append(BadRow(line, reason))
+                else:
+                    rows.append(tuple(fields[place] for place in places))
+    except (OSError, EOFError) as error:
+        raise DataError(f"{path}: {error}") from error
+    return Table(path, rows, bad)
+
+
+def _parse(raw: bytes, width: int, places: list[int], urls: list[int]) -> tuple[str, list[str]]:
+    try:
+        fields = raw.decode().rstrip("\r\n").split("\t")
+    except UnicodeDecodeError:
+        return "not UTF-8", []
+    if len(fields) != width:
+        return f"{len(fields)} fields instead of {width}", []
+    if not all(fields[place].strip() for place in places):
+        return "empty value", []
+    for place in urls:
+        if len(fields[place]) > MAX_URL or any(c.isspace() for c in fields[place].strip()):
+            return "not a URL", []
+    return "", fields
+
+
+def in_held_out(url: str, share: float, seed: int) -> bool:
+    """Whether the URL's domain label falls into the held-out part; all URLs of a domain fall together."""
+    digest = hashlib.blake2b(f"{seed} {domain_label(url)}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") / 2**64 < share
+
+
+def check_disjoint(first: Iterable[str], second: Iterable[str], names: tuple[str, str]) -> None:
+    """DataError if two splits share a domain label."""
+    shared = {domain_label(url) for url in first} & {domain_label(url) for url in second}
+    if shared:
+        some = ", ".join(sorted(shared)[:5])
+        raise DataError(f"{len(shared)} domains are in both {names[0]} and {names[1]}: {some}")
+
+
+def check_classes(found: Iterable[str], wanted: Iterable[str], name: str) -> Counter[str]:
+    """Counts per class; DataError if a wanted class has no example."""
+    counts = Counter(found)
+    empty = [label for label in wanted if not counts[label]]
+    if empty:
+        raise DataError(f"{name}: no example of {', '.join(empty)}")
+    return counts

@@ -1,0 +1,88 @@
+"""A trained model becomes a folder: ONNX graph, tokenizer, configuration with checksums, card."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnxruntime as ort
+import torch
+
+from bilingual_crawler.scoring.models import ModelConfig
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import onnx
+    from tokenizers import Tokenizer
+    from torch import Tensor, nn
+
+PARITY = 2e-3
+
+
+class ParityError(ValueError):
+    """The exported graph does not compute what the network computes."""
+
+
+def write_folder(
+    folder: Path,
+    graph: onnx.ModelProto,
+    tokenizer: Tokenizer,
+    *,
+    kind: str,
+    labels: tuple[str, ...],
+    max_length: int,
+    temperature: float = 1.0,
+    text: str = "reference",
+) -> ModelConfig:
+    """Write model.onnx, tokenizer.json and config.json; returns the configuration."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "model.onnx").write_bytes(graph.SerializeToString())
+    (folder / "tokenizer.json").write_text(tokenizer.to_str(), encoding="utf-8")
+    sums = {name: sha256(folder / name) for name in ("model.onnx", "tokenizer.json")}
+    config = ModelConfig(
+        kind=kind,
+        format=1,
+        labels=labels,
+        max_length=max_length,
+        input="url" if kind == "language" else "pair",
+        text=text,
+        temperature=round(temperature, 4),
+        sha256=sums,
+    )
+    (folder / "config.json").write_text(json.dumps(asdict(config), indent=1) + "\n", encoding="utf-8")
+    return config
+
+
+def parity(net: nn.Module, graph: onnx.ModelProto, ids: Tensor) -> float:
+    """Largest absolute difference of logits between network and graph; ParityError beyond `PARITY`.
+
+    The network must already hold the rounded weights that the graph holds.
+    """
+    session = ort.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+    (found,) = session.run(None, {"input_ids": ids.numpy()})
+    with torch.no_grad():
+        expected = net.eval()(ids).numpy()
+    difference = float(np.abs(found - expected).max())
+    if not difference <= PARITY:
+        raise ParityError(f"logits of graph and network differ by {difference:.4g}")
+    return difference
+
+
+def write_card(folder: Path, title: str, sections: dict[str, str]) -> None:
+    """Write README.md of a model folder: sections in order, then sizes and checksums of the files."""
+    files = [
+        f"| `{name}` | {(folder / name).stat().st_size:,} | `{sha256(folder / name)}` |"
+        for name in ("model.onnx", "tokenizer.json")
+    ]
+    body = [f"# {title}\n"] + [f"## {name}\n\n{text.strip()}\n" for name, text in sections.items()]
+    body.append("## Files\n\n| file | bytes | sha256 |\n|---|---|---|\n" + "\n".join(files) + "\n")
+    (folder / "README.md").write_text("\n".join(body), encoding="utf-8")
+
+
+def sha256(path: Path) -> str:
+    """Hexadecimal SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()

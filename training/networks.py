@@ -1,0 +1,207 @@
+"""The small networks: hashed n-grams of a URL's words, mixed by a narrow transformer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
+from torch import Tensor, nn
+
+PAD, SEPARATOR, FIRST_BYTE = 0, 1, 2
+VOCABULARY = FIRST_BYTE + 256
+PRIME = 2_147_483_647
+FACTOR = 1_000_003
+COMPONENTS = ("suffix", "host", "first directory", "path", "query")
+LETTER, DIGIT, PUNCTUATION = 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class WordNetConfig:
+    """Sizes. `orders` are n-gram lengths in bytes; `rows` of the n-gram table is best a prime."""
+
+    labels: int
+    rows: int = 131_071
+    word_rows: int = 65_521
+    columns: int = 32
+    orders: tuple[int, ...] = (2, 3, 4, 5, 6)
+    width: int = 128
+    heads: int = 4
+    layers: int = 2
+    max_words: int = 48
+    dropout: float = 0.1
+
+
+def byte_tokenizer() -> Tokenizer:
+    """One id per UTF-8 byte of the lower-cased text; of the blanks of `model_text` only those between two
+    letters survive, as `_`, for all others can be told from the characters around them.
+    """
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    chars = {byte: chr(byte) for byte in printable} | {byte: chr(256 + n) for n, byte in enumerate(others)}
+    vocabulary = {"<pad>": PAD, "</s>": SEPARATOR}
+    vocabulary |= {chars[byte]: FIRST_BYTE + byte for byte in range(256)}
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[], cache_capacity=0))
+    tokenizer.normalizer = normalizers.Sequence(
+        [
+            normalizers.Lowercase(),
+            normalizers.Replace(Regex(r"(?<=\p{L}) (?=\p{L})"), "_"),
+            normalizers.Replace(" ", ""),
+        ]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.add_special_tokens([AddedToken("<pad>"), AddedToken("</s>")])
+    return tokenizer
+
+
+def byte_tables() -> tuple[Tensor, Tensor]:
+    """Per token id: the symbol that is hashed (all digits alike) and the class of the byte."""
+    symbols, classes = torch.zeros(VOCABULARY, dtype=torch.int64), torch.zeros(VOCABULARY, dtype=torch.int64)
+    for byte in range(256):
+        char, token = chr(byte), FIRST_BYTE + byte
+        digit = "0" <= char <= "9"
+        symbols[token] = token if not digit else FIRST_BYTE + ord("0")
+        letter = byte >= 128 or (char.isascii() and char.isalpha())
+        classes[token] = DIGIT if digit else LETTER if letter else PUNCTUATION
+    symbols[SEPARATOR], classes[SEPARATOR] = SEPARATOR, PUNCTUATION
+    return symbols, classes
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What `read_words` finds in a batch of B texts of L ids, W words at most.
+
+    A word is a run of letters or of digits with the punctuation before it. `grams` [B, L, orders] are rows of
+    the n-gram table (0: none) and `owner` [B, L] the word each belongs to (-1: none); `names` [B, W] are rows
+    of the word table, `components` [B, W] index `COMPONENTS`, `present` [B, W] tells words from padding.
+    """
+
+    grams: Tensor
+    owner: Tensor
+    names: Tensor
+    components: Tensor
+    present: Tensor
+
+
+def shifted(x: Tensor, by: int) -> Tensor:
+    """`x` moved `by` places to the left along the second axis, zeros coming in."""
+    return torch.cat([x[:, by:], torch.zeros_like(x[:, :by])], dim=1) if by else x
+
+
+def read_words(ids: Tensor, config: WordNetConfig, symbols: Tensor, classes: Tensor) -> Words:
+    """Cut texts into words and hash them; integer arithmetic only, so that the ONNX graph can be exact."""
+    symbol, kind = symbols[ids], classes[ids]
+    before = torch.cat([torch.zeros_like(kind[:, :1]), kind[:, :-1]], dim=1)
+    start = (kind != before) & (before != PUNCTUATION) & (kind != 0)
+    owner = torch.where(kind != 0, start.long().cumsum(1) - 1, -1).clamp(max=config.max_words - 1)
+
+    grams, hashed, names = [], symbol, symbol
+    for order in range(2, max(config.orders) + 1):
+        hashed = (hashed * FACTOR + shifted(symbol, order - 1)) % PRIME
+        if order == 3:
+            names = hashed
+        if order in config.orders:
+            last = shifted(owner + 1, order - 2) - 1
+            inside = (last == owner) & (owner >= 0)
+            grams.append(torch.where(inside, 1 + hashed % (config.rows - 1), 0))
+
+    count = max(1, int(owner.max()) + 1)
+    word = torch.arange(count)
+    belongs = owner[:, None, :] == word[None, :, None]
+    present = belongs.any(2)
+    first = belongs.long().argmax(2)
+    slash, query = FIRST_BYTE + ord("/"), FIRST_BYTE + ord("?")
+    depth = (ids == slash).long().cumsum(1).clamp(max=2)
+    queries = (ids == query).long().cumsum(1).clamp(max=1)
+    component = torch.maximum(depth + 1, queries * 4)
+    component = torch.where(present, component.gather(1, first), 0)
+    following = torch.cat([component[:, 1:], torch.zeros_like(component[:, :1])], dim=1)
+    component = torch.where((component == 1) & (following != 1), 0, component)
+
+    mixed = (names * names) % PRIME
+    name = torch.einsum("bwl,bl->bw", belongs.long(), mixed) % PRIME
+    name = (name * FACTOR + component) % PRIME
+    name = torch.where(present, 1 + name % (config.word_rows - 1), 0)
+    return Words(torch.stack(grams, dim=2), owner, name, component, present)
+
+
+class Block(nn.Module):
+    """One pre-norm transformer layer."""
+
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, bias: Tensor) -> Tensor:
+        batch, words, width = x.shape
+        qkv = self.qkv(self.norm1(x)).view(batch, words, 3, self.heads, width // self.heads)
+        q, k, v = qkv.permute(2, 0, 3, 1, 4)
+        scores = q @ k.transpose(-1, -2) * (width // self.heads) ** -0.5 + bias
+        mixed = (scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, words, width)
+        x = x + self.dropout(self.out(mixed))
+        return x + self.dropout(self.down(torch.relu(self.up(self.norm2(x)))))
+
+
+class WordNet(nn.Module):
+    """Logits of a text from its words."""
+
+    def __init__(self, config: WordNetConfig) -> None:
+        super().__init__()
+        self.config = config
+        symbols, classes = byte_tables()
+        self.register_buffer("symbols", symbols, persistent=False)
+        self.register_buffer("classes", classes, persistent=False)
+        self.grams = nn.Embedding(config.rows, config.columns, padding_idx=0)
+        self.names = nn.Embedding(config.word_rows, config.columns, padding_idx=0)
+        for table in (self.grams, self.names):
+            nn.init.normal_(table.weight, std=0.1)
+            with torch.no_grad():
+                table.weight[0].zero_()
+        self.components = nn.Embedding(len(COMPONENTS), config.width)
+        self.positions = nn.Embedding(config.max_words, config.width)
+        self.lift = nn.Linear(2 * config.columns, config.width)
+        self.blocks = nn.ModuleList(Block(config.width, config.heads, config.dropout) for _ in range(config.layers))
+        self.norm = nn.LayerNorm(config.width)
+        self.score = nn.Linear(config.width, config.heads)
+        self.dropout = nn.Dropout(config.dropout)
+        self.head = nn.Linear(2 * config.width, config.labels)
+
+    def embed(self, words: Words) -> Tensor:
+        """Word vectors [B, W, width] before mixing."""
+        batch, count = words.names.shape
+        orders = words.grams.shape[2]
+        place = torch.arange(batch)[:, None] * count + words.owner
+        used = words.grams > 0
+        rows = words.grams[used]
+        bags = place[:, :, None].expand(-1, -1, orders)[used]
+        sizes = torch.bincount(bags, minlength=batch * count)
+        offsets = sizes.cumsum(0) - sizes
+        summed = nn.functional.embedding_bag(rows, self.grams.weight, offsets, mode="sum")
+        summed = summed / sizes.clamp(min=1).sqrt()[:, None]
+        both = torch.cat([summed.view(batch, count, -1), self.names(words.names)], dim=2)
+        x: Tensor = self.lift(both)
+        return x + self.components(words.components) + self.positions.weight[:count]
+
+    def pool(self, x: Tensor, present: Tensor) -> Tensor:
+        """Per-head attention over the words, and the mean."""
+        batch, count, width = x.shape
+        x = self.norm(x)
+        here = present[:, :, None].to(x.dtype)
+        scores = self.score(x).masked_fill(~present[:, :, None], -1e4).softmax(1) * here
+        parts = x.view(batch, count, self.config.heads, -1)
+        attended = (scores[:, :, :, None] * parts).sum(1).view(batch, width)
+        mean = (x * here).sum(1) / here.sum(1).clamp(min=1)
+        return torch.cat([attended, mean], dim=1)
+
+    def forward(self, ids: Tensor, words: Words | None = None) -> Tensor:
+        words = words or read_words(ids, self.config, self.symbols, self.classes)
+        x = self.dropout(self.embed(words))
+        bias = torch.where(words.present, 0.0, -1e4)[:, None, None, :]
+        for block in self.blocks:
+            x = block(x, bias)
+        out: Tensor = self.head(self.dropout(self.pool(x, words.present)))
+        return out
