@@ -5,185 +5,21 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import langcodes
 from langcodes.data_dicts import LANGUAGE_ALPHA3, LANGUAGE_ALPHA3_BIBLIOGRAPHIC, NORMALIZED_MACROLANGUAGES
 
+from bilingual_crawler.language_tables import CLD2_ONLY, MERGED, NAMES
+from bilingual_crawler.language_tables import URL_LABELS as URL_LABELS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
 UNKNOWN = "un"
 """What a language identifier answers when it cannot tell."""
-
-URL_LABELS: tuple[str, ...] = tuple(
-    [
-        "eng",
-        "deu",
-        "rus",
-        "fra",
-        "zho",
-        "spa",
-        "jpn",
-        "ita",
-        "nld",
-        "pol",
-        "por",
-        "ces",
-        "vie",
-        "tur",
-        "ind",
-        "swe",
-        "ara",
-        "fas",
-        "kor",
-        "hun",
-        "ell",
-        "ron",
-        "dan",
-        "fin",
-        "tha",
-        "slk",
-        "nor",
-        "ukr",
-        "bul",
-        "cat",
-        "srp",
-        "hrv",
-        "slv",
-        "lit",
-        "hin",
-        "est",
-        "heb",
-        "lat",
-        "ben",
-        "lav",
-        "msa",
-        "bos",
-        "sqi",
-        "tam",
-        "glg",
-        "isl",
-        "aze",
-        "kat",
-        "mkd",
-        "eus",
-        "hye",
-        "nep",
-        "urd",
-        "mon",
-        "mal",
-        "kaz",
-        "mar",
-        "tel",
-        "nno",
-        "bel",
-        "uzb",
-        "guj",
-        "kan",
-        "mya",
-        "khm",
-        "cym",
-        "epo",
-        "tgl",
-        "sin",
-        "afr",
-        "tat",
-        "swa",
-        "gle",
-        "pan",
-        "kur",
-        "kir",
-        "tgk",
-        "mlt",
-        "fao",
-        "ori",
-        "lao",
-        "som",
-        "ltz",
-        "oci",
-        "amh",
-        "fry",
-        "bak",
-        "pus",
-        "san",
-        "bre",
-        "mlg",
-        "hau",
-        "tuk",
-        "war",
-        "asm",
-        "cos",
-        "div",
-        "jav",
-        "ceb",
-        "kin",
-        "hat",
-        "zul",
-        "gla",
-        "bod",
-        "xho",
-        "yid",
-        "snd",
-        "mri",
-        "uig",
-        "roh",
-        "sun",
-        "kal",
-        "yor",
-        "tir",
-        "abk",
-        "bih",
-        "haw",
-        "hmn",
-        "ina",
-        "que",
-        "grn",
-        "ibo",
-        "nya",
-        "sco",
-        "sna",
-        "sot",
-        "smo",
-        "vol",
-        "glv",
-        "orm",
-        "ile",
-        "syr",
-        "aar",
-        "dzo",
-        "iku",
-        "kha",
-        "lin",
-        "lug",
-        "mfe",
-        "aka",
-        "aym",
-        "bis",
-        "chr",
-        "crs",
-        "fij",
-        "ipk",
-        "nso",
-        "run",
-        "sag",
-        "ssw",
-        "ton",
-        "tsn",
-        "wol",
-        "zha",
-        "got",
-        "kas",
-        "lif",
-        "nau",
-        "sux",
-        "tso",
-        "ven",
-    ]
-)
-"""The 161 languages of url2lang in its order (most frequent in Common Crawl first), without *unknown*."""
-
-CLD2_ONLY = ("cnr", "ewe", "gaa", "kri", "loz", "lua", "luo", "nbl", "new", "oss", "pam", "raj", "tum", "twi")
-"""Languages that CLD2's full tables know and :data:`URL_LABELS` does not."""
 
 DEFAULT_EQUIVALENTS: tuple[tuple[str, ...], ...] = (
     ("hrv", "bos", "srp", "cnr"),
@@ -192,24 +28,7 @@ DEFAULT_EQUIVALENTS: tuple[tuple[str, ...], ...] = (
 )
 """Languages that language identifiers confuse with each other."""
 
-# One code for what identifiers and corpora treat as one language; the rest follows ISO 639-3's macrolanguages.
-_MERGED = {
-    "bh": "bih", "bho": "bih", "bih": "bih", "nb": "nor", "nob": "nor", "tl": "tgl", "fil": "tgl", "tw": "twi",
-    "sh": "srp", "hbs": "srp", "scc": "srp", "scr": "hrv", "mo": "ron", "mol": "ron", "prs": "fas", "cnr": "cnr",
-}  # fmt: skip
 _NOT_A_LANGUAGE = frozenset(("und", "mul", "mis", "zxx", "xxx", "zze", "zzb", "zzh", "zzp", "tlh", UNKNOWN))
-_NAMES = {
-    "mya": ("Burmese", "Myanmar"), "msa": ("Malay", "Bahasa Melayu"), "ben": ("Bangla", "Bengali"),
-    "fas": ("Persian", "Farsi"), "spa": ("Spanish", "Castilian", "Castellano"), "cnr": ("Montenegrin", "crnogorski"),
-    "ell": ("Greek", "Modern Greek"), "nld": ("Dutch", "Flemish"), "cat": ("Catalan", "Valencian", "valencià"),
-    "eus": ("Basque", "euskera"), "gla": ("Scottish Gaelic", "Scots Gaelic"), "ori": ("Odia", "Oriya"),
-    "pus": ("Pashto", "Pushto"), "kur": ("Kurdish", "kurdî"), "nya": ("Nyanja", "Chichewa"), "bih": ("Bihari",),
-    "kir": ("Kyrgyz", "Kirghiz"), "uig": ("Uyghur", "Uighur"), "div": ("Dhivehi", "Maldivian"), "lao": ("Lao", "Laotian"),
-    "kal": ("Greenlandic",), "tgl": ("Tagalog", "Pilipino"), "nor": ("Norwegian", "norsk bokmål", "bokmål"),
-    "nno": ("Norwegian Nynorsk", "nynorsk"), "fry": ("Frisian",), "hat": ("Haitian",), "srp": ("Serbian", "srpski"),
-    "lit": ("Lithuanian", "lietuvių kalba"), "lav": ("Latvian", "latviešu valoda"), "est": ("Estonian", "eesti keel"), "ron": ("Romanian", "Moldovan"),
-    "tur": ("Turkish",), "isl": ("Icelandic", "íslensku"), "luo": ("Luo",), "zho": ("Chinese", "Mandarin", "汉语", "漢語"),
-}  # fmt: skip
 _TAG = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{1,8})*", re.IGNORECASE)
 
 
@@ -226,15 +45,15 @@ def fold(text: str) -> str:
 @lru_cache(maxsize=4096)
 def _code(code: str) -> str | None:
     """ISO 639-3 of a lower-case ISO 639-1, -2/B, -2/T or -3 code; None if there is no such language."""
-    if code in _MERGED:
-        return _MERGED[code]
+    if code in MERGED:
+        return MERGED[code]
     if code in _NOT_A_LANGUAGE or not (2 <= len(code) <= 3 and code.isascii() and code.isalpha()):
         return None
     code = _BIBLIOGRAPHIC.get(code, code)
     code = NORMALIZED_MACROLANGUAGES.get(code, code)
     if len(code) == 2:
         code = LANGUAGE_ALPHA3.get(code, "")
-        return _MERGED.get(code, code) or None
+        return MERGED.get(code, code) or None
     if code in _WITH_SHORT:
         return code
     valid = not "qaa" <= code <= "qtz" and langcodes.Language.get(code, normalize=False).is_valid()
@@ -259,11 +78,18 @@ def _names() -> dict[str, str]:
 @lru_cache(maxsize=1024)
 def names_of(lang: str) -> tuple[str, ...]:
     """English names, then the names of *lang* (ISO 639-3) in itself, without repetitions."""
-    known = langcodes.Language.get("sr-ME" if lang == "cnr" else to_bcp47(lang))
-    found = dict.fromkeys(_NAMES.get(lang, ()))
-    if lang != "cnr":
-        found.update(dict.fromkeys((known.language_name("en"), known.language_name(known))))
-    return tuple(name for name in found if not name.lower().startswith("unknown"))
+    names = dict.fromkeys((*NAMES.get(lang, ()), _known(lang).language_name("en"), own_name(lang)))
+    return tuple(name for name in names if not name.lower().startswith(("unknown", "serbian (")))
+
+
+@lru_cache(maxsize=1024)
+def own_name(lang: str) -> str:
+    """Name of *lang* (ISO 639-3) in itself: ``isl`` gives ``íslenska``."""
+    return "crnogorski" if lang == "cnr" else _known(lang).language_name(_known(lang))
+
+
+def _known(lang: str) -> langcodes.Language:
+    return langcodes.Language.get("sr-ME" if lang == "cnr" else to_bcp47(lang))
 
 
 def parse_language(text: str) -> str:

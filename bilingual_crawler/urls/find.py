@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from bilingual_crawler.urls.hosts import split_host
@@ -15,12 +15,16 @@ from bilingual_crawler.urls.token_tables import (
     ANNOUNCING,
     COMMON_WORDS,
     LANGUAGE_KEYS,
+    LETTERS,
     LIMITED_AFFIX_CODES,
     OPAQUE_KEYS,
     PHRASE_STEMS,
     SUFFIX_LANGUAGES,
 )
-from bilingual_crawler.urls.tokens import languages_of, usual
+from bilingual_crawler.urls.tokens import languages_of, pick
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
 
 
 class Component(StrEnum):
@@ -50,7 +54,15 @@ class Marker:
 _PARTS = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^/?#@]*@)?([^/?#:]*)(?::\d*)?([^?#]*)(?:\?([^#]*))?", re.IGNORECASE)
 _ORDER = {component: order for order, component in enumerate(Component)}
 _AFFIX = re.compile(r"[a-z]{1,3}(?:[-_][a-z]{2,4})?|[^\W\d_]{4,}", re.IGNORECASE)
-_EXTENSION = re.compile(r"\.(?:[a-z]?html?\d?|php\d?|aspx?|jspx?|jsf|cfm|cgi|do|action|pl|py|md|txt|xml|pdf|docx?|odt|epub)$", re.I)
+_PARAMETER = re.compile(r"([^=&;?/]+)=([^&;]*)")
+_SEGMENT = re.compile(r"[^/;&]+")
+_SEPARATOR = re.compile(r"[._-]")
+_PREFIX = re.compile(r"([a-z]{2,3})([._])")
+_PROJECT_HOSTS = (".github.io", ".gitlab.io", ".codeberg.page", ".sourceforge.io")
+_EXTENSION = re.compile(
+    r"\.(?:[a-z]?html?\d?|php\d?|aspx?|jspx?|jsf|cfm|cgi|do|action|pl|py|md|txt|xml|pdf|docx?|odt|epub)$",
+    re.IGNORECASE,
+)
 
 
 def find_markers(url: str, languages: Collection[str] | None = None) -> list[Marker]:
@@ -71,87 +83,97 @@ def _find(url: str, languages: frozenset[str] | None) -> tuple[Marker, ...]:
         return ()
     found = [
         *_in_query(parts[3] or "", parts.start(3), languages),
-        *_in_path(parts[2], parts.start(2), languages),
+        *_in_path(parts[2], parts.start(2), languages, project=parts[1].endswith(_PROJECT_HOSTS)),
         *_in_host(parts[1], parts.start(1), languages),
     ]
     # Among marks of one component the first stands, but a token that may be a word yields to one that may not.
     return tuple(sorted(found, key=lambda m: (m.weak and m.component == "suffix", _ORDER[m.component], m.weak)))
 
 
-def _pick(token: str, languages: frozenset[str] | None, anywhere: bool = True) -> str | None:
-    for lang in languages_of(token):
-        if lang in languages if languages is not None else (anywhere or usual(token, lang)):
-            return lang
-    return None
-
-
 def _in_query(query: str, start: int, languages: frozenset[str] | None) -> Iterator[Marker]:
-    for match in re.finditer(r"([^=&;]+)=([^&;]*)", query):
-        key = match[1].lower().replace("-", "").replace("_", "").rpartition("[")[2].rstrip("]")
-        key = key[3:] if key.startswith("amp") else key
+    for match in _PARAMETER.finditer(query):
+        key = match[1].lower().replace("-", "").replace("_", "").rpartition("[")[2].rstrip("]").removeprefix("amp;")
         value = unquote(match[2])
         named = key in LANGUAGE_KEYS
-        lang = _pick(value, languages, anywhere=named)
+        lang = pick(value, languages, first=True)
+        if lang is None and named and languages is None:
+            lang = next(iter(languages_of(value)), None)
         known = lang is not None and (named or value.lower() not in COMMON_WORDS)
-        opaque = key in OPAQUE_KEYS and not languages_of(value) or (key == "l" and value.isdigit() and len(value) < 3)
-        if known or opaque:
-            at = start + match.start(2)
-            yield Marker(lang, Component.QUERY, match[2], at, start + match.end(2), weak=not named)
+        opaque = key in OPAQUE_KEYS and not languages_of(value)
+        if known or opaque or (key == "l" and value.isdigit() and len(value) < 3):
+            yield Marker(lang, Component.QUERY, match[2], start + match.start(2), start + match.end(2), not named)
 
 
-def _in_path(path: str, start: int, languages: frozenset[str] | None) -> Iterator[Marker]:
-    segments = list(re.finditer(r"[^/;&]+", path))
+def _in_path(path: str, start: int, languages: frozenset[str] | None, project: bool) -> Iterator[Marker]:
+    segments = list(_SEGMENT.finditer(path))
     for number, match in enumerate(segments):
-        text = match[0]
-        at = start + match.start()
-        before = segments[number - 1][0].lower() if number else ""
-        key, equals, value = text.partition("=")
-        if equals:
+        text, at = match[0], start + match.start()
+        if "=" in text:
             yield from _in_query(text, at, languages)
             continue
-        whole = unquote(text)
-        lang = _pick(whole, languages, anywhere=number == 0 or before in ANNOUNCING)
+        whole = unquote(text) if "%" in text else text
+        first = number <= project or segments[number - 1][0].lower() in ANNOUNCING
+        lang = pick(whole, languages, first)
         if lang is not None:
-            yield Marker(lang, Component.DIRECTORY, text, at, at + len(text), weak=whole.lower() in COMMON_WORDS)
+            weak = whole.lower() in COMMON_WORDS
+            yield Marker(lang, Component.DIRECTORY, text, at, at + len(text), weak)
             continue
-        affix = _affix(text, languages, last=number == len(segments) - 1)
+        affix = _affix(text, languages, first, last=number == len(segments) - 1)
         if affix is not None:
-            lang, first, end = affix
-            yield Marker(lang, Component.SUFFIX, text[first:end], at + first, at + end)
+            lang, begin, end = affix
+            yield Marker(lang, Component.SUFFIX, text[begin:end], at + begin, at + end)
 
 
-def _affix(name: str, languages: frozenset[str] | None, last: bool) -> tuple[str, int, int] | None:
+def _affix(name: str, languages: frozenset[str] | None, first: bool, last: bool) -> tuple[str, int, int] | None:
     """Language, start and end of the mark inside a path segment such as ``index.en.html`` or ``page_fr``."""
     extension = _EXTENSION.search(name) if last else None
     stem = name[: extension.start()] if extension else name
-    lang = _pick(stem, languages) if extension else None
-    if lang is not None and stem.lower() not in COMMON_WORDS:
-        return lang, 0, len(stem)
-    for cut in re.finditer(r"[._-]", stem):
+    if extension and stem.lower() not in COMMON_WORDS:
+        lang = pick(stem, languages, first)
+        if lang is not None:
+            return lang, 0, len(stem)
+    for cut in _SEPARATOR.finditer(stem):
         token = stem[cut.end() :]
-        if cut.start() == 0 or not _AFFIX.fullmatch(token):
-            continue
-        lang = _pick(token, languages)
-        if lang is not None and _affix_fits(stem[: cut.start()], cut[0], token.lower(), extension is not None):
-            return lang, cut.end(), len(stem)
+        if cut.start() and _AFFIX.fullmatch(token):
+            lang = pick(token, languages, first=True) or _only_after_sign(token, languages)
+            if lang is not None and _affix_fits(stem[: cut.start()], cut[0], token.lower(), extension is not None):
+                return lang, cut.end(), len(stem)
+    prefix = _PREFIX.match(stem)
+    if prefix is not None and prefix[1] in AFFIX_CODES and (prefix[2] == "." or prefix[1] not in COMMON_WORDS):
+        lang = pick(prefix[1], languages, first=True)
+        if lang is not None:
+            return lang, 0, prefix.end(1)
     return None
 
 
+def _only_after_sign(token: str, languages: frozenset[str] | None) -> str | None:
+    """Language of a code that stands for it in file names only."""
+    token = token.lower()
+    if token in LIMITED_AFFIX_CODES or token in AFFIX_CODES:
+        return next((lang for lang in languages_of(token) if languages is None or lang in languages), None)
+    lang = LETTERS.get(token)
+    return lang if lang is not None and languages is not None and languages.issuperset(LETTERS.values()) else None
+
+
 def _affix_fits(stem: str, separator: str, token: str, extension: bool) -> bool:
-    if len(token) > 3 or token in AFFIX_CODES:
-        return token not in COMMON_WORDS
-    if token not in LIMITED_AFFIX_CODES or stem.lower() in PHRASE_STEMS:
+    phrase = stem.lower() in PHRASE_STEMS
+    alone = separator != "-" or ("-" not in stem and not phrase)
+    if len(token) > 3:
+        return "-" in token or "_" in token or (alone and extension and not phrase)
+    if token in LETTERS:
+        return extension
+    if token in AFFIX_CODES and token not in COMMON_WORDS:
+        return True
+    if token not in AFFIX_CODES and token not in LIMITED_AFFIX_CODES:
         return False
-    if separator == "-":
-        return extension and "-" not in stem
-    return extension or separator == "."
+    return alone and (extension or separator == ".")
 
 
 def _in_host(host: str, start: int, languages: frozenset[str] | None) -> Iterator[Marker]:
     subdomain, _, suffix = split_host(host)
     at = start
     for label in subdomain.split("."):
-        lang = _pick(label, languages) if label else None
+        lang = pick(label, languages, first=True) if label else None
         if lang is not None:
             yield Marker(lang, Component.SUBDOMAIN, host[at - start : at - start + len(label)], at, at + len(label))
         at += len(label) + 1

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from bilingual_crawler.urls.find import Component, find_markers
 from bilingual_crawler.urls.token_tables import ANNOUNCING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 _MARK = "\0"
 _INDEX = re.compile(r"(?:index|default|home)(?:\.[a-z]{2,5}\d?)?$", re.IGNORECASE)

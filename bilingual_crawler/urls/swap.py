@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from bilingual_crawler.languages import LanguagePair, fold, names_of, to_bcp47
+from bilingual_crawler.languages import LanguagePair, fold, language_name, own_name, to_bcp47
 from bilingual_crawler.urls.find import Component, Marker, find_markers
 
 MAX_CANDIDATES = 6
@@ -22,13 +22,13 @@ def swap_language(url: str, pair: LanguagePair, language: str | None = None) -> 
 
 @lru_cache(maxsize=16384)
 def _swap(url: str, pair: LanguagePair, language: str | None) -> tuple[str, ...]:
-    markers = [m for m in find_markers(url, (pair.a, pair.b)) if m.language is not None and not _is_tld(m)]
-    if language is not None:
-        markers = [m for m in markers if m.language == language]
+    markers = [m for m in find_markers(url, (pair.a, pair.b)) if not _is_tld(m)]
+    markers = [m for m in markers if m.language is not None and language in (None, m.language)]
     found: dict[str, None] = {}
     for marker in markers:
-        for token in _translations(marker, pair.other(marker.language or "")):
-            found[url[: marker.start] + token + url[marker.end :]] = None
+        if marker.language is not None:
+            for token in _translations(marker, pair.other(marker.language)):
+                found[url[: marker.start] + token + url[marker.end :]] = None
     found.update(dict.fromkeys(_without(url, m) for m in markers[:1]))
     if not markers:
         targets = (pair.other(language),) if language else (pair.b, pair.a)
@@ -56,11 +56,10 @@ def _translations(marker: Marker, target: str) -> list[str]:
     elif len(token) == 3:
         forms = [target, *_ALSO.get(target, ()), short]
     else:
-        names = [fold(name).replace(" ", "-") for name in names_of(target)]
-        forms = [*dict.fromkeys(name for name in names if name.isascii()), short]
-    if token.isupper():
-        return [form.upper() for form in forms]
-    return [form.capitalize() for form in forms] if token[:1].isupper() else forms
+        names = (fold(name).replace(" ", "-") for name in (language_name(target), own_name(target)))
+        forms = [name.capitalize() if token[0].isupper() else name for name in names if name.isascii()]
+        return [*dict.fromkeys(forms), short]
+    return [form.upper() for form in forms] if token.isupper() else forms
 
 
 _REGION = {
@@ -101,7 +100,7 @@ def _with_mark(url: str, target: str) -> list[str]:
     extension = _EXTENSION.search(name)
     stem = name[: extension.start()] if extension else name
     ending = extension[0] if extension else ""
-    named = f"{directory}/{stem}.{code}{ending}" if ending else f"{path.rstrip('/')}/{code}{'/' if path.endswith('/') else ''}"
+    named = f"{directory}/{stem}.{code}{ending}" if ending else f"{path.rstrip('/')}/{code}{'/' * path.endswith('/')}"
     return [
         f"{scheme}{host}/{code}{path}{query}",
         f"{scheme}{host}{path}{query}{'&' if query else '?'}lang={code}",

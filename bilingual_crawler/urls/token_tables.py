@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 WRONG_CODES: dict[str, str] = {
     # Countries taken for languages.
     "cz": "ces", "gr": "ell", "ua": "ukr", "jp": "jpn", "cn": "zho", "dk": "dan", "kr": "kor", "vn": "vie",
-    "se": "swe sme", "si": "slv sin", "al": "sqi", "rs": "srp", "me": "cnr", "ba": "bos bak", "by": "bel",
-    "ge": "kat", "gb": "eng", "us": "eng", "uk": "ukr eng", "br": "por bre", "mx": "spa", "ee": "est ewe",
-    "ir": "fas", "il": "heb", "kz": "kaz", "at": "deu", "tw": "zho twi", "hk": "zho", "in": "ind",
+    "se": "swe sme", "si": "slv sin", "al": "sqi", "rs": "srp", "me": "cnr", "ba": "bos bak", "am": "amh hye",
+    "by": "bel", "ge": "kat", "gb": "eng", "us": "eng", "uk": "ukr eng", "br": "bre por", "mx": "spa",
+    "ee": "est ewe", "ir": "fas", "il": "heb", "kz": "kaz", "at": "deu", "tw": "zho twi", "hk": "zho", "in": "ind",
     # Abbreviations.
-    "sp": "spa", "esp": "spa", "cas": "spa", "es-la": "spa", "ger": "deu", "fran": "fra", "ital": "ita",
-    "jap": "jpn", "port": "por", "ned": "nld", "va": "cat", "val": "cat", "tc": "zho", "cht": "zho", "chs": "zho",
-    "zht": "zho", "zhs": "zho", "zhcn": "zho", "zhtw": "zho", "ptbr": "por", "enus": "eng", "engb": "eng",
+    "sp": "spa", "esp": "spa", "cas": "spa", "es-la": "spa", "ger": "deu", "jap": "jpn", "ned": "nld", "va": "cat",
+    "val": "cat", "ang": "eng", "slo": "slk slv", "tc": "zho", "cht": "zho", "chs": "zho", "zht": "zho", "zhs": "zho",
+    "zhcn": "zho", "zhtw": "zho", "ptbr": "por", "enus": "eng", "engb": "eng",
     # Withdrawn or narrower codes.
     "iw": "heb", "ji": "yid", "jw": "jav", "mo": "ron", "sh": "srp", "fil": "tgl", "nb": "nor", "nob": "nor",
     "cmn": "zho", "arb": "ara", "pes": "fas", "scr": "hrv", "scc": "srp", "mol": "ron",
@@ -24,82 +29,102 @@ WRONG_CODES: dict[str, str] = {
     "angol": "eng", "engelska": "eng", "engels": "eng", "tedesco": "deu", "allemand": "deu", "aleman": "deu",
     "frances": "fra", "francese": "fra", "espagnol": "spa", "espanyol": "spa", "gaztelania": "spa",
     "gaztelera": "spa", "suomeksi": "fin", "finska": "fin", "ruotsi": "swe", "valenciano": "cat", "italien": "ita",
-    "cestina": "ces", "cesky": "ces", "slovensky": "slk", "slovensko": "slv", "russisch": "rus", "russkij": "rus",
-    "af-soomaali": "som", "bokmaal": "nor",
+    "cestina": "ces", "cesky": "ces", "slovensky": "slk", "russisch": "rus", "russkij": "rus", "af-soomaali": "som",
+    "bokmaal": "nor",
 }  # fmt: skip
 """Tokens outside ISO 639 and the languages' names, with the languages meant, likeliest first."""
 
-ON_MANY_SITES = frozenset(
-    "eng deu rus fra zho spa jpn ita nld pol por ces vie tur ind swe ara fas kor hun ell ron dan fin tha slk nor ukr "
-    "bul cat srp hrv slv lit hin est heb lav msa bos sqi glg isl aze kat mkd eus hye urd kaz nno bel uzb cym afr gle "
-    "mlt fao ltz ben mon nep khm mya tgl swa cnr epo".split()
-)
-"""Languages whose codes of two or three letters usually mean the language wherever they stand alone."""
+ON_MANY_SITES = _words("""
+    eng deu rus fra zho spa jpn ita nld pol por ces vie tur ind swe ara fas kor hun ell ron dan fin tha slk nor ukr bul
+    cat srp hrv slv lit hin est heb lav msa bos sqi glg isl aze kat mkd eus hye urd kaz nno bel uzb cym afr gle mlt fao
+    ltz ben mon nep khm mya tgl swa cnr epo
+""")
+"""Languages whose two-letter codes usually mean the language wherever they are a whole path segment."""
 
-AFFIX_CODES = frozenset(
-    "ar bg bs ca cs cz de el en es et eu fa fi fr gl gr he hr hu hy ja jp ka kk ko kr lt lv mk mt nb nl nn pl pt ro ru "
-    "sk sl sq sr sv th tr ua uk ur vi zh cn eng deu ger fra fre spa esp ita por nld rus pol ces cze hun ell swe isl eus "
-    "baq cym wel gle mlt jpn kor zho chi ara tur hrv srp slv slk bul lav lit ukr".split()
-)
+NEVER_ALONE = _words("""
+    sp in sc tc ch la os ae cr li av lu om gn wa ng to ss cv mh ia za sm ho ki sa nr pi io ie ce bi an at hz kj
+    ces ben mac geo fin est dan cat may mar mon bel slo ice rum bos per tel tam sin som nor man mao val her latin
+""")
+"""Codes that, as a path segment, are rarely a language (page languages of 150,000 URLs): only after a language key,
+or when the caller names the language."""
+
+NEVER_LATER = _words("id br gb se ga me by gl am my so hi ba uz rs ee ir il al hk")
+"""Codes that mean a language in the first path segment and seldom in later ones."""
+
+SURE_CODES = _words("eng rus fra fre deu ger spa esp ita ukr ara hye arm tha kor por jpn vie zho tur pol eus isl mlt")
+"""Codes of three letters that mean a language anywhere."""
+
+AFFIX_CODES = _words("""
+    ar bg bs ca cs cz de el en es et eu fa fi fr gl gr he hr hu hy ja jp ka kk ko kr lt lv mk mt nb nl nn pl pt ro ru
+    sk sl sq sr sv th tr ua uk ur vi zh cn id
+    eng deu ger fra fre spa esp ita por nld rus pol ces cze hun ell swe isl eus baq cym wel gle mlt jpn kor zho chi ara
+    tur hrv srp slv slk bul lav lit ukr slo ang
+""")
 """Codes that mark a language at the end of a file name (``page-fr.html``, ``index_en.php``)."""
 
-LIMITED_AFFIX_CODES = frozenset("is it no da id sv se hi ms e f be my so to in si".split())
-"""Codes that are words too: marks after ``.`` or ``_``, or after the only ``-`` of a name with an extension."""
+LIMITED_AFFIX_CODES = _words("is it no da sv se hi ms be my so to in si am az ka te ta km lo ne sw af ga cy lb fo")
+"""Codes that are words or abbreviations too: marks after ``.`` or ``_``, or after the only ``-`` of a file name."""
 
-PHRASE_STEMS = frozenset(
-    "about contact follow join call meet email write support tell trust with for add log sign check plug opt drop built "
-    "how as what this that who where when here there why so or if and not do go say said yes back up walk stand fill "
-    "made log-in sign-in all day best word cd dvd bit page a the".split()
-)
-"""Names after which ``-is``, ``-in``, ``-to`` and the like belong to a phrase (``about-us``, ``how-to``)."""
+LETTERS = {"e": "eng", "f": "fra"}
+"""English and French at the end of file names on Canadian and United Nations sites, when both are asked for."""
 
-COMMON_WORDS = frozenset(
-    "am an as at be by ca co da de do el es et ga ge gr he hi id in io ir is it la lo ma me mi ml mo mr ms my na ne no "
-    "or os pa pm ps sa sc se sg sh si so sp st su te ti tk to tv uk us va vi vo we wo may per geo mac slo dan fin est "
-    "cat mar mon nor ben som sin tam tel man pan ice val port ned cas polish thai e f br mx".split()
-)
-"""Language tokens that are as often something else."""
+PHRASE_STEMS = _words("""
+    about contact follow join call meet email write support tell trust with for add log sign check plug opt drop built
+    how as what this that who where when here there why so or if and not do go say said yes back up walk stand fill
+    made all day best word cd dvd bit page a the learn speak study teach read business
+""")
+"""Names after which ``-is``, ``-in``, ``-us`` and the like belong to a phrase (``about-us``, ``log-in``)."""
 
-LANGUAGE_KEYS = frozenset(
-    "lang language locale lng lg ln l hl langue langua idioma idiom sprache lingua kieli hizkuntza sprak taal jezik "
-    "jazyk tungumal langid languageid langcode languagecode idlang idlanguage idlangue ididioma setlang setlanguage "
-    "setlocale changelang uselang newlang sellang selectedlang selectedlanguage selectedlocale mylang culture "
-    "uiculture uilocale uilang clang loc plang currentlang sitelang langsel weblang lc lan lid dil limba siteidioma "
-    "langpair mlang currlang curlang hizk idi lingue langage sitelanguage setlocale lgn sprach spr".split()
-)
+COMMON_WORDS = _words("""
+    am an as at be by ca co da de do el es et ga ge gr he hi id in io ir is it la lo ma me mi ml mo mr ms my na ne no
+    or os pa pm ps sa sc se sg sh si so sp st su te ti tk to tv uk us va vi vo we wo may per geo mac slo dan fin est
+    cat mar mon nor ben som sin tam tel man pan ice polish thai br mx ang
+""")
+"""Language tokens that are as often something else: marks of them are weak."""
+
+LANGUAGE_KEYS = _words("""
+    lang language locale lng lg ln l hl langue langua idioma idiom sprache lingua kieli hizkuntza sprak taal jezik
+    jazyk tungumal langid languageid langcode languagecode idlang idlanguage idlangue ididioma setlang setlanguage
+    setlocale changelang uselang newlang sellang selectedlang selectedlanguage selectedlocale mylang culture
+    uiculture uilocale uilang clang loc plang currentlang sitelang langsel weblang lc lan lid dil limba siteidioma
+    langpair mlang currlang curlang hizk idi lingue langage sitelanguage setlocale lgn sprach spr
+""")
 """Query keys (lower case, without ``-`` and ``_``) whose value is a language."""
 
-OPAQUE_KEYS = LANGUAGE_KEYS - frozenset("l hl ln lg lc lid dil loc culture idiom limba spr idi lan".split())
+OPAQUE_KEYS = LANGUAGE_KEYS - _words("l hl ln lg lc lid dil loc culture idiom limba spr idi lan")
 """Keys whose value is a language even if it is no code (``lang=1``)."""
 
-ANNOUNCING = frozenset("lang language languages locale locales langs lng langue idioma i18n l10n translations".split())
+ANNOUNCING = _words("lang language languages locale locales langs lng langue idioma i18n l10n translations")
 """Path segments or name parts that announce a language in the next one (``/lang/en/``, ``lang-en``)."""
 
 LANGUAGES_OF_COUNTRY: dict[str, str] = {
     "ae": "ar en", "al": "sq", "ar": "es", "at": "de", "au": "en", "ba": "bs hr sr", "be": "nl fr de en", "bg": "bg",
-    "br": "pt", "by": "be ru", "ca": "en fr", "ch": "de fr it rm en", "cl": "es", "cn": "zh en", "co": "es", "cy": "el tr en",
-    "cz": "cs en", "de": "de en", "dk": "da en", "dz": "ar fr", "ee": "et ru en", "eg": "ar en", "es": "es ca eu gl en",
-    "eu": "en", "fi": "fi sv en", "fr": "fr en", "gb": "en cy", "gr": "el en", "hk": "zh en", "hr": "hr en", "hu": "hu en",
-    "id": "id en", "ie": "en ga", "il": "he ar en", "in": "en hi", "int": "en", "ir": "fa", "is": "is en", "it": "it de en",
+    "br": "pt", "by": "be ru", "ca": "en fr", "ch": "de fr it rm en", "cl": "es", "cn": "zh en", "co": "es",
+    "cy": "el tr en", "cz": "cs en", "de": "de en", "dk": "da en", "dz": "ar fr", "ee": "et ru en", "eg": "ar en",
+    "es": "es ca eu gl en", "eu": "en", "fi": "fi sv en", "fr": "fr en br oc", "gb": "en cy", "gr": "el en",
+    "hk": "zh en", "hr": "hr en", "hu": "hu en", "id": "id en", "ie": "en ga", "il": "he ar en",
+    "in": "en hi bn ta te ml mr gu kn pa as or ur", "int": "en", "ir": "fa", "is": "is en", "it": "it de en",
     "jp": "ja en", "kr": "ko en", "kz": "kk ru", "lt": "lt en", "lu": "fr de lb en", "lv": "lv ru en", "ma": "ar fr",
-    "me": "sr", "mt": "mt en", "mx": "es", "my": "ms en zh my", "nl": "nl en", "no": "no nb nn en", "nz": "en mi", "pe": "es",
-    "ph": "en tl", "pl": "pl en", "pt": "pt en", "ro": "ro en", "rs": "sr en", "ru": "ru en", "sa": "ar en", "se": "sv en",
-    "sg": "en zh ms ta", "si": "sl en", "sk": "sk en", "so": "so", "th": "th en", "tn": "ar fr", "tr": "tr en", "tw": "zh en",
-    "ua": "uk ru en", "uk": "en", "us": "en es", "uy": "es", "uz": "uz ru", "ve": "es", "vn": "vi en", "za": "en af zu xh",
-    "xk": "sq sr", "mk": "mk sq", "et": "am", "ke": "sw en so", "dj": "so fr", "to": "to en", "mm": "my", "sm": "it",
-    "am": "hy", "az": "az", "ge": "ka", "lb": "ar fr en", "pk": "ur en", "np": "ne", "bd": "bn", "lk": "si ta en",
+    "me": "sr", "mt": "mt en", "mx": "es", "my": "ms en zh my", "nl": "nl en fy", "no": "no nb nn en", "nz": "en mi",
+    "pe": "es", "ph": "en tl", "pl": "pl en", "pt": "pt en", "ro": "ro en", "rs": "sr en", "ru": "ru en",
+    "sa": "ar en", "se": "sv en", "sg": "en zh ms ta", "si": "sl en", "sk": "sk en", "so": "so", "th": "th en",
+    "tn": "ar fr", "tr": "tr en", "tw": "zh en", "ua": "uk ru en", "uk": "en", "us": "en es", "uy": "es",
+    "uz": "uz ru", "ve": "es", "vn": "vi en", "za": "en af zu xh", "xk": "sq sr", "mk": "mk sq", "et": "am",
+    "ke": "sw en so", "dj": "so fr", "to": "to en", "mm": "my", "sm": "it", "am": "hy", "az": "az", "ge": "ka",
+    "lb": "ar fr en", "pk": "ur en", "np": "ne", "bd": "bn", "lk": "si ta en",
 }  # fmt: skip
 """Country (lower case) to the languages that sites pair it with: ``be-fr`` is French, ``fr-be`` too."""
 
 SUFFIX_LANGUAGES: dict[str, str] = {
-    "eus": "eus", "cat": "cat", "gal": "glg", "bzh": "bre", "cymru": "cym", "wales": "cym", "frl": "fry", "quebec": "fra",
-    "is": "isl", "de": "deu", "at": "deu", "fr": "fra", "es": "spa", "it": "ita", "pt": "por", "br": "por", "pl": "pol",
-    "cz": "ces", "sk": "slk", "hu": "hun", "ro": "ron", "bg": "bul", "gr": "ell", "tr": "tur", "ru": "rus", "su": "rus",
-    "ua": "ukr", "by": "rus", "lt": "lit", "lv": "lav", "ee": "est", "fi": "fin", "se": "swe", "no": "nor", "dk": "dan",
-    "nl": "nld", "hr": "hrv", "si": "slv", "rs": "srp", "ba": "bos", "mk": "mkd", "al": "sqi", "il": "heb", "ir": "fas",
-    "jp": "jpn", "cn": "zho", "tw": "zho", "hk": "zho", "kr": "kor", "vn": "vie", "th": "tha", "id": "ind", "mx": "spa",
-    "ar": "spa", "cl": "spa", "co": "spa", "pe": "spa", "ve": "spa", "uy": "spa", "ec": "spa", "cr": "spa", "sa": "ara",
-    "eg": "ara", "uk": "eng", "us": "eng", "au": "eng", "nz": "eng", "ie": "eng", "gov": "eng", "edu": "eng", "mil": "eng",
+    "eus": "eus", "cat": "cat", "gal": "glg", "bzh": "bre", "cymru": "cym", "wales": "cym", "frl": "fry",
+    "quebec": "fra", "is": "isl", "de": "deu", "at": "deu", "fr": "fra", "es": "spa", "it": "ita", "pt": "por",
+    "br": "por", "pl": "pol", "cz": "ces", "sk": "slk", "hu": "hun", "ro": "ron", "bg": "bul", "gr": "ell",
+    "tr": "tur", "ru": "rus", "su": "rus", "ua": "ukr", "by": "rus", "lt": "lit", "lv": "lav", "ee": "est",
+    "fi": "fin", "se": "swe", "no": "nor", "dk": "dan", "nl": "nld", "hr": "hrv", "si": "slv", "rs": "srp",
+    "ba": "bos", "mk": "mkd", "al": "sqi", "il": "heb", "ir": "fas", "jp": "jpn", "cn": "zho", "tw": "zho",
+    "hk": "zho", "kr": "kor", "vn": "vie", "th": "tha", "id": "ind", "mx": "spa", "ar": "spa", "cl": "spa",
+    "co": "spa", "pe": "spa", "ve": "spa", "uy": "spa", "ec": "spa", "cr": "spa", "sa": "ara", "eg": "ara",
+    "uk": "eng", "us": "eng", "au": "eng", "nz": "eng", "ie": "eng", "gov": "eng", "edu": "eng", "mil": "eng",
     "mt": "eng", "za": "eng", "am": "hye", "ge": "kat", "az": "aze", "kz": "rus", "mn": "mon", "fo": "fao",
 }  # fmt: skip
-"""Last label of the public suffix to the language most of its pages are in; weak evidence (section 1.2.11 has codes)."""
+"""Last label of the public suffix to the language most of its pages are in (weak evidence)."""

@@ -7,11 +7,21 @@ from functools import lru_cache
 
 from langcodes.data_dicts import LANGUAGE_ALPHA3, LANGUAGE_ALPHA3_BIBLIOGRAPHIC
 
-from bilingual_crawler.languages import CLD2_ONLY, URL_LABELS, fold, from_bcp47, names_of
-from bilingual_crawler.urls.token_tables import COMMON_WORDS, LANGUAGES_OF_COUNTRY, ON_MANY_SITES, WRONG_CODES
+from bilingual_crawler.language_tables import CLD2_ONLY, URL_LABELS
+from bilingual_crawler.languages import fold, from_bcp47, names_of, own_name
+from bilingual_crawler.urls.token_tables import (
+    COMMON_WORDS,
+    LANGUAGES_OF_COUNTRY,
+    NEVER_ALONE,
+    NEVER_LATER,
+    ON_MANY_SITES,
+    SURE_CODES,
+    WRONG_CODES,
+)
 
 _LOCALE = re.compile(r"([a-z]{2,3})-(?:(?:latn|cyrl|hans|hant|arab)(?:-[a-z]{2})?|([a-z]{2})|419|001|150)")
-_CHARSET = re.compile(r"\.utf-?8$")
+_WRITTEN_LOCALE = re.compile(r"[a-z]{2,3}[-_][A-Z]{2}")
+_CHARSET = re.compile(r"\.utf-?8$", re.IGNORECASE)
 
 
 @lru_cache(maxsize=1)
@@ -45,7 +55,10 @@ def languages_of(token: str) -> tuple[str, ...]:
 
     ``en``, ``ENG``, ``english``, ``en_GB``, ``be-fr``, ``zh-hans``, ``suomi``; wrong but common ones such as ``cz``.
     """
-    token = _CHARSET.sub("", token.lower()).replace("_", "-").replace(" ", "-")
+    token = _CHARSET.sub("", token)
+    if _WRITTEN_LOCALE.fullmatch(token):
+        return _table().get(token[: token.index(token[-3])], ())
+    token = token.lower().replace("_", "-").replace(" ", "-")
     known = _table().get(token)
     if known is not None:
         return known
@@ -68,10 +81,36 @@ def _language_of_locale(first: str, second: str | None) -> str:
     return first if foreign or first == second else ""
 
 
-_LOCALE_LANGUAGES = frozenset("ar de en es fr it nl pt ru zh".split())
+_LOCALE_LANGUAGES = frozenset(("ar", "de", "en", "es", "fr", "it", "nl", "pt", "ru", "zh"))
 """Languages used with countries where they are foreign (``en-de``, ``ru-lt``)."""
 
 
-def usual(token: str, lang: str) -> bool:
-    """Whether *token* standing alone in the middle of a URL is more likely *lang* than something else."""
-    return len(token) > 3 or lang in ON_MANY_SITES
+@lru_cache(maxsize=1)
+def _own_names() -> frozenset[str]:
+    """Names of languages in themselves, and *English*: unlike ``italian`` they are no topics of pages."""
+    return frozenset(fold(own_name(lang)).replace(" ", "-") for lang in URL_LABELS)
+
+
+def pick(token: str, languages: frozenset[str] | None, first: bool) -> str | None:
+    """The language that *token*, a whole path segment or value, stands for; None if it is more likely a word.
+
+    *first*: the place is one where languages are named (first segment, subdomain, value of a language key).
+    """
+    langs = languages_of(token)
+    if not langs:
+        return None
+    token = token.lower()
+    is_name = len(token) > 3 and token.isascii() and "-" not in token and "_" not in token
+    if is_name and not first and token not in _own_names():
+        return None
+    if languages is not None:
+        return next((lang for lang in langs if lang in languages), None)
+    return langs[0] if len(token) > 3 or _code_stands_alone(token, langs[0], first) else None
+
+
+def _code_stands_alone(code: str, lang: str, first: bool) -> bool:
+    if code in NEVER_ALONE:
+        return False
+    if len(code) == 3:
+        return code in SURE_CODES or (first and lang in ON_MANY_SITES)
+    return first or (lang in ON_MANY_SITES and code not in NEVER_LATER)
