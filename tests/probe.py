@@ -1,0 +1,168 @@
+"""A loopback site with every kind of answer, and a crawl of it in a process of its own."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+HOME = """<html><head><title>Héim</title></head><body>
+<a href="/gz">gzip</a> <a href="/chunked">chunked</a> <a href="/moved">moved</a> <a href="/missing">missing</a>
+<a href="/moved-far">moved</a> <a href="/empty">empty</a> <a href="/latin">latin</a> <a href="/a%20b?q=%c3%a9">odd</a>
+</body></html>"""
+PATHS = ["gz", "chunked", "moved", "missing", "moved-far", "caf%C3%A9", "empty", "latin", "a%20b?q=%c3%a9"]
+"""What is crawled besides the home page."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        if self.path == "/":
+            self._send(200, HOME.encode(), ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2"))
+        elif self.path == "/gz":
+            self._send(200, gzip.compress(b"<html>pressed</html>" * 50), ("Content-Encoding", "gzip"))
+        elif self.path == "/chunked":
+            self._send_chunked(b"<html>one ", b"two ", b"three</html>")
+        elif self.path == "/moved":
+            self._send(302, b"", ("Location", "/gz"))
+        elif self.path == "/moved-far":
+            self._send(301, b"gone", ("Location", "/caf\u00c3\u00a9"))  # UTF-8 on the wire
+        elif self.path == "/caf%C3%A9":
+            self._send(200, b"<html>coffee</html>")
+        elif self.path == "/empty":
+            self._send(200, b"")
+        elif self.path == "/latin":
+            self._send(200, "<html>það</html>".encode("latin-1"), ("Content-Type", "text/html; charset=latin-1"))
+        elif self.path.startswith("/a%20b"):
+            self._send(200, b"<html>odd</html>", ("Content-Type", "text/html"))
+        else:
+            self._send(404, b"<html>nothing here</html>")
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+    def _send(self, status: int, body: bytes, *headers: tuple[str, str]) -> None:
+        self.send_response(status)
+        if "Content-Type" not in dict(headers):
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+        for name, value in headers:
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _send_chunked(self, *parts: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for part in (*parts, b""):
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
+
+
+@contextmanager
+def serve() -> Iterator[str]:
+    """Serve the site; yields its URL."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What a crawl saw."""
+
+    pages: dict[str, dict[str, Any]]
+    stats: dict[str, Any]
+    log: str
+
+
+def crawl(directory: Path, *urls: str, before: Callable[[], None] | None = None, **settings: object) -> Probe:
+    """Crawl from URLs on their hosts with WARC in ``directory``; ``before`` runs first in the crawl's process."""
+    directory.mkdir(parents=True, exist_ok=True)
+    out = directory / "probe.json"
+    process = subprocess.run(
+        [sys.executable, __file__, str(out), json.dumps(settings), *urls],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        preexec_fn=before,
+        cwd=Path(__file__).parents[1],
+    )
+    assert process.returncode == 0, process.stderr
+    return Probe(**json.loads(out.read_text()), log=process.stderr)
+
+
+def _main(out: Path, settings: dict[str, Any], urls: list[str]) -> None:
+    from urllib.parse import urlsplit
+
+    import scrapy
+    from scrapy.crawler import CrawlerProcess
+
+    pages: dict[str, dict[str, Any]] = {}
+    hosts = {urlsplit(url).hostname for url in urls}
+
+    class ProbeSpider(scrapy.Spider):
+        name = "probe"
+        output_dir = out.parent
+        start_urls = urls
+
+        def parse(self, response: Any) -> Any:
+            pages[response.url] = {
+                "status": response.status,
+                "body": response.body.decode("latin-1"),
+                "headers": {
+                    name.decode(): [value.decode("latin-1") for value in values]
+                    for name, values in response.headers.items()
+                },
+                "redirects": response.meta.get("redirect_urls", []),
+                "reasons": response.meta.get("redirect_reasons", []),
+                "flags": response.flags,
+                "location": response.meta.get("bilingual_warc"),
+                "ip": str(response.ip_address),
+            }
+            if "Location" in response.headers or not hasattr(response, "text"):
+                return
+            for link in response.css("a::attr(href)").getall():
+                url = response.urljoin(link)
+                if urlsplit(url).hostname in hosts:
+                    yield scrapy.Request(url)
+
+    process = CrawlerProcess(
+        {
+            "DOWNLOADER_MIDDLEWARES": {"bilingual_crawler.archive.middleware.WarcMiddleware": 650},
+            "HTTPERROR_ALLOW_ALL": True,
+            "CONCURRENT_ITEMS": 1,
+            "LOG_LEVEL": "INFO",
+            "REMOTE_CONTROL_ENABLED": False,
+            "TELNETCONSOLE_ENABLED": False,
+            **settings,
+        }
+    )
+    crawler = process.create_crawler(ProbeSpider)
+    process.crawl(crawler)
+    process.start()
+    stats = {name: value for name, value in crawler.stats.get_stats().items() if isinstance(value, str | int)}
+    out.write_text(json.dumps({"pages": pages, "stats": stats}))
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    _main(Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3:])

@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from probe import PATHS, crawl, serve
+from warcio.archiveiterator import ArchiveIterator
+
+from bilingual_crawler.archive.repair import cut_partial_member
+from bilingual_crawler.archive.writer import Exchange, WarcWriter
+
+
+def exchange(number: int, body: bytes = b"<html>page</html>", **changes: object) -> Exchange:
+    values = {
+        "url": f"https://example.com/{number}",
+        "method": "GET",
+        "request_headers": [(b"User-Agent", b"tester")],
+        "status": 200,
+        "headers": [(b"Content-Type", b"text/html"), (b"Transfer-Encoding", b"chunked")],
+        "body": body,
+        "fetched": datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+    }
+    return Exchange(**(values | changes))
+
+
+def records(path: Path) -> list[tuple[str, str | None, bytes]]:
+    """Type, URL and payload of every record, as another reader sees them."""
+    with path.open("rb") as file:
+        return [
+            (record.rec_type, record.rec_headers.get_header("WARC-Target-URI"), record.raw_stream.read())
+            for record in ArchiveIterator(file)
+        ]
+
+
+def responses(directory: Path) -> list[str | None]:
+    return [url for path in sorted(directory.glob("*.warc.gz")) for kind, url, _ in records(path) if kind == "response"]
+
+
+def assert_sound(*paths: Path) -> None:
+    """Let warcio verify the structure and all digests."""
+    command = [sys.executable, "-c", "from warcio.cli import main; main()", "check", "-v", *map(str, paths)]
+    process = subprocess.run(command, capture_output=True, text=True)
+    assert process.returncode == 0, process.stdout
+    assert "digest pass" in process.stdout
+
+
+def test_exchange_is_two_linked_records(tmp_path: Path) -> None:
+    writer = WarcWriter(tmp_path, info={"software": "tester"})
+    location = writer.write_exchange(exchange(1, ip="192.0.2.1", truncated="disconnect"))
+    writer.close()
+    path = tmp_path / "crawl-00000.warc.gz"
+    assert_sound(path)
+    with path.open("rb") as file:
+        info, response, request = (
+            (r.rec_headers, r.http_headers, r.content_stream().read()) for r in ArchiveIterator(file)
+        )
+    assert b"software: tester" in info[2]
+    assert response[0]["WARC-Type"] == "response"
+    assert response[0]["WARC-Date"] == "2026-01-02T03:04:05Z"
+    assert response[0]["WARC-IP-Address"] == "192.0.2.1"
+    assert response[0]["WARC-Truncated"] == "disconnect"
+    assert response[0]["WARC-Payload-Digest"].startswith("sha1:")
+    assert response[1].statusline == "200 OK"
+    assert response[1].headers == [("Content-Type", "text/html"), ("Content-Length", "17")]
+    assert response[2] == b"<html>page</html>"
+    assert request[1].headers == [("Host", "example.com"), ("User-Agent", "tester")]
+    assert request[0]["WARC-Concurrent-To"] == response[0]["WARC-Record-ID"]
+    assert location.file == path.name
+    with path.open("rb") as file:
+        file.seek(location.offset)
+        assert next(ArchiveIterator(file)).rec_headers["WARC-Target-URI"] == "https://example.com/1"
+
+
+def test_odd_headers_stay_as_they_were_sent(tmp_path: Path) -> None:
+    sent = [(b"Location", "/café".encode()), (b"X-Name", b"\xfe\xe6"), (b"Set-Cookie", b"a"), (b"Set-Cookie", b"b")]
+    writer = WarcWriter(tmp_path)
+    writer.write_exchange(exchange(1, status=799, headers=[*sent, (b"X-Lines", b"one\r\ntwo")], url="http://a.b#c"))
+    writer.close()
+    path = tmp_path / "crawl-00000.warc.gz"
+    assert_sound(path)
+    with path.open("rb") as file:
+        _, (url, block), (_, request) = (
+            (record.rec_headers["WARC-Target-URI"], record.raw_stream.read())
+            for record in ArchiveIterator(file, no_record_parse=True)
+        )
+    assert request.startswith(b"GET / HTTP/1.1\r\nHost: a.b\r\n")
+    head = b"HTTP/1.1 799 \r\n" + b"".join(b"%b: %b\r\n" % header for header in sent)
+    assert block.startswith(head + b"X-Lines: one two\r\nContent-Length: 17\r\n\r\n")
+    assert url == "http://a.b"
+
+
+def test_new_file_at_the_size_limit_and_on_reopening(tmp_path: Path) -> None:
+    writer = WarcWriter(tmp_path, max_bytes=3000)
+    body = random.Random(0).randbytes(900)
+    files = [writer.write_exchange(exchange(number, body)).file for number in range(4)]
+    writer.close()
+    assert files == ["crawl-00000.warc.gz"] * 2 + ["crawl-00001.warc.gz"] * 2
+    again = WarcWriter(tmp_path)
+    assert again.write_exchange(exchange(4)).file == "crawl-00002.warc.gz"
+    again.close()
+    assert again.bytes_repaired == 0
+    assert responses(tmp_path) == [f"https://example.com/{number}" for number in range(5)]
+    for path in tmp_path.iterdir():
+        assert records(path)[0][0] == "warcinfo"
+    assert_sound(*tmp_path.iterdir())
+
+
+def test_cut_anywhere_is_repaired(tmp_path: Path) -> None:
+    writer = WarcWriter(tmp_path)
+    for number in range(3):
+        writer.write_exchange(exchange(number))
+    writer.close()
+    path = tmp_path / "crawl-00000.warc.gz"
+    whole = path.read_bytes()
+    complete = records(path)
+    ends = [at for at in range(1, len(whole)) if whole.startswith(b"\x1f\x8b\x08", at)] + [len(whole)]
+    assert len(ends) == len(complete)
+    for size in [*range(ends[0], len(whole), 5), *ends]:
+        path.write_bytes(whole[:size])
+        kept = max(end for end in ends if end <= size)
+        assert cut_partial_member(path) == size - kept
+        assert path.read_bytes() == whole[:kept]
+    assert records(path) == complete
+
+
+def test_a_file_without_a_complete_record_goes_away(tmp_path: Path) -> None:
+    path = tmp_path / "crawl-00007.warc.gz"
+    path.write_bytes(b"\x1f\x8b\x08\x00")
+    writer = WarcWriter(tmp_path)
+    writer.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["crawl-00008.warc.gz"]
+    assert writer.bytes_repaired == 4
+
+
+KILLED = """
+import random, sys
+from test_warc_writer import WarcWriter, exchange, Path
+writer = WarcWriter(Path(sys.argv[1]))
+body = random.Random(1).randbytes(1 << 20)
+for number in range(10_000):
+    writer.write_exchange(exchange(number, body))
+    print(number, flush=True)
+"""
+
+
+def test_kill_loses_nothing_that_was_written(tmp_path: Path) -> None:
+    paths = os.pathsep.join((str(Path(__file__).parent), str(Path(__file__).parents[1])))
+    for run in range(3):
+        process = subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(tmp_path)],
+            stdout=subprocess.PIPE,
+            env=os.environ | {"PYTHONPATH": paths},
+        )
+        assert process.stdout is not None
+        for _ in range(4 + run):
+            last = int(process.stdout.readline())
+        process.send_signal(signal.SIGKILL)
+        rest = process.stdout.read().split()
+        process.wait()
+        process.stdout.close()
+        last = int(rest[-1]) if rest else last
+        writer = WarcWriter(tmp_path)
+        writer.close()
+        found = records(sorted(tmp_path.iterdir())[-2])
+        assert [url for kind, url, _ in found if kind == "response"][: last + 1] == [
+            f"https://example.com/{number}" for number in range(last + 1)
+        ]
+    assert_sound(*tmp_path.iterdir())
+
+
+def limit_file_size() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+
+
+def test_full_disk_keeps_complete_records(tmp_path: Path) -> None:
+    script = """
+import sys
+from test_warc_writer import WarcWriter, exchange, limit_file_size, Path
+writer = WarcWriter(Path(sys.argv[1]))
+limit_file_size()
+for number in range(100):
+    try:
+        writer.write_exchange(exchange(number))
+    except OSError:
+        print(number)
+        break
+"""
+    paths = os.pathsep.join((str(Path(__file__).parent), str(Path(__file__).parents[1])))
+    process = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": paths},
+    )
+    written = int(process.stdout)
+    assert written > 0
+    assert responses(tmp_path) == [f"https://example.com/{number}" for number in range(written)]
+    assert cut_partial_member(tmp_path / "crawl-00000.warc.gz") == 0
+
+
+def test_crawl_is_kept(tmp_path: Path) -> None:
+    with serve() as url:
+        probe = crawl(tmp_path, url, BILINGUAL_WARC=True, ROBOTSTXT_OBEY=True, USER_AGENT="probe/1")
+    path = tmp_path / "crawl-00000.warc.gz"
+    assert_sound(path)
+    kept = {target: payload for kind, target, payload in records(path) if kind == "response"}
+    paths = {target.removeprefix(url) for target in kept}
+    assert paths == {"", "robots.txt", *PATHS}
+    assert kept[url + "gz"][:2] == b"\x1f\x8b"
+    assert kept[url + "chunked"] == b"<html>one two three</html>"
+    assert probe.stats["bilingual/warc/exchanges"] == len(kept)
+    assert probe.stats["bilingual/warc/bytes"] == path.stat().st_size
+    for target, page in probe.pages.items():
+        name, offset = page["location"]
+        with (tmp_path / name).open("rb") as file:
+            file.seek(offset)
+            assert next(ArchiveIterator(file)).rec_headers["WARC-Target-URI"] == target
+    with path.open("rb") as file:
+        request = next(record for record in ArchiveIterator(file) if record.rec_type == "request")
+    assert request.http_headers["User-Agent"] == "probe/1"
+    assert request.http_headers["Host"] == url.split("/")[2]
+    assert "gzip" in request.http_headers["Accept-Encoding"]
+
+
+def test_crawl_without_warc(tmp_path: Path) -> None:
+    with serve() as url:
+        probe = crawl(tmp_path, url)
+    assert probe.pages[url]["status"] == 200
+    assert not list(tmp_path.glob("*.warc.gz"))
+
+
+@pytest.mark.parametrize("directory", ["full", "file"])
+def test_crawl_closes_if_it_cannot_be_kept(tmp_path: Path, directory: str) -> None:
+    before = limit_file_size
+    if directory == "file":
+        (tmp_path / "crawl-00000.warc.gz").mkdir()
+        before = None
+    with serve() as url:
+        probe = crawl(tmp_path, *(f"{url}?{number}" for number in range(30)), before=before, BILINGUAL_WARC=True)
+    assert probe.stats["finish_reason"] == "warc_error"
+    assert "WARC cannot be written" in probe.log
