@@ -15,6 +15,10 @@ class LinkSource(StrEnum):
     """``<link rel=alternate hreflang>``"""
     HEADER = "header"
     """HTTP ``Link`` header"""
+    OPTION = "option"
+    """``<option value=URL>`` of a list of languages"""
+    FRAME = "frame"
+    """``<frame src>`` of a frameset"""
     REFRESH = "refresh"
     SITEMAP = "sitemap"
 
@@ -48,7 +52,9 @@ class Link:
     """``rel=alternate``"""
     nofollow: bool = False
     image: str = ""
-    """``alt``, ``title`` and file name of the images inside the link."""
+    """``alt``, ``title`` and file name of the images inside the link, class of an empty element there."""
+    label: str | None = None
+    """The language that a switch names by its text, title, code or flag, as ISO 639-3."""
 
 
 @dataclass(frozen=True, slots=True)

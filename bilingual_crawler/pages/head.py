@@ -1,0 +1,56 @@
+"""What the elements that are not shown say about the whole page."""
+
+from __future__ import annotations
+
+import re
+
+from bilingual_crawler.languages import from_bcp47
+from bilingual_crawler.pages.links import Anchor, hreflang_of
+from bilingual_crawler.pages.model import LinkPosition, LinkSource
+
+_REFRESH = re.compile(r"""(?is)^\s*[\d.]*\s*[;,\s]\s*(?:url\s*=)?\s*["']?\s*([^"']+)""")
+
+
+class Head:
+    """Title, base, canonical URL, language and robots rules of a page; the first of each counts."""
+
+    def __init__(self) -> None:
+        self.title = ""
+        self.base = ""
+        self.canonical = ""
+        self.language: str | None = None
+        self.robots: set[str] = set()
+
+    def read(self, tag: str, attributes: dict[str, str | None]) -> Anchor | None:
+        """Take what an ``html``, ``base``, ``link`` or ``meta`` element says; its link if it makes one."""
+        if tag == "link":
+            return self._link(attributes)
+        if tag == "meta":
+            return self._meta(attributes)
+        if tag == "base":
+            self.base = self.base or attributes.get("href") or ""
+        elif tag == "html":
+            self.language = from_bcp47(attributes.get("lang") or attributes.get("xml:lang") or "")
+        return None
+
+    def _link(self, attributes: dict[str, str | None]) -> Anchor | None:
+        href = attributes.get("href") or ""
+        relations = (attributes.get("rel") or "").lower().split()
+        if "canonical" in relations:
+            self.canonical = self.canonical or href
+        hreflang = hreflang_of(attributes.get("hreflang"))
+        kind = attributes.get("type") or "html"
+        if not href or hreflang is None or "alternate" not in relations or "html" not in kind:
+            return None
+        anchor = Anchor(href, LinkSource.ALTERNATE, LinkPosition.HEAD)
+        anchor.hreflang = hreflang
+        anchor.alternate = True
+        return anchor
+
+    def _meta(self, attributes: dict[str, str | None]) -> Anchor | None:
+        content = attributes.get("content") or ""
+        if (attributes.get("name") or "").lower() == "robots":
+            self.robots.update(re.split(r"[\s,]+", content.lower()))
+        elif (attributes.get("http-equiv") or "").lower() == "refresh" and (match := _REFRESH.match(content)):
+            return Anchor(match[1].strip(), LinkSource.REFRESH, LinkPosition.HEAD)
+        return None

@@ -1,0 +1,48 @@
+"""One parse of an HTML page: text, links with their evidence, structure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from selectolax.lexbor import LexborHTMLParser
+
+from bilingual_crawler.pages.hostile import tame
+from bilingual_crawler.pages.links import header_anchors, merge
+from bilingual_crawler.pages.model import Page
+from bilingual_crawler.pages.switches import find_switchers
+from bilingual_crawler.pages.walk import Walk
+from bilingual_crawler.urls.canonical import canonicalise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_TAGS = 5000
+"""Start tags that are kept as the structure of a page."""
+
+
+def parse_page(html: str, url: str, link_headers: Sequence[str] = ()) -> Page:
+    """The page that *html*, fetched from *url*, shows; *link_headers* are the values of HTTP ``Link`` headers.
+
+    Links are canonical and unique: what several occurrences of a URL say is merged into the first, the most direct
+    source wins (an anchor before an alternate). URLs that cannot be pages, by their extension, and links to the page
+    itself are left out. Never raises; time is linear in the size of the page.
+    """
+    walk = Walk()
+    root = LexborHTMLParser(tame(html)).root
+    if root is not None:
+        walk.run(root)
+    walk.anchors.extend(header_anchors(link_headers))
+    find_switchers(walk.anchors)
+    head = walk.head
+    base = (canonicalise(head.base, url) if head.base else None) or url
+    return Page(
+        url=url,
+        title=head.title,
+        text="\n".join(walk.lines),
+        links=merge(walk.anchors, base, canonicalise(url)),
+        language=head.language,
+        canonical=canonicalise(head.canonical, base) if head.canonical else None,
+        nofollow=not head.robots.isdisjoint(("nofollow", "none")),
+        noindex=not head.robots.isdisjoint(("noindex", "none")),
+        tags=tuple(walk.tags[:MAX_TAGS]),
+    )

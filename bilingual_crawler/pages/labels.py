@@ -1,0 +1,167 @@
+"""Which language a link announces: by a name ("Auf Deutsch"), a code ("EU") or a flag."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import langcodes
+
+from bilingual_crawler.language_tables import CLD2_ONLY, URL_LABELS
+from bilingual_crawler.languages import fold, from_bcp47, names_of, to_bcp47
+from bilingual_crawler.pages.tables import (
+    BIBLIOGRAPHIC_CODES,
+    DISPLAY_LANGUAGES,
+    FLAG_NOISE,
+    INFLECTED_NAMES,
+    LABEL_FILLERS,
+    WRONG_CODES,
+)
+
+MAX_LABEL = 48
+"""Longest text in characters that is read as the name of a language."""
+
+_COMMON = URL_LABELS[:75]
+_AS_COUNTRY = {"uk": "eng", "en": "eng", "gal": "glg", "basque": "eus", "euskadi": "eus"}
+_PUNCTUATION = "()[]{}<>«»‹›|/\\.,;:!?·•*-–—_=+'\"’“”„→←»▾▼▲… \t\u200b\u200e\u200f\ufeff\ufe0f\xa0"
+_BLANK = str.maketrans("|/()[]", "      ")
+_FLAG_EMOJI = re.compile("[\U0001f1e6-\U0001f1ff]{2}")
+_IMAGE_WORD = re.compile(r"[a-z]+|[^\W\d_]+")
+_FLAG = re.compile(r"(?i)flag|flagg|bandera|bandiera|drapeau|lippu|/lang(?:uages?)?/|\bfi fi-|langs?[-_/]")
+
+
+@lru_cache(maxsize=1)
+def _names() -> dict[str, str]:
+    """Names of languages in many languages, in lower case with and without diacritics, to ISO 639-3."""
+    names: dict[str, str] = {}
+    for lang in (*URL_LABELS, *CLD2_ONLY):
+        for name in (*names_of(lang), *INFLECTED_NAMES.get(lang, ())):
+            names.setdefault(name.casefold(), lang)
+    for lang in _COMMON:
+        known = langcodes.Language.get(to_bcp47(lang))
+        for display in DISPLAY_LANGUAGES:
+            names.setdefault(known.language_name(display).casefold(), lang)
+    for name in list(names):
+        if len(name) < 3 and name.isascii():
+            del names[name]
+        elif len(folded := fold(name)) > 3:
+            names.setdefault(folded, names[name])
+    return names
+
+
+@lru_cache(maxsize=1)
+def _codes() -> dict[str, str]:
+    """Two- and three-letter codes in the common languages, and the wrong ones that sites use."""
+    codes = dict(WRONG_CODES)
+    for lang in (*_COMMON, "cnr", "nno"):
+        codes.setdefault(to_bcp47(lang), lang)
+        codes.setdefault(lang, lang)
+    for bibliographic in BIBLIOGRAPHIC_CODES:
+        codes.setdefault(bibliographic, from_bcp47(bibliographic) or "")
+    return codes
+
+
+@lru_cache(maxsize=32768)
+def named_language(text: str) -> str | None:
+    """ISO 639-3 of the one language that a short text names ("Íslenska", "Switch to English"); None if none."""
+    if not text or len(text) > MAX_LABEL:
+        return None
+    names = _names()
+    whole = text.casefold().strip(_PUNCTUATION)
+    if whole in names:
+        return names[whole]
+    words = [word.strip(_PUNCTUATION) for word in whole.translate(_BLANK).split()]
+    found: str | None = None
+    rest: list[str] = []
+    if len(words) > 6:
+        return None
+    for word in words:
+        lang = names.get(word)
+        if lang is None:
+            if word and word.isalpha():
+                rest.append(word)
+        elif found not in (None, lang):
+            return None
+        else:
+            found = lang
+    if found is None:
+        return _emoji_language(text)
+    codes = _codes()
+    return found if all(word in LABEL_FILLERS or codes.get(word) == found for word in rest) else None
+
+
+@lru_cache(maxsize=8192)
+def coded_language(text: str) -> str | None:
+    """ISO 639-3 of a code as on switches (``EN``, ``[eu]``, ``pt-BR``); None if the text is no such code."""
+    code = text.strip(_PUNCTUATION)
+    if not 2 <= len(code) <= 7 or not (
+        code.islower() or code.isupper() or code.istitle() or "-" in code or "_" in code
+    ):
+        return None
+    if code == "UK":
+        return "eng"
+    codes = _codes()
+    lower = code.casefold()
+    if lower in codes:
+        return codes[lower]
+    base, separator, region = re.sub("_", "-", lower).partition("-")
+    if separator and base in codes and (len(region) == 2 or region in ("hans", "hant", "latn", "cyrl", "419")):
+        return codes[base]
+    return None
+
+
+@lru_cache(maxsize=8192)
+def flagged_language(image: str) -> str | None:
+    """ISO 639-3 that a flag stands for; *image* is alternative text, file name or class, one a line.
+
+    A code on a flag names a country unless it is the code of a common language (``flags/ca.png`` is Catalan).
+    """
+    lines = image.split("\n")
+    for line in lines:
+        if (lang := named_language(line) or (coded_language(line) if len(line) < 4 else None)) is not None:
+            return lang
+    if not _FLAG.search(image) and not all(len(_stem(line)) < 4 for line in lines):
+        return None
+    for line in lines:
+        line = line.removeprefix("fi ")
+        words = [
+            word for word in _IMAGE_WORD.findall(_stem(line).casefold().removeprefix("fi-")) if word not in FLAG_NOISE
+        ]
+        lang = _country_language(" ".join(words)) or (_country_language(words[-1]) if words else None)
+        if lang is not None:
+            return lang
+    return None
+
+
+def _stem(line: str) -> str:
+    return line.rpartition("/")[2].rpartition(".")[0] or line
+
+
+def _country_language(word: str) -> str | None:
+    if word in _AS_COUNTRY:
+        return _AS_COUNTRY[word]
+    return _codes().get(word) or _countries().get(word) or _names().get(word)
+
+
+@lru_cache(maxsize=1)
+def _countries() -> dict[str, str]:
+    """Country codes and English names in lower case to the main language of the country."""
+    countries: dict[str, str] = {}
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    for code in (a + b for a in letters for b in letters):
+        territory = langcodes.Language.make(territory=code.upper())
+        if not territory.is_valid():
+            continue
+        language = langcodes.Language.get(f"und-{code}").maximize().language
+        if language and (lang := from_bcp47(language)):
+            countries[code] = lang
+            countries[fold(territory.territory_name("en"))] = lang
+    return countries
+
+
+def _emoji_language(text: str) -> str | None:
+    flags = _FLAG_EMOJI.findall(text)
+    if len(flags) != 1 or any(c.isalpha() for c in _FLAG_EMOJI.sub("", text)):
+        return None
+    code = "".join(chr(ord(c) - 0x1F1E6 + ord("a")) for c in flags[0])
+    return _countries().get(code)

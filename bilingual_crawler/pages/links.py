@@ -1,0 +1,160 @@
+"""From what a page says about each anchor to one link for each URL."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.languages import from_bcp47
+from bilingual_crawler.pages.labels import MAX_LABEL, flagged_language, named_language
+from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
+from bilingual_crawler.pages.tables import NOT_PAGES
+from bilingual_crawler.urls.canonical import canonicalise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MAX_TEXT = 200
+"""Characters of an anchor text that are kept."""
+
+
+_LEAD = ("#", "javascript:", "mailto:", "tel:", "data:")
+_HEADER_LINK = re.compile(r"""<([^<>]*)>((?:\s*;\s*[^\s=;,"]+(?:\s*=\s*(?:"[^"]*"|[^\s;,"]*))?)*)""")
+_HEADER_PARAMETER = re.compile(r"""([^\s=;,"]+)\s*=\s*(?:"([^"]*)"|([^\s;,"]*))""")
+_BEST = {
+    LinkPosition.SWITCHER: 0,
+    LinkPosition.BODY: 1,
+    LinkPosition.NAVIGATION: 1,
+    LinkPosition.HEAD: 2,
+}
+_MOST_DIRECT = {source: rank for rank, source in enumerate(("a", "area", "option", "frame", "refresh"))}
+
+
+class Anchor:
+    """One occurrence of a link in a page, still unresolved."""
+
+    __slots__ = (
+        "alternate", "href", "hreflang", "images", "label", "lang", "nofollow", "position", "source", "text", "title",
+        "words",
+    )  # fmt: skip
+
+    def __init__(self, href: str, source: LinkSource, position: LinkPosition) -> None:
+        self.href = href
+        self.source = source
+        self.position = position
+        self.hreflang: str | None = None
+        self.lang: str | None = None
+        self.label: str | None = None
+        self.alternate = False
+        self.nofollow = False
+        self.title = ""
+        self.text = ""
+        self.words: list[str] = []
+        self.images: list[str] = []
+
+    def close(self) -> None:
+        """Take the collected words for the text; no more will follow."""
+        self.text = " ".join("".join(self.words).split())[:MAX_TEXT]
+        self.words = []
+        if not self.text and not self.images:
+            self.text = " ".join(self.title.split())[:MAX_TEXT]
+
+    @property
+    def name(self) -> str | None:
+        """The language that text, title or flag name."""
+        for text in (self.text, self.title):
+            if text and len(text) <= MAX_LABEL and (lang := named_language(text)):
+                return lang
+        if self.images and len(self.text) <= 3:
+            return flagged_language("\n".join(self.images))
+        return None
+
+
+def is_page(url: str) -> bool:
+    """Whether the extension of a canonical URL does not tell that it is no HTML page."""
+    name = url.partition("?")[0].rpartition("/")[2]
+    stem, dot, extension = name.rpartition(".")
+    return not (dot and stem) or extension.lower() not in NOT_PAGES
+
+
+def hreflang_of(value: str | None) -> str | None:
+    """A ``hreflang`` attribute as ISO 639-3 or ``x-default``; None if it is neither."""
+    if not value:
+        return None
+    return "x-default" if value.strip().lower() == "x-default" else from_bcp47(value)
+
+
+def merge(anchors: Iterable[Anchor], base: str, page: str | None) -> tuple[Link, ...]:
+    """One link for each URL but the page's own, in order of first occurrence, with the best evidence of all."""
+    resolved: dict[str, str | None] = {}
+    found: dict[str, Anchor] = {}
+    for anchor in anchors:
+        href = anchor.href
+        if href in resolved:
+            url = resolved[href]
+        else:
+            url = resolved[href] = _resolve(href, base, page)
+        if url is None:
+            continue
+        first = found.get(url)
+        if first is None:
+            found[url] = anchor
+        else:
+            _absorb(first, anchor)
+    return tuple(_link(url, anchor) for url, anchor in found.items())
+
+
+def _resolve(href: str, base: str, page: str | None) -> str | None:
+    href = href.strip()
+    if not href or (href[:11].lower().startswith(_LEAD) and not href.startswith("#!")):
+        return None
+    url = canonicalise(href, base)
+    return url if url is not None and url != page and is_page(url) else None
+
+
+def _absorb(first: Anchor, other: Anchor) -> None:
+    """Keep in *first* what *other* knows better about the same URL."""
+    if _BEST[other.position] < _BEST[first.position]:
+        first.position = other.position
+        first.text, other.text = other.text or first.text, first.text
+        first.label = other.label or first.label
+    if not first.text:
+        first.text = other.text
+    if not first.images:
+        first.images = other.images
+    if _MOST_DIRECT.get(other.source, 9) < _MOST_DIRECT.get(first.source, 9):
+        first.source = other.source
+    if first.hreflang in (None, "x-default") and other.hreflang is not None:
+        first.hreflang = other.hreflang
+    first.lang = first.lang or other.lang
+    first.label = first.label or other.label
+    first.alternate |= other.alternate
+    first.nofollow &= other.nofollow
+
+
+def _link(url: str, anchor: Anchor) -> Link:
+    return Link(
+        url,
+        anchor.text,
+        anchor.source,
+        anchor.position,
+        anchor.hreflang,
+        anchor.lang,
+        anchor.alternate,
+        anchor.nofollow,
+        " ".join(" ".join(anchor.images).split())[:MAX_TEXT],
+        anchor.label,
+    )
+
+
+def header_anchors(link_headers: Iterable[str]) -> Iterator[Anchor]:
+    """The alternates with a language in HTTP ``Link`` headers (RFC 8288)."""
+    for header in link_headers:
+        for match in _HEADER_LINK.finditer(header):
+            values = {k.lower(): quoted or bare for k, quoted, bare in _HEADER_PARAMETER.findall(match[2])}
+            hreflang = hreflang_of(values.get("hreflang"))
+            if hreflang is not None and "alternate" in values.get("rel", "").lower().split():
+                anchor = Anchor(match[1], LinkSource.HEADER, LinkPosition.HEAD)
+                anchor.hreflang = hreflang
+                anchor.alternate = True
+                yield anchor

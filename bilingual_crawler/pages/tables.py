@@ -1,0 +1,130 @@
+"""Word lists that tell what elements, labels and file names of pages mean."""
+
+from __future__ import annotations
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+SKIPPED_TAGS = _words("""
+    script style template svg iframe object embed audio video canvas noembed noframes datalist textarea
+""")
+INLINE_TAGS = _words("""
+    a abbr acronym area b bdi bdo big cite code data del dfn em font i img input ins kbd label mark math
+    mi mn mo q ruby rb rp rt s samp small span strike strong sub sup time tt u var wbr button nobr blink
+    picture source
+""")
+SELF_CLOSING_TAGS = _words("""
+    area base br col embed hr img input link meta param source track wbr a li p td tr th dt dd option
+""")
+"""Tags that hold nothing, or that the parser closes by itself when the next one starts."""
+UNTOLD_TAGS = _words("""
+    html head body main article pre code h1 h2 h3 h4 h5 h6 section
+""")
+"""Elements whose class tells about the whole page, or about program code ("language-python")."""
+NAVIGATION_ROLES = _words("""
+    navigation banner contentinfo menu menubar menuitem tablist toolbar
+""")
+
+NAVIGATION_WORDS = _words("""
+    nav navi navigation navbar navlist navmenu topnav sidenav subnav menu menus mainmenu submenu topmenu
+    menubar breadcrumb breadcrumbs sidebar masthead topbar toolbar toc sitemap pagination pager paging
+    navheader navfooter sphinxsidebar related colophon banner offcanvas drawer tabs cabecera pie menú
+    hauptmenu pied entete
+""")
+"""Words in class and id names of navigation."""
+EDGE_OWNERS = _words("""
+    site page main global top bottom app layout body website full
+""")
+"""What a "header" or "footer" belongs to if it is the page's own."""
+SWITCHER_WORDS = _words("""
+    lang langs language languages locale locales langswitch langswitcher langselect langselector langmenu
+    langbar langlist langlinks langnav langchooser languageswitcher languageselector languageselect
+    languagemenu languagelist languagebar languagepicker languagechooser languagelinks localeswitcher
+    idioma idiomas lingua lingue linguas langue langues sprache sprachen sprachwahl sprachauswahl
+    sprachumschalter taal talen språk sprak sprog kieli kielet kielivalinta hizkuntza hizkuntzak llengua
+    llengues lengua lenguas língua línguas tungumal tungumál jezik jezici jazyk jazyky język wpml icl
+    polylang pll qtranslate qtranxs translatepress trp weglot multilang multilingual bahasa lingwa flags
+    flag
+""")
+"""Words in class and id names of language switches."""
+
+LABEL_FILLERS = _words("""
+    a à á as auf auch au available bahasa change choose click en el em flag flagge bandera bandeira
+    drapeau lippu fána fáni for go här here hier icon idioma ikon image in i ino img język kieli kieleksi
+    la language langue language: lang limba lingua logo my na nyelven of on page pagina página page: på po
+    read see select seite sida síða site sito språk sprache switch taal text the this to tongue valoda
+    verzió version versio versión versione versió versiòn versão versija versjon version: view voir ver
+    wersja wechsel wechseln website zu zur útgáfa bertsioa cambiar ir simplified traditional us uk gb usa
+    br brasil brazil brazilian united states kingdom international américa america latinoamérica
+    latinoamerica méxico mexico españa canada france deutschland österreich schweiz 简体 繁體 hans hant latn
+    cyrl latin latinica cyrillic ћирилица beta machine current selected
+""")
+"""Words that stand beside the name of a language on a switch."""
+FLAG_NOISE = _words("""
+    flag flags icon icons img image images png svg gif jpg jpeg webp x the of lang language
+""")
+"""Words in names of flag images that name no country."""
+
+INFLECTED_NAMES: dict[str, frozenset[str]] = {
+    "eng": _words(
+        "englanniksi ingelesez ensku ensk englantina angolul anglicky angliški engelska inglesa anglaise "
+        "angličtina bl-ingliż"
+    ),
+    "fin": _words("suomeksi finnish suomen"),
+    "swe": _words("ruotsiksi svensk svenska"),
+    "rus": _words("venäjäksi русский по-русски oroszul"),
+    "deu": _words("saksaksi alemanez németül deutsche niemiecku"),
+    "fra": _words("frantsesez ranskaksi française franciául"),
+    "spa": _words(
+        "castellano castellà castelán castillan gaztelania gaztelaniaz gaztelera gazteleraz castilian "
+        "espanjaksi española"
+    ),
+    "eus": _words("euskaraz vasco vascuence euskeraz basca baskisch baskiska"),
+    "cat": _words("valencià valenciano valencian"),
+    "mlt": _words("malti bil-malti maltija maltisch maltais maltés"),
+    "isl": _words("íslenskur íslensku isländska"),
+    "hun": _words("magyarul"),
+    "ces": _words("česky čeština"),
+    "slk": _words("slovensky slovenčina"),
+    "pol": _words("polsku"),
+    "ita": _words("italiana italienne"),
+    "nno": _words("nynorsk"),
+    "nor": _words("bokmål bokmaal"),
+    "lav": _words("latviski"),
+    "lit": _words("lietuviškai"),
+    "hrv": _words("hrvatska"),
+    "srp": _words("ћирилица"),
+    "zho": _words("简体中文 繁體中文 繁体中文 简体 繁體 简 繁 中 简中 繁中 汉语"),
+    "jpn": _words("日"),
+    "kor": _words("한"),
+}
+"""Names of languages that CLDR has not: inflected, colloquial or regional."""
+
+DISPLAY_LANGUAGES = _words("""
+    en es fr de it pt nl ca eu gl oc is mt fi sv da nb fo et lv lt pl cs sk sl hr sr bs mk bg ro hu el ru uk be
+    tr sq ga cy he ar fa hi zh ja ko th vi id sw af
+""")
+"""Languages in which sites name other languages."""
+
+BIBLIOGRAPHIC_CODES = _words("ice alb baq mac cze fre gre dut wel per rum slo chi bur geo arm may")
+WRONG_CODES = dict(
+    pair.split(":")
+    for pair in _words("""
+    cz:ces gr:ell ua:ukr jp:jpn cn:zho tw:zho kr:kor se:swe dk:dan ee:est si:slv al:sqi rs:srp me:cnr ba:bos gb:eng
+    uk:ukr us:eng br:por vn:vie esp:spa cas:spa cast:spa val:cat ned:nld ing:eng engl:eng eusk:eus franc:fra ital:ita
+    """)
+)
+"""Country codes and abbreviations that sites use for codes of languages, to ISO 639-3."""
+
+NOT_PAGES = _words("""
+    7z aac ai air apk appimage asc avi avif bib bin bmp bz2 cab cbr class css csv cue dat dav deb djvu dmg
+    doc docm docx dot dotx drv dwg dxf eot eps epub exe fb2 flac flv gif gpx gz heic heif ico ics iso jar
+    jpe jpeg jpg js json jsonld kml kmz lzma m3u m3u8 m4a m4v map md5 mid midi mjs mkv mo mobi mov mp2 mp3
+    mp4 mpeg mpg msi msix mso odg odp ods odt oga ogg ogv opus otf ova pdf pgp pkg png po pot ppsx pps ppt
+    pptm pptx ps psd pub py qt rar rdf rm rpm rss rtf sh sha1 sha256 sha512 sig so sql srt svg svgz swf
+    tar tbz2 tgz tif tiff tmx tex torrent ttf txt vcf vcs vsd vtt wasm wav webm webmanifest webp whl wma
+    wmf wmv woff woff2 xcf xls xlsm xlsx xlt xltx xpi xps xsd xsl xslt xz yaml yml zip zst
+""")
+"""File name extensions of URLs that are never HTML pages."""

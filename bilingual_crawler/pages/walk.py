@@ -1,0 +1,198 @@
+"""The walk over the tree of a page that collects text, structure and anchors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.languages import from_bcp47
+from bilingual_crawler.pages.head import Head
+from bilingual_crawler.pages.links import MAX_TEXT, Anchor, hreflang_of
+from bilingual_crawler.pages.model import LinkPosition, LinkSource
+from bilingual_crawler.pages.regions import NAVIGATION, SWITCHER, is_hidden, region_of
+from bilingual_crawler.pages.switches import MAX_SWITCH, OptionList
+from bilingual_crawler.pages.tables import INLINE_TAGS, NAVIGATION_ROLES, SKIPPED_TAGS, UNTOLD_TAGS
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+_HEAD_TAGS = frozenset(("html", "base", "link", "meta"))
+_LINK_TAGS = frozenset(("a", "area", "frame"))
+_NAVIGATION_TAGS = frozenset(("nav", "footer", "menu"))
+_CONTENT_TAGS = frozenset(("main", "article", "section"))
+
+# What to undo at the end of an element.
+_BLOCK, _NAVIGATION, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT = (1 << i for i in range(7))
+
+
+class Walk:
+    """Visits each node of a tree once; what was found is in the public attributes."""
+
+    def __init__(self) -> None:
+        self.head = Head()
+        self.lines: list[str] = []
+        self.tags: list[str] = []
+        self.anchors: list[Anchor] = []
+        self._line: list[str] = []
+        self._anchor: Anchor | None = None
+        self._options: OptionList | None = None
+        self._switches: list[tuple[int, int]] = []
+        self._hidden = 0
+        self._navigation = 0
+        self._content = 0
+        self._characters = 0
+
+    def run(self, root: LexborNode) -> None:
+        """Visit all nodes under *root* without recursion."""
+        stack: list[tuple[LexborNode, int]] = []
+        node: LexborNode | None = root
+        while node is not None:
+            tag = node.tag or "-"
+            if tag == "-text":
+                self._text(node.text_content or "")
+            elif tag == "title":
+                self.head.title = self.head.title or " ".join(node.text().split())
+            elif tag not in SKIPPED_TAGS and tag[0] != "-":
+                undo = self._start(tag, node)
+                child = node.first_child
+                if child is not None:
+                    stack.append((node, undo))
+                    node = child
+                    continue
+                if undo:
+                    self._end(undo)
+            following = node.next
+            while following is None and stack:
+                node, undo = stack.pop()
+                if undo:
+                    self._end(undo)
+                following = node.next
+            node = following
+        self._flush()
+
+    def _text(self, text: str) -> None:
+        if self._anchor is not None:
+            self._anchor.words.append(text)
+        if self._options is not None:
+            self._options.text(text)
+        elif not self._hidden:
+            self._line.append(text)
+            self._characters += len(text)
+
+    def _flush(self) -> None:
+        if self._anchor is not None:
+            self._anchor.words.append(" ")
+        if self._line:
+            line = " ".join("".join(self._line).split())
+            if line:
+                self.lines.append(line)
+            self._line.clear()
+
+    def _start(self, tag: str, node: LexborNode) -> int:
+        self.tags.append(tag)
+        undo = 0
+        if tag not in INLINE_TAGS:
+            self._flush()
+            undo = _BLOCK
+        if tag in _NAVIGATION_TAGS or (tag == "header" and not self._content):
+            undo |= _NAVIGATION
+        elif tag in _CONTENT_TAGS:
+            undo |= _CONTENT
+        elif tag == "noscript":
+            undo |= _HIDDEN
+        elif tag == "select":
+            undo |= _SELECT
+            self._options = OptionList()
+        attributes = node.attributes
+        if tag == "option" and self._options is not None:
+            self._options.add(attributes.get("value"))
+        if attributes:
+            if is_hidden(attributes):
+                undo |= _HIDDEN
+            if tag in _LINK_TAGS:
+                undo |= self._open(tag, attributes)
+            elif tag in _HEAD_TAGS:
+                anchor = self.head.read(tag, attributes)
+                if anchor is not None:
+                    self.anchors.append(anchor)
+            if tag not in UNTOLD_TAGS:
+                undo |= self._region(tag, attributes)
+            if self._anchor is not None:
+                self._describe(tag, attributes)
+        self._navigation += bool(undo & _NAVIGATION)
+        self._content += bool(undo & _CONTENT)
+        self._hidden += bool(undo & _HIDDEN)
+        return undo
+
+    def _end(self, undo: int) -> None:
+        if undo & _BLOCK:
+            self._flush()
+        if undo == _BLOCK:
+            return
+        self._navigation -= bool(undo & _NAVIGATION)
+        self._content -= bool(undo & _CONTENT)
+        self._hidden -= bool(undo & _HIDDEN)
+        if undo & _ANCHOR and self._anchor is not None:
+            self._anchor.close()
+            self._anchor = None
+        if undo & _SWITCH:
+            self._end_switch()
+        if undo & _SELECT:
+            if self._options is not None:
+                self.anchors += self._options.anchors()
+            self._options = None
+
+    def _region(self, tag: str, attributes: dict[str, str | None]) -> int:
+        names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
+        bits = region_of(names) if names != " " else 0
+        if attributes.get("role") in NAVIGATION_ROLES:
+            bits |= NAVIGATION
+        if tag != "a":
+            if bits & SWITCHER:
+                self._switches.append((len(self.anchors), self._characters))
+            return (_NAVIGATION if bits & NAVIGATION else 0) | (_SWITCH if bits & SWITCHER else 0)
+        if self._anchor is not None:
+            if bits & SWITCHER:
+                self._anchor.position = LinkPosition.SWITCHER
+            elif bits & NAVIGATION:
+                self._anchor.position = LinkPosition.NAVIGATION
+        return 0
+
+    def _describe(self, tag: str, attributes: dict[str, str | None]) -> None:
+        """Add to the open anchor what an element inside it, or its own, says."""
+        anchor = self._anchor
+        assert anchor is not None
+        if anchor.lang is None and (lang := attributes.get("lang")):
+            anchor.lang = from_bcp47(lang)
+        if tag == "img":
+            name = (attributes.get("src") or "").partition("?")[0]
+            name = "/".join(name.split("/")[-2:]) if not name.startswith("data:") else ""
+            anchor.images += [part for part in (attributes.get("alt"), attributes.get("title"), name) if part]
+        elif tag != "a" and (names := attributes.get("class")) and ("flag" in names or names.startswith("fi fi-")):
+            anchor.images.append(names)
+
+    def _end_switch(self) -> None:
+        """Take the links of an element named like a language switch for one, unless it is too big to be one."""
+        start, characters = self._switches.pop()
+        links = len(self.anchors) - start
+        if 0 < links <= MAX_SWITCH and self._characters - characters <= 100 + 60 * links:
+            for anchor in self.anchors[start:]:
+                anchor.position = LinkPosition.SWITCHER
+
+    def _open(self, tag: str, attributes: dict[str, str | None]) -> int:
+        href = attributes.get("src" if tag == "frame" else "href")
+        if not href:
+            return 0
+        position = LinkPosition.NAVIGATION if self._navigation else LinkPosition.BODY
+        anchor = Anchor(href, LinkSource(tag), position)
+        self.anchors.append(anchor)
+        anchor.hreflang = hreflang_of(attributes.get("hreflang"))
+        if relation := attributes.get("rel"):
+            relations = relation.lower().split()
+            anchor.nofollow = "nofollow" in relations
+            anchor.alternate = "alternate" in relations
+        anchor.title = attributes.get("title") or attributes.get("aria-label") or ""
+        if tag == "a":
+            self._anchor = anchor
+            return _ANCHOR
+        anchor.text = " ".join((attributes.get("alt") or anchor.title).split())[:MAX_TEXT]
+        return 0
