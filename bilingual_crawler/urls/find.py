@@ -17,6 +17,7 @@ from bilingual_crawler.urls.token_tables import (
     LANGUAGE_KEYS,
     LETTERS,
     LIMITED_AFFIX_CODES,
+    NEVER_ALONE,
     OPAQUE_KEYS,
     PHRASE_STEMS,
     SUFFIX_LANGUAGES,
@@ -42,7 +43,7 @@ class Marker:
     """A language mark; ``url[start:end]`` is its token."""
 
     language: str | None
-    """ISO 639-3; None where only the key says that it is a language (``lang=1``)."""
+    """ISO 639-3; None where it is unclear which: only the key says so (``lang=1``), or the code is rarely one."""
     component: Component
     token: str
     start: int
@@ -117,6 +118,9 @@ def _in_path(path: str, start: int, languages: frozenset[str] | None, project: b
         if lang is not None:
             weak = whole.lower() in COMMON_WORDS
             yield Marker(lang, Component.DIRECTORY, text, at, at + len(text), weak)
+            continue
+        if number <= project and languages is None and whole.lower() in NEVER_ALONE and len(whole) == 2:
+            yield Marker(None, Component.DIRECTORY, text, at, at + 2, weak=True)
             continue
         affix = _affix(text, languages, first, last=number == len(segments) - 1)
         if affix is not None:
