@@ -27,15 +27,18 @@ PAIRS = [
     for page, score, method in (("home", "0.99", "hreflang"), ("help", "0.75", "url"), ("news", "0.5", "url"))
 ]
 FETCHES = [
-    (200, f"{SITE}/robots-are-fine", "und"),
-    (200, f"{SITE}/en/home", "eng"),
-    (200, f"{SITE}/es/home", "spa"),
-    (404, f"{SITE}/es/gone", ""),
-    (200, f"{SITE}/es/news", "spa"),
-    (200, "https://other.example/eu/", "eus"),
-    (200, f"{SITE}/en/news", "eng"),
-    (200, f"{SITE}/en/help", "eng"),
-    (200, f"{SITE}/es/help", "spa"),
+    (200, f"{SITE}/", "un", "other-language"),
+    (0, f"{SITE}/private", "", "robots"),
+    (200, f"{SITE}/en/home", "eng", "document"),
+    (200, f"{SITE}/es/home", "spa", "document"),
+    (404, f"{SITE}/es/gone", "", "http-404"),
+    (200, f"{SITE}/es/news", "spa", "document"),
+    (200, "https://other.example/eu/", "eus", "other-language"),
+    (301, f"{SITE}/old", "", "redirect"),
+    (200, f"{SITE}/en/news", "eng", "document"),
+    (200, f"{SITE}/en/news", "eng", "document"),
+    (200, f"{SITE}/en/help", "eng", "document"),
+    (200, f"{SITE}/es/help", "spa", "document"),
 ]
 
 
@@ -50,10 +53,12 @@ def make_summary() -> dict[str, Any]:
         "fetched": 9,
         "html": 8,
         "documents": {"eng": 3, "spa": 3},
-        "candidates": 6,
+        "candidates": 5,
         "pairs": 3,
         "harvest_rate": 6 / 9,
-        "dropped": {"other_language": 1, "http_error": 1},
+        "dropped": {"other-language": 2, "http-404": 1, "robots": 1},
+        "unpaired": {"no_candidate": 1},
+        "refused": {"length": 2},
         "languages": {"eng": 3, "spa": 3, "eus": 1, "un": 1},
         "output_dir": "crawls/eng-spa",
     }
@@ -73,10 +78,7 @@ def output(tmp_path: Path) -> Path:
     (tmp_path / "summary.json").write_text(json.dumps(make_summary()), encoding="utf-8")
     (tmp_path / "documents.jsonl.gz").write_bytes(gzip_lines(documents))
     write_table(tmp_path / "pairs.tsv", ["url_a", "url_b", "score", "method"], PAIRS)
-    fetches = [(f"2026-05-04T10:00:0{n}", *row, 1.5, "") for n, row in enumerate(FETCHES)]
-    write_table(
-        tmp_path / "crawl.tsv", ["time", "status", "url", "language", "priority", "referrer"], fetches
-    )
+    write_table(tmp_path / "crawl.tsv", ["status", "url", "language", "outcome"], FETCHES)
     (tmp_path / "crawl-00000.warc.gz").write_bytes(b"x" * 2500)
     return tmp_path
 
@@ -143,6 +145,7 @@ def test_report_shows_the_numbers_and_every_pair(output: Path) -> None:
     assert "3 of 3" in text
     assert "0:02:05" in text
     assert "other language" in text
+    assert "no candidate" in text
     assert "2.5 kB" in text
     for row in PAIRS:
         assert row[0] in page.targets
@@ -178,7 +181,7 @@ def test_a_crawl_that_was_killed_still_has_a_report(output: Path) -> None:
     documents = output / "documents.jsonl.gz"
     documents.write_bytes(documents.read_bytes()[:-40])
     crawl = output / "crawl.tsv"
-    crawl.write_bytes(crawl.read_bytes()[:-60])
+    crawl.write_bytes(crawl.read_bytes()[:-20])
     results = read_results(output)
     assert sum(results.hosts["example.org"].kept.values()) == 5
     assert results.curve[-1] == (8, 2)
@@ -228,9 +231,7 @@ def test_ticks_are_round_and_reach_the_maximum(maximum: int, expected: list[int]
 
 
 def test_chart_of_a_long_crawl_stays_small_and_ends_at_the_last_point() -> None:
-    chart = step_chart(
-        [(n, n // 2) for n in range(20_001)], x_label="downloads", y_label="pairs", title="<t>"
-    )
+    chart = step_chart([(n, n // 2) for n in range(20_001)], x_label="downloads", y_label="pairs", title="<t>")
     root = ET.fromstring(chart)
     series = next(element.get("d", "") for element in root.iter("path") if element.get("class") == "series")
     assert series.count("V") <= MAX_POINTS + 1

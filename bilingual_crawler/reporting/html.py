@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.reporting.results import FoundPair, Results
 
 MAX_HOSTS = 100
+MAX_ROWS = 15
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -75,9 +76,7 @@ def _tiles(results: Results) -> str:
             "harvest rate (fetched pages in a pair)",
         ),
     )
-    cells = "".join(
-        f'<div class="tile"><b>{value}</b><span>{escape(label)}</span></div>' for value, label in tiles
-    )
+    cells = "".join(f'<div class="tile"><b>{value}</b><span>{escape(label)}</span></div>' for value, label in tiles)
     return f'<div class="tiles">{cells}</div>'
 
 
@@ -103,17 +102,25 @@ def _funnel(results: Results) -> str:
         ("Fetched", fetched),
         ("HTML", summary.get("html", 0)),
         (f"In {' or '.join(_name(language) for language in kept)}", sum(kept.values())),
-        ("With a candidate for its other half", summary.get("candidates", 0)),
         ("In a pair", results.paired_pages),
     )
-    dropped = [(reason.replace("_", " "), count) for reason, count in _largest(summary.get("dropped", {}))]
-    languages = [(_name(lang), count) for lang, count in _largest(summary.get("languages", {}))[:12]]
-    body = bars(stages, scale=fetched)
-    if dropped:
-        body += f"<h3>Why pages fell out</h3>{bars(dropped, scale=fetched, style='bar drop')}"
-    if languages:
-        body += f"<h3>Languages of the pages</h3>{bars(languages, scale=fetched)}"
-    return section("From download to pair", body)
+    languages = {_name(language): count for language, count in summary.get("languages", {}).items()}
+    return section(
+        "From download to pair",
+        bars(stages, scale=fetched)
+        + _counts("Why addresses gave no document", summary.get("dropped", {}), scale=fetched, style="bar drop")
+        + _counts("Why documents are in no pair", summary.get("unpaired", {}), scale=fetched, style="bar drop")
+        + _counts("Why candidate pairs were refused", summary.get("refused", {}), scale=fetched, style="bar drop")
+        + _counts("Languages of the pages", languages, scale=fetched),
+    )
+
+
+def _counts(title: str, counts: Mapping[str, int], *, scale: int, style: str = "bar") -> str:
+    if not counts:
+        return ""
+    rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_ROWS]
+    readable = [(name.replace("_", " ").replace("-", " "), count) for name, count in rows]
+    return f"<h3>{escape(title)}</h3>{bars(readable, scale=scale, style=style)}"
 
 
 def _hosts(results: Results) -> str:
@@ -156,10 +163,6 @@ def _pair_row(pair: FoundPair, languages: tuple[str, str]) -> str:
 def _files(results: Results) -> str:
     items = "".join(f"<li>{file_link(name)} {byte_size(size)}</li>" for name, size in results.files)
     return section("Files of this crawl", f'<ul class="files">{items}</ul>')
-
-
-def _largest(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _name(language: str) -> str:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from bilingual_crawler.reporting.records import CRAWL, DOCUMENTS, PAIRS, SUMMARY, read_json_lines, read_tsv
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
+
+
+NOT_DOWNLOADED = frozenset({"robots", "ignored", "redirect"})
+"""Outcomes in ``crawl.tsv`` that are not counted as a download."""
 
 
 class ResultsError(ValueError):
@@ -62,15 +66,15 @@ class Results:
 
 def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
     """Read ``directory``; all files but ``summary.json`` may be missing, or cut off by a crash."""
-    summary = _read_summary(directory / "summary.json")
-    rows = list(_read_table(directory / "pairs.tsv"))
+    summary = _read_summary(directory / SUMMARY)
+    rows = list(read_tsv(directory / PAIRS))
     hosts: dict[str, HostCounts] = {}
-    curve = _read_fetches(directory / "crawl.tsv", rows, hosts)
+    curve = _read_fetches(directory / CRAWL, rows, hosts)
     paired = {row[side] for row in rows for side in ("url_a", "url_b")}
     for url in paired:
         hosts.setdefault(_host(url), HostCounts()).paired += 1
     shown = rows[:max_pairs]
-    titles = _read_documents(directory / "documents.jsonl.gz", shown, hosts)
+    titles = _read_documents(directory / DOCUMENTS, shown, hosts)
     return Results(
         directory=directory,
         summary=summary,
@@ -99,63 +103,39 @@ def _read_summary(path: Path) -> Mapping[str, Any]:
     return summary
 
 
-def _read_table(path: Path) -> Iterator[dict[str, str]]:
-    if not path.exists():
-        return
-    with path.open(encoding="utf-8", errors="replace", newline="\n") as lines:
-        header = next(lines, "").rstrip("\n").split("\t")
-        for line in lines:
-            cells = line.rstrip("\n").split("\t")
-            if len(cells) == len(header):
-                yield dict(zip(header, cells, strict=True))
-
-
-def _read_fetches(
-    path: Path, pairs: list[dict[str, str]], hosts: dict[str, HostCounts]
-) -> tuple[tuple[int, int], ...]:
+def _read_fetches(path: Path, pairs: list[dict[str, str]], hosts: dict[str, HostCounts]) -> tuple[tuple[int, int], ...]:
     partners: dict[str, list[str]] = {}
     for pair in pairs:
         partners.setdefault(pair["url_a"], []).append(pair["url_b"])
         partners.setdefault(pair["url_b"], []).append(pair["url_a"])
     curve = [(0, 0)]
     downloaded: set[str] = set()
-    downloads = found = 0
-    for downloads, fetch in enumerate(_read_table(path), 1):
+    found = 0
+    for fetch in read_tsv(path):
         url = fetch["url"]
+        if fetch["outcome"] in NOT_DOWNLOADED or url in downloaded:
+            continue
+        downloaded.add(url)
         counts = hosts.setdefault(_host(url), HostCounts())
         counts.fetched += 1
         counts.failed += not fetch["status"].startswith("2")
-        if url in partners and url not in downloaded:
-            downloaded.add(url)
-            found += sum(partner in downloaded for partner in partners[url])
-            if found > curve[-1][1]:
-                curve.append((downloads, found))
-    if downloads > curve[-1][0]:
-        curve.append((downloads, found))
+        found += sum(partner in downloaded for partner in partners.get(url, ()))
+        if found > curve[-1][1]:
+            curve.append((len(downloaded), found))
+    if len(downloaded) > curve[-1][0]:
+        curve.append((len(downloaded), found))
     return tuple(curve)
 
 
 def _read_documents(path: Path, pairs: list[dict[str, str]], hosts: dict[str, HostCounts]) -> dict[str, str]:
     wanted = {pair[side] for pair in pairs for side in ("url_a", "url_b")}
     titles: dict[str, str] = {}
-    for document in _documents(path):
+    for document in read_json_lines(path):
         url = document["url"]
         hosts.setdefault(_host(url), HostCounts()).kept[document["language"]] += 1
         if url in wanted:
             titles[url] = document.get("title") or ""
     return titles
-
-
-def _documents(path: Path) -> Iterator[dict[str, Any]]:
-    if not path.exists():
-        return
-    try:
-        with gzip.open(path, "rt", encoding="utf-8") as lines:
-            for line in lines:
-                yield json.loads(line)
-    except (EOFError, zlib.error, gzip.BadGzipFile, ValueError):
-        # A crawl that was killed leaves half a member at the end; what precedes it is whole.
-        return
 
 
 def _found_pair(row: dict[str, str], titles: dict[str, str]) -> FoundPair:

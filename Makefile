@@ -1,0 +1,47 @@
+# make crawl                                       crawl the example site, which needs no network
+# make crawl PAIR=eng-mlt SEEDS=https://… CONTACT=https://…   crawl websites; POLICY=… and OPTIONS="-a max_pages=500" as well
+# make test                                        check style and types, run the tests
+
+PYTHON ?= python3
+VENV ?= .venv
+PAIR ?= eng-spa
+SEEDS ?=
+CONTACT ?=
+POLICY ?=
+OPTIONS ?=
+
+RUN := $(VENV)/bin/python
+PIP := $(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt
+CRAWL_OPTIONS := $(if $(POLICY),-a policy=$(POLICY)) $(OPTIONS)
+
+.PHONY: crawl test
+
+ifeq ($(strip $(SEEDS)),)
+crawl: $(VENV)/installed
+	@$(RUN) examples/crawl.py $(CRAWL_OPTIONS)
+else
+crawl: $(VENV)/installed
+	@$(RUN) -m scrapy crawl bilingual -a 'pair=$(PAIR)' -a 'seeds=$(SEEDS)' -L WARNING \
+		$(if $(CONTACT),-s 'BILINGUAL_CONTACT=$(CONTACT)') $(CRAWL_OPTIONS)
+endif
+
+test: $(VENV)/installed-for-tests
+	$(RUN) -m ruff check
+	$(RUN) -m ruff format --check
+	$(RUN) -m mypy
+	$(RUN) -m pytest -q
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed: make PYTHON=python3.11 …" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "Installing into $(VENV) …"
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/installed-for-tests: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "Installing what the tests need into $(VENV) …"
+	@$(PIP) -e '.[dev,train,redis,playwright]'
+	@touch $@ $(VENV)/installed

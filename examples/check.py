@@ -1,0 +1,48 @@
+"""Compares a crawl of the example site with its true pairs: ``python examples/check.py OUTPUT_DIR``.
+
+Prints the share of the true pairs that are in ``pairs.tsv`` and those that are missing; ends with status 1 when the
+share is below ``--at-least`` (default 0.9).
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+GOLD = Path(__file__).parent / "gold.tsv"
+Pairs = set[tuple[str, str]]
+
+
+def read_pairs(path: Path) -> Pairs:
+    """The first two columns below the header, without scheme and host."""
+    with path.open(encoding="utf-8", newline="") as lines:
+        rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+        next(rows)
+        return {(_address(row[0]), _address(row[1])) for row in rows}
+
+
+def _address(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.path}?{parts.query}" if parts.query else parts.path
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Compare the pairs of a crawl with those of the example site.")
+    parser.add_argument("output_dir", type=Path, metavar="OUTPUT_DIR")
+    parser.add_argument("--at-least", type=float, default=0.9, metavar="SHARE", help="smallest share that is a success")
+    arguments = parser.parse_args()
+    gold = read_pairs(GOLD)
+    found = read_pairs(arguments.output_dir / "pairs.tsv")
+    share = len(gold & found) / len(gold)
+    print(f"{len(gold & found)} of the {len(gold)} true pairs of the example site were found ({share:.0%})")
+    for title, pairs in (("Not found", gold - found), ("Found but not true", found - gold)):
+        for first, second in sorted(pairs):
+            print(f"{title}: {first} and {second}")
+    sys.exit(share < arguments.at_least)
+
+
+if __name__ == "__main__":
+    main()
