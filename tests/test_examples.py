@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+LINK = re.compile(r'(?:href|src)="([^"#]+)"')
+
+
+def load(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+serve = load("serve")
+check = load("check")
+PAGES = serve.load_pages()
+
+
+def links(page: Any) -> set[str]:
+    return {urljoin(page.address, link) for link in LINK.findall(serve.render(page))}
+
+
+def reachable(languages: set[str]) -> set[str]:
+    """Addresses found from the home page when only pages in these languages are expanded."""
+    found, queue = {"/"}, ["/"]
+    while queue:
+        page = PAGES.get(queue.pop())
+        if page and page.language in languages:
+            new = links(page) - found
+            found |= new
+            queue += new
+    return found
+
+
+def text_of(page: Any) -> str:
+    return re.sub(r"<[^>]+>", " ", page.body)
+
+
+@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
+def test_page_has_text_and_mutual_translations(page: Any) -> None:
+    assert len(text_of(page).split()) >= 120
+    for language, address in page.translations.items():
+        assert PAGES[address].language == language
+        assert PAGES[address].translations[page.language] == page.address
+        assert address in links(page)
+
+
+@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
+def test_internal_links_lead_somewhere(page: Any) -> None:
+    for link in links(page):
+        assert link in PAGES or link in serve.REDIRECTS or serve._static_file(link), link
+
+
+def test_gold_pairs_are_the_translations_of_the_pages() -> None:
+    english = [page for page in PAGES.values() if page.language == "en" and "es" in page.translations]
+    assert check.read_pairs(check.GOLD) == {(page.address, page.translations["es"]) for page in english}
+
+
+def test_one_section_is_behind_basque_pages_and_nothing_is_out_of_reach() -> None:
+    assert set(PAGES) <= reachable({"en", "es", "eu"})
+    hidden = {address for address in set(PAGES) - reachable({"en", "es"}) if PAGES[address].language != "eu"}
+    assert {urlsplit(address).path.split("/")[2] for address in hidden} == {"workshop", "taller"}
+
+
+def test_server_answers_like_a_website() -> None:
+    with serve.serving() as url:
+        with urllib.request.urlopen(f"{url}glossary?lang=es") as response:
+            assert "Glosario" in response.read().decode()
+        with urllib.request.urlopen(f"{url}en/") as response:
+            assert response.url == url
+        with urllib.request.urlopen(f"{url}style.css") as response:
+            assert response.headers["Content-Type"] == "text/css"
+        with urllib.request.urlopen(f"{url}robots.txt") as response:
+            assert f"Sitemap: {url}sitemap.xml" in response.read().decode()
+        with urllib.request.urlopen(f"{url}sitemap.xml") as response:
+            tree = ET.fromstring(response.read())
+        for missing in ("nothing", "..%2fserve.py", "../serve.py", "_page.html", "es/index.html"):
+            with pytest.raises(urllib.error.HTTPError, match="404"):
+                urllib.request.urlopen(url + missing)
+    locations = [element.text for element in tree.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")]
+    assert f"{url}en/policies/smart.html" in locations
+    assert f"{url}" not in locations
+
+
+def test_server_prints_its_address() -> None:
+    process = subprocess.Popen([sys.executable, EXAMPLES / "serve.py"], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout
+        url = process.stdout.readline().strip()
+        with urllib.request.urlopen(url) as response:
+            assert response.status == 200
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+@pytest.mark.parametrize(("found", "status"), [(26, 0), (24, 0), (23, 1), (0, 1)])
+def test_check_reports_the_share(tmp_path: Path, found: int, status: int) -> None:
+    gold = sorted(check.read_pairs(check.GOLD))
+    rows = [f"http://127.0.0.1:9{a}\thttp://127.0.0.1:9{b}\t0.9\turl\n" for a, b in gold[:found]]
+    (tmp_path / "pairs.tsv").write_text("url_a\turl_b\tscore\tmethod\n" + "".join(rows), encoding="utf-8")
+    result = subprocess.run(
+        [sys.executable, EXAMPLES / "check.py", tmp_path], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == status
+    assert result.stdout.startswith(f"{found} of the 26 true pairs")
+    assert result.stdout.count("Not found: ") == 26 - found
