@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from urllib.parse import unquote
 
 from bilingual_crawler.urls.hosts import domain_label, normal_host, registered_domain
 
@@ -12,12 +13,16 @@ __all__ = ["MAX_LENGTH", "canonicalise", "domain_label", "registered_domain"]
 MAX_LENGTH = 2000
 """Longest canonical URL in characters; longer ones are never links to documents."""
 
-_CLEAN = re.compile(r"(https?://)([a-z0-9][a-z0-9.-]*)(/[A-Za-z0-9/_~!$'()*,=:@+-]*(?:\.[A-Za-z0-9/_~-]+)*)?")
-_CLEAN_PATH = re.compile(r"/?(?:[A-Za-z0-9_~-][A-Za-z0-9_.~-]*/?)*")
+_SEGMENT = r"[A-Za-z0-9_~!$'()*,=@+-](?:[A-Za-z0-9_.~!$'()*,=@:+-]++|%[89A-F][0-9A-F])*+"
+_PLAIN_PATH = rf"(?:{_SEGMENT}/)*+(?:{_SEGMENT})?+"
+_VALUE = r"(?:[A-Za-z0-9_.~=,:@!*/+-]++|%[89A-F][0-9A-F])++"
+_PLAIN_QUERY = rf"(\?{_VALUE}(?:&{_VALUE})*+)?+(?:#(?:[^!].*)?)?+"
+# What is canonical already but for its fragment; everything else takes the long way.
+_PLAIN_ABSOLUTE = re.compile(rf"(https?://)([a-z0-9][a-z0-9.-]*+)(/{_PLAIN_PATH})?+{_PLAIN_QUERY}")
+_PLAIN_RELATIVE = re.compile(rf"(/|(?:\.\./)++|\./)?+({_PLAIN_PATH}){_PLAIN_QUERY}")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _AMPERSAND = re.compile(r"&(?:amp;)+", re.IGNORECASE)
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})?")
-_PORT = re.compile(r"(.*?)(?::([0-9]*))?")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _STRIP = "".join(map(chr, range(0x21)))
 _REMOVED = str.maketrans("", "", "\t\n\r")
@@ -30,6 +35,7 @@ _TRACKER = re.compile(
     r"(?:=.*)?",
     re.IGNORECASE,
 )
+_MAY_TRACK = re.compile(r"utm_|clid|braid|igshid|mc_|_hs|_g|sess|sid|zenid|cftoken", re.IGNORECASE)
 
 
 def canonicalise(url: str, base: str | None = None) -> str | None:
@@ -41,56 +47,70 @@ def canonicalise(url: str, base: str | None = None) -> str | None:
     url = url.strip(_STRIP)
     if len(url) > 2 * MAX_LENGTH:
         return None
-    scheme = _SCHEME.match(url)
-    if scheme is not None:
+    if _SCHEME.match(url):
         return _absolute(url)
     if base is None:
         return None
     root, directory, page = _base(base)
     if not root:
         return None
-    if _CLEAN_PATH.fullmatch(url) and "//" not in url:
-        if not url:
+    plain = _PLAIN_RELATIVE.fullmatch(url)
+    if plain is None:
+        return _absolute(_join(url.translate(_REMOVED), root, directory, page))
+    start, path, query = plain.groups()
+    if query is None:
+        query = ""
+        if not path and start is None:
             return page
-        joined = root + url if url[0] == "/" else directory + url
-        return joined if len(joined) <= MAX_LENGTH and joined.isascii() else None
-    return _absolute(_join(url.translate(_REMOVED), root, directory, page))
+    elif _MAY_TRACK.search(query):
+        return _absolute(_join(url, root, directory, page))
+    if start is None:
+        joined = f"{directory}{path}{query}" if path else f"{page.partition('?')[0]}{query}"
+    elif start == "/":
+        joined = f"{root}/{path}{query}"
+    else:
+        joined = f"{_up(directory, start.count('..'), len(root))}{path}{query}"
+    return joined if len(joined) <= MAX_LENGTH else None
+
+
+def _up(directory: str, levels: int, shortest: int) -> str:
+    """*directory* without its last *levels* segments, but never shorter than *shortest* and a slash."""
+    for _ in range(levels):
+        if len(directory) <= shortest + 1:
+            break
+        directory = directory[: directory.rindex("/", 0, -1) + 1]
+    return directory
 
 
 @lru_cache(maxsize=4096)
 def _base(base: str) -> tuple[str, str, str]:
     """Canonical base as ``https://host``, the same up to its last slash, and whole; empty if it is none."""
-    page = _absolute(base.strip(_STRIP))
-    if page is None:
+    page = (_absolute(base.strip(_STRIP)) or "").partition("#")[0]
+    if not page:
         return "", "", ""
-    path_at = page.index("/", 8)
-    path_end = page.find("?")
-    path = page[: path_end if path_end > 0 else len(page)].partition("#")[0]
-    return page[:path_at], path[: path.rindex("/") + 1], page
+    path = page.partition("?")[0]
+    return page[: page.index("/", 8)], path[: path.rindex("/") + 1], page
 
 
 def _join(url: str, root: str, directory: str, page: str) -> str:
-    first = url[:1]
+    first, second = url[:1], url[1:2]
     if first in ("/", "\\"):
-        if url[1:2] in ("/", "\\"):
-            return root.partition("//")[0] + url
-        return root + url
+        return root.partition("//")[0] + url if second in ("/", "\\") else root + url
     if first == "?":
-        return page.partition("#")[0].partition("?")[0] + url
-    if first == "#":
-        return page.partition("#")[0] + url
-    return directory + url
+        return page.partition("?")[0] + url
+    return page + url if first == "#" else directory + url
 
 
 @lru_cache(maxsize=65536)
 def _absolute(url: str) -> str | None:
-    clean = _CLEAN.fullmatch(url)
-    if clean is not None and len(url) <= MAX_LENGTH:
-        path = clean[3]
-        host = normal_host(clean[2])
-        if host is not None and (path is None or ("/." not in path)):
-            return f"{clean[1]}{host}{path or '/'}"
-    return _slow(url.translate(_REMOVED))
+    plain = _PLAIN_ABSOLUTE.fullmatch(url)
+    if plain is None or (plain[4] and _MAY_TRACK.search(plain[4])):
+        return _slow(url.translate(_REMOVED))
+    host = normal_host(plain[2])
+    if host is None:
+        return None
+    result = f"{plain[1]}{host}{plain[3] or '/'}{plain[4] or ''}"
+    return result if len(result) <= MAX_LENGTH else None
 
 
 def _slow(url: str) -> str | None:
@@ -120,8 +140,8 @@ def _server(authority: str, scheme: str) -> str | None:
     port = ""
     if not host.endswith("]") and ":" in host:
         host, _, port = host.rpartition(":")
-    known = normal_host(_unescape_host(host))
-    if known is None or not (port.isdigit() and port.isascii() or not port):
+    known = normal_host(unquote(host) if "%" in host else host)
+    if known is None or not ((port.isdigit() and port.isascii()) or not port):
         return None
     number = int(port or 0)
     if number > 65535 or (port and not number):
@@ -129,19 +149,10 @@ def _server(authority: str, scheme: str) -> str | None:
     return known if number in (0, 443 if scheme == "https" else 80) else f"{known}:{number}"
 
 
-def _unescape_host(host: str) -> str:
-    if "%" not in host:
-        return host
-    from urllib.parse import unquote
-
-    return unquote(host, errors="replace")
-
-
 def _clean_query(query: str) -> str:
     if not query:
         return ""
-    if "&amp;" in query or "&AMP;" in query:
-        query = _AMPERSAND.sub("&", query)
+    query = _AMPERSAND.sub("&", query)
     kept = [part for part in query.split("&") if part and not _TRACKER.fullmatch(part)]
     return _escape("&".join(kept), _QUERY)
 

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+from urllib.parse import urljoin
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from bilingual_crawler.urls.canonical import MAX_LENGTH, canonicalise, domain_label, registered_domain
+
+BASE = "https://www.example.is/en/news/index.html?page=2"
+
+
+@pytest.mark.parametrize(
+    ("url", "canonical"),
+    [
+        ("HTTPS://WWW.Example.IS/A/b", "https://www.example.is/A/b"),
+        ("http://example.is", "http://example.is/"),
+        ("http://example.is:80/a", "http://example.is/a"),
+        ("https://example.is:443/a", "https://example.is/a"),
+        ("https://example.is:8443/a", "https://example.is:8443/a"),
+        ("http://example.is:/a", "http://example.is/a"),
+        ("http://user:secret@example.is/a", "http://example.is/a"),
+        ("http://example.is./a", "http://example.is/a"),
+        ("http://example.is/a/./b/../c/", "http://example.is/a/c/"),
+        ("http://example.is/a/%2e%2E/c", "http://example.is/c"),
+        ("http://example.is/../../a", "http://example.is/a"),
+        ("http://example.is/a/..", "http://example.is/"),
+        ("http://example.is/a#top", "http://example.is/a"),
+        ("http://example.is/a#!/is/b", "http://example.is/a#!/is/b"),
+        ("http://example.is?q=1", "http://example.is/?q=1"),
+        ("http://example.is/a?", "http://example.is/a"),
+        ("http://example.is/%7euser/%c3%a9%2f", "http://example.is/~user/%C3%A9%2F"),
+        ("http://example.is/fréttir og fleira", "http://example.is/fr%C3%A9ttir%20og%20fleira"),
+        ("http://example.is/100%", "http://example.is/100%25"),
+        ("http://bücher.example/", "http://xn--bcher-kva.example/"),
+        ("http://[2001:DB8::0:1]:8080/a", "http://[2001:db8::1]:8080/a"),
+        ("  http://example.is/a\n\tb ", "http://example.is/ab"),
+        ("http:\\\\example.is\\a", "http://example.is/a"),
+        ("https:///example.is/a", "https://example.is/a"),
+        ("http://example.is/a;jsessionid=1A2B?x=1", "http://example.is/a?x=1"),
+        ("http://example.is//a//b", "http://example.is//a//b"),
+        ("http://my_host.example.is/a", "http://my_host.example.is/a"),
+    ],
+)
+def test_absolute(url: str, canonical: str) -> None:
+    assert canonicalise(url) == canonical
+
+
+@pytest.mark.parametrize(
+    ("query", "kept"),
+    [
+        ("b=2&a=1&lang=is", "b=2&a=1&lang=is"),
+        ("utm_source=x&lang=is&utm_medium=y", "lang=is"),
+        ("gclid=1&hl=is&fbclid=2", "hl=is"),
+        ("PHPSESSID=0a1b2c&L=1", "L=1"),
+        ("locale=is_IS&setlang=is&l=is", "locale=is_IS&setlang=is&l=is"),
+        ("sid=0123456789abcdef0123&id=7", "id=7"),
+        ("sid=12&id=7", "sid=12&id=7"),
+        ("side=left&sessions=3", "side=left&sessions=3"),
+        ("a=1&amp;lang=is&amp;amp;b=2", "a=1&lang=is&b=2"),
+        ("a=1&&b=2&", "a=1&b=2"),
+        ("q=a+b%2fc&r[]=é", "q=a+b%2Fc&r[]=%C3%A9"),
+    ],
+)
+def test_query_keeps_its_order_and_its_languages(query: str, kept: str) -> None:
+    assert canonicalise(f"http://example.is/a?{query}") == f"http://example.is/a?{kept}"
+
+
+def test_a_query_of_trackers_leaves_none() -> None:
+    assert canonicalise("http://example.is/a?utm_source=x&gclid=y") == "http://example.is/a"
+
+
+@pytest.mark.parametrize(
+    ("link", "canonical"),
+    [
+        ("", "https://www.example.is/en/news/index.html?page=2"),
+        ("#top", "https://www.example.is/en/news/index.html?page=2"),
+        ("?page=3", "https://www.example.is/en/news/index.html?page=3"),
+        ("a.html", "https://www.example.is/en/news/a.html"),
+        ("./a.html", "https://www.example.is/en/news/a.html"),
+        ("../../is/a/", "https://www.example.is/is/a/"),
+        ("../../../../is/", "https://www.example.is/is/"),
+        ("..", "https://www.example.is/en/"),
+        ("/is/?lang=is#x", "https://www.example.is/is/?lang=is"),
+        ("/is/?utm_source=x", "https://www.example.is/is/"),
+        ("//other.is/a", "https://other.is/a"),
+        ("fréttir.html", "https://www.example.is/en/news/fr%C3%A9ttir.html"),
+        ("a/./b", "https://www.example.is/en/news/a/b"),
+    ],
+)
+def test_relative(link: str, canonical: str) -> None:
+    assert canonicalise(link, BASE) == canonical
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "mailto:a@example.is",
+        "javascript:void(0)",
+        "tel:+354",
+        "data:text/html,x",
+        "ftp://example.is/a",
+        "http://",
+        "http:///",
+        "http://exa mple.is/",
+        "http://-example.is/",
+        "http://example..is/",
+        "http://example.is:99999/",
+        "http://example.is:port/",
+        "http://1.2.3.999/",
+        "http://[::1/",
+        f"http://{'a' * 64}.is/",
+        f"/{'a' * MAX_LENGTH}",
+    ],
+)
+def test_what_is_no_link_to_fetch(link: str) -> None:
+    assert canonicalise(link, BASE) is None
+
+
+def test_a_relative_link_needs_a_base() -> None:
+    assert canonicalise("a.html") is None
+    assert canonicalise("a.html", "mailto:a@example.is") is None
+
+
+urls = st.builds(
+    "{}{}{}{}{}".format,
+    st.sampled_from(["http://", "https://", "HTTP://", "//", "", "/", "../", "?", "#"]),
+    st.sampled_from(["example.is", "EXAMPLE.is:80", "u@bücher.is", "[::1]:8080", "1.2.3.4", ""]),
+    st.text(st.sampled_from("/.a%2eE~;:é @\\&=+'\t"), max_size=20),
+    st.sampled_from(["", "?a=1&amp;utm_source=x", "?lang=is&&%7e=é", "?sid=0123456789abcdef0"]),
+    st.sampled_from(["", "#x", "#!/é", "#!"]),
+)
+
+
+@given(st.one_of(urls, st.text(max_size=40)))
+@example("http://example.is/%%34%31")
+@example("http://example.is/a?b=&amp;amp;amp;c")
+@example("http://example.is/..//a")
+def test_canonical_form_is_stable(url: str) -> None:
+    once = canonicalise(url, BASE)
+    if once is not None:
+        assert canonicalise(once) == once
+        assert once.isascii()
+        assert len(once) <= MAX_LENGTH
+
+
+@given(st.lists(st.sampled_from(["a", "b.html", "..", ".", "c-d"]), max_size=6), st.booleans())
+def test_joins_like_the_standard_library(segments: list[str], rooted: bool) -> None:
+    link = ("/" if rooted else "") + "/".join(segments)
+    expected = urljoin(BASE, link)
+    assert canonicalise(link, BASE) == canonicalise(expected)
+
+
+@pytest.mark.parametrize(
+    ("url", "domain", "label"),
+    [
+        ("https://www.bbc.co.uk/news", "bbc.co.uk", "bbc"),
+        ("example.com", "example.com", "example"),
+        ("https://is.example.fr:8080/?a=b@c", "example.fr", "example"),
+        ("https://someone.github.io/page/", "someone.github.io", "someone"),
+        ("http://localhost:8000/", "localhost", "localhost"),
+        ("http://127.0.0.1/", "127.0.0.1", "127.0.0.1"),
+        ("http://[::1]:80/", "[::1]", "[::1]"),
+        ("https://github.io/", "github.io", "github.io"),
+    ],
+)
+def test_registered_domain(url: str, domain: str, label: str) -> None:
+    assert registered_domain(url) == domain
+    assert domain_label(url) == label
