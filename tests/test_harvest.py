@@ -45,7 +45,7 @@ TEXT = {
     "isl": "Bókasafnið er opið alla daga frá níu til fimm og allir eru velkomnir að lesa gömlu bækurnar, "
     "hlusta á sögurnar og biðja starfsfólkið um aðstoð við hvað sem þeir eru að leita að í þessu húsi. ",
     "deu": "Die Bibliothek ist jeden Tag von neun bis fünf geöffnet, und alle sind willkommen, die "
-    "alten Bücher zu lesen, den Geschichten zuzuhören und sich von den Mitarbeitern dieses Hauses helfen zu lassen. ",
+    "alten Bücher zu lesen, den Geschichten zuzuhören und sich von den Mitarbeitern helfen zu lassen. ",
 }
 PAGES: dict[str, tuple[str, list[str]]] = {
     "": ("eng", ["en/news", "en/books", "de/", "is/"]),
