@@ -12,9 +12,10 @@ _BLANKS = re.compile(r"\s+")
 
 @lru_cache(maxsize=65536)
 def model_text(url: str) -> str:
-    """*url* without scheme and trailing slashes, percent-decoded, split into letters, digits and signs by blanks.
+    """*url* without scheme and trailing slashes, percent-decoded once, its tokens joined by blanks.
 
-    Keeps case, ``www.``, query, fragment and punycode; HTML entities are not decoded.
+    Case, ``www.``, query, fragment and punycode stay; HTML entities are not decoded. Bytes that are no UTF-8 read
+    ``\\xe9``; a blank inside the URL is a token of its own and so becomes three.
     """
     text = url.rstrip("/")
     _, separator, rest = text.partition("://")
@@ -23,5 +24,5 @@ def model_text(url: str) -> str:
 
 
 def tokenise(text: str) -> list[str]:
-    """Runs of letters, of signs, of underscores and of digits in *text*; blanks are dropped."""
-    return [token for token in _TOKEN.findall(text) if not token.isspace()]
+    """Runs of letters, of signs, of underscores, of blanks and of digits; together they are *text* again."""
+    return _TOKEN.findall(text)
