@@ -38,3 +38,9 @@ NAMES: dict[str, tuple[str, ...]] = {
     "zho": ("Chinese", "Mandarin", "汉语", "漢語"),
 }  # fmt: skip
 """Names of languages (ISO 639-3) that CLDR lacks or words differently; the first is the one shown."""
+
+COUNTRY_CODES: dict[str, str] = {
+    "cz": "ces", "gr": "ell", "ua": "ukr", "jp": "jpn", "cn": "zho", "dk": "dan", "vn": "vie", "rs": "srp", "by": "bel",
+    "gb": "eng", "us": "eng", "al": "sqi", "me": "cnr", "at": "deu", "mx": "spa", "il": "heb", "kz": "kaz",
+}  # fmt: skip
+"""Codes of countries, none of them a language's, that people write for the language."""

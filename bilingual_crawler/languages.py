@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import langcodes
 from langcodes.data_dicts import LANGUAGE_ALPHA3, LANGUAGE_ALPHA3_BIBLIOGRAPHIC, NORMALIZED_MACROLANGUAGES
 
-from bilingual_crawler.language_tables import CLD2_ONLY, MERGED, NAMES
+from bilingual_crawler.language_tables import CLD2_ONLY, COUNTRY_CODES, MERGED, NAMES
 from bilingual_crawler.language_tables import URL_LABELS as URL_LABELS
 
 if TYPE_CHECKING:
@@ -109,9 +109,9 @@ def parse_language(text: str) -> str:
 def _suggestion(folded: str) -> str:
     candidates = {**_names(), **{lang: lang for lang in (*URL_LABELS, *CLD2_ONLY)}}
     near = difflib.get_close_matches(folded, candidates, n=1, cutoff=0.6)
-    if not near:
+    lang = COUNTRY_CODES.get(folded) or (candidates[near[0]] if near else None)
+    if lang is None:
         return "; use an ISO 639 code such as isl, is or ice, or a name such as Icelandic"
-    lang = candidates[near[0]]
     return f": did you mean {lang} ({language_name(lang)})?"
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from bilingual_crawler.language_tables import COUNTRY_CODES
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 WRONG_CODES: dict[str, str] = {
+    **COUNTRY_CODES,
     # Countries taken for languages.
-    "cz": "ces", "gr": "ell", "ua": "ukr", "jp": "jpn", "cn": "zho", "dk": "dan", "kr": "kor", "vn": "vie",
-    "se": "swe sme", "si": "slv sin", "al": "sqi", "rs": "srp", "me": "cnr", "ba": "bos bak", "am": "amh hye",
-    "by": "bel", "ge": "kat", "gb": "eng", "us": "eng", "uk": "ukr eng", "br": "bre por", "mx": "spa",
-    "ee": "est ewe", "ir": "fas", "il": "heb", "kz": "kaz", "at": "deu", "tw": "zho twi", "hk": "zho", "in": "ind",
+    "kr": "kor",
+    "se": "swe sme", "si": "slv sin", "ba": "bos bak", "am": "amh hye",
+    "ge": "kat", "uk": "ukr eng", "br": "bre por",
+    "ee": "est ewe", "ir": "fas", "tw": "zho twi", "hk": "zho", "in": "ind",
     # Abbreviations.
     "sp": "spa", "esp": "spa", "cas": "spa", "es-la": "spa", "ger": "deu", "jap": "jpn", "ned": "nld", "va": "cat",
     "val": "cat", "ang": "eng", "slo": "slk slv", "tc": "zho", "cht": "zho", "chs": "zho", "zht": "zho", "zhs": "zho",

@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import re
+
+import pycld2
+import pytest
+
+from bilingual_crawler.languages import (
+    DEFAULT_EQUIVALENTS,
+    UNKNOWN,
+    URL_LABELS,
+    LanguageError,
+    LanguagePair,
+    from_bcp47,
+    from_cld2,
+    language_name,
+    parse_equivalents,
+    parse_language,
+    to_bcp47,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "lang"),
+    [
+        ("mt", "mlt"),
+        ("mlt", "mlt"),
+        ("Maltese", "mlt"),
+        ("Malti", "mlt"),
+        ("is", "isl"),
+        ("ice", "isl"),
+        ("isl", "isl"),
+        ("Icelandic", "isl"),
+        ("íslenska", "isl"),
+        ("ISLENSKA", "isl"),
+        ("baq", "eus"),
+        ("Basque", "eus"),
+        ("euskera", "eus"),
+        ("ger", "deu"),
+        ("fre", "fra"),
+        ("gre", "ell"),
+        ("Modern Greek", "ell"),
+        ("alb", "sqi"),
+        ("mac", "mkd"),
+        ("rum", "ron"),
+        ("en-GB", "eng"),
+        ("pt_BR", "por"),
+        ("zh-Hant", "zho"),
+        ("cmn", "zho"),
+        ("iw", "heb"),
+        ("nb", "nor"),
+        ("nob", "nor"),
+        ("nn", "nno"),
+        ("fil", "tgl"),
+        ("ekk", "est"),
+        ("sr-ME", "cnr"),
+        ("Montenegrin", "cnr"),
+        ("Scottish Gaelic", "gla"),
+        (" Farsi ", "fas"),
+        ("русский", "rus"),
+        ("中文", "zho"),
+    ],
+)
+def test_parse_language(text: str, lang: str) -> None:
+    assert parse_language(text) == lang
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("mlta", "unknown language 'mlta': did you mean mlt (Maltese)?"),
+        ("Icelandish", "unknown language 'Icelandish': did you mean isl (Icelandic)?"),
+        ("cz", "unknown language 'cz': did you mean ces (Czech)?"),
+        ("gr", "unknown language 'gr': did you mean ell (Greek)?"),
+        ("qqq", "unknown language 'qqq'; use an ISO 639 code"),
+        ("", "unknown language ''; use an ISO 639 code"),
+        ("und", "unknown language 'und'"),
+        ("x-default", "unknown language 'x-default'"),
+    ],
+)
+def test_what_names_no_language(text: str, message: str) -> None:
+    with pytest.raises(LanguageError, match=re.escape(message)):
+        parse_language(text)
+
+
+def test_every_code_of_the_identifier_is_known() -> None:
+    languages = {code: from_cld2(code) for _, code in pycld2.LANGUAGES}
+    odd = {
+        "iw": "heb", "jw": "jav", "sr-ME": "cnr", "bh": "bih", "tl": "tgl", "no": "nor", "nn": "nno", "zh": "zho",
+        "zh-Hant": "zho", "xxx": UNKNOWN, "zzp": UNKNOWN, "tlh": UNKNOWN, "xx-Latn": UNKNOWN, "chr": "chr", "crs": "crs",
+    }  # fmt: skip
+    assert {code: languages[code] for code in odd} == odd
+    assert from_cld2("un") == UNKNOWN
+    assert set(URL_LABELS) - set(languages.values()) == {"got", "sux"}
+    assert all(len(lang) == 3 or code.startswith(("xx", "zz", "tlh")) for code, lang in languages.items())
+
+
+def test_labels_are_those_of_url2lang() -> None:
+    assert len(URL_LABELS) == len(set(URL_LABELS)) == 161
+    assert URL_LABELS[:3] == ("eng", "deu", "rus")
+    assert URL_LABELS[-1] == "ven"
+
+
+@pytest.mark.parametrize("lang", URL_LABELS)
+def test_codes_and_names_lead_back(lang: str) -> None:
+    assert parse_language(lang) == lang
+    assert parse_language(to_bcp47(lang)) == lang
+    assert from_bcp47(to_bcp47(lang)) == lang
+    assert parse_language(language_name(lang)) == lang
+
+
+@pytest.mark.parametrize(
+    ("tag", "lang"),
+    [
+        ("en", "eng"),
+        ("EN-us", "eng"),
+        ("en_GB", "eng"),
+        ("es-419", "spa"),
+        ("zh-Hans-CN", "zho"),
+        ("sr-Latn-ME", "cnr"),
+        ("sr-Latn", "srp"),
+        ("no", "nor"),
+        ("nb-NO", "nor"),
+        (" is ", "isl"),
+        ("x-default", None),
+        ("und", None),
+        ("", None),
+        ("english", None),
+        ("zz", None),
+        ("en/us", None),
+    ],
+)
+def test_from_bcp47(tag: str, lang: str | None) -> None:
+    assert from_bcp47(tag) == lang
+
+
+def test_shortest_tags() -> None:
+    langs = ("eng", "heb", "jav", "nor", "ind", "ron", "cnr", "fao", "haw")
+    assert [to_bcp47(lang) for lang in langs] == ["en", "he", "jv", "no", "id", "ro", "cnr", "fo", "haw"]
+
+
+@pytest.mark.parametrize(
+    ("text", "pair"),
+    [
+        ("eng-mlt", "eng-mlt"),
+        ("mt-en", "mlt-eng"),
+        ("English-Maltese", "eng-mlt"),
+        ("en_GB,is", "eng-isl"),
+        ("en-zh-Hant", "eng-zho"),
+        ("sr-ME-en", "cnr-eng"),
+        ("Scottish Gaelic - English", "gla-eng"),
+        ("hrv-srp", "hrv-srp"),
+    ],
+)
+def test_parse_pair(text: str, pair: str) -> None:
+    assert str(LanguagePair.parse(text)) == pair
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("en-eng", "two languages, not English twice"),
+        ("en", "'en' is not a pair"),
+        ("en-is-mt", "'en-is-mt' is not a pair"),
+        ("en-mlta", "did you mean mlt"),
+        ("", "'' is not a pair"),
+    ],
+)
+def test_what_is_no_pair(text: str, message: str) -> None:
+    with pytest.raises(LanguageError, match=re.escape(message)):
+        LanguagePair.parse(text)
+
+
+def test_side_counts_confusable_languages() -> None:
+    pair = LanguagePair.parse("eng-hrv")
+    sides = {lang: pair.side(lang) for lang in ("eng", "hrv", "bos", "cnr", "srp", "slv", UNKNOWN)}
+    assert sides == {
+        "eng": "eng", "hrv": "hrv", "bos": "hrv", "cnr": "hrv", "srp": "hrv", "slv": None, UNKNOWN: None,
+    }  # fmt: skip
+
+
+def test_a_pair_inside_one_class_counts_exact_matches_only() -> None:
+    pair = LanguagePair.parse("hrv-srp")
+    assert [pair.side(lang) for lang in ("hrv", "srp", "bos")] == ["hrv", "srp", None]
+
+
+def test_equivalents_can_be_given() -> None:
+    pair = LanguagePair.parse("glg-eng", equivalents=["glg por", ("dan", "nob")])
+    assert pair.side("por") == "glg"
+    assert LanguagePair.parse("eng-hrv", equivalents=()).side("bos") is None
+    assert parse_equivalents(["hr, bs  sr"]) == frozenset({frozenset({"hrv", "bos", "srp"})})
+    assert parse_equivalents(DEFAULT_EQUIVALENTS) == LanguagePair("eng", "hrv").equivalents
+    with pytest.raises(LanguageError):
+        parse_equivalents(["hrv bosn"])
+
+
+def test_other_side() -> None:
+    pair = LanguagePair.parse("eng-isl")
+    assert (pair.other("eng"), pair.other("isl")) == ("isl", "eng")
+    with pytest.raises(ValueError, match="eng-isl"):
+        pair.other("fra")
