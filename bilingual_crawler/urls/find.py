@@ -18,6 +18,7 @@ from bilingual_crawler.urls.token_tables import (
     LETTERS,
     LIMITED_AFFIX_CODES,
     NEVER_ALONE,
+    NEVER_SUBDOMAIN,
     OPAQUE_KEYS,
     PHRASE_STEMS,
     SUFFIX_LANGUAGES,
@@ -178,7 +179,7 @@ def _in_host(host: str, start: int, languages: frozenset[str] | None) -> Iterato
     at = start
     for label in subdomain.split("."):
         lang = pick(label, languages, first=True) if label else None
-        if lang is not None:
+        if lang is not None and (languages is not None or label not in NEVER_SUBDOMAIN):
             yield Marker(lang, Component.SUBDOMAIN, host[at - start : at - start + len(label)], at, at + len(label))
         at += len(label) + 1
     last = suffix.rpartition(".")[2]

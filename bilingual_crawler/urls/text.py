@@ -12,10 +12,10 @@ _BLANKS = re.compile(r"\s+")
 
 @lru_cache(maxsize=65536)
 def model_text(url: str) -> str:
-    """*url* without scheme and trailing slashes, percent-decoded once, its tokens joined by blanks.
+    r"""*url* without scheme and trailing slashes, percent-decoded once, its tokens joined by blanks.
 
     Case, ``www.``, query, fragment and punycode stay; HTML entities are not decoded. Bytes that are no UTF-8 read
-    ``\\xe9``; a blank inside the URL is a token of its own and so becomes three.
+    ``\xe9``; a blank inside the URL is a token of its own and so becomes three.
     """
     text = url.rstrip("/")
     _, separator, rest = text.partition("://")

@@ -12,10 +12,8 @@ def _words(text: str) -> frozenset[str]:
 WRONG_CODES: dict[str, str] = {
     **COUNTRY_CODES,
     # Countries taken for languages.
-    "kr": "kor",
-    "se": "swe sme", "si": "slv sin", "ba": "bos bak", "am": "amh hye",
-    "ge": "kat", "uk": "ukr eng", "br": "bre por",
-    "ee": "est ewe", "ir": "fas", "tw": "zho twi", "hk": "zho", "in": "ind",
+    "kr": "kor", "se": "swe sme", "si": "slv sin", "ba": "bos bak", "am": "amh hye", "ge": "kat", "uk": "ukr eng",
+    "br": "bre por", "ee": "est ewe", "ir": "fas", "tw": "zho twi", "hk": "zho", "in": "ind",
     # Abbreviations.
     "sp": "spa", "esp": "spa", "cas": "spa", "es-la": "spa", "ger": "deu", "jap": "jpn", "ned": "nld", "va": "cat",
     "val": "cat", "ang": "eng", "slo": "slk slv", "tc": "zho", "cht": "zho", "chs": "zho", "zht": "zho", "zhs": "zho",
@@ -53,6 +51,9 @@ or when the caller names the language."""
 
 NEVER_LATER = _words("id br gb se ga me by gl am my so hi ba uz rs ee ir il al hk")
 """Codes that mean a language in the first path segment and seldom in later ones."""
+
+NEVER_SUBDOMAIN = _words("cs my me co lo mo cu")
+"""Codes that name departments, services and places as subdomains (``cs.example.edu``, ``my.example.com``)."""
 
 SURE_CODES = _words("eng rus fra fre deu ger spa esp ita ukr ara hye arm tha kor por jpn vie zho tur pol eus isl mlt")
 """Codes of three letters that mean a language anywhere."""

@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.urls.markers import (
+    Component,
+    find_markers,
+    guess_language,
+    strip_language,
+    swap_language,
+)
+
+PAIR = LanguagePair.parse("eng-isl")
+
+
+@pytest.mark.parametrize(
+    ("url", "lang"),
+    [
+        # Query values.
+        ("https://x.com/a?lang=is", "isl"),
+        ("https://x.com/a?id=3&hl=EN&b=1", "eng"),
+        ("https://x.com/a?locale=pt_BR", "por"),
+        ("https://x.com/a?language=icelandic", "isl"),
+        ("https://x.com/a?L=no", "nor"),
+        ("https://x.com/a?setlang=cz", "ces"),
+        ("https://x.com/a?x=fr", "fra"),
+        # Directories.
+        ("https://x.com/en/a", "eng"),
+        ("https://x.com/a/b/is", "isl"),
+        ("https://x.com/en-US/a", "eng"),
+        ("https://x.com/zh-hans/a", "zho"),
+        ("https://x.com/be-fr/a", "fra"),
+        ("https://x.com/ice/a", None),
+        ("https://x.com/eng/a", "eng"),
+        ("https://x.com/English/a", "eng"),
+        ("https://x.com/Yoruba/a", "yor"),
+        ("https://x.com/euskara/a", "eus"),
+        ("https://x.com/%C3%ADslenska/a", "isl"),
+        ("https://x.com/gr/a", "ell"),
+        ("https://x.com/jp/a", "jpn"),
+        ("https://x.com/us/about", "eng"),
+        ("https://x.com/docs/es_ES.UTF-8/a", "spa"),
+        ("https://someone.github.io/project/kn/a.html", "kan"),
+        ("https://x.com/manual/el.amd64/ch01.html", "ell"),
+        # File names.
+        ("https://x.com/a/index.en.html", "eng"),
+        ("https://x.com/a/page_fr.html", "fra"),
+        ("https://x.com/a/foo-is.html", "isl"),
+        ("https://x.com/a/start.es.html", "spa"),
+        ("https://x.com/a/page-pt-br.html", "por"),
+        ("https://x.com/index.html.it", "ita"),
+        ("https://x.com/contact-fr", "fra"),
+        ("https://x.com/english.htm", "eng"),
+        # Subdomains and public suffixes.
+        ("https://is.x.com/a", "isl"),
+        ("https://www.en.x.com/a", "eng"),
+        ("https://thai.x.com/a", "tha"),
+        ("https://x.is/a", "isl"),
+        ("https://x.eus/a", "eus"),
+        ("https://en.x.is/a", "eng"),
+        # Order of components.
+        ("https://fr.x.is/de/a?lang=en", "eng"),
+        ("https://fr.x.is/de/a", "deu"),
+        # Words that only look like languages.
+        ("https://x.com/about-us", None),
+        ("https://x.com/what-is/log-in.html", None),
+        ("https://x.com/contact-us.html", None),
+        ("https://x.com/how-to.html", None),
+        ("https://x.com/island/iceland", None),
+        ("https://x.com/recipes/italian/", None),
+        ("https://x.com/new/may/cat", None),
+        ("https://x.com/2024/may/a", None),
+        ("https://x.com/news?page=in", None),
+        ("https://cs.x.com/a", None),
+        ("https://x.com/learn-english", None),
+        ("https://it.co.uk/a", "eng"),
+        ("https://x.com/", None),
+        ("", None),
+    ],
+)
+def test_guess_language(url: str, lang: str | None) -> None:
+    assert guess_language(url) == lang
+
+
+def test_markers_say_where_they_are() -> None:
+    url = "https://is.x.com/lang/en-GB/a.fr.html?l=de&lang=7"
+    found = find_markers(url)
+    assert [(m.component, m.token, m.language) for m in found] == [
+        (Component.QUERY, "de", "deu"),
+        (Component.QUERY, "7", None),
+        (Component.DIRECTORY, "en-GB", "eng"),
+        (Component.SUFFIX, "fr", "fra"),
+        (Component.SUBDOMAIN, "is", "isl"),
+    ]
+    assert all(url[m.start : m.end] == m.token for m in found)
+
+
+def test_only_the_languages_asked_for() -> None:
+    assert guess_language("https://x.com/uk/a", ("eng", "isl")) == "eng"
+    assert guess_language("https://x.com/uk/a", ("ukr", "isl")) == "ukr"
+    assert guess_language("https://x.com/cat/a", ("spa", "cat")) == "cat"
+    assert guess_language("https://x.com/fr/en/a", ("eng", "isl")) == "eng"
+    assert guess_language("https://x.ca/act_e.htm", ("eng", "fra")) == "eng"
+    assert find_markers("https://x.com/fr/a", ("eng", "isl")) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        # CCAligned 2020, table 1.
+        ("eng.aaa.com", "aaa.com"),
+        ("aaa.com/en-gb/b", "aaa.com/zh-cn/b"),
+        ("aaa.com/English/b", "aaa.com/Yoruba/b"),
+        ("aaa.com/b/en", "aaa.com/b/vi"),
+        ("aaa.com/b/", "thai.aaa.com/b/"),
+        ("aaa.com/b&lang=english", "aaa.com/b&lang=arabic"),
+        ("aaa.com/b?lang=en", "aaa.com/b?lang=fr"),
+        ("aaa.com/b", "aaa.com/b?lang=1"),
+        # Forms of one address.
+        ("http://www.aaa.com/b/", "https://aaa.com/b"),
+        ("aaa.com/b/index.html", "aaa.com/b"),
+        ("aaa.com/b/index.en.html", "aaa.com/is/b/"),
+        ("aaa.com/b#top", "aaa.com/b"),
+        ("aaa.com/%C3%A9", "aaa.com/é"),
+        # Marks of other kinds.
+        ("aaa.com/page.html", "aaa.com/page_fr.html"),
+        ("aaa.com/foo-en.html", "aaa.com/foo-is.html"),
+        ("aaa.com/a.es.html", "aaa.com/a.pt_BR.html"),
+        ("aaa.com/lang/en/b", "aaa.com/b"),
+        ("aaa.com/a.php?id=3&L=0", "aaa.com/a.php?L=1&id=3"),
+        ("aaa.com/a.php?id=3", "aaa.com/a.php?id=3&language=is_IS"),
+        ("aaa.com/in/b", "aaa.com/en/b"),
+        ("aaa.com/manual/en.amd64/ch1.html", "aaa.com/manual/ca.amd64/ch1.html"),
+        ("aaa.com/en", "aaa.com"),
+    ],
+)
+def test_translations_have_one_key(one: str, other: str) -> None:
+    assert strip_language(one) == strip_language(other)
+    assert strip_language(f"https://www.{other.removeprefix('https://')}") == strip_language(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("aaa.com/b", "aaa.com/c"),
+        ("aaa.com/b?page=1", "aaa.com/b?page=2"),
+        ("aaa.com/news/b", "aaa.com/b"),
+        ("aaa.com/about-us", "aaa.com/about"),
+        ("aaa.com/recipes/italian", "aaa.com/recipes/french"),
+        ("aaa.com/new/b", "aaa.com/b"),
+        ("aaa.com/b", "bbb.com/b"),
+        ("blog.aaa.com/b", "aaa.com/b"),
+        ("aaa.is/b", "aaa.com/b"),
+        ("aaa.com/glossary_e.html", "aaa.com/glossary_f.html"),
+    ],
+)
+def test_different_documents_have_different_keys(one: str, other: str) -> None:
+    assert strip_language(one) != strip_language(other)
+
+
+def test_keys_of_a_pair_keep_other_languages_apart() -> None:
+    languages = ("eng", "isl")
+    assert strip_language("aaa.com/en/b", languages) == strip_language("aaa.com/is/b", languages) == "aaa.com/b"
+    assert strip_language("aaa.com/fr/b", languages) == "aaa.com/fr/b"
+
+
+@pytest.mark.parametrize(
+    ("url", "candidates"),
+    [
+        ("https://x.com/en/a", ["https://x.com/is/a", "https://x.com/a"]),
+        ("https://x.com/is/a?b=1", ["https://x.com/en/a?b=1", "https://x.com/a?b=1"]),
+        ("https://x.com/en-US/a", ["https://x.com/is-IS/a", "https://x.com/is/a", "https://x.com/a"]),
+        ("https://x.com/is_is/a", ["https://x.com/en_us/a", "https://x.com/en/a", "https://x.com/a"]),
+        ("https://x.com/ENG/a", ["https://x.com/ISL/a", "https://x.com/ICE/a", "https://x.com/IS/a", "https://x.com/a"]),
+        (
+            "https://x.com/English/a",
+            ["https://x.com/Icelandic/a", "https://x.com/Islenska/a", "https://x.com/is/a", "https://x.com/a"],
+        ),
+        ("https://x.com/a?lang=en&b=1", ["https://x.com/a?lang=is&b=1", "https://x.com/a?b=1"]),
+        ("https://x.com/a?lang=en", ["https://x.com/a?lang=is", "https://x.com/a"]),
+        ("https://x.com/a.en.html", ["https://x.com/a.is.html", "https://x.com/a.html"]),
+        ("https://x.com/b-en.html", ["https://x.com/b-is.html", "https://x.com/b.html"]),
+        ("https://en.x.com/a", ["https://is.x.com/a", "https://x.com/a"]),
+    ],
+)
+def test_swap_replaces_a_mark(url: str, candidates: list[str]) -> None:
+    assert swap_language(url, PAIR) == candidates
+
+
+def test_swap_adds_a_mark_where_there_is_none() -> None:
+    assert swap_language("https://www.x.com/a/b.html", PAIR, language="eng") == [
+        "https://www.x.com/is/a/b.html",
+        "https://www.x.com/a/b.html?lang=is",
+        "https://www.x.com/a/b.is.html",
+        "https://is.x.com/a/b.html",
+    ]
+    both = swap_language("https://www.x.com/a/", PAIR)
+    assert both[:2] == ["https://www.x.com/is/a/", "https://www.x.com/en/a/"]
+    assert len(both) == 6
+
+
+def test_swap_ignores_the_public_suffix_and_other_languages() -> None:
+    assert swap_language("https://x.is/a", PAIR, language="isl")[0] == "https://x.is/en/a"
+    assert swap_language("https://x.com/fr/a", PAIR, language="eng")[0] == "https://x.com/is/fr/a"
+
+
+@given(
+    st.sampled_from(["https://x.com", "https://en.x.is", "x.eus", ""]),
+    st.text(st.sampled_from("/enisfr.-_=?&;%#é1"), max_size=30),
+)
+def test_any_text_has_a_stable_key(host: str, rest: str) -> None:
+    url = f"{host}/{rest}"
+    assert all(url[m.start : m.end] == m.token for m in find_markers(url))
+    assert isinstance(strip_language(url), str)
+    candidates = swap_language(url, PAIR)
+    assert len(candidates) <= 6
+    assert url not in candidates
