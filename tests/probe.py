@@ -111,7 +111,7 @@ def crawl(directory: Path, *urls: str, before: Callable[[], None] | None = None,
 
 
 def _main(out: Path, settings: dict[str, Any], urls: list[str]) -> None:
-    from urllib.parse import urlsplit
+    from urllib.parse import urldefrag, urlsplit
 
     import scrapy
     from scrapy.crawler import CrawlerProcess
@@ -141,7 +141,7 @@ def _main(out: Path, settings: dict[str, Any], urls: list[str]) -> None:
             if "Location" in response.headers or not hasattr(response, "text"):
                 return
             for link in response.css("a::attr(href)").getall():
-                url = response.urljoin(link)
+                url = urldefrag(response.urljoin(link)).url
                 if urlsplit(url).hostname in hosts:
                     yield scrapy.Request(url)
 
@@ -150,6 +150,7 @@ def _main(out: Path, settings: dict[str, Any], urls: list[str]) -> None:
             "DOWNLOADER_MIDDLEWARES": {"bilingual_crawler.archive.middleware.WarcMiddleware": 650},
             "HTTPERROR_ALLOW_ALL": True,
             "CONCURRENT_ITEMS": 1,
+            "METAREFRESH_ENABLED": False,
             "LOG_LEVEL": "INFO",
             "REMOTE_CONTROL_ENABLED": False,
             "TELNETCONSOLE_ENABLED": False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from os.path import commonprefix
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .files import WarcFile
+    from .records import RecordHead
     from .sites import Paths
 
 logger = logging.getLogger(__name__)
@@ -40,33 +42,57 @@ class Redirect:
 class Archive:
     """The responses in some WARC files by URL; of several for one URL, the first with status 200 answers.
 
-    A URL that was not archived but is an alias of one that was (other scheme, ``www.``, alias base of a site,
-    line of a ``redirects.tsv``) is answered by a redirect.
+    A URL that was not archived but is an alias of one that was (other scheme, ``www.``, alias base of a site, line of
+    a ``redirects.tsv``) is answered by a redirect. So is the copy of a page of a frozen site under another URL: one
+    page is one download.
     """
 
     def __init__(self, sources: list[Source]) -> None:
         self._aliases = alias_map(sources)
-        self._redirects = {
-            bare_url(normal_url(url), self._aliases): target
-            for source in sources
-            for url, target in source.redirects.items()
-        }
-        self._files = [open_warc(path) for source in sources for path in source.files]
-        builder = IndexBuilder()
-        for number, file in enumerate(self._files):
-            for offset, head in file.heads():
-                if head.status is not None:
-                    place = number << _OFFSET_BITS | offset
-                    url = normal_url(head.url)
-                    builder.add(url_key(url), place, head.status != _OK)
-                    if head.status == _OK:
-                        builder.add(url_key(bare_url(url, self._aliases)), place, 0)
-        self._index = builder.build()
+        self._redirects: dict[str, str] = {}
+        self._files: list[WarcFile] = []
+        self._builder = IndexBuilder()
+        for source in sources:
+            self._add(source)
+        self._index = self._builder.build()
+        del self._builder
         self.cut_files = [file.path for file in self._files if file.cut]
-        for file in self._files:
-            _warn_if_cut(file)
         if not len(self._index):
             raise ArchiveError(sources[0].path, "holds no HTTP response")
+
+    def _add(self, source: Source) -> None:
+        originals: dict[bytes | None, list[str]] = {}
+        others: list[tuple[RecordHead, int]] = []
+        for path in source.files:
+            file = open_warc(path)
+            for offset, head in file.heads():
+                place = len(self._files) << _OFFSET_BITS | offset
+                if head.status is None:
+                    continue
+                if source.pages and head.url not in source.pages:
+                    others.append((head, place))
+                    continue
+                self._index_response(head, place)
+                if source.pages:
+                    originals.setdefault(head.digest, []).append(head.url)
+            self._files.append(file)
+            _warn_if_cut(file)
+        for head, place in others:
+            if head.digest in originals:
+                self._redirect(head.url, _nearest(head.url, originals[head.digest]))
+            else:
+                self._index_response(head, place)
+        for url, target in source.redirects.items():
+            self._redirect(url, target)
+
+    def _index_response(self, head: RecordHead, place: int) -> None:
+        url = normal_url(head.url)
+        self._builder.add(url_key(url), place, head.status != _OK)
+        if head.status == _OK:
+            self._builder.add(url_key(bare_url(url, self._aliases)), place, 0)
+
+    def _redirect(self, url: str, target: str) -> None:
+        self._redirects[bare_url(normal_url(url), self._aliases)] = target
 
     def find(self, url: str) -> ArchivedResponse | Redirect | None:
         """Answer a request for a URL; None if the archive knows nothing of it."""
@@ -118,6 +144,13 @@ def iter_responses(paths: Paths) -> Iterator[ArchivedResponse]:
                 if response is not None:
                     yield response
             _warn_if_cut(file)
+
+
+def _nearest(url: str, candidates: list[str]) -> str:
+    def likeness(candidate: str) -> tuple[int, int]:
+        return len(commonprefix((url, candidate))), -len(candidate)  # noqa: RUF071 (by character: /a is near /a.html)
+
+    return max(candidates, key=likeness)
 
 
 def _statuses(sources: list[Source]) -> Iterator[tuple[Path, os.stat_result]]:

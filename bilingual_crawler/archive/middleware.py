@@ -49,7 +49,7 @@ class WarcMiddleware:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         if not crawler.settings.getbool("BILINGUAL_WARC"):
-            raise NotConfigured("BILINGUAL_WARC is off")
+            raise NotConfigured
         middleware = cls(crawler)
         crawler.signals.connect(middleware.spider_opened, signals.spider_opened)
         crawler.signals.connect(middleware.spider_closed, signals.spider_closed)

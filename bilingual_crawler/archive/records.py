@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 _FIELD = re.compile(
-    rb"^(WARC-Type|WARC-Target-URI|WARC-Date|WARC-IP-Address|Content-Length)[ \t]*:[ \t]*(.*?)[ \t]*\r$",
+    rb"^(WARC-(?:Type|Target-URI|Date|IP-Address|Payload-Digest)|Content-Length)[ \t]*:[ \t]*(.*?)[ \t]*\r$",
     re.IGNORECASE | re.MULTILINE,
 )
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})")
@@ -25,6 +25,8 @@ class RecordHead:
     date: str
     """``WARC-Date`` as it stands."""
     ip: str | None
+    digest: bytes | None
+    """``WARC-Payload-Digest``"""
     block: int
     """Where the content block begins, in bytes from the start of the record."""
     length: int
@@ -70,6 +72,7 @@ def parse_head(data: bytes) -> RecordHead | None:
         url=url,
         date=fields.get(b"warc-date", b"").decode("ascii", "replace"),
         ip=fields[b"warc-ip-address"].decode("ascii", "replace") if b"warc-ip-address" in fields else None,
+        digest=fields.get(b"warc-payload-digest"),
         block=end + 4,
         length=length,
         status=int(status[1]) if status else None,

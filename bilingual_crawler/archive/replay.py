@@ -89,9 +89,7 @@ class ReplayDownloadHandler(BaseDownloadHandler):
         return response
 
     def _stopped_by(self, signal: object, request: Request, **data: Any) -> StopDownload | None:
-        results = self.crawler.signals.send_catch_log(
-            signal, request=request, spider=self.crawler.spider, **data
-        )
+        results = self.crawler.signals.send_catch_log(signal, request=request, spider=self.crawler.spider, **data)
         causes = (getattr(result, "value", None) for _, result in results)
         return next((cause for cause in causes if isinstance(cause, StopDownload)), None)
 

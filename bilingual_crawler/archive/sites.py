@@ -1,12 +1,14 @@
 """Where the WARC files of a replay are, and what a frozen site says about itself.
 
-A site folder holds ``pages.warc.xz``, ``site.json`` (``base``, ``alias_bases``) and perhaps ``redirects.tsv``
-(from, to: linked forms that the live server answers with a redirect).
+A site folder holds ``pages.warc.xz``, ``site.json`` (``base``, ``alias_bases``), ``graph.tsv.xz`` (its first column
+names the pages; what is archived beside them are copies under another URL, such as ``/index.html``) and perhaps
+``redirects.tsv`` (from, to: linked forms that the live server answers with a redirect).
 """
 
 from __future__ import annotations
 
 import json
+import lzma
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +34,8 @@ class Source:
     base: str | None = None
     alias_bases: tuple[str, ...] = ()
     redirects: dict[str, str] = field(default_factory=dict)
+    pages: frozenset[str] = frozenset()
+    """The pages of a site folder under their own URLs; empty if not known."""
 
 
 def find_sources(paths: Paths) -> list[Source]:
@@ -83,9 +87,10 @@ def _find_source(path: Path) -> Source:
         base = _slashed(site["base"])
         aliases = tuple(dict.fromkeys(map(_slashed, site.get("alias_bases", ()))))
         redirects = _read_redirects(path / "redirects.tsv")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        pages = _read_pages(path / "graph.tsv.xz")
+    except (ValueError, KeyError, TypeError, AttributeError, EOFError, lzma.LZMAError) as error:
         raise ArchiveError(path, f"damaged site folder ({type(error).__name__}: {error})") from error
-    return Source(path, files, base, aliases, redirects)
+    return Source(path, files, base, aliases, redirects, pages)
 
 
 def _slashed(base: str) -> str:
@@ -99,3 +104,10 @@ def _read_redirects(path: Path) -> dict[str, str]:
         return {}
     rows = (line.split("\t") for line in path.read_text("utf-8").splitlines() if line)
     return {source: target for source, target in rows}
+
+
+def _read_pages(path: Path) -> frozenset[str]:
+    if not path.exists():
+        return frozenset()
+    with lzma.open(path, "rt", encoding="utf-8") as lines:
+        return frozenset(line.partition("\t")[0] for line in lines)

@@ -11,9 +11,7 @@ from w3lib.url import safe_url_string
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_NORMAL = re.compile(
-    r"https?://[a-z0-9.\-]+/[A-Za-z0-9\-._~!$&'()*+,;=:@/]*(\?[A-Za-z0-9\-._~!$&'()*+,;=:@/?]+)?"
-)
+_NORMAL = re.compile(r"https?://[a-z0-9.\-]+/[A-Za-z0-9\-._~!$&'()*+,;=:@/]*(\?[A-Za-z0-9\-._~!$&'()*+,;=:@/?]+)?")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _PORTS = {"http": ":80", "https": ":443"}

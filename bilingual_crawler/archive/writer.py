@@ -104,9 +104,7 @@ class WarcWriter:
         truncated = {"WARC-Truncated": exchange.truncated} if exchange.truncated else {}
         response = self._record("response", url, _response_head(exchange), exchange.body, fields | truncated)
         concurrent = {"WARC-Concurrent-To": response.rec_headers.get_header("WARC-Record-ID")}
-        request = self._record(
-            "request", url, _request_head(exchange, url), exchange.request_body, fields | concurrent
-        )
+        request = self._record("request", url, _request_head(exchange, url), exchange.request_body, fields | concurrent)
         location = WarcLocation(self._name, self._size)
         self._append(self._member(response) + self._member(request))
         return location

@@ -1,0 +1,437 @@
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from probe import Probe, crawl, serve
+from scrapy import Request, Spider, signals
+from scrapy.exceptions import DownloadCancelledError, NotConfigured, StopDownload
+from scrapy.utils.test import get_crawler
+from test_warc_writer import exchange
+
+from bilingual_crawler.archive import (
+    ArchiveError,
+    Redirect,
+    WarcWriter,
+    alias_hosts,
+    bases,
+    iter_responses,
+    open_archive,
+)
+from bilingual_crawler.archive.archive import Archive
+from bilingual_crawler.archive.index import IndexBuilder, url_key
+from bilingual_crawler.archive.records import parse_response
+from bilingual_crawler.archive.replay import MISSING_FLAG, REDIRECT_FLAG, ReplayDownloadHandler
+from bilingual_crawler.archive.sites import find_sources
+from bilingual_crawler.archive.urls import bare_url, normal_url
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+HANDLER = "bilingual_crawler.archive.replay.ReplayDownloadHandler"
+HANDLERS = {"http": HANDLER, "https": HANDLER}
+
+
+def write_warc(directory: Path, *changes: dict[str, Any]) -> Path:
+    """Write one exchange per mapping of changed values; returns the ``.warc.gz``."""
+    writer = WarcWriter(directory)
+    for number, values in enumerate(changes):
+        writer.write_exchange(exchange(number, **values))
+    writer.close()
+    return max(directory.glob("*.warc.gz"))
+
+
+def page(body: str, **values: Any) -> dict[str, Any]:
+    return {"body": f"<html>{body}</html>".encode(), **values}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A frozen site in the shared format."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    urls = ["", "is/", "is/a/", "en/a/", "en/b%C3%A9"]
+    links = " ".join(
+        f'<a href="{link}">x</a>'
+        for link in (
+            "/is",
+            "http://www.site.is/is/a/",
+            "https://people.github.io/site/en/a/",
+            "https://mirror.is/en/b%c3%a9",
+            "/en/a/?ref=1",
+            "/is/index.html",
+            "/picture.png",
+        )
+    )
+    originals = [page(f"/{url} {links}", url=f"https://site.is/{url}") for url in urls]
+    with lzma.open(folder / "graph.tsv.xz", "wt") as out:
+        out.writelines(f"https://site.is/{url}\tisl\t500\t\n" for url in urls)
+    copies = [("is/index.html", "is/"), ("en/b%C3%A9.html", "en/b%C3%A9"), ("odd", "odd")]
+    copied = [page(f"/{original} {links}", url=f"https://site.is/{url}") for url, original in copies]
+    raw = write_warc(folder, *originals, *copied)
+    with lzma.open(folder / "pages.warc.xz", "wb") as out:
+        out.write(gzip.decompress(raw.read_bytes()))
+    raw.unlink()
+    (folder / "redirects.tsv").write_text(
+        "https://site.is/is\thttps://site.is/is/\nhttps://site.is/en/a/?ref=1\thttps://site.is/en/a/\n"
+    )
+    description = {
+        "site": "site",
+        "base": "https://site.is/",
+        "home": "https://site.is/",
+        "seeds": ["https://site.is/"],
+        "alias_bases": ["https://people.github.io/site/", "mirror.is"],
+    }
+    (folder / "site.json").write_text(json.dumps(description))
+    return folder
+
+
+def visible(probe: Probe) -> dict[str, dict[str, Any]]:
+    """What a replay must reproduce."""
+    framing = ("Content-Length", "Transfer-Encoding")
+    return {
+        url: {key: value for key, value in seen.items() if key not in ("location", "headers")}
+        | {"headers": {name: value for name, value in seen["headers"].items() if name not in framing}}
+        for url, seen in probe.pages.items()
+    }
+
+
+def test_replay_of_a_crawl_is_the_same_crawl(tmp_path: Path) -> None:
+    with serve() as url:
+        live = crawl(tmp_path / "live", url, BILINGUAL_WARC=True, ROBOTSTXT_OBEY=True)
+    again = crawl(
+        tmp_path / "again",
+        url,
+        BILINGUAL_WARC=True,
+        ROBOTSTXT_OBEY=True,
+        DOWNLOAD_HANDLERS=HANDLERS,
+        BILINGUAL_REPLAY=str(tmp_path / "live"),
+    )
+    assert visible(again) == visible(live)
+    assert len(live.pages) == 8
+    assert live.pages[url + "gz"]["body"].startswith("<html>pressed</html>")
+    assert again.pages[url + "caf%C3%A9"]["redirects"] == [url + "moved-far"]
+    assert again.stats["bilingual/replay/responses"] == 11
+    assert "bilingual/replay/missing" not in again.stats
+    kept = [list(iter_responses(tmp_path / name)) for name in ("live", "again")]
+    assert {(one.url, one.date, one.body) for one in kept[0]} == {(one.url, one.date, one.body) for one in kept[1]}
+
+
+def test_replay_of_a_site_folder(site: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    probe = crawl(
+        out,
+        "https://site.is/",
+        *("https://www.site.is/nothing", "https://people.github.io/site", "https://mirror.is/is/"),
+        BILINGUAL_WARC=True,
+        DOWNLOAD_HANDLERS=HANDLERS,
+        BILINGUAL_REPLAY=[str(site)],
+    )
+    found = {url for url, seen in probe.pages.items() if seen["status"] == 200}
+    assert found == {"https://site.is/" + path for path in ("", "is/", "is/a/", "en/a/", "en/b%C3%A9")}
+    assert probe.pages["https://www.site.is/nothing"]["status"] == 404
+    assert MISSING_FLAG in probe.pages["https://site.is/picture.png"]["flags"]
+    assert {one.url for one in iter_responses(out)} == found
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ("https://site.is/is", "https://site.is/is/"),
+        ("http://www.site.is/is", "https://site.is/is/"),
+        ("https://people.github.io/site/is", "https://site.is/is/"),
+        ("https://people.github.io/site/", "https://site.is/"),
+        ("https://people.github.io/site", "https://site.is/"),
+        ("http://mirror.is", "https://site.is/"),
+        ("https://site.is/en/a/?ref=1", "https://site.is/en/a/"),
+        ("http://site.is:80/en/b%c3%a9", "https://site.is/en/b%C3%A9"),
+        ("https://site.is/is/index.html", "https://site.is/is/"),
+        ("http://mirror.is/en/b%C3%A9.html", "https://site.is/en/b%C3%A9"),
+        ("http://site.is/odd", "https://site.is/odd"),
+        ("https://people.github.io/sites/", None),
+        ("https://site.is/is/?x", None),
+        ("https://site.is/robots.txt", None),
+    ],
+)
+def test_aliases_of_a_site(site: Path, asked: str, answer: str | None) -> None:
+    found = open_archive(site).find(asked)
+    assert found == (Redirect(answer) if answer else None)
+
+
+def test_bases_and_alias_hosts(site: Path, tmp_path: Path) -> None:
+    other = write_warc(tmp_path / "other", page("x"))
+    assert bases([site, other]) == ["https://site.is/"]
+    assert alias_hosts(f"{site}, {other}") == ["people.github.io", "mirror.is"]
+    assert bases(other) == alias_hosts(other) == []
+
+
+def test_first_good_response_wins(tmp_path: Path) -> None:
+    url = "http://a.b/"
+    write_warc(tmp_path, page("busy", url=url, status=503), page("one", url=url), page("two", url=url))
+    write_warc(tmp_path, page("three", url=url))
+    found = open_archive(tmp_path).find(url)
+    assert found.status == 200
+    assert found.body == b"<html>one</html>"
+
+
+def test_archived_redirect_between_schemes_does_not_loop(tmp_path: Path) -> None:
+    moved = {"status": 301, "headers": [(b"Location", b"https://a.b/")], "body": b""}
+    archive = open_archive(write_warc(tmp_path, {"url": "http://a.b/", **moved}, page("one", url="https://a.b/")))
+    assert archive.find("http://a.b/").status == 301
+    assert archive.find("https://a.b/").status == 200
+    assert archive.find("http://www.a.b/") == Redirect("https://a.b/")
+
+
+@pytest.mark.parametrize("kind", ["warc", "warc.gz", "warc.xz", "one-member.warc.gz"])
+def test_every_kind_of_file(tmp_path: Path, kind: str) -> None:
+    source = write_warc(tmp_path / "source", *(page(f"{'x' * 70_000}{number}") for number in range(5)))
+    plain = gzip.decompress(source.read_bytes())
+    data = {
+        "warc": plain,
+        "warc.gz": source.read_bytes(),
+        "warc.xz": lzma.compress(plain),
+        "one-member.warc.gz": gzip.compress(plain),
+    }
+    path = tmp_path / f"pages.{kind}"
+    path.write_bytes(data[kind])
+    archive = open_archive(path)
+    assert [archive.find(f"https://example.com/{number}").body[-8:] for number in range(5)] == [
+        f"{number}</html>".encode() for number in range(5)
+    ]
+    assert not archive.cut_files
+    assert len(list(iter_responses(path))) == 5
+
+
+@pytest.mark.parametrize("kind", ["warc", "warc.gz", "warc.xz", "one-member.warc.gz"])
+def test_cut_off_file_serves_what_precedes_the_cut(tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    noise = [os.urandom(50_000).hex() for _ in range(20)]
+    source = write_warc(tmp_path / "source", *map(page, noise))
+    plain = gzip.decompress(source.read_bytes())
+    path = tmp_path / f"pages.{kind}"
+    pack = {"warc": bytes, "warc.gz": lambda _: source.read_bytes(), "warc.xz": lzma.compress}.get(kind, gzip.compress)
+    data = pack(plain)
+    path.write_bytes(data[: len(data) * 7 // 10])
+    handlers = [ReplayDownloadHandler(replay_crawler(path)) for _ in range(2)]
+    found = [handlers[0]._archive.find(f"https://example.com/{number}") for number in range(20)]
+    served = sum(one is not None for one in found)
+    assert [one and one.body for one in found[:served]] == [page(body)["body"] for body in noise[:served]]
+    assert 10 <= served < 20
+    assert [record.message for record in caplog.records if str(path) in record.message] == [
+        f"{path} is cut off or damaged: only the records before the damage are used"
+    ]
+    for handler in handlers:
+        assert handler.crawler.stats.get_value("bilingual/replay/cut_files") == 1
+
+
+def test_damage_in_the_middle(tmp_path: Path) -> None:
+    path = write_warc(tmp_path, *(page("x") for _ in range(5)))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.write_bytes(data)
+    archive = open_archive(path)
+    assert archive.cut_files == [path]
+    assert archive.find("https://example.com/0") is not None
+    assert archive.find("https://example.com/4") is None
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda path: None, "no such file or folder"),
+        (lambda path: path.mkdir(), r"no \*\.warc"),
+        (lambda path: path.write_text("hello"), "not a WARC"),
+        (lambda path: path.write_bytes(gzip.compress(b"hello")), "not a WARC"),
+        (lambda path: path.write_bytes(lzma.compress(b"hello")), "not a WARC"),
+        (lambda path: path.write_bytes(b""), "no HTTP response"),
+        (lambda path: path.write_bytes(b"\x1f\x8b"), "no HTTP response"),
+        (lambda path: path.write_bytes(lzma.compress(b"WARC/1.0")[:20]), "no HTTP response"),
+    ],
+)
+def test_what_is_no_archive(tmp_path: Path, make: Callable[[Path], object], problem: str) -> None:
+    path = tmp_path / "archive"
+    make(path)
+    with pytest.raises(ArchiveError, match=f"{path}: .*{problem}"):
+        open_archive([path])
+    with pytest.raises(NotConfigured, match="BILINGUAL_REPLAY"):
+        ReplayDownloadHandler(replay_crawler(path))
+
+
+def test_no_archive_and_damaged_site(site: Path) -> None:
+    with pytest.raises(ArchiveError, match="no archive to replay"):
+        open_archive([])
+    (site / "redirects.tsv").write_text("only one column\n")
+    with pytest.raises(ArchiveError, match="damaged site folder"):
+        find_sources(site)
+
+
+def test_archive_is_opened_once(tmp_path: Path) -> None:
+    path = write_warc(tmp_path, page("x"))
+    first = open_archive(path)
+    assert open_archive(str(path)) is first
+    write_warc(tmp_path, page("y"))
+    assert open_archive(tmp_path) is not first
+
+
+def replay_crawler(path: Path, **settings: Any) -> Any:
+    crawler = get_crawler(settings_dict={"BILINGUAL_REPLAY": [str(path)], **settings})
+    crawler.spider = Spider("probe")
+    return crawler
+
+
+def ask(handler: ReplayDownloadHandler, request: Request) -> Any:
+    coroutine = handler.download_request(request)
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        return stop.value
+    pytest.fail("the handler waited")
+
+
+def test_handler_keeps_to_the_download_limits(tmp_path: Path) -> None:
+    crawler = replay_crawler(write_warc(tmp_path, page("x" * 100, ip="192.0.2.1")), DOWNLOAD_MAXSIZE=50)
+    handler = ReplayDownloadHandler(crawler)
+    with pytest.raises(DownloadCancelledError, match="113 bytes"):
+        ask(handler, Request("https://example.com/0"))
+    response = ask(handler, Request("https://example.com/0", meta={"download_maxsize": 0}))
+    assert response.status == 200
+    assert str(response.ip_address) == "192.0.2.1"
+    assert response.text.startswith("<html>xxx")
+    assert ask(handler, Request("https://example.com/0", method="HEAD", meta={"download_maxsize": 0})).body == b""
+    request = Request("http://example.com/0")
+    response = ask(handler, request)
+    assert (response.status, response.headers["Location"]) == (301, b"https://example.com/0")
+    assert response.flags == [REDIRECT_FLAG]
+    assert request.meta["bilingual_archived"] is None
+
+
+@pytest.mark.parametrize("fail", [False, True])
+@pytest.mark.parametrize("name", ["headers_received", "bytes_received"])
+def test_handler_can_be_stopped(tmp_path: Path, name: str, fail: bool) -> None:
+    crawler = replay_crawler(write_warc(tmp_path, page("x")))
+    handler = ReplayDownloadHandler(crawler)
+
+    def stop(**_: object) -> None:
+        raise StopDownload(fail=fail)
+
+    crawler.signals.connect(stop, getattr(signals, name), weak=False)
+    request = Request("https://example.com/0")
+    if fail:
+        with pytest.raises(StopDownload) as caught:
+            ask(handler, request)
+        response = caught.value.response
+    else:
+        response = ask(handler, request)
+    assert response.flags == ["download_stopped"]
+    assert response.body == (b"" if name == "headers_received" else b"<html>x</html>")
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "expected"),
+    [
+        (b"Transfer-Encoding: chunked\r\n", b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n", b"abcde"),
+        (b"Transfer-Encoding: chunked\r\n", b"3\r\nabc\r\n5\r\nde", b"abcde"),
+        (b"Transfer-Encoding: chunked\r\n", b"0\r\n\r\n", b""),
+        (b"Transfer-Encoding: chunked\r\n", b"<html>plain\r\n</html>", b"<html>plain\r\n</html>"),
+        (b"Content-Encoding: gzip\r\n", b"<html>decoded</html>", b"<html>decoded</html>"),
+        (b"X-Folded: one\r\n two\r\nX-Bare:\r\nrubbish\r\n", b"<html>", b"<html>"),
+    ],
+)
+def test_responses_as_other_archivers_store_them(head: bytes, body: bytes, expected: bytes) -> None:
+    block = b"HTTP/1.1 200 OK\r\n" + head + b"\r\n" + body
+    record = (
+        b"WARC/1.1\r\nwarc-type: response\r\nWARC-Target-URI: <http://a.b/>\r\nContent-Length: %d\r\n\r\n" % len(block)
+    ) + block
+    response = parse_response(record + b"\r\n\r\n")
+    assert response.url == "http://a.b/"
+    assert response.body == expected
+    assert b"content-encoding" not in response.headers
+    assert response.headers.get(b"x-folded", [b"one two"]) == [b"one two"]
+
+
+def test_other_records_do_not_answer(tmp_path: Path) -> None:
+    records = b"".join(
+        b"WARC/1.0\r\nWARC-Type: %b\r\nWARC-Target-URI: %b\r\nContent-Length: %d\r\n\r\n%b\r\n\r\n"
+        % (kind, url, len(block), block)
+        for kind, url, block in [
+            (b"response", b"dns:a.b", b"HTTP/1.1 200 OK\r\n\r\n"),
+            (b"resource", b"http://a.b/", b"<html>"),
+            (b"revisit", b"http://a.b/", b"HTTP/1.1 200 OK\r\n\r\n"),
+            (b"response", b"http://a.b/text", b"no HTTP here\r\n\r\n"),
+            (b"response", b"http://a.b/good", b"HTTP/1.0 200\n\n<html>"),
+        ]
+    )
+    path = tmp_path / "mixed.warc"
+    path.write_bytes(records)
+    archive = open_archive(path)
+    assert archive.find("http://a.b/") is None
+    assert archive.find("http://a.b/text") is None
+    assert archive.find("http://a.b/good").body == b"<html>"
+
+
+@pytest.mark.parametrize(
+    ("url", "normal"),
+    [
+        ("HTTP://A.b", "http://a.b/"),
+        ("https://a.b:443/x#y", "https://a.b/x"),
+        ("http://a.b:8080/", "http://a.b:8080/"),
+        ("http://me:secret@a.b/", "http://a.b/"),
+        ("http://a.b/%7Ex%2f%c3%a9?q=%41", "http://a.b/~x%2F%C3%A9?q=A"),
+        ("http://a.b/é b?", "http://a.b/%C3%A9%20b"),
+        ("http://[::1/", "http://[::1/"),
+    ],
+)
+def test_normal_url(url: str, normal: str) -> None:
+    assert normal_url(url) == normal
+    assert normal_url(normal) == normal
+
+
+def test_bare_url() -> None:
+    aliases = {"x.y/z/": "a.b/"}
+    assert bare_url("https://www.a.b/c?d", aliases) == "a.b/c?d"
+    assert [bare_url(url, aliases) for url in ("http://x.y/z", "http://x.y/z/q", "http://x.y/zz")] == [
+        "a.b/",
+        "a.b/q",
+        "x.y/zz",
+    ]
+
+
+def test_index_prefers_rank_then_order() -> None:
+    builder = IndexBuilder()
+    expected: dict[int, tuple[int, int]] = {}
+    for place in range(20_000):
+        key, rank = url_key(str(place % 7001)), place * 31 % 3
+        builder.add(key, place, rank)
+        expected[key] = min(expected.get(key, (9, 0)), (rank, place))
+    index = builder.build()
+    assert len(index) == len(expected)
+    assert all(index.get(key) == place for key, (_, place) in expected.items())
+    assert index.get(url_key("other")) is None
+    assert IndexBuilder().build().get(1) is None
+
+
+def test_frozen_site(shared_data: Path, tmp_path: Path) -> None:
+    folder = shared_data / "sites" / "dev" / "irhpc"
+    description = json.loads((folder / "site.json").read_text())
+    probe = crawl(
+        tmp_path,
+        *description["seeds"],
+        *(f"https://{host}/" for host in alias_hosts(folder)),
+        DOWNLOAD_HANDLERS=HANDLERS,
+        BILINGUAL_REPLAY=[str(folder)],
+    )
+    found = {url for url, seen in probe.pages.items() if seen["status"] == 200}
+    assert len(found) >= description["reachable_pages"]
+    assert all(url.startswith(description["base"]) for url in found)
+    assert found <= {one.url for one in iter_responses(folder)}
+    assert probe.stats["bilingual/replay/redirects"] > 0
+
+
+def test_memory_of_an_archive_is_its_index(tmp_path: Path) -> None:
+    archive = Archive(find_sources(write_warc(tmp_path, *(page("x") for _ in range(100)))))
+    assert len(archive._index) == 200
+    assert archive._index._keys.nbytes + archive._index._places.nbytes == 200 * 16
