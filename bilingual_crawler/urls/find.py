@@ -78,7 +78,7 @@ def guess_language(url: str, languages: Collection[str] | None = None) -> str | 
     return next((marker.language for marker in found if marker.language is not None), None)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def _find(url: str, languages: frozenset[str] | None) -> tuple[Marker, ...]:
     parts = _PARTS.match(url)
     if parts is None:

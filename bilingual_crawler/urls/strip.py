@@ -26,7 +26,7 @@ def strip_language(url: str, languages: Collection[str] | None = None) -> str:
     return _strip(url, None if languages is None else frozenset(languages))
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def _strip(url: str, languages: frozenset[str] | None) -> str:
     for marker in sorted(find_markers(url, languages), key=lambda m: m.start, reverse=True):
         if not (marker.weak and marker.component is Component.SUFFIX):

@@ -49,7 +49,7 @@ def _table() -> dict[str, tuple[str, ...]]:
     return {token: tuple(langs) for token, langs in table.items()}
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def languages_of(token: str) -> tuple[str, ...]:
     """ISO 639-3 of the languages that *token* as a whole may name, likeliest first; empty if it names none.
 
