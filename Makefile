@@ -11,7 +11,7 @@ POLICY ?=
 OPTIONS ?=
 
 RUN := $(VENV)/bin/python
-PIP := $(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PIP := $(RUN) -m pip install -qq --disable-pip-version-check -c constraints.txt
 CRAWL_OPTIONS := $(if $(POLICY),-a policy=$(POLICY)) $(OPTIONS)
 
 .PHONY: crawl test
