@@ -12,15 +12,20 @@ import numpy as np
 import onnxruntime as ort
 from tokenizers import Tokenizer
 
+from bilingual_crawler.urls.pair_text import pair_text
 from bilingual_crawler.urls.text import model_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
 TEXTS = {"reference": model_text}
+PAIR_TEXTS: dict[str, Callable[[str, str, str], str]] = {
+    "reference": lambda a, b, separator: f"{model_text(a)}{separator}{model_text(b)}",
+    "aligned": lambda a, b, separator: pair_text(a, b),
+}
 FORMAT = 1
 SUB_BATCH = 64
 
@@ -33,7 +38,8 @@ class ModelError(ValueError):
 class ModelConfig:
     """`config.json` of a model folder.
 
-    `max_length` counts token ids; `text` names the pre-processing of a URL (a key of `TEXTS`);
+    `max_length` counts token ids; `text` names the pre-processing of a URL (a key of `TEXTS`
+    or, for a pair, of `PAIR_TEXTS`);
     `separator` stands between the two URLs of a pair; logits are divided by `temperature`.
     """
 
@@ -53,6 +59,7 @@ class UrlModel:
 
     kind = ""
     input = ""
+    texts: Collection[str] = ()
 
     def __init__(self, folder: Path, providers: Sequence[str] | None = None) -> None:
         """Load and verify `folder`; ModelError names the file that is missing, changed or unreadable."""
@@ -60,9 +67,8 @@ class UrlModel:
         self.config = read_config(folder)
         if (self.config.kind, self.config.input) != (self.kind, self.input):
             raise ModelError(f"{folder / 'config.json'}: is a {self.config.kind} model, not {self.kind}")
-        if self.config.text not in TEXTS:
+        if self.config.text not in self.texts:
             raise ModelError(f"{folder / 'config.json'}: unknown text preparation {self.config.text!r}")
-        self._text = TEXTS[self.config.text]
         tokenizer, graph = (
             _verified(folder, "tokenizer.json", self.config),
             _verified(folder, "model.onnx", self.config),
@@ -115,6 +121,7 @@ class LanguageModel(UrlModel):
 
     kind = "language"
     input = "url"
+    texts = TEXTS
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -123,7 +130,8 @@ class LanguageModel(UrlModel):
 
     def probabilities(self, urls: Sequence[str]) -> NDArray[np.float32]:
         """Probability of each label, rows summing to 1."""
-        logits = self.logits([self._text(url) for url in urls])
+        text = TEXTS[self.config.text]
+        logits = self.logits([text(url) for url in urls])
         exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
         result: NDArray[np.float32] = exponents / exponents.sum(axis=1, keepdims=True)
         return result
@@ -134,11 +142,12 @@ class ParallelnessModel(UrlModel):
 
     kind = "parallelness"
     input = "pair"
+    texts = PAIR_TEXTS
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
         """Probability that the documents of each pair are parallel; the order inside a pair may matter."""
-        separator = self.config.separator
-        logits = self.logits([f"{self._text(a)}{separator}{self._text(b)}" for a, b in pairs])
+        text = PAIR_TEXTS[self.config.text]
+        logits = self.logits([text(a, b, self.config.separator) for a, b in pairs])
         result: NDArray[np.float32] = 1 / (1 + np.exp(-logits[:, 0]))
         return result
 

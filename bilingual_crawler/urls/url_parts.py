@@ -1,0 +1,110 @@
+"""A URL cut into the tokens that the pair model compares, each with the place where it stands."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from bilingual_crawler.urls.hosts import split_host
+from bilingual_crawler.urls.language_tokens import LANGUAGE_OF
+
+MAX_URL = 800
+MAX_TOKENS = 60
+MAX_PIECES = 4
+
+_LOCALE = re.compile(r"([a-z]{2,3})[-_](?:[a-z]{2}|[0-9]{3}|hans|hant|latn|cyrl)(?:[.@][a-z]+-?8?)?")
+_SEPARATED = re.compile(r"([\W_]*)([^\W_]+)")
+_PIECES = re.compile(r"\d+|[^\d]+")
+
+
+class UrlParts(NamedTuple):
+    """Host in three parts (no ``www``), tokens of the rest with their zones, and the form of the rest.
+
+    Zones: 1 first directory, d directory, f last segment, k query key, q value, l value of a language key,
+    x fragment; upper case when the token is all of its part, else followed by the sign before it (``^`` inside a
+    run of letters and digits; one with many changes between them, such as a hexadecimal number, stays whole).
+    """
+
+    subdomain: str
+    label: str
+    suffix: str
+    texts: list[str]
+    zones: list[str]
+    segments: int
+    extension: str
+    shape: str
+
+
+@lru_cache(maxsize=65536)
+def url_parts(url: str) -> UrlParts:
+    """Cut *url*: without scheme, lower case, percent-decoded; only the first 800 characters and 60 tokens count."""
+    rest = url[:MAX_URL]
+    rest = rest.partition("://")[2] or rest
+    if "%" in rest:
+        rest = unquote(rest, errors="replace")
+    rest = rest.lower().rstrip("/")
+    rest, _, fragment = rest.partition("#")
+    path, _, query = rest.partition("?")
+    authority, _, path = path.partition("/")
+    subdomain, label, suffix = split_host(authority)
+    if subdomain.startswith("www"):
+        subdomain = subdomain.partition(".")[2]
+    texts: list[str] = []
+    zones: list[str] = []
+    segments = [segment for segment in path.split("/") if segment]
+    extension = ""
+    for position, segment in enumerate(segments, 1):
+        zone = "1" if position == 1 else "d"
+        if position == len(segments):
+            zone = "f"
+            stem, dot, last = segment.rpartition(".")
+            if dot and last.isalnum() and len(last) <= 5 and last not in LANGUAGE_OF:
+                segment, extension = stem, last
+        _add(segment, zone, texts, zones)
+    for part in query.split("&") if query else ():
+        key, _, value = part.partition("=")
+        _add(key, "k", texts, zones)
+        _add(value, "l" if key in LANGUAGE_KEYS or "lang" in key else "q", texts, zones)
+    if fragment:
+        _add(fragment, "x", texts, zones)
+    shape = "".join(char for char in path + query if not char.isalnum())
+    del texts[MAX_TOKENS:], zones[MAX_TOKENS:]
+    return UrlParts(subdomain, label, suffix, texts, zones, len(segments), extension, shape)
+
+
+def language_of(token: str) -> str | None:
+    """ISO 639-3 that a token or locale (``pt-br``) may stand for."""
+    lang = LANGUAGE_OF.get(token)
+    if lang is None and len(token) > 4 and (match := _LOCALE.fullmatch(token)):
+        return LANGUAGE_OF.get(match[1])
+    return lang
+
+
+def _add(part: str, zone: str, texts: list[str], zones: list[str]) -> None:
+    if not part:
+        return
+    if part.isalpha() or part.isdigit() or (("_" in part or "-" in part) and language_of(part)):
+        texts.append(part)
+        zones.append(zone.upper())
+        return
+    for separator, word in _SEPARATED.findall(part):
+        if word.isalpha() or word.isdigit():
+            texts.append(word)
+            zones.append(zone + separator[-1:])
+            continue
+        pieces = _PIECES.findall(word)
+        if len(pieces) > MAX_PIECES:
+            pieces = [word]
+        texts += pieces
+        zones.append(zone + separator[-1:])
+        zones += [zone + "^"] * (len(pieces) - 1)
+
+
+_KEYS = """
+lang language locale hl lng idioma sprache langue setlang lg ln lid langid lingua clang uselang jezik idlang
+culture loc kieli langcode lc setlanguage changelang newlang lan l
+"""
+LANGUAGE_KEYS = frozenset(_KEYS.split())
+"""Query keys whose value is a language, or a number that stands for one."""
