@@ -14,7 +14,7 @@ from urllib.parse import urldefrag, urlsplit
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from .repair import cut_partial_member
+from .repair import claim, cut_partial_member
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -116,7 +116,9 @@ class WarcWriter:
 
     def _open_file(self) -> None:
         self._name = f"{self._prefix}-{self._number:05}.warc.gz"
-        self._fd = os.open(self._directory / self._name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        path = self._directory / self._name
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        claim(self._fd, path)
         self._number += 1
         self._size = 0
         self.files_written += 1
