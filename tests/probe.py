@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import resource
 import subprocess
 import sys
 import threading
@@ -161,6 +162,8 @@ def _main(out: Path, settings: dict[str, Any], urls: list[str]) -> None:
     process.crawl(crawler)
     process.start()
     stats = {name: value for name, value in crawler.stats.get_stats().items() if isinstance(value, str | int)}
+    # a test may have limited the size of files
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     out.write_text(json.dumps({"pages": pages, "stats": stats}))
 
 

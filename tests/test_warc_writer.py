@@ -184,7 +184,7 @@ def test_kill_loses_nothing_that_was_written(tmp_path: Path) -> None:
 
 
 def limit_file_size() -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, resource.RLIM_INFINITY))
 
 
 def test_full_disk_keeps_complete_records(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ class Archive:
             raise ArchiveError(sources[0].path, "holds no HTTP response")
 
     def _add(self, source: Source) -> None:
-        originals: dict[bytes | None, list[str]] = {}
+        originals: dict[bytes, list[str]] = {}
         others: list[tuple[RecordHead, int]] = []
         for path in source.files:
             file = open_warc(path)
@@ -73,12 +73,12 @@ class Archive:
                     others.append((head, place))
                     continue
                 self._index_response(head, place)
-                if source.pages:
+                if source.pages and head.digest:
                     originals.setdefault(head.digest, []).append(head.url)
             self._files.append(file)
             _warn_if_cut(file)
         for head, place in others:
-            if head.digest in originals:
+            if head.digest and head.digest in originals:
                 self._redirect(head.url, _nearest(head.url, originals[head.digest]))
             else:
                 self._index_response(head, place)

@@ -50,17 +50,24 @@ def open_warc(path: Path) -> WarcFile:
         file = open(path, "rb", buffering=0)  # noqa: SIM115
     except OSError as error:
         raise ArchiveError(path, f"cannot be read ({error.strerror})") from error
+    try:
+        return _read_as_found(path, file)
+    except BaseException:
+        file.close()
+        raise
+
+
+def _read_as_found(path: Path, file: IO[bytes]) -> WarcFile:
     magic = file.read(6)
     file.seek(0)
     if magic == _XZ:
-        return _unpack(path, lzma.LZMAFile(file))
+        return _unpack(path, file, lzma.LZMAFile(file))
     if magic.startswith(_GZIP):
         if _has_member_per_record(file, path):
             return GzipWarc(path, file)
         file.seek(0)
-        return _unpack(path, gzip.GzipFile(fileobj=file))
+        return _unpack(path, file, gzip.GzipFile(fileobj=file))
     if not magic.startswith(_WARC[: len(magic)]):
-        file.close()
         raise ArchiveError(path, _NOT_WARC)
     return PlainWarc(path, file)
 
@@ -149,10 +156,10 @@ def _has_member_per_record(file: IO[bytes], path: Path) -> bool:
     return True
 
 
-def _unpack(path: Path, stream: lzma.LZMAFile | gzip.GzipFile) -> PlainWarc:
+def _unpack(path: Path, file: IO[bytes], stream: lzma.LZMAFile | gzip.GzipFile) -> PlainWarc:
     spool = tempfile.TemporaryFile(prefix="bilingual-replay-", buffering=0)  # noqa: SIM115
     cut = False
-    with stream:
+    with file, stream:
         while True:
             try:
                 # read1, as read would lose what precedes the cut
@@ -163,6 +170,7 @@ def _unpack(path: Path, stream: lzma.LZMAFile | gzip.GzipFile) -> PlainWarc:
             if not data:
                 break
             spool.write(data)
+    warc = PlainWarc(path, spool, cut=cut)
     if not os.pread(spool.fileno(), 5, 0).startswith(_WARC) and not cut:
         raise ArchiveError(path, _NOT_WARC)
-    return PlainWarc(path, spool, cut=cut)
+    return warc
