@@ -52,7 +52,7 @@ PAGES: dict[str, tuple[str, list[str]]] = {
     "en/news": ("eng", ["", "en/books"]),
     "en/books": ("eng", ["en/news", "is/bokin"]),
     "de/": ("deu", ["de/mehr"]),
-    "de/mehr": ("deu", []),
+    "de/mehr": ("deu", ["de/gone"]),
     "is/": ("isl", ["is/frettir"]),
     "is/frettir": ("isl", ["is/"]),
     "is/bokin": ("isl", []),
@@ -71,8 +71,9 @@ def build_site(directory: Path) -> Path:
     tasks.append(("saga", "eng", "isl", "3", "8", BASE))
     (directory / "tasks.tsv").write_text("".join("\t".join(row) + "\n" for row in tasks))
     graph = [
-        (BASE + path, language, str(len(TEXT[language])), " ".join(BASE + link for link in links))
+        (BASE + path, language, str(len(TEXT[language])), pages)
         for path, (language, links) in PAGES.items()
+        for pages in [" ".join(BASE + link for link in links if link in PAGES)]
     ]
     pairs = [(BASE + a, PAGES[a][0], BASE + b, PAGES[b][0], "hreflang") for a, b in PAIRS]
     for name, rows in (("graph", graph), ("pairs", pairs)):
@@ -88,9 +89,7 @@ def build_site(directory: Path) -> Path:
             body = f"<html><body><p>{TEXT[language] * 3}</p>{anchors}</body></html>".encode()
             headers = StatusAndHeaders("200 OK", [("Content-Type", "text/html; charset=utf-8")], "HTTP/1.1")
             writer.write_record(
-                writer.create_warc_record(
-                    BASE + path, "response", payload=BytesIO(body), http_headers=headers
-                )
+                writer.create_warc_record(BASE + path, "response", payload=BytesIO(body), http_headers=headers)
             )
     return directory
 
@@ -115,14 +114,10 @@ def graph_site(
     languages: Mapping[str, str] | None = None,
 ) -> Site:
     gold = tuple(GoldPair(a, "eng", b, "isl") for a, b in pairs)
-    return Site(
-        Path(), languages or dict.fromkeys(links, "eng"), {u: tuple(v) for u, v in links.items()}, gold, {}
-    )
+    return Site(Path(), languages or dict.fromkeys(links, "eng"), {u: tuple(v) for u, v in links.items()}, gold, {})
 
 
-def result(
-    policy: str, site: str = "s", relative: float = 0.5, links: str = "all", error: str | None = None
-) -> Result:
+def result(policy: str, site: str = "s", relative: float = 0.5, links: str = "all", error: str | None = None) -> Result:
     return Result(
         site=site,
         lang_a="eng",
@@ -349,9 +344,7 @@ def defined_oracle(
 class Ranked(Discovery):
     """A policy of fixed priorities; ``events`` maps a downloaded page to new priorities."""
 
-    def __init__(
-        self, ranks: Mapping[str, float], events: Mapping[str, Mapping[str, float]] | None = None
-    ) -> None:
+    def __init__(self, ranks: Mapping[str, float], events: Mapping[str, Mapping[str, float]] | None = None) -> None:
         super().__init__()
         self.ranks = ranks
         self.events = events or {}
@@ -397,9 +390,7 @@ class TestStore:
         store.add(result("bfs", relative=0.3))
         rows = json.loads(path.read_text())
         assert [(row["policy"], row["auc"]) for row in rows] == [("bfs", 0.3), ("cld2", 0.2)]
-        assert {"site", "lang_a", "lang_b", "reachable_pages", "gold_pairs", "downloads", "found"} <= rows[
-            0
-        ].keys()
+        assert {"site", "lang_a", "lang_b", "reachable_pages", "gold_pairs", "downloads", "found"} <= rows[0].keys()
         assert [r.relative_auc for r in ResultStore(path, "all").results] == [0.3, 0.2]
 
     def test_other_links_need_another_folder(self, tmp_path: Path) -> None:
@@ -457,9 +448,7 @@ class TestCommand:
         assert rows["cld2"]["downloads"] == 7
         assert rows["oracle"]["relative_auc"] == 1
         assert rows["bfs"]["found"] == rows["cld2"]["found"] == 3
-        assert read_order(out / "runs" / "saga.eng-isl.bfs" / "crawl.tsv") == simulate(
-            site, [BASE], Discovery()
-        )
+        assert read_order(out / "runs" / "saga.eng-isl.bfs" / "crawl.tsv") == simulate(site, [BASE], Discovery())
         assert (out / "harvest.png").stat().st_size > 10_000
         assert "oracle" in done.stdout
 

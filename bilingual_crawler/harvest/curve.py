@@ -42,6 +42,8 @@ class Result:
     """Pairs found after 10, 20, … 100 % of the reachable pages (Figure 7 of García-Romero 2026)."""
     downloads_to: dict[str, int | None]
     """Percentage of the pairs -> downloads needed, none if never reached."""
+    missing: int = 0
+    """Requests for URLs that the archive does not hold; not among the downloads."""
     links: str = "all"
     seconds: float = 0.0
     error: str | None = None
@@ -94,6 +96,7 @@ class Reference:
         policy: str,
         order: Sequence[str],
         *,
+        missing: int = 0,
         links: str = "all",
         seconds: float = 0.0,
         error: str | None = None,
@@ -114,6 +117,7 @@ class Reference:
             relative_auc=auc / self.oracle_auc if self.oracle_auc else 0.0,
             deciles=tuple(_at(curve, percent) for percent in range(10, 101, 10)),
             downloads_to={str(share): downloads_to(curve, share, self.pairs) for share in SHARES},
+            missing=missing,
             links=links,
             seconds=round(seconds, 1),
             error=error,

@@ -51,9 +51,7 @@ class Harvest:
         measured = _Measured(self.sites)
         crawls: set[subprocess.Popen[bytes]] = set()
         pool = ThreadPoolExecutor(self.jobs)
-        futures = [
-            pool.submit(self._crawl, task, policy, measured, crawls) for task in tasks for policy in policies
-        ]
+        futures = [pool.submit(self._crawl, task, policy, measured, crawls) for task in tasks for policy in policies]
         try:
             for future in as_completed(futures):
                 yield future.result()
@@ -63,9 +61,7 @@ class Harvest:
                 crawl.terminate()
             pool.shutdown(wait=True)
 
-    def _crawl(
-        self, task: Task, policy: str, measured: _Measured, crawls: set[subprocess.Popen[bytes]]
-    ) -> Result:
+    def _crawl(self, task: Task, policy: str, measured: _Measured, crawls: set[subprocess.Popen[bytes]]) -> Result:
         directory = self.out / "runs" / f"{task}.{policy}"
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(parents=True)
@@ -83,14 +79,16 @@ class Harvest:
             status = crawl.wait()
             crawls.discard(crawl)
         seconds = time.monotonic() - started
-        order = read_order(directory / "crawl.tsv")
+        order, missing = read_order(directory / "crawl.tsv")
         write_order(self.out / "orders" / f"{task}.{policy}.tsv", order)
         error = None
         if status or not order:
             error = f"exit status {status}, {len(order)} downloads\n{_tail(directory / 'crawl.log')}"
         else:
             _tidy(directory)
-        return measured.reference(task).measure(policy, order, links=self.links, seconds=seconds, error=error)
+        return measured.reference(task).measure(
+            policy, order, missing=missing, links=self.links, seconds=seconds, error=error
+        )
 
     def command(self, task: Task, policy: str, directory: Path) -> list[str]:
         """Return the command line of one crawl that writes into ``directory``."""
@@ -138,14 +136,18 @@ class _Measured:
         path.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
 
 
-def read_order(path: Path) -> list[str]:
-    """Return the URLs of a ``crawl.tsv`` in download order; none if the crawl wrote no such file."""
+def read_order(path: Path) -> tuple[list[str], int]:
+    """Return the URLs of a ``crawl.tsv`` in download order, and how many requests the archive had no answer to.
+
+    The latter are no downloads: whether the live site had a page, a file or nothing there cannot be told, and
+    the reachable pages that the order is measured against are those of the archive.
+    """
     if not path.exists():
-        return []
+        return [], 0
     with path.open(encoding="utf-8", newline="") as lines:
-        return [
-            row["url"] for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE) if row["url"]
-        ]
+        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    order = [row["url"] for row in rows if row["status"] != "404"]
+    return order, len(rows) - len(order)
 
 
 def write_order(path: Path, order: Sequence[str]) -> None:

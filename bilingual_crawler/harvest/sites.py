@@ -107,9 +107,7 @@ def read_tasks(directory: Path) -> list[Task]:
             rows = list(csv.DictReader(lines, delimiter="\t"))
         return [Task(r["site"], r["lang_a"], r["lang_b"], tuple(r["seeds"].split())) for r in rows]
     except OSError as error:
-        raise SiteError(
-            f"{directory} is no folder of benchmark sites: tasks.tsv: {error.strerror}"
-        ) from error
+        raise SiteError(f"{directory} is no folder of benchmark sites: tasks.tsv: {error.strerror}") from error
     except (KeyError, AttributeError) as error:
         raise SiteError(f"{path} needs the columns site, lang_a, lang_b and seeds") from error
 
