@@ -191,6 +191,12 @@ class LanguagePair:
                 return next(iter(sides)) if len(sides) == 1 else None
         return None
 
+    @property
+    def languages(self) -> frozenset[str]:
+        """Both languages and those that count as one of them."""
+        classes = (group for group in self.equivalents if not group.isdisjoint((self.a, self.b)))
+        return frozenset({self.a, self.b}.union(*classes))
+
     def other(self, lang: str) -> str:
         """The other side of *lang*; raises :class:`ValueError` if it is not one of the two languages."""
         if lang == self.a:

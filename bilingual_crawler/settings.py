@@ -8,7 +8,7 @@ COMMANDS_MODULE = "bilingual_crawler.commands"
 # What is crawled
 BILINGUAL_POLICY = "smart"
 BILINGUAL_LINK_SOURCES = ["a", "area", "alternate", "header", "refresh", "sitemap"]
-BILINGUAL_EXTRA_HOSTS = []
+BILINGUAL_SCOPE_PREFIXES = []
 BILINGUAL_EQUIVALENT_LANGUAGES = ["hrv bos srp cnr", "msa ind", "nor nno"]
 BILINGUAL_MODELS_DIR = str(Path(__file__).parent.parent / "models")
 BILINGUAL_PROVIDERS = []
@@ -28,6 +28,7 @@ ROBOTSTXT_OBEY = True
 ROBOTSTXT_USER_AGENT = BOT_NAME
 CONCURRENT_REQUESTS = 16
 CONCURRENT_REQUESTS_PER_DOMAIN = 2
+CONCURRENT_ITEMS = 1
 DOWNLOAD_DELAY = 1
 AUTOTHROTTLE_ENABLED = True
 AUTOTHROTTLE_START_DELAY = 1

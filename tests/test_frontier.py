@@ -154,3 +154,14 @@ def test_every_url_is_handed_out_exactly_once(
             frontier.finish(flying.pop(0))
     assert handed == Counter({f"//{host}/{number}" for host, number, _ in links})
     store.close()
+
+
+def test_finishing_twice_is_harmless(store: LmdbStore) -> None:
+    frontier = Frontier(store, Limits(per_slot=1), Clock())
+    frontier.push([entry("//a/1"), entry("//a/2"), entry("//a/3")])
+    first = frontier.pop()
+    assert first is not None
+    frontier.finish(first)
+    frontier.finish(first)
+    assert frontier.pop() is not None
+    assert frontier.pop() is None

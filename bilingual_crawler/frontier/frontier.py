@@ -77,9 +77,9 @@ class Frontier:
         return None
 
     def finish(self, entry: Entry) -> None:
-        """*entry* needs no further fetch: processed, failed for good, or forbidden."""
-        self.store.finish(entry.url)
-        self._release(entry.slot)
+        """*entry* needs no further fetch: processed, failed for good, or forbidden. Saying so twice is harmless."""
+        if self.store.finish(entry.url):
+            self._release(entry.slot)
 
     def redirect(self, entry: Entry, target: Entry) -> bool:
         """*target* takes the place of *entry* in the queue; false if it is known already."""
@@ -91,9 +91,9 @@ class Frontier:
 
     def retry(self, entry: Entry, *, rest: float) -> None:
         """Queue *entry* again and leave its slot alone for *rest* seconds."""
-        self.store.requeue(entry.url)
-        self._resting[entry.slot] = self._clock() + rest
-        self._release(entry.slot)
+        if self.store.requeue(entry.url):
+            self._resting[entry.slot] = self._clock() + rest
+            self._release(entry.slot)
 
     def has_pending(self) -> bool:
         """Whether anything is in flight or may still be handed out."""

@@ -189,9 +189,9 @@ class LmdbStore:
             self._save_numbers(txn)
         return entry
 
-    def finish(self, url: str) -> None:
+    def finish(self, url: str) -> bool:
         with self._env.begin(write=True) as txn:
-            self._end(txn, url, State.DONE)
+            return self._end(txn, url, State.DONE) is not None
 
     def redirect(self, url: str, target: Entry) -> bool:
         with self._env.begin(write=True) as txn:
@@ -213,17 +213,18 @@ class LmdbStore:
             self._save_numbers(txn)
         return True
 
-    def requeue(self, url: str) -> None:
+    def requeue(self, url: str) -> bool:
         key = _key(url)
         with self._env.begin(write=True) as txn:
             if txn.pop(key, db=self._flight) is None:
-                return
+                return False
             entry = self._load(txn, key)
             assert entry is not None
             entry.attempts += 1
             self._enqueue(txn, key, entry)
             self._move(State.IN_FLIGHT, State.QUEUED)
             self._save_numbers(txn)
+        return True
 
     def rescore(self, priorities: Mapping[str, float]) -> int:
         changed = 0

@@ -22,23 +22,29 @@ class Scope:
     """Decides by host, and by path against endless paths (Heritrix's limits in García-Romero 2026).
 
     *name* is ``site`` (registered domains of the seeds), ``host`` (their hosts) or ``web`` (everything);
-    *extra_hosts* are allowed as well. Raises UsageError for another name.
+    *aliases* are other names of those hosts. *prefixes*, if there are any, decide instead: a URL must start with one
+    of them. Raises UsageError for another name.
     """
 
-    def __init__(self, name: str, seeds: Iterable[str], extra_hosts: Iterable[str] = ()) -> None:
+    def __init__(
+        self, name: str, seeds: Iterable[str], *, aliases: Iterable[str] = (), prefixes: Iterable[str] = ()
+    ) -> None:
         if name not in SCOPES:
             raise UsageError(f"scope={name}: choose one of {', '.join(SCOPES)}", print_help=False)
         self._name = name
-        self._extra = frozenset(extra_hosts)
+        self._aliases = frozenset(aliases)
+        self._prefixes = tuple(prefixes)
         self._allowed = {self._area(urlsplit(seed).hostname or "") for seed in seeds}
 
     def _area(self, host: str) -> str:
         return registered_domain(host) if self._name == "site" else host
 
     def admits(self, url: str) -> bool:
+        if self._prefixes:
+            return url.startswith(self._prefixes) and not _endless(url)
         if self._name != "web":
             host = urlsplit(url).hostname or ""
-            if self._area(host) not in self._allowed and host not in self._extra:
+            if self._area(host) not in self._allowed and host not in self._aliases:
                 return False
         return not _endless(url)
 

@@ -39,14 +39,14 @@ class FrontierStore(Protocol):
     def pop(self, slot: str) -> Entry | None:
         """Take the best queued URL of *slot*; it is in flight until it is finished or re-queued."""
 
-    def finish(self, url: str) -> None:
-        """The URL is done; no effect unless it is in flight."""
+    def finish(self, url: str) -> bool:
+        """The URL is done; false and without effect unless it was in flight."""
 
     def redirect(self, url: str, target: Entry) -> bool:
         """Replace in-flight *url* by *target* at the same place of the queue; false if the target needs no fetch."""
 
-    def requeue(self, url: str) -> None:
-        """Put an in-flight URL back in its place, with one more failed attempt."""
+    def requeue(self, url: str) -> bool:
+        """Put an in-flight URL back in its place, with one more failed attempt; false if it was not in flight."""
 
     def rescore(self, priorities: Mapping[str, float]) -> int:
         """Set the priorities of those of the URLs that are queued; returns how many changed."""

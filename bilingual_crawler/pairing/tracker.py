@@ -51,6 +51,7 @@ class PairTracker:
 
     def __init__(self, pair: LanguagePair) -> None:
         self._pair = pair
+        self._languages = pair.languages
         self._held: dict[str, _Held] = {}
         self._by_key: defaultdict[str, list[str]] = defaultdict(list)
         self._claimed_by: defaultdict[str, list[str]] = defaultdict(list)
@@ -78,11 +79,9 @@ class PairTracker:
         """Take in a document; returns the pairs it completes."""
         if document.url in self._held:
             return []
-        key = strip_language(document.url)
+        key = strip_language(document.url, self._languages)
         claims = frozenset(url for language, url in document.alternates if self._is_other(document.language, language))
-        held = _Held(
-            document.url, document.language, len(document.text), key, claims, frozenset(document.switches)
-        )
+        held = _Held(document.url, document.language, len(document.text), key, claims, frozenset(document.switches))
         self._held[held.url] = held
         self._by_key[key].append(held.url)
         for url in claims | held.switches:
@@ -155,7 +154,7 @@ class PairTracker:
 
     def _agrees(self, document: _Held) -> bool:
         """The URL's language identifier, if there is one, is that of the content."""
-        marked = guess_language(document.url)
+        marked = guess_language(document.url, self._languages)
         return marked is None or self._pair.side(marked) in (None, document.side)
 
     def _accept(self, pair: Pair) -> bool:

@@ -10,9 +10,10 @@ from bilingual_crawler.reporting.records import CRAWL, TsvLog
 from bilingual_crawler.signals import Fetch, url_fetched
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from scrapy import Spider
     from scrapy.crawler import Crawler
-    from typing_extensions import Self
 
     from bilingual_crawler.spiders.bilingual import BilingualSpider
 

@@ -14,8 +14,9 @@ from scrapy.exceptions import NotConfigured
 from bilingual_crawler.signals import Fetch, url_fetched
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from scrapy.crawler import Crawler
-    from typing_extensions import Self
 
 
 class ProgressExtension:

@@ -18,10 +18,10 @@ from bilingual_crawler.reporting.records import CRAWL, SUMMARY, read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Self
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
-    from typing_extensions import Self
 
     from bilingual_crawler.spiders.bilingual import BilingualSpider
 
@@ -110,9 +110,7 @@ def _print(summary: Mapping[str, Any]) -> None:
     table.add_row(str(summary["html"]), "HTML pages" + _reasons(summary["languages"], "languages"))
     table.add_row(str(sum(kept.values())), f"documents in the pair: {per_language}")
     table.add_row(str(summary["candidates"]), "candidate pairs" + _reasons(summary["refused"], "refused"))
-    table.add_row(
-        str(summary["pairs"]), "pairs" + _reasons(summary["unpaired"], "documents left over")
-    )
+    table.add_row(str(summary["pairs"]), "pairs" + _reasons(summary["unpaired"], "documents left over"))
     table.add_row(f"{summary['harvest_rate']:.0%}", "harvest rate: documents in pairs per page fetched")
     console = Console(stderr=True)
     console.print(f"\n[bold]{summary['pair']}[/bold], policy {summary['policy']}, {summary['finish_reason']}")

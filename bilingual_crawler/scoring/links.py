@@ -124,9 +124,7 @@ class BatchingScorer:
                 await asyncio.sleep(self._window)
                 batch, self._waiting = self._waiting, []
                 try:
-                    scores = await loop.run_in_executor(
-                        self._thread, self._scorer.score, [page for page, _ in batch]
-                    )
+                    scores = await loop.run_in_executor(self._thread, self._scorer.score, [page for page, _ in batch])
                 except Exception as error:
                     for _, future in batch:
                         if not future.done():

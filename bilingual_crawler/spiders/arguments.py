@@ -87,12 +87,16 @@ class CrawlArguments:
         chosen = policy_class(policy or settings["BILINGUAL_POLICY"])
         if chosen.needs_models:
             _check_models(settings)
-        extra_hosts = [*settings.getlist("BILINGUAL_EXTRA_HOSTS"), *alias_hosts(replay)]
         return cls(
             languages,
             tuple(parsed),
             chosen(languages, settings),
-            Scope(scope, (seed.url for seed in parsed), extra_hosts),
+            Scope(
+                scope,
+                (seed.url for seed in parsed),
+                aliases=alias_hosts(replay),
+                prefixes=settings.getlist("BILINGUAL_SCOPE_PREFIXES"),
+            ),
             _count("max_pages", max_pages),
             _count("max_pages_per_site", max_pages_per_site),
         )

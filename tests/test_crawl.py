@@ -1,0 +1,217 @@
+"""Whole crawls of a real web server."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import re
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bilingual_crawler.reporting.records import read_json_lines, read_tsv
+from webserver import bilingual_site, run_scrapy, serve, start_scrapy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from webserver import Site
+
+PAGES = 8
+PAIRS = PAGES
+"""The two indexes share every page but have little text of their own; they are a pair as well."""
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with serve(bilingual_site(PAGES), redirects={"/old": "/en/page-1.html"}) as site:
+        yield site
+
+
+def crawl(folder: Path, seeds: str, *more: str, policy: str = "bfs") -> Any:
+    return run_scrapy(
+        folder,
+        *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={seeds}", "-a", f"policy={policy}"),
+        *("-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}"),
+        *more,
+    )
+
+
+def documents(folder: Path) -> dict[str, dict[str, Any]]:
+    return {record["url"]: record for record in read_json_lines(folder / "out" / "documents.jsonl.gz")}
+
+
+def pairs(folder: Path, site: Site) -> set[tuple[str, str]]:
+    rows = read_tsv(folder / "out" / "pairs.tsv")
+    return {(row["url_a"].removeprefix(site.url), row["url_b"].removeprefix(site.url)) for row in rows}
+
+
+def expected_pairs() -> set[tuple[str, str]]:
+    return {("/en/", "/es/")} | {(f"/en/page-{i}.html", f"/es/page-{i}.html") for i in range(PAGES)}
+
+
+@pytest.mark.parametrize("policy", ["bfs", "smart"])
+def test_documents_pairs_and_summary_of_a_site(tmp_path: Path, site: Site, policy: str) -> None:
+    seeds = f"{site.url}/" if policy == "bfs" else f"{site.url}/en/"
+    result = crawl(tmp_path, seeds, "-O", "feed.jsonl", policy=policy)
+    assert result.returncode == 0, result.stderr
+    assert pairs(tmp_path, site) == expected_pairs()
+    found = documents(tmp_path)
+    assert {record["language"] for record in found.values()} == {"eng", "spa"}
+    assert len(found) == 2 * PAGES + 2
+    page = found[f"{site.url}/es/page-3.html"]
+    assert page["title"] == "page-3 (es)"
+    assert page["shares"][0][0] == "spa"
+    assert page["status"] == 200
+    assert page["switches"] == [f"{site.url}/en/page-3.html"]
+    with gzip.open(tmp_path / "out" / "documents.jsonl.gz", "rt") as lines:
+        assert len(list(map(json.loads, lines))) == len(found)
+    assert len((tmp_path / "feed.jsonl").read_text().splitlines()) == len(found)
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["pairs"] == PAGES + 1
+    assert summary["documents"] == {"eng": PAGES + 1, "spa": PAGES + 1}
+    assert summary["dropped"]["http-404"] == 1
+    assert (tmp_path / "out" / "report.html").read_text().startswith("<!doctype html>")
+    assert max(site.asked.values()) == 1
+
+
+def test_a_third_language_is_a_bridge_for_bfs_and_a_wall_for_the_papers_policies(tmp_path: Path, site: Site) -> None:
+    crawl(tmp_path, f"{site.url}/")
+    rows = {row["url"].removeprefix(site.url): row for row in read_tsv(tmp_path / "out" / "crawl.tsv")}
+    assert rows["/"]["outcome"] == "other-language"
+    assert rows["/"]["language"] == "fin"
+    assert rows["/paper.pdf"]["outcome"] == "not-html" if "/paper.pdf" in rows else True
+    assert (rows["/old"]["outcome"], rows["/old"]["location"]) == ("redirect", f"{site.url}/en/page-1.html")
+    walled = tmp_path / "walled"
+    walled.mkdir()
+    assert crawl(walled, f"{site.url}/", policy="cld2").returncode == 0
+    assert documents(walled) == {}
+
+
+def test_smart_fetches_translations_first(tmp_path: Path, site: Site) -> None:
+    crawl(tmp_path, f"{site.url}/en/", "-s", "CONCURRENT_REQUESTS=1", policy="smart")
+    order = [row["url"].removeprefix(site.url) for row in read_tsv(tmp_path / "out" / "crawl.tsv")]
+    english = [i for i, url in enumerate(order) if url.startswith("/en/page")]
+    completed = [order[i + 1] == order[i].replace("/en/", "/es/") for i in english if i + 1 < len(order)]
+    assert sum(completed) >= len(completed) - 1
+
+
+def test_budget_ends_the_crawl(tmp_path: Path, site: Site) -> None:
+    assert crawl(tmp_path, f"{site.url}/", "-a", "max_pages=5").returncode == 0
+    assert sum(site.asked.values()) - site.asked["/robots.txt"] - site.asked["/old"] <= 5
+
+
+def test_the_archive_of_a_crawl_replays_to_the_same_documents(tmp_path: Path, site: Site) -> None:
+    crawl(tmp_path, f"{site.url}/")
+    again = tmp_path / "again"
+    again.mkdir()
+    asked = site.asked.total()
+    result = crawl(again, f"{site.url}/", "-s", f"BILINGUAL_REPLAY={tmp_path / 'out'}")
+    assert result.returncode == 0, result.stderr
+    assert site.asked.total() == asked
+    changing = ("fetched_at", "warc_file", "warc_offset", "referrer", "depth", "score")
+    first, second = (
+        {url: {k: v for k, v in record.items() if k not in changing} for url, record in documents(folder).items()}
+        for folder in (tmp_path, again)
+    )
+    assert first == second
+    assert pairs(again, site) == pairs(tmp_path, site)
+
+
+def wait_until_asked(site: Site, count: int) -> None:
+    deadline = time.monotonic() + 60
+    while site.asked.total() < count and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert site.asked.total() >= count
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("after", [7, 16])
+def test_a_crawl_that_was_stopped_is_resumed_without_loss(tmp_path: Path, how: signal.Signals, after: int) -> None:
+    with serve(bilingual_site(20), delay=0.02) as site:
+        arguments = (
+            *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/", "-a", "policy=bfs"),
+            *("-s", "JOBDIR=job"),
+        )
+        process = start_scrapy(tmp_path, *arguments)
+        wait_until_asked(site, after)
+        process.send_signal(how)
+        process.communicate(timeout=60)
+        before = set(site.asked)
+        result = run_scrapy(tmp_path, *arguments)
+        assert result.returncode == 0, result.stderr
+        [folder] = (tmp_path / "crawls").iterdir()
+        records = list(read_json_lines(folder / "documents.jsonl.gz"))
+        assert len(records) == len({record["url"] for record in records}) == 42
+        assert len(list(read_tsv(folder / "pairs.tsv"))) == 21
+        assert json.loads((folder / "summary.json").read_text())["fetched"] == 45 - 1
+        twice = {path for path, count in site.asked.items() if count > 1 and path != "/robots.txt"}
+        assert len(twice) <= (2 if how is signal.SIGKILL else 0)
+        assert len(before) < len(site.asked)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("pair=eng-mltt", "seeds=http://127.0.0.1/"), r"mltt.*did you mean"),
+        (("pair=eng-en", "seeds=http://127.0.0.1/"), r"pair=eng-en: .*eng"),
+        (("seeds=http://127.0.0.1/",), r"-a pair="),
+        (("pair=eng-mlt",), r"-a seeds="),
+        (("pair=eng-mlt", "seeds=missing.txt"), r"seeds=missing.txt: cannot read"),
+        (("pair=eng-mlt", "seeds=ftp://127.0.0.1/"), r"ftp://127.0.0.1/.*not an http"),
+        (("pair=eng-mlt", "seeds=http://127.0.0.1/", "policy=best"), r"policy=best: choose one of .*smart"),
+        (("pair=eng-mlt", "seeds=http://127.0.0.1/", "scope=galaxy"), r"scope=galaxy: choose"),
+        (("pair=eng-mlt", "seeds=http://127.0.0.1/", "max_pages=many"), r"max_pages=many"),
+        (("pair=eng-mlt", "seeds=http://127.0.0.1/", "pears=1"), r"unknown spider argument pears"),
+        (("pair=eng-mlt", "seeds=https://example.org/"), r"BILINGUAL_CONTACT"),
+    ],
+)
+def test_wrong_arguments_are_named_in_one_line_before_anything_is_fetched(
+    tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    result = run_scrapy(tmp_path, "crawl", "bilingual", *(part for a in arguments for part in ("-a", a)))
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr
+    errors = [line for line in (result.stdout + result.stderr).splitlines() if "rror:" in line or re.search(message, line)]
+    assert len(errors) == 1
+    assert re.search(message, errors[0])
+
+
+def test_a_missing_archive_and_a_changed_model_are_named(tmp_path: Path) -> None:
+    base = ("crawl", "bilingual", "-a", "pair=eng-mlt", "-a", "seeds=http://127.0.0.1:9/", "-a", "policy=smart")
+    result = run_scrapy(tmp_path, *base, "-s", "BILINGUAL_REPLAY=nowhere.warc.gz")
+    assert result.returncode == 2
+    assert "nowhere.warc.gz" in result.stdout + result.stderr
+    result = run_scrapy(tmp_path, *base, "-s", f"BILINGUAL_MODELS_DIR={tmp_path / 'models'}")
+    assert result.returncode == 2
+    assert str(tmp_path / "models") in result.stdout + result.stderr
+
+
+def test_a_seed_without_scheme_is_tried_with_https_then_http(tmp_path: Path, site: Site) -> None:
+    result = crawl(tmp_path, site.url.removeprefix("http://") + "/en/", "-s", "RETRY_ENABLED=0")
+    assert result.returncode == 0, result.stderr
+    assert len(documents(tmp_path)) == 2 * PAGES + 2
+
+
+def test_only_a_crawl_that_fetched_nothing_fails(tmp_path: Path, site: Site) -> None:
+    result = crawl(tmp_path, "http://nowhere.localhost.invalid/", "-s", "BILINGUAL_CONTACT=mailto:a@b.example")
+    assert result.returncode == 1
+    seeds = tmp_path / "seeds.txt"
+    seeds.write_text(f"# two sites\nhttp://nowhere.localhost.invalid/\n\n{site.url}/en/\n")
+    result = crawl(tmp_path, "seeds.txt", "-s", "BILINGUAL_CONTACT=mailto:a@b.example", "-s", "RETRY_ENABLED=0")
+    assert result.returncode == 0, result.stderr
+    assert "host not found" in result.stderr
+    assert len(documents(tmp_path)) == 2 * PAGES + 2
+
+
+def test_pairs_are_a_tsv_that_csv_reads(tmp_path: Path, site: Site) -> None:
+    crawl(tmp_path, f"{site.url}/en/")
+    with (tmp_path / "out" / "pairs.tsv").open(newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert rows
+    assert set(rows[0]) == {"url_a", "url_b", "score", "method"}
+    assert all(0 <= float(row["score"]) <= 1 for row in rows)

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+from scrapy.exceptions import UsageError
+
+from bilingual_crawler.frontier.scope import Scope
+
+SEEDS = ["https://www.site.is/start"]
+
+
+@pytest.mark.parametrize(
+    ("name", "admitted", "refused"),
+    [
+        ("host", ["https://www.site.is/a", "http://www.site.is/"], ["https://en.site.is/", "https://other.is/"]),
+        ("site", ["https://en.site.is/a", "https://site.is/"], ["https://other.is/"]),
+        ("web", ["https://other.is/", "http://127.0.0.1/"], []),
+    ],
+)
+def test_scopes(name: str, admitted: list[str], refused: list[str]) -> None:
+    scope = Scope(name, SEEDS)
+    assert all(map(scope.admits, admitted))
+    assert not any(map(scope.admits, refused))
+
+
+def test_aliases_widen_and_prefixes_decide() -> None:
+    assert Scope("site", SEEDS, aliases=["site.github.io"]).admits("https://site.github.io/x")
+    folder = Scope("site", SEEDS, prefixes=["https://www.site.is/docs/"])
+    assert folder.admits("https://www.site.is/docs/a")
+    assert not folder.admits("https://www.site.is/blog/a")
+
+
+def test_endless_paths_are_out_of_every_scope() -> None:
+    scope = Scope("web", SEEDS)
+    assert scope.admits("https://a.is/x/x/y?x/x/x/x")
+    assert not scope.admits("https://a.is/x/x/x/y")
+    assert not scope.admits("https://a.is/" + "/".join(str(i) for i in range(21)))
+
+
+def test_an_unknown_scope_is_named() -> None:
+    with pytest.raises(UsageError, match="scope=galaxy"):
+        Scope("galaxy", SEEDS)

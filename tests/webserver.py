@@ -1,0 +1,126 @@
+"""A real web server on loopback with a small bilingual site, and a way to run ``scrapy`` against it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+TEXT = {
+    "en": "The harvest of the year was good and the people of the village went to the market with their fruit. "
+    "They sold all of it before the evening and came back home with songs, because the winter would be easy. ",
+    "es": "La cosecha del año fue buena y la gente del pueblo fue al mercado con su fruta. La vendieron toda antes de "
+    "la tarde y volvieron a casa con canciones, porque el invierno sería fácil para todos ellos. ",
+    "fi": "Vuoden sato oli hyvä ja kylän väki lähti torille hedelmineen. He myivät kaiken ennen iltaa ja palasivat "
+    "kotiin laulaen, sillä talvesta tulisi helppo kaikille heille ja heidän lapsilleen. ",
+}
+
+
+def html(lang: str, name: str, links: str) -> str:
+    return (
+        f"<!doctype html><html lang={lang}><head><meta charset=utf-8><title>{name} ({lang})</title></head>"
+        f"<body>{links}<h1>{name}</h1><p>{TEXT[lang] * 3}</p></body></html>"
+    )
+
+
+def bilingual_site(pages: int) -> dict[str, str]:
+    """*pages* English pages and as many Spanish ones under /en/ and /es/, behind a Finnish home page."""
+    names = [f"page-{number}" for number in range(pages)]
+    site = {"/": html("fi", "etusivu", "<a href=/en/>English</a> <a href=/es/>Español</a> <a href=/paper.pdf>pdf</a>")}
+    for lang, other in (("en", "es"), ("es", "en")):
+        listing = "".join(f"<a href=/{lang}/{name}.html>{name}</a> " for name in names)
+        site[f"/{lang}/"] = html(lang, "index", listing + "<a href=/gone>gone</a> <a href=/old>old</a>")
+        for name in names:
+            switch = f"<nav class=language-switcher><a href=/{other}/{name}.html>{other}</a></nav>"
+            site[f"/{lang}/{name}.html"] = html(lang, name, switch)
+    return site
+
+
+class Site:
+    """What a server serves and what it was asked for."""
+
+    def __init__(self, pages: Mapping[str, str], redirects: Mapping[str, str], delay: float) -> None:
+        self.pages = pages
+        self.redirects = redirects
+        self.delay = delay
+        self.asked: Counter[str] = Counter()
+        self.url = ""
+
+
+@contextmanager
+def serve(
+    pages: Mapping[str, str], *, redirects: Mapping[str, str] | None = None, delay: float = 0.0
+) -> Iterator[Site]:
+    """Serve *pages* (path to HTML) on a free port; a path that ends in .pdf is a PDF, others are 404."""
+    site = Site(pages, redirects or {}, delay)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            site.asked[self.path] += 1
+            time.sleep(site.delay)
+            if self.path in site.redirects:
+                self.answer(301, b"", location=site.redirects[self.path])
+            elif self.path.endswith(".pdf"):
+                self.answer(200, b"%PDF-1.4 " + b"x" * 1000, kind="application/pdf")
+            elif self.path in site.pages:
+                self.answer(200, site.pages[self.path].encode())
+            else:
+                self.answer(404, b"<title>gone</title>")
+
+        def answer(self, status: int, body: bytes, kind: str = "text/html", location: str = "") -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            if location:
+                self.send_header("Location", location)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    site.url = f"http://127.0.0.1:{server.server_address[1]}"
+    try:
+        yield site
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def scrapy_command(*arguments: str) -> list[str]:
+    quick = ("DOWNLOAD_DELAY=0", "AUTOTHROTTLE_ENABLED=0")
+    return [sys.executable, "-m", "scrapy", *arguments, *(part for setting in quick for part in ("-s", setting))]
+
+
+def start_scrapy(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Start ``scrapy`` in *folder*, with the project's settings and without delays."""
+    return subprocess.Popen(
+        scrapy_command(*arguments),
+        cwd=folder,
+        env={**os.environ, "SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def run_scrapy(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    process = start_scrapy(folder, *arguments)
+    out, err = process.communicate(timeout=120)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
