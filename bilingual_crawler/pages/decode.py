@@ -1,0 +1,92 @@
+"""From the bytes of a response to text."""
+
+from __future__ import annotations
+
+import re
+
+from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom
+
+from bilingual_crawler.languages import from_bcp47
+
+_LANG = re.compile(rb"""(?i)<html[^>]{0,500}?\blang\s*=\s*["']?([a-z]{2,3})""")
+_HEAD = 4096
+
+# Codecs of Python that are no encodings of web pages; punycode takes quadratic time.
+_REFUSED = frozenset(("punycode", "idna", "unicode_escape", "raw_unicode_escape", "undefined", "utf-7"))
+_LEGACY = {
+    "cp1250": "ces hrv bos hun pol ron slk slv sqi",
+    "cp1251": "bel bul kaz kir mkd mon rus srp tat tgk ukr",
+    "cp1253": "ell",
+    "cp1254": "aze tur",
+    "cp1255": "heb yid",
+    "cp1256": "ara fas pus urd",
+    "cp1257": "est lav lit",
+    "cp1258": "vie",
+    "cp874": "tha",
+    "cp932": "jpn",
+    "cp949": "kor",
+    "gb18030": "zho",
+    "iso8859_3": "epo mlt",
+}
+_OF_LANGUAGE = {lang: encoding for encoding, languages in _LEGACY.items() for lang in languages.split()}
+
+
+def decode_body(body: bytes, content_type: str | None) -> str:
+    """The text of an HTML (or other text) body; never raises.
+
+    The byte order mark decides, then the charset of *content_type*, then the page's own declaration. Bytes that are
+    UTF-8 are read as such whatever single-byte encoding was declared, and a false claim of UTF-8 falls back on the
+    page's declaration, then on the usual encoding of the language that the page declares.
+    """
+    encoding, mark = read_bom(body)
+    if encoding is not None and mark is not None:
+        return _decode(body[len(mark) :], encoding)
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        text = None
+    by_header = http_content_type_encoding(content_type)
+    declared = by_header or html_body_declared_encoding(body)
+    if text is not None and (declared is None or body.isascii() or not _is_wide(declared)):
+        return text if not _is_escaped(declared) else _decode(body, declared or "utf-8")
+    if declared is None or declared == "utf-8":
+        declared = _without_claim(body)
+    return _decode(body, declared)
+
+
+def _is_wide(encoding: str) -> bool:
+    """Whether text in *encoding* can be valid UTF-8 by chance."""
+    return encoding.startswith(("utf-16", "utf-32", "gb", "big5", "euc", "shift", "cp932", "cp949", "hz"))
+
+
+def _is_escaped(encoding: str | None) -> bool:
+    """Whether *encoding* writes other letters in bytes that look like ASCII."""
+    return encoding is not None and encoding.startswith(("iso2022", "hz", "utf-16", "utf-32"))
+
+
+def _without_claim(body: bytes) -> str:
+    """Encoding of a body that is not the UTF-8 it claims, or claims nothing."""
+    if not _mostly_utf8(body):
+        by_page = html_body_declared_encoding(body)
+        if by_page not in (None, "utf-8"):
+            return by_page
+        match = _LANG.search(body, 0, _HEAD)
+        lang = from_bcp47(match[1].decode("ascii")) if match else None
+        return _OF_LANGUAGE.get(lang or "", "cp1252")
+    return "utf-8"
+
+
+def _mostly_utf8(body: bytes) -> bool:
+    """Whether more letters are well-formed UTF-8 than not: a page with a few broken bytes."""
+    text = body.decode("utf-8", "replace")
+    wrong = text.count("\N{REPLACEMENT CHARACTER}")
+    return sum(not c.isascii() for c in text) > 2 * wrong
+
+
+def _decode(body: bytes, encoding: str) -> str:
+    if encoding not in _REFUSED:
+        try:
+            return body.decode(encoding, "replace")
+        except (LookupError, ValueError):
+            pass
+    return body.decode("utf-8", "replace")
