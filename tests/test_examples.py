@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -121,3 +122,18 @@ def test_check_reports_the_share(tmp_path: Path, found: int, status: int) -> Non
     assert result.returncode == status
     assert result.stdout.startswith(f"{found} of the 26 true pairs")
     assert result.stdout.count("Not found: ") == 26 - found
+
+
+def test_crawl_of_the_example_finds_every_pair(tmp_path: Path) -> None:
+    result = subprocess.run(
+        [sys.executable, EXAMPLES / "crawl.py", "-a", "policy=bfs"],
+        cwd=tmp_path,
+        env={**os.environ, "SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "26 of the 26 true pairs of the example site were found (100%)\n"
+    (output,) = (tmp_path / "crawls").iterdir()
+    assert (output / "report.html").exists()
