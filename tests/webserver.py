@@ -39,6 +39,7 @@ def bilingual_site(pages: int) -> dict[str, str]:
     site = {"/": html("fi", "etusivu", "<a href=/en/>English</a> <a href=/es/>Español</a> <a href=/paper.pdf>pdf</a>")}
     for lang, other in (("en", "es"), ("es", "en")):
         listing = "".join(f"<a href=/{lang}/{name}.html>{name}</a> " for name in names)
+        listing = f"<nav class=language-switcher><a href=/{other}/>{other}</a></nav>" + listing
         site[f"/{lang}/"] = html(lang, "index", listing + "<a href=/gone>gone</a> <a href=/old>old</a>")
         for name in names:
             switch = f"<nav class=language-switcher><a href=/{other}/{name}.html>{other}</a></nav>"
@@ -55,6 +56,11 @@ class Site:
         self.delay = delay
         self.asked: Counter[str] = Counter()
         self.url = ""
+
+
+class QuietServer(ThreadingHTTPServer):
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Crawlers that are killed cut their connections."""
 
 
 @contextmanager
@@ -91,7 +97,7 @@ def serve(
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = QuietServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

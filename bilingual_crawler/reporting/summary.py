@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-NO_ANSWER = ("robots", "ignored")
-
 
 class SummaryExtension:
     """Counts over the whole crawl, read from its output files, so that they hold after a resume as well."""
@@ -68,7 +66,7 @@ def summarise(spider: BilingualSpider, reason: str, stats: Mapping[str, Any]) ->
         seen.add(row["url"])
         outcome, language = row["outcome"], row["language"]
         outcomes[outcome] += 1
-        fetched += outcome not in NO_ANSWER and outcome != "redirect"
+        fetched += row["status"] != "0" and outcome != "redirect"
         if language:
             html += 1
             languages[language] += 1

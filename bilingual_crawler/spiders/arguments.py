@@ -15,6 +15,7 @@ from bilingual_crawler.archive import ArchiveError, alias_hosts, open_archive
 from bilingual_crawler.frontier.policies import policy_class
 from bilingual_crawler.frontier.scope import Scope
 from bilingual_crawler.languages import LanguageError, LanguagePair
+from bilingual_crawler.spiders.output import choose_output_dir
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class CrawlArguments:
     scope: Scope
     max_pages: int
     max_pages_per_site: int
+    output_dir: Path
 
     @classmethod
     def parse(
@@ -94,11 +96,12 @@ class CrawlArguments:
             Scope(
                 scope,
                 (seed.url for seed in parsed),
-                aliases=alias_hosts(replay),
+                aliases=alias_hosts(replay) if replay else (),
                 prefixes=settings.getlist("BILINGUAL_SCOPE_PREFIXES"),
             ),
             _count("max_pages", max_pages),
             _count("max_pages_per_site", max_pages_per_site),
+            choose_output_dir(settings, str(languages)),
         )
 
 

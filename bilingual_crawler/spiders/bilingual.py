@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from scrapy import Request, Spider, signals
-from scrapy.exceptions import IgnoreRequest, StopDownload
+from scrapy.exceptions import CannotResolveHostError, IgnoreRequest, StopDownload
 from scrapy.spidermiddlewares.httperror import HttpError
-from scrapy.utils.job import job_dir
-from twisted.internet.error import DNSLookupError
 
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.frontier.policies.base import FetchedPage
@@ -22,6 +19,7 @@ from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.pages.sitemap import parse_sitemap, sitemaps_in_robots
 from bilingual_crawler.signals import Fetch, url_fetched
 from bilingual_crawler.spiders.arguments import CrawlArguments
+from bilingual_crawler.spiders.output import make_output_dir
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
@@ -48,21 +46,21 @@ class BilingualSpider(Spider):
 
     name = "bilingual"
 
-    def __init__(self, arguments: CrawlArguments, output_dir: Path, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+    def __init__(self, arguments: CrawlArguments) -> None:
+        super().__init__()
         self.pair = arguments.pair
         self.seeds = arguments.seeds
         self.policy = arguments.policy
         self.scope = arguments.scope
         self.max_pages = arguments.max_pages
         self.max_pages_per_site = arguments.max_pages_per_site
-        self.output_dir = output_dir
+        self.output_dir = arguments.output_dir
         self._https_guesses = {seed.url for seed in self.seeds if seed.guessed_scheme}
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        arguments = CrawlArguments.parse(crawler.settings, **kwargs)
-        spider = cls(arguments, _output_dir(crawler.settings, str(arguments.pair)))
+        spider = cls(CrawlArguments.parse(crawler.settings, **kwargs))
+        make_output_dir(crawler.settings, spider.output_dir)
         spider._set_crawler(crawler)
         crawler.signals.connect(spider.robots_received, signal=signals.response_received)
         return spider
@@ -111,7 +109,7 @@ class BilingualSpider(Spider):
         self.record(entry, status=status, outcome=outcome)
         assert self.crawler.stats
         self.crawler.stats.inc_value(f"bilingual/dropped/{outcome}")
-        if isinstance(failure.value, DNSLookupError):
+        if outcome == "host-not-found":
             logger.warning(f"{entry.url}: host not found, skipped", extra={"spider": self})
         if status == 0 and entry.url in self._https_guesses:
             http = "http" + entry.url.removeprefix("https")
@@ -184,19 +182,6 @@ def _reason(failure: Failure) -> tuple[int, str]:
         return 200, "not-html"
     if isinstance(error, IgnoreRequest):
         return 0, "robots" if "robots.txt" in str(error) else "ignored"
+    if isinstance(error, CannotResolveHostError):
+        return 0, "host-not-found"
     return 0, f"error-{type(error).__name__}"
-
-
-def _output_dir(settings: BaseSettings, pair: str) -> Path:
-    """The folder of this crawl's outputs, made here; a resumed crawl goes on in the one it began in."""
-    jobdir = job_dir(settings)
-    memo = Path(jobdir, "output_dir") if jobdir else None
-    if memo and memo.exists():
-        folder = Path(memo.read_text(encoding="utf-8"))
-    else:
-        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-        folder = Path(settings.get("BILINGUAL_OUTPUT_DIR") or f"crawls/{pair}-{stamp}").absolute()
-    folder.mkdir(parents=True, exist_ok=True)
-    if memo:
-        memo.write_text(str(folder), encoding="utf-8")
-    return folder

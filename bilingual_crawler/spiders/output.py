@@ -1,0 +1,47 @@
+"""Where a crawl writes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import UsageError
+from scrapy.utils.job import job_dir
+
+from bilingual_crawler.reporting.records import CRAWL
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+
+def choose_output_dir(settings: BaseSettings, pair: str) -> Path:
+    """``BILINGUAL_OUTPUT_DIR``, or a new folder under ``crawls``; a resumed crawl goes on in the one it began in.
+
+    Raises UsageError if the folder holds another crawl.
+    """
+    memo = _memo(settings)
+    if memo and memo.exists():
+        return Path(memo.read_text(encoding="utf-8"))
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    folder = Path(settings.get("BILINGUAL_OUTPUT_DIR") or f"crawls/{pair}-{stamp}").absolute()
+    if (folder / CRAWL).exists():
+        raise UsageError(
+            f"BILINGUAL_OUTPUT_DIR={folder}: holds another crawl; choose a new folder (a crawl that is to be resumed "
+            "needs -s JOBDIR=... from the start)",
+            print_help=False,
+        )
+    return folder
+
+
+def make_output_dir(settings: BaseSettings, folder: Path) -> None:
+    """Make *folder*, and remember it beside the frontier for a resume."""
+    folder.mkdir(parents=True, exist_ok=True)
+    memo = _memo(settings)
+    if memo:
+        memo.write_text(str(folder), encoding="utf-8")
+
+
+def _memo(settings: BaseSettings) -> Path | None:
+    jobdir = job_dir(settings)
+    return Path(jobdir, "output_dir") if jobdir else None
