@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from sklearn.metrics import precision_recall_fscore_support
 
-from bilingual_crawler.scoring.models import LanguageModel, ModelError
+from bilingual_crawler.scoring.models import LanguageModel, ModelError, ParallelnessModel
 from training.baselines import FastText, LanguageRules
 from training.data import DataError, read_tsv
+from training.pair_baselines import RULES
+from training.parallelness_metrics import PairScorer, evaluate_parallelness, read_labelled_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,20 +96,43 @@ def print_languages(result: dict[str, Any], least: int) -> None:
     )
 
 
+def pair_scorer(name: str) -> PairScorer:
+    """`rules`, `yoda` or a model folder."""
+    return RULES[name]().probabilities if name in RULES else ParallelnessModel(Path(name)).probabilities
+
+
+def print_parallelness(result: dict[str, Any]) -> None:
+    """Scores of both classes, then accuracy by kind."""
+    for name in ("positive", "negative"):
+        row = result[name]
+        print(f"{name} P {row['precision']:.4f} R {row['recall']:.4f} F1 {row['f1']:.4f} n {row['support']}")
+    for name, row in result["kinds"].items():
+        print(f"  {name} accuracy {row['accuracy']:.4f} n {row['n']}")
+    print(
+        f"macro F1 {result['macro']['f1']:.4f}; average precision {result['average_precision']:.4f}; "
+        f"{result['pairs_per_second']:,.0f} pairs/s"
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one evaluation; 2 if the model or the data cannot be used."""
     parser = argparse.ArgumentParser(prog="python -m training.evaluate", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     language = commands.add_parser("language", help="TSV with columns url, lang")
     language.add_argument("--least", type=int, default=30, help="macro means over classes with so many URLs")
-    for command in (language,):
-        command.add_argument("--model", required=True, help="a model folder, rules, or fasttext:FILE")
+    pairs = commands.add_parser("parallelness", help="TSV with columns url_a, url_b, label and maybe kind")
+    for command, others in ((language, "rules, or fasttext:FILE"), (pairs, "rules, or yoda")):
+        command.add_argument("--model", required=True, help=f"a model folder, {others}")
         command.add_argument("--data", type=Path, required=True)
         command.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
     try:
-        result = evaluate_language(options.model, options.data, options.least)
-        print_languages(result, options.least)
+        if options.command == "language":
+            result = evaluate_language(options.model, options.data, options.least)
+            print_languages(result, options.least)
+        else:
+            result = dict(evaluate_parallelness(read_labelled_pairs(options.data), pair_scorer(options.model)))
+            print_parallelness(result)
     except (ModelError, DataError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -115,9 +115,10 @@ def _other_number(u: str, v: str, rng: random.Random) -> Iterator[tuple[str, str
 
 def _nesting(u: str, v: str, rng: random.Random) -> Iterator[tuple[str, str]]:
     """Language directories in one another, as relative switch links make them (``/en/is/…``)."""
-    marks = [segment for segment in _segments(v) if segment.lower() in LANGUAGE_OF] or ["en"]
+    marks = [segment for segment in _segments(u) + _segments(v) if segment.lower() in LANGUAGE_OF]
     authority, resource = split_resource(v)
-    yield u, f"{authority}/{rng.choice(marks)}{resource}"
+    if marks and any(segment.lower() in LANGUAGE_OF for segment in _segments(v)):
+        yield u, f"{authority}/{rng.choice(marks)}{resource}"
 
 
 def _child(u: str, v: str, rng: random.Random) -> Iterator[tuple[str, str]]:

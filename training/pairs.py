@@ -14,6 +14,7 @@ from bilingual_crawler.urls.pair_text import pair_text
 from training.data import read_tsv
 from training.hard_negatives import hard_negatives
 from training.negatives import PAPER_COMBINATION, clusters, generate
+from training.synthetic_pairs import synthetic_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,6 +25,7 @@ TRUNCATED = 46
 EVIDENCE = frozenset(("gold", "hreflang-html", "site-repo", "corpus-sample"))
 MOST_OF_GROUP = 400
 MOST_LINKS = 4000
+SYNTHETIC = "synthetic"
 FOLDS = 5
 
 
@@ -98,28 +100,38 @@ def link_examples(site: Site) -> list[Example]:
 
 
 def is_unclear(example: Example) -> bool:
-    """Whether a negative link differs from its page in the language only: a translation that gold did not take."""
+    """Whether a negative differs in the language only and cannot be told from a translation by its URLs.
+
+    Links to translations that gold did not take, and token removals that left two marked addresses.
+    """
     text = pair_text(example.url_a, example.url_b)
-    return example.label == 0 and ("lang:swap:all" in text or "lang:add:all" in text)
+    nested = "=lang" in text
+    return example.label == 0 and not nested and ("lang:swap:all" in text or "lang:add:all" in text)
 
 
 def site_examples(site: Site, limit: int, hard: int, seed: int) -> list[Example]:
-    """Gold pairs of a frozen site with their negatives, and its links without unclear ones; both capped."""
-    rng = random.Random(seed)
+    """Gold pairs of a frozen site with their negatives, and its links, capped."""
     gold = [(pair.url_a, pair.url_b) for pair in site.pairs]
     document = clusters(gold)
-    examples = examples_of(gold, site.directory.name, limit, hard, seed)
-    links = [e for e in link_examples(site) if not is_unclear(e)]
-    links = [e for e in links if e.label or document[e.url_a] != document.get(e.url_b)]
-    return examples + (rng.sample(links, MOST_LINKS) if len(links) > MOST_LINKS else links)
+    links = [e for e in link_examples(site) if e.label or document[e.url_a] != document.get(e.url_b)]
+    links = random.Random(seed).sample(links, MOST_LINKS) if len(links) > MOST_LINKS else links
+    return examples_of(gold, site.directory.name, limit, hard, seed) + links
 
 
-def training_examples(pairs: Path, sites: Path, limit: int = 3, hard: int = 3, seed: int = 71213) -> list[Example]:
-    """Everything that the pair model learns from."""
+def training_examples(
+    pairs: Path, sites: Path, urls: Path | None, limit: int, hard: int, domains: int, seed: int
+) -> list[Example]:
+    """Everything that the pair model learns from, unclear negatives included.
+
+    `urls` is a list of URLs with languages, from `domains` sites of which positives are made up.
+    """
     examples: list[Example] = []
     for evidence, found in read_positives(pairs).items():
         examples += examples_of(found, evidence, limit, hard, seed)
     for folder in sorted(sites.iterdir()):
         if (folder / "pairs.tsv.xz").exists():
             examples += site_examples(read_site(folder), limit, hard, seed)
+    if urls is not None:
+        rows = [(url, lang) for url, lang in read_tsv(urls, ("url", "lang")).rows]
+        examples += examples_of(synthetic_pairs(rows, domains, seed), SYNTHETIC, min(2, limit), min(2, hard), seed)
     return examples

@@ -17,26 +17,28 @@ from bilingual_crawler.urls.pair_text import pair_text
 from training.export import parity, write_card, write_folder
 from training.pair_network import MARK_B, PAD, PairNet, PairNetConfig, pair_graph, with_int8_tables
 from training.pair_tokenizer import build_tokenizer, count_features, count_words, learn_pieces
-from training.pairs import FOLDS, fold_of, training_examples
+from training.pairs import FOLDS, SYNTHETIC, fold_of, is_unclear, training_examples
 from training.parallelness_validation import validation_scores, validation_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
     from training.pairs import Example
 
-MAX_LENGTH = 96
+MAX_LENGTH = 80
+POOL = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """How the model is trained; the defaults are those of the shipped model.
 
-    An example of a domain with n examples weighs min(1, (domain / n) ** .5). `hide` is the share of tokens
-    hidden from the network in training. `negatives` and `hard` are per positive (and generator).
+    An example of a domain with n examples weighs min(1, (domain / n) ** .5), a synthetic one `synthetic` times
+    that, an unclear negative nothing. `hide` is the share of tokens hidden from the network in training.
+    `negatives` and `hard` are per positive (and generator).
     """
 
     seed: int = 71213
@@ -47,6 +49,8 @@ class Recipe:
     warmup: float = 0.1
     hide: float = 0.1
     domain: float = 600.0
+    domains: int = 1000
+    synthetic: float = 0.3
     negatives: int = 3
     hard: int = 3
     pieces: int = 16_000
@@ -74,7 +78,10 @@ class Encoded:
 def weights_of(examples: Sequence[Example], recipe: Recipe) -> NDArray[np.float32]:
     """Loss weight of each example: large domains do not dominate."""
     counts = Counter(example.group for example in examples)
-    return np.array([min(1.0, (recipe.domain / counts[e.group]) ** 0.5) for e in examples], dtype=np.float32)
+    weights = np.array([min(1.0, (recipe.domain / counts[e.group]) ** 0.5) for e in examples], dtype=np.float32)
+    weights *= np.array([recipe.synthetic if e.source == SYNTHETIC else 1.0 for e in examples], dtype=np.float32)
+    weights *= np.array([not is_unclear(e) for e in examples], dtype=np.float32)
+    return weights
 
 
 def train(
@@ -94,8 +101,7 @@ def train(
         began, total = time.perf_counter(), 0.0
         net.train()
         order = rng.permutation(chosen)
-        for start in range(0, len(order), recipe.batch):
-            indices = order[start : start + recipe.batch]
+        for indices in batches(order, data.lengths, recipe.batch, rng):
             ids = data.batch(indices)
             ids = torch.where((torch.rand(ids.shape) < recipe.hide) & (ids > MARK_B), PAD, ids)
             losses = functional.binary_cross_entropy_with_logits(
@@ -108,6 +114,19 @@ def train(
             schedule.step()
             total += loss.item() * len(indices)
         print(f"epoch {epoch + 1} loss {total / len(order):.4f} seconds {time.perf_counter() - began:.0f}", flush=True)
+
+
+def batches(
+    order: NDArray[np.int64], lengths: NDArray[np.int64], size: int, rng: np.random.Generator
+) -> Iterator[NDArray[np.int64]]:
+    """Batches of examples of like length: pools of 32 batches are sorted by length, then drawn at random."""
+    found = []
+    for start in range(0, len(order), size * POOL):
+        pool = order[start : start + size * POOL]
+        pool = pool[np.argsort(lengths[pool], kind="stable")]
+        found += [pool[i : i + size] for i in range(0, len(pool), size)]
+    for number in rng.permutation(len(found)):
+        yield found[number]
 
 
 def predict(net: PairNet, data: Encoded, indices: NDArray[np.int64], batch: int = 512) -> NDArray[np.float32]:
@@ -129,11 +148,11 @@ def fit_temperature(logits: NDArray[np.float32], labels: NDArray[np.float32], we
     return float(grid[np.argmin([(weights * np.logaddexp(0, signs * logits / t)).sum() for t in grid])])
 
 
-def run(pairs: Path, sites: Path, out: Path, recipe: Recipe, folds: int = FOLDS) -> None:
+def run(pairs: Path, sites: Path, urls: Path | None, out: Path, recipe: Recipe, folds: int = FOLDS) -> None:
     """Cross-validate on `folds` of the five domain folds, then train on everything and write the folder."""
     torch.manual_seed(recipe.seed)
     torch.set_num_threads(1)
-    examples = training_examples(pairs, sites, recipe.negatives, recipe.hard, recipe.seed)
+    examples = training_examples(pairs, sites, urls, recipe.negatives, recipe.hard, recipe.domains, recipe.seed)
     texts = [pair_text(e.url_a, e.url_b) for e in examples]
     pieces = learn_pieces(count_words(texts), recipe.pieces)
     tokenizer, first = build_tokenizer(count_features(texts), pieces)
@@ -192,13 +211,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m training.parallelness", description=__doc__)
     parser.add_argument("--pairs", type=Path, required=True, help="TSV with url_a, url_b, evidence")
     parser.add_argument("--sites", type=Path, required=True, help="folder of frozen sites")
+    parser.add_argument("--urls", type=Path, help="TSV with url, lang: sites to make up positives of")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--folds", type=int, default=FOLDS, help="how many of the five folds to cross-validate")
     for name, value in asdict(Recipe()).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
     options = vars(parser.parse_args(arguments))
     recipe = Recipe(**{name: options[name] for name in asdict(Recipe())})
-    run(options["pairs"], options["sites"], options["out"], recipe, options["folds"])
+    run(options["pairs"], options["sites"], options["urls"], options["out"], recipe, options["folds"])
 
 
 if __name__ == "__main__":

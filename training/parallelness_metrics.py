@@ -7,9 +7,11 @@ import gzip
 import time
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import numpy as np
+
+from training.data import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,12 +19,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+PairScorer: TypeAlias = "Callable[[Sequence[tuple[str, str]]], NDArray[np.float32]]"
+"""Probabilities of pairs of URLs, in the order given."""
 THRESHOLD = 0.5
+BATCH = 256
 COLUMNS = ("url_a", "url_b", "label")
-
-
-class PairDataError(ValueError):
-    """A file of labelled pairs that cannot be read."""
 
 
 class ClassScores(TypedDict):
@@ -68,17 +69,19 @@ def read_labelled_pairs(path: Path) -> list[LabelledPair]:
     """Rows of a TSV (gzipped if its name says so) with a header that has url_a, url_b, label and maybe kind.
 
     Raises:
-        PairDataError: a missing column, or a label that is neither 0 nor 1 (with the line number).
+        DataError: no such file, a missing column, or a label that is neither 0 nor 1 (with the line number).
     """
+    if not path.is_file():
+        raise DataError(f"{path}: no such file")
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rt", encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
         if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
-            raise PairDataError(f"{path}: no column {', '.join(missing)}")
+            raise DataError(f"{path}: no column {', '.join(missing)}")
         rows = []
         for row in reader:
             if row["label"] not in ("0", "1"):
-                raise PairDataError(f"{path}:{reader.line_num}: label {row['label']!r} is neither 0 nor 1")
+                raise DataError(f"{path}:{reader.line_num}: label {row['label']!r} is neither 0 nor 1")
             kind = row.get("kind") or ("positive" if row["label"] == "1" else "negative")
             rows.append(LabelledPair(row["url_a"], row["url_b"], int(row["label"]), kind))
     return rows
@@ -94,14 +97,13 @@ def write_labelled_pairs(path: Path, rows: Sequence[LabelledPair]) -> None:
             file.write("\t".join(" ".join(field.split()) for field in fields) + "\n")
 
 
-def evaluate_parallelness(
-    rows: Sequence[LabelledPair], score: Callable[[Sequence[tuple[str, str]]], NDArray[np.float32]]
-) -> ParallelnessReport:
-    """Score all rows with ``score`` (probabilities, timed as a whole) and compare with their labels."""
+def evaluate_parallelness(rows: Sequence[LabelledPair], score: PairScorer) -> ParallelnessReport:
+    """Score all rows in batches of 256, timed with text preparation, and compare with their labels."""
     pairs = [(row.url_a, row.url_b) for row in rows]
     start = time.perf_counter()
-    probabilities = np.asarray(score(pairs), dtype=np.float64)
+    parts = [score(pairs[i : i + BATCH]) for i in range(0, len(pairs), BATCH)]
     seconds = time.perf_counter() - start
+    probabilities = np.concatenate([np.zeros(0), *parts])
     labels = np.array([row.label for row in rows], dtype=np.int64)
     predicted = (probabilities >= THRESHOLD).astype(np.int64)
     positive, negative = (_class_scores(labels == label, predicted == label) for label in (1, 0))

@@ -148,7 +148,7 @@ class ParallelnessModel(UrlModel):
         """Probability that the documents of each pair are parallel; the order inside a pair may matter."""
         text = PAIR_TEXTS[self.config.text]
         logits = self.logits([text(a, b, self.config.separator) for a, b in pairs])
-        result: NDArray[np.float32] = 1 / (1 + np.exp(-logits[:, 0]))
+        result: NDArray[np.float32] = 1 / (1 + np.exp(-logits[:, 0].clip(-50, 50)))
         return result
 
 

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bilingual_crawler.urls.pair_text import pair_text
+from bilingual_crawler.urls.url_parts import MAX_TOKENS, language_of, url_parts
+
+pieces = st.sampled_from(
+    [
+        "en",
+        "is",
+        "about-us",
+        "um-okkur",
+        "12",
+        "index.html",
+        "?lang=en",
+        "&l=1",
+        "#top",
+        "//",
+        "w3339e00",
+        "%C3%B0",
+        "pt-br",
+    ]
+)
+urls = st.lists(pieces, max_size=7).map(lambda parts: "https://www.site.org/" + "/".join(parts))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.one_of(urls, st.text(max_size=60)), st.one_of(urls, st.text(max_size=60)))
+def test_any_two_texts_in_either_order_give_the_same_words(u: str, v: str) -> None:
+    text = pair_text(u, v)
+    assert text == pair_text(v, u)
+    assert [text.split().count(mark) for mark in ("<a>", "<b>")] == [1, 1]
+
+
+def summary(u: str, v: str) -> str:
+    (found,) = (
+        word for word in pair_text(f"http://s.org/{u}", f"http://s.org/{v}").split() if word.startswith("lang:")
+    )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("u", "v", "expected"),
+    [
+        ("en/x", "fr/x", "lang:swap:all"),
+        ("x", "is/x", "lang:add:all"),
+        ("x.html?lang=en", "x.html?lang=fi", "lang:swap:all"),
+        ("pt-br/x", "es/x", "lang:swap:all"),
+        ("x_e.htm", "x_f.htm", "lang:swap:all"),
+        ("rapoportl15EN.htm", "rapoportl15FR.htm", "lang:swap:all"),
+        ("indexen.htm", "indexfr.htm", "lang:none:inflected"),
+        ("en/x/7", "fr/x/8", "lang:swap:numbers"),
+        ("en/about", "fr/apropos", "lang:swap:words"),
+        ("x?page=1", "x?page=2", "lang:none:numbers"),
+        ("x#top", "x", "lang:none:words"),
+        ("en/x", "en/x", "lang:none:all"),
+    ],
+)
+def test_summary_of_the_language_tokens(u: str, v: str, expected: str) -> None:
+    assert summary(u, v) == expected
+
+
+def test_only_words_of_one_side_follow_the_marks() -> None:
+    text = pair_text("https://s.org/en/news/our-wine", "https://s.org/fr/news/notre-vin")
+    assert text.partition(" <a> ")[2] in ("our wine <b> notre vin", "notre vin <b> our wine")
+
+
+def test_subdomains_and_country_suffixes_count_as_language_tokens() -> None:
+    assert "lang:swap:all" in pair_text("https://en.s.org/x", "https://fr.s.org/x")
+    assert "tld:lang" in pair_text("https://s.is/x", "https://s.fi/x")
+    assert "host=" not in pair_text("https://shop.s.org/x", "https://s.org/x")
+    assert "host=" in pair_text("https://www.s.org/x", "https://s.org/is/x")
+
+
+@pytest.mark.parametrize(
+    ("token", "lang"), [("en", "eng"), ("zh-hans", "zho"), ("pt_br", "por"), ("pra_fr", None), ("news", None)]
+)
+def test_tokens_that_name_a_language(token: str, lang: str | None) -> None:
+    assert language_of(token) == lang
+
+
+def test_long_urls_are_cut() -> None:
+    parts = url_parts("https://s.org/" + "/".join(["word"] * 500) + "?" + "&".join(f"a{i}=b" for i in range(300)))
+    assert len(parts.texts) == len(parts.zones) <= MAX_TOKENS

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bilingual_crawler.scoring.models import ModelError, ParallelnessModel
+from training.data import DataError
+from training.evaluate import main as evaluate
+from training.pairs import fold_of
+from training.parallelness import Recipe, fit_temperature, run
+from training.parallelness_metrics import (
+    LabelledPair,
+    average_precision,
+    evaluate_parallelness,
+    read_labelled_pairs,
+    write_labelled_pairs,
+)
+
+WORDS = ("news", "about", "contact", "products", "history", "team", "press", "shop", "jobs", "events")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model trained on made-up sites in seconds."""
+    root = tmp_path_factory.mktemp("training")
+    rows = ["url_a\tlang_a\turl_b\tlang_b\tsource\tevidence"]
+    for number in range(30):
+        for word in WORDS:
+            base = f"https://site{number}{word[0]}x.org"
+            rows.append(f"{base}/en/{word}/{number}\teng\t{base}/is/{word}/{number}\tisl\tx\tgold")
+    (root / "pairs.tsv").write_text("\n".join(rows) + "\n")
+    site = root / "sites" / "small"
+    site.mkdir(parents=True)
+    held_out = next(f"small{i}" for i in range(99) if fold_of(f"small{i}") == 0)
+    urls = [f"https://{held_out}.net/{lang}/{word}" for lang in ("en", "fi") for word in WORDS]
+    graph = [f"{url}\t{'eng' if '/en/' in url else 'fin'}\t500\t{' '.join(urls)}" for url in urls]
+    gold = [f"{url}\teng\t{url.replace('/en/', '/fi/')}\tfin\threflang" for url in urls[: len(WORDS)]]
+    for name, lines in (("graph", graph), ("pairs", gold)):
+        with lzma.open(site / f"{name}.tsv.xz", "wt") as file:
+            file.write("\n".join(lines) + "\n")
+    recipe = Recipe(epochs=3, batch=64, rate=1e-2, pieces=300)
+    run(root / "pairs.tsv", root / "sites", None, root / "model", recipe, folds=1)
+    return root / "model"
+
+
+def test_model_tells_translations_from_other_pages(model: Path) -> None:
+    pairs = [
+        ("https://new.com/en/wine/4", "https://new.com/is/wine/4"),
+        ("https://new.com/en/wine/4", "https://new.com/is/wine/5"),
+        ("https://new.com/en/wine/4", "https://new.com/en/team/4"),
+        ("https://new.com/en/wine/4", "https://new.com/en/wine/4?print=1"),
+    ]
+    found = ParallelnessModel(model).probabilities(pairs)
+    assert found.dtype == np.float32
+    assert found[0] > 0.5 > found[1:].max()
+    swapped = ParallelnessModel(model).probabilities([(v, u) for u, v in pairs])
+    np.testing.assert_allclose(found, swapped, atol=1e-6)
+    assert ParallelnessModel(model).probabilities([]).shape == (0,)
+
+
+def test_folder_is_small_and_its_card_complete(model: Path) -> None:
+    assert sum(file.stat().st_size for file in model.iterdir()) < 5_000_000
+    card = (model / "README.md").read_text()
+    for text in ("Training data", "WMT16 gold: F1", "links of sites", "sha256", "Calibration"):
+        assert text in card
+    (changed := model.parent / "changed").mkdir()
+    for file in model.iterdir():
+        (changed / file.name).write_bytes(file.read_bytes())
+    (changed / "model.onnx").write_bytes(b"x" + (model / "model.onnx").read_bytes())
+    with pytest.raises(ModelError, match=r"model\.onnx"):
+        ParallelnessModel(changed)
+
+
+@pytest.mark.parametrize("name", ["rules", "yoda", "model"])
+def test_evaluation_writes_the_agreed_json(model: Path, tmp_path: Path, name: str) -> None:
+    rows = [LabelledPair(f"https://n.com/en/{w}", f"https://n.com/fr/{w}", 1, "positive") for w in WORDS]
+    rows += [LabelledPair(f"https://n.com/en/{w}", "https://n.com/fr/other", 0, "random-bi") for w in WORDS]
+    write_labelled_pairs(tmp_path / "data.tsv.gz", rows)
+    chosen = str(model) if name == "model" else name
+    arguments = [
+        "parallelness",
+        "--model",
+        chosen,
+        "--data",
+        str(tmp_path / "data.tsv.gz"),
+        "--json",
+        str(tmp_path / "o"),
+    ]
+    assert evaluate(arguments) == 0
+    report = json.loads((tmp_path / "o").read_text())
+    assert set(report) == {"positive", "negative", "macro", "average_precision", "kinds", "pairs_per_second"}
+    assert report["kinds"]["random-bi"]["n"] == len(WORDS)
+    assert report["positive"]["support"] == len(WORDS)
+    assert report["average_precision"] > 0.9
+
+
+def test_bad_data_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert evaluate(["parallelness", "--model", "rules", "--data", str(tmp_path / "none.tsv")]) == 2
+    (tmp_path / "bad.tsv").write_text("url_a\turl_b\tlabel\nhttp://a\thttp://b\t2\n")
+    with pytest.raises(DataError, match=r"bad\.tsv:2: label '2'"):
+        read_labelled_pairs(tmp_path / "bad.tsv")
+    (tmp_path / "bad.tsv").write_text("url_a\tlabel\nhttp://a\t1\n")
+    with pytest.raises(DataError, match="url_b"):
+        read_labelled_pairs(tmp_path / "bad.tsv")
+    assert "no such file" in capsys.readouterr().err
+
+
+def test_scores_by_hand() -> None:
+    rows = [
+        LabelledPair(str(i), "b", label, kind)
+        for i, (label, kind) in enumerate([(1, "p"), (1, "p"), (0, "n"), (0, "n")])
+    ]
+    result = evaluate_parallelness(rows, lambda pairs: np.array([0.9, 0.2, 0.6, 0.1], dtype=np.float32))
+    assert result["positive"] == {"precision": 0.5, "recall": 0.5, "f1": 0.5, "support": 2}
+    assert result["kinds"] == {"n": {"n": 2, "accuracy": 0.5}, "p": {"n": 2, "accuracy": 0.5}}
+    assert result["average_precision"] == pytest.approx((1 + 2 / 3) / 2)
+
+
+def test_average_precision_does_not_depend_on_the_order_of_ties() -> None:
+    scores = np.array([0.5, 0.5, 0.5, 0.1])
+    for labels in ([1, 0, 0, 0], [0, 0, 1, 0]):
+        assert average_precision(np.array(labels), scores) == pytest.approx(1 / 3)
+    assert average_precision(np.array([0, 0, 0, 0]), scores) == 0
+
+
+def test_temperature_softens_what_is_too_sure() -> None:
+    rng = np.random.default_rng(0)
+    logits = rng.normal(0, 2, 4000).astype(np.float32)
+    labels = (rng.random(4000) < 1 / (1 + np.exp(-logits))).astype(np.float32)
+    weights = np.ones(4000, dtype=np.float32)
+    assert fit_temperature(logits * 3, labels, weights) == pytest.approx(3, rel=0.15)
