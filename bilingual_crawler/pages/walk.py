@@ -40,6 +40,7 @@ class Walk:
         self._navigation = 0
         self._content = 0
         self._characters = 0
+        self._after_anchor = 0
 
     def run(self, root: LexborNode) -> None:
         """Visit all nodes under *root* without recursion."""
@@ -134,6 +135,7 @@ class Walk:
         if undo & _ANCHOR and self._anchor is not None:
             self._anchor.close()
             self._anchor = None
+            self._after_anchor = len(self._line)
         if undo & _SWITCH:
             self._end_switch()
         if undo & _SELECT:
@@ -192,6 +194,8 @@ class Walk:
             anchor.alternate = "alternate" in relations
         anchor.title = attributes.get("title") or attributes.get("aria-label") or ""
         if tag == "a":
+            if self._line and len(self._line) == self._after_anchor:
+                self._line.append(" ")
             self._anchor = anchor
             return _ANCHOR
         anchor.text = " ".join((attributes.get("alt") or anchor.title).split())[:MAX_TEXT]

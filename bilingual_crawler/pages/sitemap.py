@@ -1,0 +1,111 @@
+"""Sitemaps (sitemaps.org protocol, with Google's ``xhtml:link`` alternates) and where robots.txt names them."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from dataclasses import replace
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from lxml import etree  # type: ignore[import-untyped]
+
+from bilingual_crawler.pages.links import hreflang_of, is_page
+from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
+from bilingual_crawler.urls.canonical import canonicalise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_BYTES = 50 << 20
+"""What is read of a sitemap, after decompression; the protocol allows no more."""
+
+_ROBOTS_LINE = re.compile(r"(?im)^[\s\ufeff]*sitemap\s*:\s*(\S+)")
+_FOREIGN_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)")
+_GZIP = b"\x1f\x8b"
+
+
+def sitemaps_in_robots(text: str) -> list[str]:
+    """Canonical URLs of the ``Sitemap:`` lines of a robots.txt, each once."""
+    urls = (canonicalise(match[1]) for match in _ROBOTS_LINE.finditer(text))
+    return list(dict.fromkeys(url for url in urls if url is not None))
+
+
+def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str]]:
+    """The pages that the sitemap fetched from *url* lists, and the sitemaps that it names.
+
+    *body* is XML or one URL a line, gzip or not, cut at 50 MB. A page is one link, with the ``hreflang`` that any entry
+    gives it. Broken XML yields what can be read; entities are never expanded. Never raises.
+    """
+    body = _unpack(body)
+    start = body[:1000].lstrip(b"\xef\xbb\xbf \t\r\n")
+    pages: dict[str, Link] = {}
+    nested: dict[str, None] = {}
+    entries = _entries(body) if start.startswith(b"<") else _lines(body)
+    for href, hreflang, is_sitemap in entries:
+        target = canonicalise(href, url)
+        if target is None:
+            continue
+        if is_sitemap:
+            nested[target] = None
+        elif target not in pages:
+            if is_page(target):
+                pages[target] = Link(
+                    target, "", LinkSource.SITEMAP, LinkPosition.HEAD, hreflang, alternate=hreflang is not None
+                )
+        elif hreflang is not None and pages[target].hreflang in (None, "x-default"):
+            pages[target] = replace(pages[target], hreflang=hreflang, alternate=True)
+    return list(pages.values()), list(nested)
+
+
+def _unpack(body: bytes) -> bytes:
+    """*body* decompressed as often as it is gzip in gzip (at most twice), without what is over the limit."""
+    for _ in range(2):
+        if not body.startswith(_GZIP):
+            break
+        body = _gunzip(body)
+    return body[:MAX_BYTES]
+
+
+def _gunzip(body: bytes) -> bytes:
+    parts: list[bytes] = []
+    room = MAX_BYTES
+    while body.startswith(_GZIP) and room > 0:
+        member = zlib.decompressobj(wbits=31)
+        try:
+            parts.append(member.decompress(body, room))
+        except zlib.error:
+            break
+        room -= len(parts[-1])
+        body = member.unused_data
+    return b"".join(parts)
+
+
+def _lines(body: bytes) -> Iterator[tuple[str, str | None, bool]]:
+    for line in body.decode("utf-8-sig", "replace").splitlines():
+        if line.lstrip()[:4].lower() == "http":
+            yield line, None, False
+
+
+def _entries(body: bytes) -> Iterator[tuple[str, str | None, bool]]:
+    """URL, ``hreflang`` and whether it is a sitemap, for each entry in order."""
+    source = BytesIO(_FOREIGN_ENTITY.sub(b"&amp;", body))
+    events = etree.iterparse(
+        source, tag=("{*}url", "{*}sitemap"), recover=True, resolve_entities=False, no_network=True, huge_tree=False
+    )
+    try:
+        for _, entry in events:
+            is_sitemap = etree.QName(entry).localname == "sitemap"
+            for child in entry.iterchildren(tag=etree.Element):
+                name = etree.QName(child).localname
+                if name == "loc" and child.text:
+                    yield child.text.strip(), None, is_sitemap
+                elif name == "link" and child.get("rel") == "alternate":
+                    hreflang = hreflang_of(child.get("hreflang"))
+                    if hreflang is not None and child.get("href"):
+                        yield child.get("href", ""), hreflang, False
+            entry.clear()
+            while entry.getprevious() is not None:
+                del entry.getparent()[0]
+    except etree.XMLSyntaxError:
+        return
