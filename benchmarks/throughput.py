@@ -21,8 +21,8 @@ import tempfile
 import time
 from pathlib import Path
 
-WORDS = "the harvest of this year was good and people in every village went to market with their fruit".split()
-SPANISH = "la cosecha de este año fue buena y la gente de cada pueblo fue al mercado con toda su fruta".split()
+WORDS = ["the", "harvest", "of", "this", "year", "was", "good", "and", "people", "in", "every", "village", "went", "to", "market", "with", "their", "fruit"]
+SPANISH = ["la", "cosecha", "de", "este", "año", "fue", "buena", "y", "la", "gente", "de", "cada", "pueblo", "fue", "al", "mercado", "con", "toda", "su", "fruta"]
 
 PLAIN_SPIDER = """
 import scrapy
@@ -48,7 +48,10 @@ def page(number: int, pages: int) -> bytes:
     links = " ".join(f'<a href="/{"es" if n % 2 else "en"}/{n // 2}.html">page {n}</a>' for n in children if n < pages)
     text = "".join(f"<p>{' '.join(rng.choices(words, k=60))}</p>" for _ in range(16))
     body = f"<html><head><title>{number}</title></head><body><nav>{links}</nav>{text}</body></html>".encode()
-    return b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+    return b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: %d\r\n\r\n%s" % (
+        len(body),
+        body,
+    )
 
 
 def serve(pages: int, port: multiprocessing.Queue[int]) -> None:

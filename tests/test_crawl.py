@@ -8,12 +8,13 @@ import json
 import re
 import signal
 import time
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from webserver import bilingual_site, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.reporting.records import read_json_lines, read_tsv
-from webserver import bilingual_site, run_scrapy, serve, start_scrapy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,6 +119,16 @@ def test_the_archive_of_a_crawl_replays_to_the_same_documents(tmp_path: Path, si
     )
     assert first == second
     assert pairs(again, site) == pairs(tmp_path, site)
+
+
+def test_robots_txt_is_obeyed_and_its_crawl_delay_kept(tmp_path: Path, site: Site) -> None:
+    site.robots = "User-agent: *\nCrawl-delay: 0.5\nDisallow: /es/page-1\n"
+    result = crawl(tmp_path, f"{site.url}/en/", "-a", "max_pages=6", "-s", "AUTOTHROTTLE_ENABLED=1")
+    assert result.returncode == 0, result.stderr
+    pages = site.times[1:]
+    assert len(pages) >= 6
+    assert all(later - earlier > 0.4 for earlier, later in pairwise(pages))
+    assert site.asked["/es/page-1.html"] == 0
 
 
 def wait_until_asked(site: Site, count: int) -> None:

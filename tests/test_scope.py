@@ -26,6 +26,7 @@ def test_aliases_widen_and_prefixes_decide() -> None:
     assert Scope("site", SEEDS, aliases=["site.github.io"]).admits("https://site.github.io/x")
     folder = Scope("site", SEEDS, prefixes=["https://www.site.is/docs/"])
     assert folder.admits("https://www.site.is/docs/a")
+    assert folder.admits("http://site.is/docs/a?b=http://c")
     assert not folder.admits("https://www.site.is/blog/a")
 
 

@@ -54,7 +54,9 @@ class Site:
         self.pages = pages
         self.redirects = redirects
         self.delay = delay
+        self.robots = ""
         self.asked: Counter[str] = Counter()
+        self.times: list[float] = []
         self.url = ""
 
 
@@ -75,9 +77,12 @@ def serve(
 
         def do_GET(self) -> None:
             site.asked[self.path] += 1
+            site.times.append(time.monotonic())
             time.sleep(site.delay)
             if self.path in site.redirects:
                 self.answer(301, b"", location=site.redirects[self.path])
+            elif self.path == "/robots.txt" and site.robots:
+                self.answer(200, site.robots.encode(), kind="text/plain")
             elif self.path.endswith(".pdf"):
                 self.answer(200, b"%PDF-1.4 " + b"x" * 1000, kind="application/pdf")
             elif self.path in site.pages:

@@ -55,6 +55,11 @@ def bases(paths: Paths) -> list[str]:
     return [source.base for source in find_sources(paths) if source.base]
 
 
+def site_prefixes(paths: Paths) -> list[str]:
+    """Return the base URL and the alias bases of every site folder among the paths."""
+    return [prefix for source in find_sources(paths) if source.base for prefix in (source.base, *source.alias_bases)]
+
+
 def alias_hosts(paths: Paths) -> list[str]:
     """Return the hosts under which the frozen sites are also linked, each once."""
     hosts = (urlsplit(alias).netloc for source in find_sources(paths) for alias in source.alias_bases)

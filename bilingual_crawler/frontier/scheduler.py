@@ -16,6 +16,7 @@ from scrapy.utils.job import job_dir
 from bilingual_crawler.frontier.entry import Entry, Kind, Push, State
 from bilingual_crawler.frontier.frontier import Frontier, Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
+from bilingual_crawler.frontier.politeness import CrawlDelays
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class FrontierScheduler(BaseScheduler):
         )
         self.store = LmdbStore(folder)
         self.frontier = Frontier(self.store, limits, time.monotonic)
+        self._crawl_delays = CrawlDelays(self._crawler, self.slot)
         queued = self.store.count(State.QUEUED)
         if queued:
             logger.info(f"Resuming: {queued} URLs queued, {self.store.count(State.DONE)} done", extra=self._extra)
@@ -133,7 +135,12 @@ class FrontierScheduler(BaseScheduler):
             entry.url,
             callback=self._spider.parse_sitemap if entry.kind is Kind.SITEMAP else self._spider.parse,
             errback=self._spider.handle_failure,
-            meta={ENTRY: entry, "download_slot": entry.slot, "depth": entry.depth},
+            meta={
+                ENTRY: entry,
+                "download_slot": entry.slot,
+                "depth": entry.depth,
+                **self._crawl_delays.meta(entry.slot),
+            },
             headers={"Referer": entry.parent} if entry.parent else None,
             dont_filter=True,
         )

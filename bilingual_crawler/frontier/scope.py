@@ -23,7 +23,7 @@ class Scope:
 
     *name* is ``site`` (registered domains of the seeds), ``host`` (their hosts) or ``web`` (everything);
     *aliases* are other names of those hosts. *prefixes*, if there are any, decide instead: a URL must start with one
-    of them. Raises UsageError for another name.
+    of them, scheme and ``www.`` apart. Raises UsageError for another name.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Scope:
             raise UsageError(f"scope={name}: choose one of {', '.join(SCOPES)}", print_help=False)
         self._name = name
         self._aliases = frozenset(aliases)
-        self._prefixes = tuple(prefixes)
+        self._prefixes = tuple(map(_bare, prefixes))
         self._allowed = {self._area(urlsplit(seed).hostname or "") for seed in seeds}
 
     def _area(self, host: str) -> str:
@@ -41,12 +41,16 @@ class Scope:
 
     def admits(self, url: str) -> bool:
         if self._prefixes:
-            return url.startswith(self._prefixes) and not _endless(url)
+            return _bare(url).startswith(self._prefixes) and not _endless(url)
         if self._name != "web":
             host = urlsplit(url).hostname or ""
             if self._area(host) not in self._allowed and host not in self._aliases:
                 return False
         return not _endless(url)
+
+
+def _bare(url: str) -> str:
+    return url.split("://", 1)[-1].removeprefix("www.")
 
 
 def _endless(url: str) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bilingual_crawler
+from bilingual_crawler.archive.sites import find_sources, site_prefixes
 from bilingual_crawler.harvest.curve import Reference, Result
 from bilingual_crawler.harvest.oracle import oracle_urls
 from bilingual_crawler.harvest.sites import Site, Task, read_site
@@ -45,8 +46,11 @@ class Harvest:
         """Crawl every task with every policy and yield the results as they come.
 
         A crawl that fails is measured by what it downloaded and carries the tail of its log in ``error``.
-        Closing the iterator early ends the crawls that are running.
+        Closing the iterator early ends the crawls that are running. Raises SiteError or ArchiveError for a site
+        that cannot be read.
         """
+        for site in {task.site for task in tasks}:
+            find_sources(self.sites / site)
         self.out.mkdir(parents=True, exist_ok=True)
         measured = _Measured(self.sites)
         crawls: set[subprocess.Popen[bytes]] = set()
@@ -96,6 +100,7 @@ class Harvest:
         seeds.write_text("".join(f"{url}\n" for url in task.seeds), encoding="utf-8")
         settings = {
             "BILINGUAL_REPLAY": str(self.sites / task.site),
+            "BILINGUAL_SCOPE_PREFIXES": ",".join(site_prefixes([self.sites / task.site])),
             "BILINGUAL_OUTPUT_DIR": str(directory),
             "BILINGUAL_WARC": "False",
             "CONCURRENT_REQUESTS": "1",
