@@ -21,7 +21,7 @@ from bilingual_crawler.pages.tables import (
 MAX_LABEL = 48
 """Longest text in characters that is read as the name of a language."""
 
-_COMMON = URL_LABELS[:75]
+_COMMON = URL_LABELS[:100]
 _AS_COUNTRY = {"uk": "eng", "en": "eng", "gal": "glg", "basque": "eus", "euskadi": "eus"}
 _PUNCTUATION = "()[]{}<>«»‹›|/\\.,;:!?·•*-–—_=+'\"’“”„→←»▾▼▲… \t\u200b\u200e\u200f\ufeff\ufe0f\xa0"
 _BLANK = str.maketrans("|/()[]", "      ")

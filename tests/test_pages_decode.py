@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bilingual_crawler.pages.decode import decode_body
+
+ICELANDIC = "Þetta er íslenska"
+META = "<meta charset={}>"
+LATIN2 = META.format("iso-8859-2") + "žluťoučký"
+CYRILLIC = META.format("windows-1251") + "Привет"
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "text"),
+    [
+        (ICELANDIC.encode(), "text/html; charset=utf-8", ICELANDIC),
+        (ICELANDIC.encode(), None, ICELANDIC),
+        (ICELANDIC.encode("latin-1"), "text/html; charset=ISO-8859-1", ICELANDIC),
+        (ICELANDIC.encode("latin-1"), None, ICELANDIC),
+        (b"\xef\xbb\xbf" + ICELANDIC.encode(), "text/html; charset=iso-8859-1", ICELANDIC),
+        (ICELANDIC.encode("utf-16"), None, ICELANDIC),
+        (LATIN2.encode("iso-8859-2"), "text/html", LATIN2),
+        (CYRILLIC.encode("cp1251"), "", CYRILLIC),
+        ("日本語です".encode("shift_jis"), "text/html; charset=Shift_JIS", "日本語です"),
+        ("日本語です".encode("iso2022_jp"), "text/html; charset=iso-2022-jp", "日本語です"),
+        (b"", None, ""),
+        (b"plain", "text/html; charset=nonsense", "plain"),
+        (b"plain", "text/html; charset=punycode", "plain"),
+        (b"a\x00b", None, "a\x00b"),
+    ],
+)  # fmt: skip
+def test_declared(body: bytes, content_type: str | None, text: str) -> None:
+    assert decode_body(body, content_type) == text
+
+
+def test_header_comes_before_the_page() -> None:
+    body = LATIN2.replace("8859-2", "8859-1").encode("iso-8859-2")
+    assert decode_body(body, "text/html; charset=iso-8859-2").endswith("žluťoučký")
+
+
+def test_utf8_under_a_single_byte_label_is_utf8() -> None:
+    body = (META.format("iso-8859-1") + ICELANDIC).encode()
+    assert decode_body(body, "text/html; charset=iso-8859-1").endswith(ICELANDIC)
+
+
+def test_false_claim_of_utf8_falls_back_on_the_page() -> None:
+    body = (META.format("windows-1250") + "Příliš žluťoučký kůň").encode("cp1250")
+    assert decode_body(body, "text/html; charset=utf-8").endswith("Příliš žluťoučký kůň")
+
+
+def test_one_broken_byte_does_not_spoil_utf8() -> None:
+    assert decode_body(ICELANDIC.encode() * 5 + b"\xff", "text/html; charset=utf-8") == ICELANDIC * 5 + "\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("lang", "encoding", "text"),
+    [
+        ("ru", "cp1251", "Привет"),
+        ("el-GR", "cp1253", "Ελληνικά"),
+        ("mt", "iso8859_3", "Ġgantija ħobż"),
+        ("pl", "cp1250", "żółć"),
+    ],
+)
+def test_without_declaration_the_language_of_the_page_tells(lang: str, encoding: str, text: str) -> None:
+    body = f"<!doctype html><html dir=ltr lang='{lang}'>{text}".encode(encoding)
+    assert decode_body(body, None).endswith(text)
+
+
+@given(st.binary(max_size=200), st.none() | st.text(max_size=20).map("text/html; charset={}".format))
+def test_never_raises(body: bytes, content_type: str | None) -> None:
+    decode_body(body, content_type)
+
+
+@pytest.mark.parametrize(
+    "charset", ["utf-7", "idna", "punycode", "hex", "rot13", "undefined", "unicode_escape", "utf-16", "base64"]
+)
+def test_odd_codecs(charset: str) -> None:
+    decode_body(b"\xff\\xd8+ADw-" * 10, f"text/html; charset={charset}")

@@ -1,0 +1,338 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bilingual_crawler.pages.html import MAX_TAGS, parse_page
+from bilingual_crawler.pages.labels import coded_language, flagged_language, named_language
+from bilingual_crawler.pages.links import is_page
+from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
+
+URL = "https://example.org/dir/page.html"
+SWITCHER, NAVIGATION, BODY, HEAD = (
+    LinkPosition.SWITCHER,
+    LinkPosition.NAVIGATION,
+    LinkPosition.BODY,
+    LinkPosition.HEAD,
+)
+
+
+def links(html: str, *headers: str) -> dict[str, Link]:
+    return {link.url.removeprefix("https://example.org"): link for link in parse_page(html, URL, headers).links}
+
+
+def only(html: str, *headers: str) -> Link:
+    (link,) = parse_page(html, URL, headers).links
+    return link
+
+
+class TestText:
+    def test_blocks_are_lines_and_blanks_collapse(self) -> None:
+        html = "<title>T</title><h1>One\n  two</h1><p>three <b>four</b>\xa0five<br>six<ul><li>a<li>b</ul><td>"
+        assert parse_page(html, URL).text == "One two\nthree four five\nsix\na\nb"
+
+    def test_inline_elements_do_not_split_words(self) -> None:
+        assert parse_page("<p>is<em>lensk</em>ur <span>mat</span>ur", URL).text == "islenskur matur"
+
+    def test_adjacent_links_are_words_of_their_own(self) -> None:
+        assert parse_page("<p><a href=a>Heim</a><a href=b>Um</a> vef<a href=c>inn</a>", URL).text == "Heim Um vefinn"
+
+    @pytest.mark.parametrize(
+        "hidden",
+        [
+            "<script>var x = 'no'</script>",
+            "<style>no {}</style>",
+            "<template><p>no</template>",
+            "<noscript>no</noscript>",
+            "<p hidden>no</p>",
+            "<div style='color:red; display : none'>no <b>no</b></div>",
+            "<div style='visibility:hidden'>no</div>",
+            "<select><option>no</select>",
+            "<textarea>no</textarea>",
+            "<svg><title>no</title><text>no</text></svg>",
+            "<!-- no -->",
+            "<iframe src=x>no</iframe>",
+        ],
+    )
+    def test_what_is_not_shown_is_no_text(self, hidden: str) -> None:
+        assert parse_page(f"<body>yes{hidden}<p>too", URL).text == "yes\ntoo"
+
+    def test_title_apart(self) -> None:
+        page = parse_page("<title> Ein \n síða &amp; fleira</title><svg><title>icon</title></svg><p>text", URL)
+        assert (page.title, page.text) == ("Ein síða & fleira", "text")
+
+    def test_structure_is_bounded(self) -> None:
+        page = parse_page("<html><body><p><b>x</b><br>" + "<i>x</i>" * (2 * MAX_TAGS), URL)
+        assert page.tags[:6] == ("html", "head", "body", "p", "b", "br")
+        assert len(page.tags) == MAX_TAGS
+
+
+class TestHead:
+    def test_language_canonical_and_robots(self) -> None:
+        page = parse_page(
+            "<html lang=is-IS><meta name=ROBOTS content='noindex, NOFOLLOW'><link rel=canonical href='/c?utm_source=x'>",
+            URL,
+        )
+        assert (page.language, page.canonical, page.noindex, page.nofollow) == (
+            "isl", "https://example.org/c", True, True,
+        )  # fmt: skip
+
+    def test_none_in_robots_means_both(self) -> None:
+        page = parse_page("<meta name=robots content=none>", URL)
+        assert page.noindex
+        assert page.nofollow
+
+    def test_defaults(self) -> None:
+        page = parse_page("", URL)
+        assert (page.title, page.text, page.links, page.language, page.canonical) == ("", "", (), None, None)
+        assert not page.nofollow
+        assert not page.noindex
+
+    def test_first_base_counts_for_all_links(self) -> None:
+        found = links("<a href=x>x</a><base href='/other/'><base href='/third/'><a href='y?a=1&amp;b=2'>y</a>")
+        assert list(found) == ["/other/x", "/other/y?a=1&b=2"]
+
+    def test_unusable_base_is_ignored(self) -> None:
+        assert list(links("<base href='javascript:x'><a href=x>x</a>")) == ["/dir/x"]
+
+
+class TestSources:
+    def test_kinds_of_links(self) -> None:
+        html = """
+        <link rel=alternate hreflang=is href=/is/><link rel="alternate nofollow" hreflang=x-default href=/default>
+        <meta http-equiv=Refresh content="5; URL='next.html'">
+        <a href=a>A</a><map><area href=area alt="Kort"></map><noscript><a href=ns>N</a></noscript>"""
+        found = links(
+            html, '</mt/>; rel="alternate"; hreflang="mt", </s.css>; rel=preload', "<x>; rel=next; hreflang=en"
+        )
+        assert {path: link.source.value for path, link in found.items()} == {
+            "/is/": "alternate", "/default": "alternate", "/dir/next.html": "refresh", "/dir/a": "a",
+            "/dir/area": "area", "/dir/ns": "a", "/mt/": "header",
+        }  # fmt: skip
+        assert found["/is/"] == Link(
+            "https://example.org/is/", "", LinkSource.ALTERNATE, HEAD, hreflang="isl", alternate=True
+        )
+        assert found["/default"].hreflang == "x-default"
+        assert found["/mt/"].hreflang == "mlt"
+        assert found["/dir/area"].text == "Kort"
+
+    def test_frames(self) -> None:
+        assert only("<frameset><frame src=menu.html></frameset>").source is LinkSource.FRAME
+
+    @pytest.mark.parametrize(
+        "html",
+        [
+            "<link rel=alternate href=/feed type=application/rss+xml>",
+            "<link rel=alternate hreflang=en type=application/atom+xml href=/feed>",
+            "<link rel=alternate media=handheld href=/m/>",
+            "<link rel=alternate hreflang=nonsense! href=/m/>",
+            "<link rel=stylesheet hreflang=en href=/m/>",
+            "<link rel=alternate hreflang=en>",
+            "<a>none</a><a href>none</a><a href='  '>none</a><a name=x>x</a>",
+            "<a href='#top'>top</a><a href='page.html'>self</a><a href='page.html#x'>self</a>",
+            "<a href='mailto:a@example.org'>m</a><a href='JavaScript:void(0)'>j</a><a href='tel:1'>t</a>",
+            "<a href=x.pdf>p</a><a href='x.JPG?size=1'>i</a><a href=a.tar.gz>z</a>",
+            "<template><a href=x>x</a></template><script>'<a href=x>x</a>'</script><!-- <a href=x>x</a> -->",
+            "<meta http-equiv=refresh content=30>",
+        ],
+    )
+    def test_no_links(self, html: str) -> None:
+        assert parse_page(html, URL).links == ()
+
+    def test_evidence(self) -> None:
+        link = only(
+            "<a href='/is/' hreflang=is-IS rel='nofollow alternate' title=Heim>"
+            "<span lang=is>Íslenskur  <b>texti</b></span> <img src='/img/mynd.png?x' alt='Mynd'></a>"
+        )
+        assert link == Link(
+            "https://example.org/is/",
+            "Íslenskur texti",
+            LinkSource.A,
+            BODY,
+            "isl",
+            "isl",
+            True,
+            True,
+            "Mynd img/mynd.png",
+        )
+
+    def test_title_stands_in_for_missing_text(self) -> None:
+        assert only("<a href=x aria-label='Read more'></a>").text == "Read more"
+
+    def test_text_is_bounded(self) -> None:
+        assert len(only(f"<a href=x>{'orð ' * 1000}</a>").text) == 200
+
+    def test_links_in_hidden_elements_count(self) -> None:
+        assert only("<div style='display:none'><a href=x>Falið</a></div>").text == "Falið"
+
+
+class TestMerging:
+    def test_one_link_for_each_url_in_order(self) -> None:
+        found = links("<a href=b>1</a><a href='./a#x'>2</a><a href='b'>3</a>")
+        assert {path: link.text for path, link in found.items()} == {"/dir/b": "1", "/dir/a": "2"}
+
+    def test_best_evidence_is_kept(self) -> None:
+        link = only(
+            "<link rel=alternate hreflang=x-default href=/is><link rel=alternate hreflang=is href=/is>"
+            "<nav><a href=/is rel=nofollow><img alt=Logo></a></nav><p><a href=/is>Lesa meira</a>"
+            "<ul class=lang-menu><li><a href=/is lang=is>Íslenska</a></ul>"
+        )
+        assert (link.source, link.position, link.text, link.hreflang, link.lang, link.label, link.image) == (
+            LinkSource.A, SWITCHER, "Íslenska", "isl", "isl", "isl", "Logo",
+        )  # fmt: skip
+        assert link.alternate
+        assert not link.nofollow
+
+
+class TestPositions:
+    @pytest.mark.parametrize(
+        ("html", "position"),
+        [
+            ("<nav>{}</nav>", NAVIGATION),
+            ("<header>{}</header>", NAVIGATION),
+            ("<footer><div>{}</div></footer>", NAVIGATION),
+            ("<article><header>{}</header></article>", BODY),
+            ("<div role=navigation>{}</div>", NAVIGATION),
+            ("<div class='site-header x'>{}</div>", NAVIGATION),
+            ("<div class=entry-header>{}</div>", BODY),
+            ("<ul id=mainMenu>{}</ul>", NAVIGATION),
+            ("<nav></nav>{}", BODY),
+            ("<main><p>{}</main>", BODY),
+            ("<body class='has-nav language-en'>{}", BODY),
+            ("<pre class=language-python>{}</pre>", BODY),
+            ("<div class=lang_switch>{}</div>", SWITCHER),
+            ("<div id=wpml-ls>{}</div>", SWITCHER),
+            ("<ul class=hizkuntza>{}</ul>", SWITCHER),
+            ("<div class=language>" + "Long text about languages. " * 20 + "{}</div>", BODY),
+            ("<div class=language>{}" + "".join(f"<a href={i}>n</a>" for i in range(20)) + "</div>", BODY),
+        ],
+    )
+    def test_by_elements(self, html: str, position: LinkPosition) -> None:
+        assert links(html.format("<a href=x>Fréttir</a>"))["/dir/x"].position is position
+
+    def test_by_class_of_the_link(self) -> None:
+        assert only("<a class=nav-link href=x>x</a>").position is NAVIGATION
+        assert only("<a class=language-toggle href=x>x</a>").position is SWITCHER
+
+    @pytest.mark.parametrize(
+        ("anchor", "label"),
+        [
+            ("<a href=x>Íslenska</a>", "isl"),
+            ("<a href=x>In English</a>", "eng"),
+            ("<a href=x>[Euskaraz]</a>", "eus"),
+            ("<a href=x title='Bil-Malti'><img src=m.gif></a>", "mlt"),
+            ("<a href=x aria-label='Switch to French'>🌐</a>", "fra"),
+            ("<a href=x><img src='/img/flags/is.png'></a>", "isl"),
+            ("<a href=x><i class='flag-icon flag-icon-gb'></i></a>", "eng"),
+            ("<nav><a href=x>EU</a></nav>", "eus"),
+            ("<a href=x hreflang=mt>MT</a>", "mlt"),
+            ("<p><a href=x>IS</a> | <a href=y>EN</a>", "isl"),
+        ],
+    )
+    def test_links_named_after_languages(self, anchor: str, label: str) -> None:
+        link = links(anchor)["/dir/x"]
+        assert (link.position, link.label) == (SWITCHER, label)
+
+    @pytest.mark.parametrize("text", ["IT", "no", "so", "1", "Deutsche Bank", "English grammar", "Fréttir"])
+    def test_other_links(self, text: str) -> None:
+        link = only(f"<p>See <a href=x>{text}</a>")
+        assert (link.position, link.label) == (BODY, None)
+
+    def test_codes_of_one_language_are_no_switch(self) -> None:
+        assert {link.position for link in links("<a href=x>no</a><a href=y>no</a>").values()} == {BODY}
+
+    def test_list_of_languages(self) -> None:
+        found = links("<select><option value=''>Language<option value=/en/>English<option value='?l=is'>IS</select>")
+        assert {path: (link.source, link.label) for path, link in found.items()} == {
+            "/en/": (LinkSource.OPTION, "eng"),
+            "/dir/page.html?l=is": (LinkSource.OPTION, "isl"),
+        }
+
+    @pytest.mark.parametrize(
+        "html",
+        [
+            "<select><option value=/a/>Reykjavík<option value=/b/>Akureyri</select>",
+            "<select><option value=en>English<option value=is>Íslenska</select>",
+        ],
+    )
+    def test_other_lists(self, html: str) -> None:
+        assert parse_page(html, URL).links == ()
+
+
+class TestLabels:
+    @pytest.mark.parametrize(
+        ("text", "lang"),
+        [
+            ("english", "eng"), ("Español (Spanish)", "spa"), ("Português (BR)", "por"), ("Suomeksi", "fin"),
+            ("На русском", None), ("По-русски", "rus"), ("中文 (繁體)", "zho"), ("English | Français", None),
+            ("Ver la versión catalana", "cat"), ("🇮🇸", "isl"), ("🇬🇧 In English", "eng"), ("", None), ("es", None),
+            ("x" * 500, None), ("Norsk bokmål", "nor"), ("  EUSKARA ▾", "eus"),
+        ],
+    )  # fmt: skip
+    def test_names(self, text: str, lang: str | None) -> None:
+        assert named_language(text) == lang
+
+    @pytest.mark.parametrize(
+        ("text", "lang"),
+        [("en", "eng"), ("[IS]", "isl"), ("pt-BR", "por"), ("zh_Hans", "zho"), ("UK", "eng"), ("uk", "ukr"),
+         ("cz", "ces"), ("Eus", "eus"), ("up", None), ("e", None), ("x-default", None), ("", None)],
+    )  # fmt: skip
+    def test_codes(self, text: str, lang: str | None) -> None:
+        assert coded_language(text) == lang
+
+    @pytest.mark.parametrize(
+        ("image", "lang"),
+        [
+            ("UK\nimg/flag-united-kingdom2x.png", "eng"), ("flags/ca.png", "cat"), ("flag_mt.gif", "mlt"),
+            ("fi fi-fi", "fin"), ("images/se.png", "swe"), ("img/photo.jpg", None), ("Logo\nimg/logo-is.png", None), ("", None),
+        ],
+    )  # fmt: skip
+    def test_flags(self, image: str, lang: str | None) -> None:
+        assert flagged_language(image) == lang
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://a.com/", True),
+        ("https://a.com/x.php?f=y.pdf", True),
+        ("https://a.com/x.PDF", False),
+        ("https://a.com/x.min.js?v=1", False),
+        ("https://a.com/v1.2/", True),
+        ("https://a.com/.txt", True),
+    ],
+)
+def test_is_page(url: str, expected: bool) -> None:
+    assert is_page(url) is expected
+
+
+PIECES = """<a href=x>|</a>|<p>|<nav>|</nav>|<select>|<option value=/en/>|</select>|English|<div class=lang>|</div>|<td>
+|<table>|<svg>|<title>|</title>|<template>|&#0;|<base href=//[>|<a href='http://[x'>|<noscript>|<frameset>|<|<!--
+|<a href='?&amp;\t\n'>|<body hidden>|<math><a>|<link rel=alternate hreflang=is href=y>|\x00|\ud800""".split("|")
+
+
+class TestRobustness:
+    @settings(max_examples=150, deadline=None)
+    @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
+    def test_never_raises(self, html: str) -> None:
+        page = parse_page(html, URL, [html])
+        assert len({link.url for link in page.links}) == len(page.links)
+
+    def test_many_links_take_linear_time(self) -> None:
+        def seconds(count: int) -> float:
+            html = "<ul class=menu>" + "".join(f"<li><a href='/p/{i}'>Page {i}</a>" for i in range(count))
+            started = time.process_time()
+            assert len(parse_page(html, URL).links) == count
+            return time.process_time() - started
+
+        seconds(100)
+        assert seconds(50_000) < 10 * max(seconds(10_000), 0.02)
+
+    @pytest.mark.parametrize("tag", ["<div>", "<b id=x>", "<nav class=lang>", "<a " + "x1=1 x2=2 " * 50_000 + ">"])
+    def test_hostile_markup(self, tag: str) -> None:
+        started = time.process_time()
+        parse_page(tag * 20_000 if len(tag) < 100 else tag, URL)
+        assert time.process_time() - started < 2

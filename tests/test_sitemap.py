@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import gzip
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bilingual_crawler.pages import sitemap
+from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
+from bilingual_crawler.pages.sitemap import parse_sitemap, sitemaps_in_robots
+
+URL = "https://example.org/sitemap.xml"
+XMLNS = (
+    "xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' xmlns:xhtml='http://www.w3.org/1999/xhtml' "
+    "xmlns:image='http://www.google.com/schemas/sitemap-image/1.1'"
+)
+
+
+def urlset(entries: str, prolog: str = "<?xml version='1.0' encoding='UTF-8'?>") -> bytes:
+    return f"{prolog}<urlset {XMLNS}>{entries}</urlset>".encode()
+
+
+def pages(body: bytes) -> dict[str, str | None]:
+    return {link.url.removeprefix("https://example.org"): link.hreflang for link in parse_sitemap(body, URL)[0]}
+
+
+ALTERNATES = """
+<url><loc> https://example.org/en/a?x=1&amp;y=2 </loc><lastmod>2024-01-01</lastmod>
+ <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en/a?x=1&amp;y=2"/>
+ <xhtml:link rel="alternate" hreflang="is-IS" href="https://example.org/is/a"/>
+ <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en/a?x=1&amp;y=2"/>
+ <image:image><image:loc>https://example.org/photo</image:loc></image:image></url>
+<url><loc>https://example.org/plain</loc></url><url><loc>https://example.org/file.pdf</loc></url>"""
+
+
+def test_alternates() -> None:
+    links, nested = parse_sitemap(urlset(ALTERNATES), URL)
+    assert nested == []
+    assert links == [
+        Link("https://example.org/en/a?x=1&y=2", "", LinkSource.SITEMAP, LinkPosition.HEAD, "eng", alternate=True),
+        Link("https://example.org/is/a", "", LinkSource.SITEMAP, LinkPosition.HEAD, "isl", alternate=True),
+        Link("https://example.org/plain", "", LinkSource.SITEMAP, LinkPosition.HEAD),
+    ]
+
+
+def test_index() -> None:
+    entries = "<sitemap><loc>/a.xml.gz</loc></sitemap><sitemap><loc>/b.xml</loc></sitemap>"
+    assert parse_sitemap(f"<sitemapindex {XMLNS}>{entries}</sitemapindex>".encode(), URL) == (
+        [],
+        ["https://example.org/a.xml.gz", "https://example.org/b.xml"],
+    )
+
+
+def test_without_namespace() -> None:
+    assert pages(b"<urlset><url><loc>https://example.org/a</loc></url></urlset>") == {"/a": None}
+
+
+@pytest.mark.parametrize(
+    ("entries", "expected"),
+    [
+        ("<url><loc>/a?x=1&y=2</loc></url>", ["/a?x=1&y=2"]),
+        ("<url><loc>/a</loc></urlx><url><loc>/b</loc></url>", ["/a", "/b"]),
+        ("<url><loc>/a</loc></url><url><loc>/b", ["/a"]),
+        ("<url><loc></loc></url><url/><url><loc>mailto:x</loc></url>", []),
+        ("<url><loc><![CDATA[https://example.org/c]]></loc></url>", ["/c"]),
+    ],
+)
+def test_broken_xml(entries: str, expected: list[str]) -> None:
+    found = pages(urlset(entries)[: -len("</urlset>")])
+    assert [path for path in found if path in expected] == expected
+
+
+def test_entities_are_not_expanded() -> None:
+    prolog = (
+        "<!DOCTYPE urlset [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;'>"
+        "<!ENTITY file SYSTEM 'file:///etc/hostname'>]>"
+    )
+    alternate = "<xhtml:link rel='alternate' hreflang='en' href='/z&b;'/>"
+    entries = f"<url><loc>/x&b;</loc></url><url><loc>/y&file;</loc>{alternate}</url>"
+    assert list(pages(urlset(entries, prolog))) == ["/x&b;", "/y&file;", "/z&b;"]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lambda body: gzip.compress(gzip.compress(body))])
+def test_gzip(pack: object) -> None:
+    assert callable(pack)
+    assert pages(pack(urlset(ALTERNATES))) == pages(urlset(ALTERNATES))
+
+
+def test_two_gzip_members() -> None:
+    body = urlset(ALTERNATES)
+    assert len(pages(gzip.compress(body[:300]) + gzip.compress(body[300:]))) == 3
+
+
+def test_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sitemap, "MAX_BYTES", 1000)
+    body = urlset("".join(f"<url><loc>/{i}</loc></url>" for i in range(10_000)))
+    assert 10 < len(pages(gzip.compress(body))) < 40
+    assert 10 < len(pages(body)) < 40
+
+
+def test_text() -> None:
+    assert list(pages(b"\xef\xbb\xbfhttps://example.org/a\r\n\r\nhttps://example.org/b \nnot a url\n")) == ["/a", "/b"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<",
+        b"\x1f\x8b",
+        b"\x1f\x8bgarbage",
+        b"<html><body>Not found",
+        gzip.compress(b"x" * 9999)[:30],
+        zlib.compress(b"x"),
+    ],
+)
+def test_not_a_sitemap(body: bytes) -> None:
+    assert parse_sitemap(body, URL) == ([], [])
+
+
+@given(st.binary(max_size=200), st.sampled_from([b"", b"<urlset>", b"\x1f\x8b\x08\x00", b"<url><loc>", b"http"]))
+def test_never_raises(body: bytes, start: bytes) -> None:
+    parse_sitemap(start + body, URL)
+
+
+def test_robots() -> None:
+    text = (
+        "\ufeffSitemap: https://example.org/a.xml\nUser-agent: *\n  sitemap :https://example.org/b.xml # main\n"
+        "SITEMAP: https://example.org/a.xml\nSitemap: /relative\n# Sitemap: https://example.org/c.xml\nSitemap:"
+    )
+    assert sitemaps_in_robots(text) == ["https://example.org/a.xml", "https://example.org/b.xml"]
