@@ -80,7 +80,13 @@ def build_site(directory: Path) -> Path:
         with lzma.open(site / f"{name}.tsv.xz", "wt") as file:
             file.writelines("\t".join(row) + "\n" for row in rows)
     (site / "redirects.tsv").write_text(f"{BASE}is\t{BASE}is/\n")
-    description = {"site": "saga", "base": BASE, "home": BASE, "seeds": [BASE], "alias_bases": []}
+    description = {
+        "site": "saga",
+        "base": BASE,
+        "home": BASE,
+        "seeds": [BASE],
+        "alias_bases": ["saga.pages.example/saga"],
+    }
     (site / "site.json").write_text(json.dumps(description))
     with lzma.open(site / "pages.warc.xz", "wb") as file:
         writer = WARCWriter(file, gzip=False)
@@ -448,18 +454,27 @@ class TestCommand:
         assert rows["cld2"]["downloads"] == 7
         assert rows["oracle"]["relative_auc"] == 1
         assert rows["bfs"]["found"] == rows["cld2"]["found"] == 3
-        assert read_order(out / "runs" / "saga.eng-isl.bfs" / "crawl.tsv") == simulate(site, [BASE], Discovery())
+        crawled = read_order(out / "runs" / "saga.eng-isl.bfs" / "crawl.tsv")
+        assert crawled == (simulate(site, [BASE], Discovery()), 1)
+        assert rows["bfs"]["missing"] == 1
         assert (out / "harvest.png").stat().st_size > 10_000
         assert "oracle" in done.stdout
 
     def test_a_failing_crawl_is_reported(self, sites: Path, tmp_path: Path) -> None:
-        (sites / "saga" / "pages.warc.xz").unlink()
-        done = scrapy_harvest(sites, "--policies", "bfs", "--out", tmp_path / "out")
+        out = tmp_path / "out"
+        done = scrapy_harvest(sites, "--policies", "bfs", "--out", out, "-s", "SCHEDULER=no.such.Scheduler")
         assert done.returncode == 1
         assert "failed saga.eng-isl bfs" in done.stdout
         (row,) = json.loads((tmp_path / "out" / "results.json").read_text())
         assert row["error"]
         assert row["relative_auc"] == 0
+
+    def test_a_site_without_pages(self, sites: Path, tmp_path: Path) -> None:
+        (sites / "saga" / "pages.warc.xz").unlink()
+        done = scrapy_harvest(sites, "--policies", "bfs", "--out", tmp_path / "out")
+        assert done.returncode == 2
+        assert "saga: no *.warc" in done.stderr
+        assert "Traceback" not in done.stderr
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
@@ -476,5 +491,6 @@ class TestCommand:
         command = harvest.command(TASK, "oracle", tmp_path)
         assert "BILINGUAL_BRIDGE=0.2" in command
         assert "BILINGUAL_LINK_SOURCES=a,area" in command
+        assert f"BILINGUAL_SCOPE_PREFIXES={BASE},https://saga.pages.example/saga/" in command
         assert f"BILINGUAL_ORACLE_ORDER={tmp_path / 'oracle.txt'}" in command
         assert (tmp_path / "seeds.txt").read_text() == f"{BASE}\n"

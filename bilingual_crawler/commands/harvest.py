@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from bilingual_crawler.archive import ArchiveError
 from bilingual_crawler.frontier.policies import policy_class
 from bilingual_crawler.harvest.plot import plot
 from bilingual_crawler.harvest.run import LINK_SOURCES, Harvest
@@ -59,14 +60,17 @@ class Command(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
             raise UsageError
-        sites, console = Path(args[0]).resolve(), Console()
-        policies = [policy_class(name).name for name in opts.policies.split(",")]
         try:
-            tasks = _select(read_tasks(sites), opts.site, opts.tasks)
-            store = ResultStore(opts.out / "results.json", opts.links)
-        except SiteError as error:
+            self._harvest(Path(args[0]).resolve(), opts)
+        except (SiteError, ArchiveError) as error:
             raise UsageError(str(error), print_help=False) from None
+
+    def _harvest(self, sites: Path, opts: argparse.Namespace) -> None:
+        policies = [policy_class(name).name for name in opts.policies.split(",")]
+        tasks = _select(read_tasks(sites), opts.site, opts.tasks)
+        store = ResultStore(opts.out / "results.json", opts.links)
         harvest = Harvest(sites, opts.out.resolve(), opts.links, tuple(opts.set), max(opts.jobs, 1))
+        console = Console()
         failed = 0
         with (
             Progress(*_COLUMNS, console=console) as progress,

@@ -100,8 +100,8 @@ class Harvest:
         seeds.write_text("".join(f"{url}\n" for url in task.seeds), encoding="utf-8")
         settings = {
             "BILINGUAL_REPLAY": str(self.sites / task.site),
-            "BILINGUAL_SCOPE_PREFIXES": ",".join(site_prefixes([self.sites / task.site])),
             "BILINGUAL_OUTPUT_DIR": str(directory),
+            "BILINGUAL_SCOPE_PREFIXES": ",".join(site_prefixes(self.sites / task.site)),
             "BILINGUAL_WARC": "False",
             "CONCURRENT_REQUESTS": "1",
         }
