@@ -142,17 +142,16 @@ class _Measured:
 
 
 def read_order(path: Path) -> tuple[list[str], int]:
-    """Return the URLs of a ``crawl.tsv`` in download order, and how many requests the archive had no answer to.
+    """Return the pages of a ``crawl.tsv`` in download order, and how many requests the archive had no answer to.
 
     The latter are no downloads: whether the live site had a page, a file or nothing there cannot be told, and
-    the reachable pages that the order is measured against are those of the archive.
+    the reachable pages that the order is measured against are those of the archive. Redirects are none either.
     """
     if not path.exists():
         return [], 0
     with path.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
-    order = [row["url"] for row in rows if row["status"] != "404"]
-    return order, len(rows) - len(order)
+    return [row["url"] for row in rows if row["status"].startswith("2")], sum(r["status"] == "404" for r in rows)
 
 
 def write_order(path: Path, order: Sequence[str]) -> None:
