@@ -43,7 +43,7 @@ class Plain(scrapy.Spider):
 
 def page(number: int, pages: int) -> bytes:
     rng = random.Random(number)
-    lang, words = ("en", WORDS) if number % 2 == 0 else ("es", SPANISH)
+    words = SPANISH if number % 2 else WORDS
     children = [3 * number + 2 * k for k in (1, 2, 3)] + [rng.randrange(pages) for _ in range(9)] + [number ^ 1]
     links = " ".join(f'<a href="/{"es" if n % 2 else "en"}/{n // 2}.html">page {n}</a>' for n in children if n < pages)
     text = "".join(f"<p>{' '.join(rng.choices(words, k=60))}</p>" for _ in range(16))

@@ -7,13 +7,13 @@ COMMANDS_MODULE = "bilingual_crawler.commands"
 
 # What is crawled
 BILINGUAL_POLICY = "smart"
-BILINGUAL_LINK_SOURCES = ["a", "area", "alternate", "header", "refresh", "sitemap"]
-BILINGUAL_SCOPE_PREFIXES = []
+BILINGUAL_LINK_SOURCES: list[str] = ["a", "area", "alternate", "header", "refresh", "sitemap"]
+BILINGUAL_SCOPE_PREFIXES: list[str] = []
 BILINGUAL_EQUIVALENT_LANGUAGES = ["hrv bos srp cnr", "msa ind", "nor nno"]
 BILINGUAL_MODELS_DIR = str(Path(__file__).parent.parent / "models")
-BILINGUAL_PROVIDERS = []
-BILINGUAL_REPLAY = []
-DEPTH_LIMIT = 20
+BILINGUAL_PROVIDERS: list[str] = []
+BILINGUAL_REPLAY: list[str] = []
+DEPTH_LIMIT = 100
 
 # What is written
 BILINGUAL_OUTPUT_DIR = None

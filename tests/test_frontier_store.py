@@ -45,7 +45,7 @@ class StoreMachine(RuleBasedStateMachine):
                 self.model[url] = Entry(url, slot(url), priority, f"p{depth}", depth, order=self.order)
                 expected.append(Push.NEW)
             elif held.state is State.QUEUED and priority > held.priority:
-                held.priority, held.parent, held.depth = priority, f"p{depth}", depth
+                held.priority, held.parent, held.depth = priority, f"p{depth}", min(held.depth, depth)
                 expected.append(Push.RAISED)
             else:
                 expected.append(Push.IGNORED)

@@ -11,7 +11,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.defer import deferred_from_coro
 
-from .replay import DATE_META, MISSING_FLAG, REDIRECT_FLAG
+from .replay import DATE_META, MISSING_FLAG
 from .writer import Exchange, WarcWriter
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 LOCATION_META = "bilingual_warc"
 """``request.meta`` key with the (file, offset) of the response's record."""
-_NOT_FETCHED = frozenset(("cached", MISSING_FLAG, REDIRECT_FLAG))
+_NOT_FETCHED = frozenset(("cached", MISSING_FLAG))
 _UNSENT = frozenset((b"proxy-authorization",))
 _TRUNCATIONS = {"dataloss": "disconnect", "download_stopped": "unspecified"}
 
@@ -36,7 +36,7 @@ class WarcMiddleware:
 
     A downloader middleware on if ``BILINGUAL_WARC`` is. Its place is 650: between cookies and redirects, so
     that it sees redirects, errors and ``robots.txt``, and bodies as they were sent. Responses from an HTTP
-    cache and those that a replay made up are left out; archived ones keep their date. If writing fails (disk
+    cache and what a replay did not find are left out; archived ones keep their date. If writing fails (disk
     full), the crawl is closed with the reason ``warc_error``.
 
     Stats: ``bilingual/warc/{exchanges,bytes,files,repaired_bytes}``.

@@ -41,9 +41,12 @@ class Entry:
     parent: str = ""
     """URL of the page whose link gave the best priority; empty for seeds."""
     depth: int = 0
+    """Links from a seed, on the shortest way seen while it was queued."""
     kind: Kind = Kind.PAGE
     order: int = 0
     """Discovery order; the tie-break between equal priorities. Given by the store."""
     attempts: int = 0
     """Failed fetches so far."""
+    redirects: int = 0
+    """Redirects that led here from the URL that was first asked for."""
     state: State = State.QUEUED

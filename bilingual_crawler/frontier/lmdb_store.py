@@ -110,8 +110,8 @@ class LmdbStore:
         value = txn.get(key, db=self._urls)
         if value is None:
             return None
-        state, priority, order, slot, parent, depth, kind, attempts, url = msgpack.unpackb(value)
-        return Entry(url, slot, priority, parent, depth, Kind(kind), order, attempts, State(state))
+        state, priority, order, slot, parent, depth, kind, attempts, redirects, url = msgpack.unpackb(value)
+        return Entry(url, slot, priority, parent, depth, Kind(kind), order, attempts, redirects, State(state))
 
     def _save(self, txn: Any, key: bytes, entry: Entry) -> None:
         record = (
@@ -123,6 +123,7 @@ class LmdbStore:
             entry.depth,
             str(entry.kind),
             entry.attempts,
+            entry.redirects,
             entry.url,
         )
         txn.put(key, msgpack.packb(record), db=self._urls)
@@ -165,7 +166,7 @@ class LmdbStore:
                     outcomes.append(Push.NEW)
                 elif held.state is State.QUEUED and entry.priority > held.priority:
                     txn.delete(self._place(txn, held), db=self._queue)
-                    held.priority, held.parent, held.depth = entry.priority, entry.parent, entry.depth
+                    held.priority, held.parent, held.depth = entry.priority, entry.parent, min(held.depth, entry.depth)
                     self._enqueue(txn, key, held)
                     outcomes.append(Push.RAISED)
                 else:

@@ -155,10 +155,13 @@ class FrontierScheduler(BaseScheduler):
             self.frontier.finish(entry)
             self._stats.inc_value("bilingual/redirect/offsite")
             return False
-        target = Entry(url, self.slot(url), entry.priority, entry.parent, entry.depth + 1, entry.kind)
-        wanted = url != entry.url and self.frontier.redirect(entry, target)
-        if url == entry.url:
+        target = Entry(url, self.slot(url), entry.priority, entry.parent, entry.depth, entry.kind)
+        target.redirects = entry.redirects + 1
+        if url == entry.url or target.redirects > self._settings.getint("REDIRECT_MAX_TIMES"):
             self.frontier.finish(entry)
+            self._stats.inc_value("bilingual/redirect/endless")
+            return False
+        wanted = self.frontier.redirect(entry, target)
         self._stats.inc_value(f"bilingual/redirect/{'followed' if wanted else 'known'}")
         return wanted
 

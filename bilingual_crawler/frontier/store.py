@@ -33,7 +33,7 @@ class FrontierStore(Protocol):
     def push(self, entries: Iterable[Entry]) -> list[Push]:
         """Queue unseen URLs and raise queued ones if the new priority is higher; never lower, never revive.
 
-        A raised URL takes the new entry's parent and depth and keeps its discovery order.
+        A raised URL takes the new entry's parent, the lesser depth, and keeps its discovery order.
         """
 
     def pop(self, slot: str) -> Entry | None:
