@@ -9,9 +9,9 @@ import fasttext
 import langcodes
 import tldextract
 
+from bilingual_crawler.language_tables import URL_LABELS
 from bilingual_crawler.scoring.models import TEXTS
 from training.data import DataError
-from training.labels import REFERENCE_LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,9 +32,9 @@ class LanguageRules:
     def __init__(self) -> None:
         self._suffixes = tldextract.TLDExtract(suffix_list_urls=())
         self._rank: dict[str, int] = {}
-        for rank, label in enumerate(REFERENCE_LABELS):
+        for rank, label in enumerate(URL_LABELS):
             for code in (label, langcodes.Language.get(label).language):
-                if code and label != "unk":
+                if code:
                     self._rank.setdefault(code, rank)
 
     def guess(self, urls: Sequence[str]) -> list[str]:
@@ -52,7 +52,7 @@ class LanguageRules:
         for tokens in (values, below[1:], [host.suffix], [host.subdomain]):
             ranks = [self._rank[token] for token in tokens if token in self._rank]
             if ranks:
-                return REFERENCE_LABELS[min(ranks)]
+                return URL_LABELS[min(ranks)]
         return "unk"
 
 

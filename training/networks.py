@@ -143,11 +143,15 @@ class Block(nn.Module):
         scores = q @ k.transpose(-1, -2) * (width // self.heads) ** -0.5 + bias
         mixed = (scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, words, width)
         x = x + self.dropout(self.out(mixed))
-        return x + self.dropout(self.down(torch.relu(self.up(self.norm2(x)))))
+        result: Tensor = x + self.dropout(self.down(torch.relu(self.up(self.norm2(x)))))
+        return result
 
 
 class WordNet(nn.Module):
     """Logits of a text from its words."""
+
+    symbols: Tensor
+    classes: Tensor
 
     def __init__(self, config: WordNetConfig) -> None:
         super().__init__()
@@ -184,7 +188,8 @@ class WordNet(nn.Module):
         summed = summed / sizes.clamp(min=1).sqrt()[:, None]
         both = torch.cat([summed.view(batch, count, -1), self.names(words.names)], dim=2)
         x: Tensor = self.lift(both)
-        return x + self.components(words.components) + self.positions.weight[:count]
+        x = x + self.components(words.components) + self.positions.weight[:count]
+        return x
 
     def pool(self, x: Tensor, present: Tensor) -> Tensor:
         """Per-head attention over the words, and the mean."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -27,7 +29,7 @@ PAIR_TEXTS: dict[str, Callable[[str, str, str], str]] = {
     "aligned": lambda a, b, separator: pair_text(a, b),
 }
 FORMAT = 1
-SUB_BATCH = 64
+CPU_BATCH, GPU_BATCH = 32, 1024
 
 
 class ModelError(ValueError):
@@ -55,7 +57,11 @@ class ModelConfig:
 
 
 class UrlModel:
-    """Texts to logits. Texts of like length share a sub-batch, so that little is spent on padding."""
+    """Texts to logits.
+
+    Texts of like length share a sub-batch, so that little is spent on padding; on a CPU each core computes
+    sub-batches of its own, which for graphs this small beats several cores on one sub-batch.
+    """
 
     kind = ""
     input = ""
@@ -80,10 +86,17 @@ class UrlModel:
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(self.config.max_length)
         try:
-            self._session = ort.InferenceSession(graph, providers=providers or ort.get_available_providers())
+            options = ort.SessionOptions()
+            options.intra_op_num_threads = 1
+            self._session = ort.InferenceSession(
+                graph, options, providers=providers or ort.get_available_providers()
+            )
         except Exception as error:
             raise ModelError(f"{folder / 'model.onnx'}: onnxruntime cannot load it: {error}") from error
         self._inputs = [i.name for i in self._session.get_inputs()]
+        on_cpu = self._session.get_providers()[0] == "CPUExecutionProvider"
+        self._batch = CPU_BATCH if on_cpu else GPU_BATCH
+        self._workers = ThreadPoolExecutor((os.cpu_count() or 1) if on_cpu else 1)
 
     def logits(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Calibrated logits, one row per text, in the order given."""
@@ -91,10 +104,8 @@ class UrlModel:
         ids = [encoding.ids for encoding in encodings]
         lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
         order = np.argsort(lengths, kind="stable")
-        parts = [
-            self._run([ids[i] for i in rows], lengths[rows])
-            for rows in (order[start : start + SUB_BATCH] for start in range(0, len(order), SUB_BATCH))
-        ]
+        cuts = [order[start : start + self._batch] for start in range(0, len(order), self._batch)]
+        parts = list(self._workers.map(lambda rows: self._run([ids[i] for i in rows], lengths[rows]), cuts))
         if not parts:
             return np.zeros((0, max(1, len(self.config.labels))), dtype=np.float32)
         result = np.empty_like(merged := np.concatenate(parts))

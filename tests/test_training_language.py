@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import torch
+
+from bilingual_crawler.scoring.models import LanguageModel
+from training import evaluate, language, synthetic
+from training.baselines import LanguageRules
+from training.data import DataError, check_classes, check_disjoint, in_held_out, read_tsv
+from training.fit import Encoded, Recipe, draw_weights, fit_temperature, without_host
+from training.networks import byte_tokenizer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TINY = Recipe(
+    epochs=3, epoch_size=1600, batch=64, held_out=0.3, rows=1009, word_rows=503, columns=16, width=16, rate=0.02
+)
+WORDS = {"eng": "news about house water city people", "mlt": "ahbarijiet dwar dar ilma belt nies"}
+
+
+def write_urls(path: Path, domains: int = 60) -> Path:
+    """Two languages whose words tell them apart, `domains` domains each, five URLs a domain."""
+    rng = np.random.default_rng(0)
+    lines = ["url\tlang\tsource"]
+    for lang, words in WORDS.items():
+        for i in range(domains):
+            for _ in range(5):
+                slug = "-".join(rng.choice(words.split(), 3))
+                lines.append(f"https://{lang}site{i}.example/{slug}/{rng.integers(99)}\t{lang}\tlist")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_bad_rows_are_counted_with_their_line_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "urls.tsv.gz"
+    rows = [
+        b"url\tlang\tsource",
+        b"https://a.example/\teng\tlist",
+        b"https://b.example/",
+        b"\teng\tlist",
+        b"https://a.example/\xff\teng\tlist",
+        b"two words\teng\tlist",
+        b"https://c.example/" + b"x" * 2000 + b"\teng\tlist",
+        b"https://d.example/\tmlt\tlist",
+    ]
+    path.write_bytes(gzip.compress(b"\n".join(rows) + b"\n"))
+    table = read_tsv(path, ("url", "lang"))
+    assert table.rows == [("https://a.example/", "eng"), ("https://d.example/", "mlt")]
+    assert [row.line for row in table.bad] == [3, 4, 5, 6, 7]
+    assert "5 bad: line 3 (1 fields instead of 3)" in table.report()
+
+
+def test_what_cannot_be_read_is_an_error_with_the_path(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"none\.tsv"):
+        read_tsv(tmp_path / "none.tsv", ("url",))
+    (tmp_path / "cut.tsv.gz").write_bytes(gzip.compress(b"url\tlang\nhttps://a.example\teng\n")[:-9])
+    with pytest.raises(DataError, match=r"cut\.tsv\.gz"):
+        read_tsv(tmp_path / "cut.tsv.gz", ("url",))
+    (tmp_path / "other.tsv").write_text("a\tb\n")
+    with pytest.raises(DataError, match="no column url"):
+        read_tsv(tmp_path / "other.tsv", ("url",))
+
+
+def test_a_domain_in_two_splits_and_an_empty_class_are_fatal() -> None:
+    with pytest.raises(DataError, match="example"):
+        check_disjoint(["https://example.com/a"], ["http://www.example.fr/b"], ("train", "dev"))
+    check_disjoint(["https://one.com"], ["https://two.com"], ("train", "dev"))
+    with pytest.raises(DataError, match="mlt"):
+        check_classes(["eng", "eng"], ["eng", "mlt"], "train")
+
+
+def test_all_urls_of_a_domain_are_held_out_together() -> None:
+    for i in range(50):
+        urls = [f"https://site{i}.com/a", f"http://www.site{i}.org/b/c", f"https://mt.site{i}.com"]
+        assert len({in_held_out(url, 0.5, 1) for url in urls}) == 1
+
+
+def test_hiding_the_host() -> None:
+    tokenizer = byte_tokenizer()
+
+    def shown(text: str, hide: float) -> str:
+        ids = Encoded(tokenizer, [text], 64).batch(np.array([0]), np.array([hide]))[0]
+        return bytes(int(i) - 2 for i in ids).decode()
+
+    assert shown("www.a.com/x-y", 1.0) == "www.a.com/x-y"
+    assert shown("www.a.com/x-y", 0.7) == ".com/x-y"
+    assert shown("www.a.com/x-y", 0.2) == "/x-y"
+    assert shown("www.a.com", 0.2) == "www.a.com"
+    assert len(without_host(np.array([], dtype=np.uint16), True)) == 0
+
+
+def test_weights_temper_big_classes_and_big_domains() -> None:
+    urls = [f"https://big.com/{i}" for i in range(16)] + ["https://small.com/1", "https://mt.com/1"]
+    weights = draw_weights(urls, np.array([0] * 17 + [1]), 0.5, 0.5)
+    assert weights.sum() == pytest.approx(1)
+    assert weights[16] == pytest.approx(4 * weights[0])
+    assert weights[17] == pytest.approx(weights[:17].sum() / 5**0.5)
+
+
+def test_temperature_softens_overconfident_logits() -> None:
+    torch.manual_seed(0)
+    labels = torch.randint(0, 3, (3000,))
+    right = torch.rand(3000) < 0.8
+    chosen = torch.where(right, labels, (labels + 1) % 3)
+    assert fit_temperature(20.0 * torch.nn.functional.one_hot(chosen, 3), labels.numpy()) > 3
+
+
+@pytest.mark.parametrize(
+    ("url", "language"),
+    [
+        ("https://a.com/mt/x?lang=fr", "fra"),
+        ("https://es.a.is/mt/x", "mlt"),
+        ("https://es.a.is/about", "isl"),
+        ("https://es.a.com/about", "spa"),
+        ("https://a.com/x/is", "isl"),
+        ("https://a.com/ES/about", "unk"),
+        ("https://www.a.com/", "unk"),
+    ],
+)
+def test_rules_look_at_query_directory_suffix_subdomain_in_this_order(url: str, language: str) -> None:
+    assert LanguageRules().guess([url]) == [language]
+
+
+def test_sites_give_the_language_of_their_pages(tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    with lzma.open(tmp_path / "site" / "graph.tsv.xz", "wt") as stream:
+        stream.write("url\tlang\tlength\tlinks\nhttps://a.eus/\teus\t900\t\nhttps://a.eus/x\tun\t3\t\n")
+    rows, report = language.read_real([tmp_path])
+    assert rows == [("https://a.eus/", "eus")]
+    assert "1 pages" in report[0]
+    with pytest.raises(DataError, match="graph"):
+        language.read_real([tmp_path / "site"])
+
+
+def test_synthetic_urls_are_marked_and_carry_words_or_marks(tmp_path: Path) -> None:
+    data = write_urls(tmp_path / "urls.tsv")
+    for lang, text in WORDS.items():
+        (tmp_path / f"{lang}.words.txt").write_text("\n".join(text.split() * 50))
+    out = tmp_path / "synthetic.tsv.gz"
+    command = f"--data {data} --words {tmp_path} --out {out} --slugs 20 --markers 10"
+    synthetic.main(command.split())
+    rows = read_tsv(out, ("url", "lang", "source")).rows
+    assert len(rows) == 60
+    assert {source for _, _, source in rows} == {"synthetic-slug", "synthetic-marker"}
+    first = out.read_bytes()
+    synthetic.main(command.split())
+    assert gzip.decompress(out.read_bytes()) == gzip.decompress(first)
+
+
+def test_from_lists_to_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, other = write_urls(tmp_path / "train.tsv"), write_urls(tmp_path / "test.tsv")
+    text = other.read_text().replace("site", "other")
+    other.write_text(text + "broken\n")
+    folder = tmp_path / "model"
+    numbers = language.run([data], [], [other], folder, TINY)
+    assert numbers["macro_f1"] > 0.95
+    assert numbers["parity"] < 1e-3
+    assert not (folder / "checkpoint.pt").exists()
+    assert "macro-F1" in (folder / "README.md").read_text()
+    assert set(LanguageModel(folder).labels) == {"eng", "mlt"}
+
+    report = tmp_path / "scores.json"
+    command = ["language", "--model", str(folder), "--data", str(other), "--json", str(report), "--least", "5"]
+    assert evaluate.main(command) == 0
+    scores = json.loads(report.read_text())
+    assert scores["macro"]["f1"] > 0.95
+    assert scores["classes"]["mlt"]["support"] == 300
+    assert scores["bad_rows"] == 1
+    assert scores["urls_per_second"] > 0
+    assert "line 602" in capsys.readouterr().out
+
+
+def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = write_urls(tmp_path / "train.tsv", domains=30)
+    language.run([data], [], [], tmp_path / "whole", TINY)
+
+    saved = torch.save
+    monkeypatch.setattr(torch, "save", lambda *a: (saved(*a), (_ for _ in ()).throw(KeyboardInterrupt))[0])
+    with pytest.raises(KeyboardInterrupt):
+        language.run([data], [], [], tmp_path / "killed", TINY)
+    monkeypatch.undo()
+    assert (tmp_path / "killed" / "checkpoint.pt").exists()
+    language.run([data], [], [], tmp_path / "killed", TINY)
+    for name in ("model.onnx", "config.json"):
+        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_a_model_that_is_not_there_is_one_line_and_exit_status_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write_urls(tmp_path / "urls.tsv")
+    assert evaluate.main(["language", "--model", str(tmp_path / "none"), "--data", str(data)]) == 2
+    assert "config.json" in capsys.readouterr().err
+    assert evaluate.main(["language", "--model", f"fasttext:{tmp_path}/none.bin", "--data", str(data)]) == 2
