@@ -60,6 +60,9 @@ class TestText:
     def test_what_is_not_shown_is_no_text(self, hidden: str) -> None:
         assert parse_page(f"<body>yes{hidden}<p>too", URL).text == "yes\ntoo"
 
+    def test_page_that_a_script_shows(self) -> None:
+        assert parse_page("<body style='display:none'><p>yes", URL).text == "yes"
+
     def test_title_apart(self) -> None:
         page = parse_page("<title> Ein \n síða &amp; fleira</title><svg><title>icon</title></svg><p>text", URL)
         assert (page.title, page.text) == ("Ein síða & fleira", "text")
@@ -269,7 +272,7 @@ class TestLabels:
             ("english", "eng"), ("Español (Spanish)", "spa"), ("Português (BR)", "por"), ("Suomeksi", "fin"),
             ("На русском", None), ("По-русски", "rus"), ("中文 (繁體)", "zho"), ("English | Français", None),
             ("Ver la versión catalana", "cat"), ("🇮🇸", "isl"), ("🇬🇧 In English", "eng"), ("", None), ("es", None),
-            ("x" * 500, None), ("Norsk bokmål", "nor"), ("  EUSKARA ▾", "eus"),
+            ("x" * 500, None), ("Norsk bokmål", "nor"), ("  EUSKARA ▾", "eus"), ("Tiếng Việt (Vietnamese)", "vie"), ("ภาษาไทย (th)", "tha"), ("Report (English)", None),
         ],
     )  # fmt: skip
     def test_names(self, text: str, lang: str | None) -> None:
@@ -278,7 +281,7 @@ class TestLabels:
     @pytest.mark.parametrize(
         ("text", "lang"),
         [("en", "eng"), ("[IS]", "isl"), ("pt-BR", "por"), ("zh_Hans", "zho"), ("UK", "eng"), ("uk", "ukr"),
-         ("cz", "ces"), ("Eus", "eus"), ("up", None), ("e", None), ("x-default", None), ("", None)],
+         ("cz", "ces"), ("🇫🇮 FI", "fin"), ("Eus", "eus"), ("up", None), ("e", None), ("x-default", None), ("", None)],
     )  # fmt: skip
     def test_codes(self, text: str, lang: str | None) -> None:
         assert coded_language(text) == lang
@@ -292,6 +295,11 @@ class TestLabels:
     )  # fmt: skip
     def test_flags(self, image: str, lang: str | None) -> None:
         assert flagged_language(image) == lang
+
+    def test_image_on_a_switch_is_a_flag(self) -> None:
+        assert flagged_language("images/us-uk.png") is None
+        assert flagged_language("images/us-uk.png", on_switch=True) == "eng"
+        assert links("<p class=lang><a href=x><img src=images/ikurrina.png></a>")["/dir/x"].label == "eus"
 
 
 @pytest.mark.parametrize(
@@ -309,14 +317,14 @@ def test_is_page(url: str, expected: bool) -> None:
     assert is_page(url) is expected
 
 
-PIECES = """<a href=x>|</a>|<p>|<nav>|</nav>|<select>|<option value=/en/>|</select>|English|<div class=lang>|</div>|<td>
+MARKUP = """<a href=x>|</a>|<p>|<nav>|</nav>|<select>|<option value=/en/>|</select>|English|<div class=lang>|</div>|<td>
 |<table>|<svg>|<title>|</title>|<template>|&#0;|<base href=//[>|<a href='http://[x'>|<noscript>|<frameset>|<|<!--
-|<a href='?&amp;\t\n'>|<body hidden>|<math><a>|<link rel=alternate hreflang=is href=y>|\x00|\ud800""".split("|")
+|<a href='?&amp;\t\n'>|<body hidden>|<math><a>|<link rel=alternate hreflang=is href=y>|\x00|\ud800"""
 
 
 class TestRobustness:
     @settings(max_examples=150, deadline=None)
-    @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
+    @given(st.lists(st.sampled_from(MARKUP.split("|")), max_size=40).map("".join))
     def test_never_raises(self, html: str) -> None:
         page = parse_page(html, URL, [html])
         assert len({link.url for link in page.links}) == len(page.links)

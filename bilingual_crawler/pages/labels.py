@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import langcodes
 
@@ -18,13 +19,24 @@ from bilingual_crawler.pages.tables import (
     WRONG_CODES,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
 MAX_LABEL = 48
 """Longest text in characters that is read as the name of a language."""
 
 _COMMON = URL_LABELS[:100]
-_AS_COUNTRY = {"uk": "eng", "en": "eng", "gal": "glg", "basque": "eus", "euskadi": "eus"}
+_AS_COUNTRY = {
+    "uk": "eng",
+    "en": "eng",
+    "gal": "glg",
+    "basque": "eus",
+    "euskadi": "eus",
+    "ikurrina": "eus",
+    "espana": "spa",
+}
 _PUNCTUATION = "()[]{}<>«»‹›|/\\.,;:!?·•*-–—_=+'\"’“”„→←»▾▼▲… \t\u200b\u200e\u200f\ufeff\ufe0f\xa0"
-_BLANK = str.maketrans("|/()[]", "      ")
+_BARS = str.maketrans("/()[]", "|||||")
 _FLAG_EMOJI = re.compile("[\U0001f1e6-\U0001f1ff]{2}")
 _IMAGE_WORD = re.compile(r"[a-z]+|[^\W\d_]+")
 _FLAG = re.compile(r"(?i)flag|flagg|bandera|bandiera|drapeau|lippu|/lang(?:uages?)?/|\bfi fi-|langs?[-_/]")
@@ -70,11 +82,9 @@ def named_language(text: str) -> str | None:
     whole = text.casefold().strip(_PUNCTUATION)
     if whole in names:
         return names[whole]
-    words = [word.strip(_PUNCTUATION) for word in whole.translate(_BLANK).split()]
+    words = _words_and_names(whole, names)
     found: str | None = None
     rest: list[str] = []
-    if len(words) > 6:
-        return None
     for word in words:
         lang = names.get(word)
         if lang is None:
@@ -90,10 +100,21 @@ def named_language(text: str) -> str | None:
     return found if all(word in LABEL_FILLERS or codes.get(word) == found for word in rest) else None
 
 
+def _words_and_names(text: str, names: Mapping[str, str]) -> Iterator[str]:
+    """The words of *text*; parts in brackets or between bars that are a name as a whole are kept together."""
+    for part in text.translate(_BARS).split("|"):
+        part = part.strip(_PUNCTUATION)
+        if part in names:
+            yield part
+        else:
+            for word in part.split():
+                yield word.strip(_PUNCTUATION)
+
+
 @lru_cache(maxsize=8192)
 def coded_language(text: str) -> str | None:
     """ISO 639-3 of a code as on switches (``EN``, ``[eu]``, ``pt-BR``); None if the text is no such code."""
-    code = text.strip(_PUNCTUATION)
+    code = _FLAG_EMOJI.sub("", text).strip(_PUNCTUATION)
     if not 2 <= len(code) <= 7 or not (
         code.islower() or code.isupper() or code.istitle() or "-" in code or "_" in code
     ):
@@ -111,16 +132,16 @@ def coded_language(text: str) -> str | None:
 
 
 @lru_cache(maxsize=8192)
-def flagged_language(image: str) -> str | None:
+def flagged_language(image: str, on_switch: bool = False) -> str | None:
     """ISO 639-3 that a flag stands for; *image* is alternative text, file name or class, one a line.
 
-    A code on a flag names a country unless it is the code of a common language (``flags/ca.png`` is Catalan).
+    An image *on_switch* is a flag even if its name does not say so. A code on a flag names a country unless it is the code of a common language (``flags/ca.png`` is Catalan).
     """
     lines = image.split("\n")
     for line in lines:
         if (lang := named_language(line) or (coded_language(line) if len(line) < 4 else None)) is not None:
             return lang
-    if not _FLAG.search(image) and not all(len(_stem(line)) < 4 for line in lines):
+    if not on_switch and not _FLAG.search(image) and not all(len(_stem(line)) < 4 for line in lines):
         return None
     for line in lines:
         line = line.removeprefix("fi ")

@@ -66,7 +66,7 @@ class Anchor:
             if text and len(text) <= MAX_LABEL and (lang := named_language(text)):
                 return lang
         if self.images and len(self.text) <= 3:
-            return flagged_language("\n".join(self.images))
+            return flagged_language("\n".join(self.images), self.position is LinkPosition.SWITCHER)
         return None
 
 

@@ -53,10 +53,10 @@ SWITCHER_WORDS = _words("""
 LABEL_FILLERS = _words("""
     a à á as auf auch au available bahasa change choose click en el em flag flagge bandera bandeira
     drapeau lippu fána fáni for go här here hier icon idioma ikon image in i ino img język kieli kieleksi
-    la language langue language: lang limba lingua logo my na nyelven of on page pagina página page: på po
+    la language langue language: lang limba lingua logo my na nyelv nyelven of on page pagina página page: på po
     read see select seite sida síða site sito språk sprache switch taal text the this to tongue valoda
     verzió version versio versión versione versió versiòn versão versija versjon version: view voir ver
-    wersja wechsel wechseln website zu zur útgáfa bertsioa cambiar ir simplified traditional us uk gb usa
+    wersja ენა اللغة wechsel wechseln website zu zur útgáfa bertsioa cambiar ir simplified traditional us uk gb usa
     br brasil brazil brazilian united states kingdom international américa america latinoamérica
     latinoamerica méxico mexico españa canada france deutschland österreich schweiz 简体 繁體 hans hant latn
     cyrl latin latinica cyrillic ћирилица beta machine current selected
@@ -89,6 +89,10 @@ INFLECTED_NAMES: dict[str, frozenset[str]] = {
     "ces": _words("česky čeština"),
     "slk": _words("slovensky slovenčina"),
     "pol": _words("polsku"),
+    "ara": _words("عربية العربي عربي"),
+    "tha": _words("ภาษาไทย"),
+    "kat": _words("ქართული"),
+    "mya": _words("မြန်မာဘာသာ"),
     "ita": _words("italiana italienne"),
     "nno": _words("nynorsk"),
     "nor": _words("bokmål bokmaal"),

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 _HEAD_TAGS = frozenset(("html", "base", "link", "meta"))
+# Scripts show what these hide at first.
+_PAGE_TAGS = frozenset(("html", "body"))
 _LINK_TAGS = frozenset(("a", "area", "frame"))
 _NAVIGATION_TAGS = frozenset(("nav", "footer", "menu"))
 _CONTENT_TAGS = frozenset(("main", "article", "section"))
@@ -107,7 +109,7 @@ class Walk:
         if tag == "option" and self._options is not None:
             self._options.add(attributes.get("value"))
         if attributes:
-            if is_hidden(attributes):
+            if is_hidden(attributes) and tag not in _PAGE_TAGS:
                 undo |= _HIDDEN
             if tag in _LINK_TAGS:
                 undo |= self._open(tag, attributes)
