@@ -89,7 +89,7 @@ INFLECTED_NAMES: dict[str, frozenset[str]] = {
     "ces": _words("česky čeština"),
     "slk": _words("slovensky slovenčina"),
     "pol": _words("polsku"),
-    "ara": _words("عربية العربي عربي"),
+    "ara": _words("عربية العربي عربي بالعربية"),
     "tha": _words("ภาษาไทย"),
     "kat": _words("ქართული"),
     "mya": _words("မြန်မာဘာသာ"),
