@@ -12,7 +12,7 @@ import torch
 from bilingual_crawler.scoring.models import LanguageModel
 from training import evaluate, language, synthetic
 from training.baselines import LanguageRules
-from training.data import DataError, check_classes, check_disjoint, in_held_out, read_tsv
+from training.data import DataError, check_classes, check_disjoint, in_held_out, read_real, read_tsv
 from training.fit import Encoded, Recipe, draw_weights, fit_temperature, without_host
 from training.networks import byte_tokenizer
 
@@ -132,11 +132,11 @@ def test_sites_give_the_language_of_their_pages(tmp_path: Path) -> None:
     (tmp_path / "site").mkdir()
     with lzma.open(tmp_path / "site" / "graph.tsv.xz", "wt") as stream:
         stream.write("url\tlang\tlength\tlinks\nhttps://a.eus/\teus\t900\t\nhttps://a.eus/x\tun\t3\t\n")
-    rows, report = language.read_real([tmp_path])
+    rows, report = read_real([tmp_path])
     assert rows == [("https://a.eus/", "eus")]
     assert "1 pages" in report[0]
     with pytest.raises(DataError, match="graph"):
-        language.read_real([tmp_path / "site"])
+        read_real([tmp_path / "site"])
 
 
 def test_synthetic_urls_are_marked_and_carry_words_or_marks(tmp_path: Path) -> None:

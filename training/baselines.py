@@ -1,7 +1,9 @@
-"""Baselines for the language of a URL: the rules of url2lang and fastText."""
+"""Baselines for the language of a URL: the rules of url2lang, and fastText (`python -m training.baselines`)."""
 
 from __future__ import annotations
 
+import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
@@ -11,11 +13,11 @@ import tldextract
 
 from bilingual_crawler.language_tables import URL_LABELS
 from bilingual_crawler.scoring.models import TEXTS
-from training.data import DataError
+from bilingual_crawler.urls.canonical import domain_label
+from training.data import DataError, read_real, read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 LABEL = "__label__"
 PAPER = {"dim": 16, "minn": 2, "maxn": 4, "lr": 0.1, "epoch": 10, "loss": "hs"}
@@ -71,11 +73,32 @@ class FastText:
         return [labels[0].removeprefix(LABEL) if labels else "unk" for labels in found[0]]
 
 
-def train_fasttext(rows: Sequence[tuple[str, str]], recipe: dict[str, object], path: Path, threads: int) -> None:
-    """Train on (url, label) rows and save the model; `path` gets a sibling with the training text."""
+def train_fasttext(rows: Sequence[tuple[str, ...]], recipe: dict[str, object], path: Path, threads: int) -> None:
+    """Train on (url, label) rows and save the model; the training text lies beside it while it trains."""
     text = TEXTS["reference"]
     lines = path.with_suffix(".txt")
     with lines.open("w", encoding="utf-8") as stream:
         stream.writelines(f"{LABEL}{label} {text(url)}\n" for url, label in rows)
-    model = fasttext.train_supervised(input=str(lines), thread=threads, verbose=1, **recipe)
-    model.save_model(str(path))
+    fasttext.train_supervised(input=str(lines), thread=threads, verbose=1, **recipe).save_model(str(path))
+    lines.unlink()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train fastText with the recipe of the paper and with a tuned one on the data of the network."""
+    parser = argparse.ArgumentParser(prog="python -m training.baselines", description=main.__doc__)
+    parser.add_argument("--data", type=Path, nargs="+", required=True, help="as for training.language")
+    parser.add_argument("--exclude", type=Path, nargs="*", default=[], help="TSV files whose domains are left out")
+    parser.add_argument("--out", type=Path, required=True, help="folder for fasttext-paper.bin, fasttext-tuned.bin")
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args(arguments)
+    rows, report = read_real(options.data)
+    barred = {domain_label(url) for path in options.exclude for url, _ in read_tsv(path, ("url", "lang")).rows}
+    rows = [row for row in rows if domain_label(row[0]) not in barred]
+    print("\n".join(report), f"\n{len(rows)} URLs")
+    options.out.mkdir(parents=True, exist_ok=True)
+    for name, recipe in (("paper", PAPER), ("tuned", TUNED)):
+        train_fasttext(rows, recipe, options.out / f"fasttext-{name}.bin", options.threads)
+
+
+if __name__ == "__main__":
+    main()

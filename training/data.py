@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import lzma
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bilingual_crawler.languages import UNKNOWN
 from bilingual_crawler.urls.canonical import domain_label
 
 if TYPE_CHECKING:
@@ -86,6 +88,34 @@ def _parse(raw: bytes, width: int, places: list[int], urls: list[int]) -> tuple[
         if len(fields[place]) > MAX_URL or any(c.isspace() for c in fields[place].strip()):
             return "not a URL", []
     return "", fields
+
+
+def read_real(paths: Sequence[Path]) -> tuple[list[tuple[str, ...]], list[str]]:
+    """(url, language) rows of URL lists and of folders of frozen sites, without repetitions, and a report."""
+    rows: dict[tuple[str, ...], None] = {}
+    report = []
+    for path in paths:
+        if path.is_dir():
+            found = read_sites(path)
+            report.append(f"{path.name}: {len(found)} pages of frozen sites")
+        else:
+            table = read_tsv(path, ("url", "lang"))
+            found = table.rows
+            report.append(table.report())
+        rows.update(dict.fromkeys(found))
+    return list(rows), report
+
+
+def read_sites(folder: Path) -> list[tuple[str, ...]]:
+    """(url, language of the text) of the pages in `folder/*/graph.tsv.xz`; pages of no known language are left out."""
+    rows: list[tuple[str, ...]] = []
+    for path in sorted(folder.glob("*/graph.tsv.xz")):
+        with lzma.open(path, "rt", encoding="utf-8") as stream:
+            next(stream)
+            rows.extend((url, lang) for url, lang, *_ in (line.split("\t") for line in stream) if lang != UNKNOWN)
+    if not rows:
+        raise DataError(f"{folder}: no site with a graph.tsv.xz in it")
+    return rows
 
 
 def in_held_out(url: str, share: float, seed: int) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import lzma
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
@@ -13,10 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from bilingual_crawler.languages import UNKNOWN
 from bilingual_crawler.scoring.models import TEXTS
 from bilingual_crawler.urls.canonical import domain_label
-from training.data import DataError, check_classes, check_disjoint, in_held_out, read_tsv
+from training.data import DataError, check_classes, check_disjoint, in_held_out, read_real, read_tsv
 from training.export import parity, write_card, write_folder
 from training.fit import Encoded, Recipe, draw_weights, fit_temperature, macro_f1, predict, train
 from training.networks import WordNet, WordNetConfig, byte_tokenizer
@@ -29,34 +27,6 @@ if TYPE_CHECKING:
 
 Row = tuple[str, ...]
 TEXT = "reference"
-
-
-def read_real(paths: Sequence[Path]) -> tuple[list[Row], list[str]]:
-    """(url, language) rows of URL lists and of folders of frozen sites, without repetitions, and a report."""
-    rows: dict[Row, None] = {}
-    report = []
-    for path in paths:
-        if path.is_dir():
-            found = read_sites(path)
-            report.append(f"{path.name}: {len(found)} pages of frozen sites")
-        else:
-            table = read_tsv(path, ("url", "lang"))
-            found = table.rows
-            report.append(table.report())
-        rows.update(dict.fromkeys(found))
-    return list(rows), report
-
-
-def read_sites(folder: Path) -> list[Row]:
-    """(url, language of the text) of the pages in `folder/*/graph.tsv.xz`; pages of no known language are left out."""
-    rows: list[Row] = []
-    for path in sorted(folder.glob("*/graph.tsv.xz")):
-        with lzma.open(path, "rt", encoding="utf-8") as stream:
-            next(stream)
-            rows.extend((url, lang) for url, lang, *_ in (line.split("\t") for line in stream) if lang != UNKNOWN)
-    if not rows:
-        raise DataError(f"{folder}: no site with a graph.tsv.xz in it")
-    return rows
 
 
 def prepare(
