@@ -7,7 +7,7 @@ COMMANDS_MODULE = "bilingual_crawler.commands"
 
 # What is crawled
 BILINGUAL_POLICY = "smart"
-BILINGUAL_LINK_SOURCES: list[str] = ["a", "area", "alternate", "header", "refresh", "sitemap"]
+BILINGUAL_LINK_SOURCES = ["a", "area", "alternate", "header", "option", "frame", "refresh", "sitemap"]
 BILINGUAL_SCOPE_PREFIXES: list[str] = []
 BILINGUAL_EQUIVALENT_LANGUAGES = ["hrv bos srp cnr", "msa ind", "nor nno"]
 BILINGUAL_MODELS_DIR = str(Path(__file__).parent.parent / "models")
@@ -25,6 +25,7 @@ BILINGUAL_USER_AGENT = "bilingual-crawler/0.1"
 BILINGUAL_POLITENESS = "domain"
 USER_AGENT = BILINGUAL_USER_AGENT
 ROBOTSTXT_OBEY = True
+BILINGUAL_META_ROBOTS_OBEY = True
 ROBOTSTXT_USER_AGENT = BOT_NAME
 CONCURRENT_REQUESTS = 16
 CONCURRENT_REQUESTS_PER_DOMAIN = 2

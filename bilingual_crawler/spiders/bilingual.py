@@ -45,6 +45,7 @@ class BilingualSpider(Spider):
     """
 
     name = "bilingual"
+    _obeys_meta: bool
 
     def __init__(self, arguments: CrawlArguments) -> None:
         super().__init__()
@@ -61,6 +62,7 @@ class BilingualSpider(Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = cls(CrawlArguments.parse(crawler.settings, **kwargs))
         make_output_dir(crawler.settings, spider.output_dir)
+        spider._obeys_meta = crawler.settings.getbool("BILINGUAL_META_ROBOTS_OBEY")
         spider._set_crawler(crawler)
         crawler.signals.connect(spider.robots_received, signal=signals.response_received)
         return spider
@@ -74,6 +76,8 @@ class BilingualSpider(Spider):
         if settings.getlist("BILINGUAL_REPLAY"):
             handler = "bilingual_crawler.archive.replay.ReplayDownloadHandler"
             settings.set("DOWNLOAD_HANDLERS", {"http": handler, "https": handler}, "spider")
+            settings.set("BILINGUAL_META_ROBOTS_OBEY", False, "spider")
+            settings.set("ROBOTSTXT_OBEY", False, "spider")
             settings.set("DOWNLOAD_DELAY", 0, "spider")
             settings.set("AUTOTHROTTLE_ENABLED", False, "spider")
 
@@ -86,8 +90,8 @@ class BilingualSpider(Spider):
         page: Page = response.meta[PAGE]
         identified: Identification = response.meta[LANGUAGE]
         side = self.pair.side(identified.language)
-        links = () if page.nofollow else page.links
-        kept = side is not None and not page.noindex
+        links = () if page.nofollow and self._obeys_meta else page.links
+        kept = side is not None and not (page.noindex and self._obeys_meta)
         outcome = "document" if kept else "noindex" if side else "other-language"
         self.record(entry, status=response.status, outcome=outcome, language=identified.language)
         yield FoundLinks(FetchedPage(entry.url, identified.language, side), links)
