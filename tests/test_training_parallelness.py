@@ -10,7 +10,7 @@ import pytest
 from bilingual_crawler.scoring.models import ModelError, ParallelnessModel
 from training.data import DataError
 from training.evaluate import main as evaluate
-from training.pairs import fold_of
+from training.pairs import Sources, fold_of
 from training.parallelness import Recipe, fit_temperature, run
 from training.parallelness_metrics import (
     LabelledPair,
@@ -42,8 +42,15 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, lines in (("graph", graph), ("pairs", gold)):
         with lzma.open(site / f"{name}.tsv.xz", "wt") as file:
             file.write("\n".join(lines) + "\n")
-    recipe = Recipe(epochs=3, batch=64, rate=1e-2, pieces=300)
-    run(root / "pairs.tsv", root / "sites", None, root / "model", recipe, folds=1)
+    lexicon = ["lang_a\ttext_a\tlang_b\ttext_b"]
+    lexicon += [f"eng\t{a}{b}\tspa\t{a}o {b}as" for a in WORDS for b in WORDS] * 25
+    (root / "lexicon.tsv").write_text("\n".join(lexicon) + "\n")
+    (root / "urls.tsv").write_text(
+        "url\tlang\n" + "\n".join(f"https://t{i % 5}.fr/p/{w}{i}\tfra" for i, w in enumerate(WORDS * 4))
+    )
+    recipe = Recipe(epochs=3, batch=64, rate=1e-2, pieces=300, made_up=5, word_epochs=1)
+    sources = Sources(root / "pairs.tsv", root / "sites", root / "urls.tsv", root / "lexicon.tsv")
+    run(sources, root / "model", recipe, folds=1)
     return root / "model"
 
 

@@ -34,9 +34,12 @@ def html(lang: str, name: str, links: str) -> str:
 
 
 def bilingual_site(pages: int) -> dict[str, str]:
-    """*pages* English pages and as many Spanish ones under /en/ and /es/, behind a Finnish home page."""
+    """*pages* English pages and as many Spanish ones under /en/ and /es/, behind two Finnish pages."""
     names = [f"page-{number}" for number in range(pages)]
-    site = {"/": html("fi", "etusivu", "<a href=/en/>English</a> <a href=/es/>Español</a> <a href=/paper.pdf>pdf</a>")}
+    site = {
+        "/": html("fi", "etusivu", "<a href=/fi/>alkuun</a> <a href=/paper.pdf>pdf</a>"),
+        "/fi/": html("fi", "alku", "<a href=/en/>English</a> <a href=/es/>Español</a>"),
+    }
     for lang, other in (("en", "es"), ("es", "en")):
         listing = "".join(f"<a href=/{lang}/{name}.html>{name}</a> " for name in names)
         listing = f"<nav class=language-switcher><a href=/{other}/>{other}</a></nav>" + listing

@@ -7,6 +7,7 @@ and (v, u). Changing anything here asks for a newly trained model.
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ MAX_WORDS = 14
 def pair_text(u: str, v: str) -> str:
     """Features of the pair (u, v) as words joined by blanks; symmetric."""
     a, b = url_parts(u), url_parts(v)
-    if (len(b.texts), b.texts, b.subdomain) < (len(a.texts), a.texts, a.subdomain):
+    if (len(b.texts), b) < (len(a.texts), a):
         a, b = b, a
     return _Comparison(a, b).text()
 
@@ -69,10 +70,14 @@ class _Comparison:
             out.append(f"alike{int(6 * Indel.normalized_similarity(' '.join(left.words), ' '.join(right.words)))}")
         if left.numbers or right.numbers:
             out.append(f"numbers{min(len(left.numbers), 3)}:{min(len(right.numbers), 3)}")
+        if self.a.nested or self.b.nested:
+            out.append("nested2" if self.a.nested and self.b.nested else "nested1")
+        if self.a.odd or self.b.odd:
+            out.append("odd")
         out.append("<a>")
-        out += left.words[:MAX_WORDS]
+        out += map(plain_word, left.words[:MAX_WORDS])
         out.append("<b>")
-        out += right.words[:MAX_WORDS]
+        out += map(plain_word, right.words[:MAX_WORDS])
         return " ".join(out)
 
     def _hosts(self) -> None:
@@ -119,8 +124,8 @@ class _Comparison:
     def _kept(self, token: str, zone: str) -> None:
         if token.isdigit():
             self.out.append(f"=n{min(len(token), 6)}")
-        elif zone in WHOLE and token not in AMBIGUOUS and language_of(token):
-            self.out.append(f"=lang{zone}")
+        elif zone in WHOLE and language_of(token):
+            self.out.append(f"={'maybe' if token in AMBIGUOUS else 'lang'}{zone}")
         elif not token.isalpha() and len(token) > 4:
             self.out.append("=id")
 
@@ -193,6 +198,13 @@ class _Comparison:
                 agree = langs_a.issuperset(left.affixes) and langs_b.issuperset(right.affixes)
                 rest += "agree" if agree else "affix"
         return f"lang:{kind}:{rest or 'all'}"
+
+
+def plain_word(word: str) -> str:
+    """*word* without diacritics, as most sites write it in addresses."""
+    if word.isascii():
+        return word
+    return "".join(char for char in unicodedata.normalize("NFKD", word) if not unicodedata.combining(char)) or "_"
 
 
 def _mark(token: str) -> str:

@@ -13,6 +13,7 @@ from bilingual_crawler.urls.language_tokens import LANGUAGE_OF
 MAX_URL = 800
 MAX_TOKENS = 60
 MAX_PIECES = 4
+SIGNS = "._-"
 
 _LOCALE = re.compile(r"([a-z]{2,3})[-_](?:[a-z]{2}|[0-9]{3}|hans|hant|latn|cyrl)(?:[.@][a-z]+-?8?)?")
 _SEPARATED = re.compile(r"([\W_]*)([^\W_]+)")
@@ -25,6 +26,7 @@ class UrlParts(NamedTuple):
     Zones: 1 first directory, d directory, f last segment, k query key, q value, l value of a language key,
     x fragment; upper case when the token is all of its part, else followed by the sign before it (``^`` inside a
     run of letters and digits; one with many changes between them, such as a hexadecimal number, stays whole).
+    Nested: two language directories in a row; odd: a segment that starts or ends with a sign, as cut ones do.
     """
 
     subdomain: str
@@ -35,6 +37,8 @@ class UrlParts(NamedTuple):
     segments: int
     extension: str
     shape: str
+    nested: bool
+    odd: bool
 
 
 @lru_cache(maxsize=65536)
@@ -55,8 +59,13 @@ def url_parts(url: str) -> UrlParts:
     zones: list[str] = []
     segments = [segment for segment in path.split("/") if segment]
     extension = ""
+    nested = odd = False
+    languages = 0
     for position, segment in enumerate(segments, 1):
         zone = "1" if position == 1 else "d"
+        odd = odd or segment[0] in SIGNS or segment[-1] in SIGNS
+        languages = languages + 1 if language_of(segment) else 0
+        nested = nested or languages > 1
         if position == len(segments):
             zone = "f"
             stem, dot, last = segment.rpartition(".")
@@ -71,7 +80,7 @@ def url_parts(url: str) -> UrlParts:
         _add(fragment, "x", texts, zones)
     shape = "".join(char for char in path + query if not char.isalnum())
     del texts[MAX_TOKENS:], zones[MAX_TOKENS:]
-    return UrlParts(subdomain, label, suffix, texts, zones, len(segments), extension, shape)
+    return UrlParts(subdomain, label, suffix, texts, zones, len(segments), extension, shape, nested, odd)
 
 
 def language_of(token: str) -> str | None:

@@ -27,6 +27,7 @@ class FetchedPage:
     """Language of the content, ISO 639-3 or ``un``."""
     side: str | None
     """The language of the pair it counts as, if any."""
+    seed: bool = False
 
 
 class Policy(ABC):

@@ -28,9 +28,9 @@ class BreadthFirst(Policy):
 
 
 class LanguageBreadthFirst(BreadthFirst):
-    """Order of discovery, only pages in one of the two languages expanded (Heritrix + CLD2)."""
+    """Order of discovery, only seeds and pages in one of the two languages expanded (Heritrix + CLD2)."""
 
     name = "cld2"
 
     def expands(self, page: FetchedPage) -> bool:
-        return page.side is not None
+        return page.side is not None or page.seed

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class Smart(Policy):
-    """p(link is in the other language) x p(page and link are translations); only pages of the pair expanded."""
+    """p(link is in the other language) x p(page and link are translations); only seeds and pages of the pair expanded."""
 
     name = "smart"
     needs_models = True
 
     def expands(self, page: FetchedPage) -> bool:
-        return page.side is not None
+        return page.side is not None or page.seed
 
     def priorities(
         self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
