@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import lzma
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -19,6 +19,9 @@ from training.parallelness_metrics import (
     read_labelled_pairs,
     write_labelled_pairs,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WORDS = ("news", "about", "contact", "products", "history", "team", "press", "shop", "jobs", "events")
 

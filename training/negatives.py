@@ -20,6 +20,8 @@ from bilingual_crawler.urls.text import tokenise
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from numpy.typing import NDArray
+
 Pair = tuple[str, str]
 
 RESOURCE = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)?([^/?#]*)(.*)$", re.DOTALL)
@@ -201,7 +203,7 @@ def _shorten(url: str, rng: random.Random) -> str:
     return authority + REPEATED_SLASH.sub("/", kept if kept[:1] in ("", "/", "?", "#") else "/" + kept)
 
 
-def _incidence(a: Sequence[set[str]], b: Sequence[set[str]]) -> tuple[np.ndarray, np.ndarray]:
+def _incidence(a: Sequence[set[str]], b: Sequence[set[str]]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Two 0/1 matrices over the shared vocabulary of both lists of sets."""
     vocabulary: dict[str, int] = {}
     for items in (*a, *b):
@@ -216,7 +218,8 @@ def _incidence(a: Sequence[set[str]], b: Sequence[set[str]]) -> tuple[np.ndarray
     return matrices[0], matrices[1]
 
 
-def _jaccard(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _jaccard(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float32]:
     shared = a @ b.T
     union = a.sum(axis=1)[:, None] + b.sum(axis=1)[None, :] - shared
-    return shared / np.maximum(union, 1.0)
+    result: NDArray[np.float32] = shared / np.maximum(union, np.float32(1))
+    return result

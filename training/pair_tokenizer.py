@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 LONGEST_WORD = 60
 FEWEST = 4
+SAMPLED_WORDS = 120_000
 
 
 def count_features(texts: Iterable[str]) -> Counter[str]:
@@ -37,12 +38,20 @@ def count_words(texts: Iterable[str]) -> Counter[str]:
 
 
 def learn_pieces(words: Mapping[str, int], size: int) -> list[str]:
-    """About `size` pieces (``##`` inside a word) that spell the words, learnt from their frequencies."""
+    """About `size` pieces (``##`` inside a word): learnt ones that spell any word, and the most frequent words."""
+    frequent = sorted(words, key=lambda word: (-words[word], word))[:SAMPLED_WORDS]
     tokenizer = Tokenizer(WordPiece(unk_token=SPECIAL[1]))
-    tokenizer.pre_tokenizer = WhitespaceSplit()  # type: ignore[assignment]
-    trainer = WordPieceTrainer(vocab_size=size, show_progress=False, limit_alphabet=2000)
-    tokenizer.train_from_iterator((" ".join([word] * min(count, 50)) for word, count in words.items()), trainer)
-    return sorted(tokenizer.get_vocab(), key=lambda piece: tokenizer.get_vocab()[piece])
+    tokenizer.pre_tokenizer = WhitespaceSplit()
+    trainer = WordPieceTrainer(vocab_size=size // 4, show_progress=False, limit_alphabet=1500)
+    tokenizer.train_from_iterator((" ".join([word] * min(words[word], 20)) for word in frequent), trainer)
+    learnt = tokenizer.get_vocab()
+    pieces = dict.fromkeys(sorted(learnt, key=lambda piece: learnt[piece]))
+    for word in frequent:
+        if len(pieces) >= size:
+            break
+        if len(word) <= LONGEST_WORD:
+            pieces[word] = None
+    return list(pieces)
 
 
 def build_tokenizer(features: Mapping[str, int], pieces: Iterable[str]) -> tuple[Tokenizer, int]:
@@ -53,5 +62,5 @@ def build_tokenizer(features: Mapping[str, int], pieces: Iterable[str]) -> tuple
     for piece in pieces:
         vocabulary.setdefault(piece, len(vocabulary))
     tokenizer = Tokenizer(WordPiece(vocabulary, unk_token=SPECIAL[1], max_input_chars_per_word=LONGEST_WORD))
-    tokenizer.pre_tokenizer = WhitespaceSplit()  # type: ignore[assignment]
+    tokenizer.pre_tokenizer = WhitespaceSplit()
     return tokenizer, first

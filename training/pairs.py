@@ -14,7 +14,7 @@ from bilingual_crawler.urls.pair_text import pair_text
 from training.data import read_tsv
 from training.hard_negatives import hard_negatives
 from training.negatives import PAPER_COMBINATION, clusters, generate
-from training.synthetic_pairs import synthetic_pairs
+from training.synthetic_pairs import marked_pairs, slug_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 TRUNCATED = 46
 """Length at which the MaCoCu samples were cut off when they were printed."""
 EVIDENCE = frozenset(("gold", "hreflang-html", "site-repo", "corpus-sample"))
+LINK, LINK_POSITIVE = "link", "link-positive"
 MOST_OF_GROUP = 400
 MOST_LINKS = 4000
-SYNTHETIC = "synthetic"
+SYNTHETIC, SYNTHETIC_SLUGS = "synthetic", "synthetic-slugs"
+UNCLEAR_KINDS = frozenset((LINK, "remove-bi", "remove-mono"))
+ONLY_LANGUAGE = ("lang:swap:all", "lang:add:all")
 FOLDS = 5
 
 
@@ -93,20 +96,23 @@ def link_examples(site: Site) -> list[Example]:
         for link in links:
             if link != page and link in site.links:
                 label = int(link in gold)
-                found.append(
-                    Example(page, link, label, "link-positive" if label else "link", site.directory.name, group)
-                )
+                found.append(Example(page, link, label, LINK_POSITIVE if label else LINK, site.directory.name, group))
     return found
 
 
 def is_unclear(example: Example) -> bool:
     """Whether a negative differs in the language only and cannot be told from a translation by its URLs.
 
-    Links to translations that gold did not take, and token removals that left two marked addresses.
+    Links to translations that gold did not take, and token removals that left two sound addresses.
     """
-    text = pair_text(example.url_a, example.url_b)
-    nested = "=lang" in text
-    return example.label == 0 and not nested and ("lang:swap:all" in text or "lang:add:all" in text)
+    if example.label or example.kind not in UNCLEAR_KINDS:
+        return False
+    features = set(pair_text(example.url_a, example.url_b).split())
+    return (
+        not features.isdisjoint(ONLY_LANGUAGE)
+        and features.isdisjoint(("nested1", "nested2", "odd"))
+        and "ext=" in features
+    )
 
 
 def site_examples(site: Site, limit: int, hard: int, seed: int) -> list[Example]:
@@ -118,20 +124,30 @@ def site_examples(site: Site, limit: int, hard: int, seed: int) -> list[Example]
     return examples_of(gold, site.directory.name, limit, hard, seed) + links
 
 
-def training_examples(
-    pairs: Path, sites: Path, urls: Path | None, limit: int, hard: int, domains: int, seed: int
-) -> list[Example]:
-    """Everything that the pair model learns from, unclear negatives included.
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Files that the pair model learns from; `urls` (url, lang) and `lexicon` serve to make up positives."""
 
-    `urls` is a list of URLs with languages, from `domains` sites of which positives are made up.
-    """
+    pairs: Path
+    sites: Path
+    urls: Path | None = None
+    lexicon: Path | None = None
+
+
+def training_examples(sources: Sources, limit: int, hard: int, made_up: int, seed: int) -> list[Example]:
+    """Everything that the pair model learns from, unclear negatives included; `made_up` sites of each kind."""
     examples: list[Example] = []
-    for evidence, found in read_positives(pairs).items():
+    for evidence, found in read_positives(sources.pairs).items():
         examples += examples_of(found, evidence, limit, hard, seed)
-    for folder in sorted(sites.iterdir()):
+    for folder in sorted(sources.sites.iterdir()):
         if (folder / "pairs.tsv.xz").exists():
             examples += site_examples(read_site(folder), limit, hard, seed)
-    if urls is not None:
-        rows = [(url, lang) for url, lang in read_tsv(urls, ("url", "lang")).rows]
-        examples += examples_of(synthetic_pairs(rows, domains, seed), SYNTHETIC, min(2, limit), min(2, hard), seed)
+    if sources.urls is not None:
+        rows = read_tsv(sources.urls, ("url", "lang")).rows
+        marked = marked_pairs(((row[0], row[1]) for row in rows), made_up, seed)
+        examples += examples_of(marked, SYNTHETIC, min(2, limit), min(2, hard), seed)
+    if sources.lexicon is not None:
+        entries = read_tsv(sources.lexicon, ("lang_a", "text_a", "lang_b", "text_b"), urls=()).rows
+        slugs = slug_pairs(((row[0], row[1], row[2], row[3]) for row in entries), made_up, seed)
+        examples += examples_of(slugs, SYNTHETIC_SLUGS, 1, min(1, hard), seed)
     return examples

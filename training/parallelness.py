@@ -1,8 +1,9 @@
-"""`python -m training.parallelness`: train the pair model on CPU or GPU and write its folder."""
+"""`python -m training.parallelness`: train the pair model and write its folder."""
 
 from __future__ import annotations
 
 import argparse
+import copy
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -17,7 +18,8 @@ from bilingual_crawler.urls.pair_text import pair_text
 from training.export import parity, write_card, write_folder
 from training.pair_network import MARK_B, PAD, PairNet, PairNetConfig, pair_graph, with_int8_tables
 from training.pair_tokenizer import build_tokenizer, count_features, count_words, learn_pieces
-from training.pairs import FOLDS, SYNTHETIC, fold_of, is_unclear, training_examples
+from training.pair_words import count_lexicon, learn_vectors, read_lexicon
+from training.pairs import FOLDS, SYNTHETIC, SYNTHETIC_SLUGS, Sources, fold_of, is_unclear, training_examples
 from training.parallelness_validation import validation_scores, validation_table
 
 if TYPE_CHECKING:
@@ -38,7 +40,8 @@ class Recipe:
 
     An example of a domain with n examples weighs min(1, (domain / n) ** .5), a synthetic one `synthetic` times
     that, an unclear negative nothing. `hide` is the share of tokens hidden from the network in training.
-    `negatives` and `hard` are per positive (and generator).
+    `negatives` and `hard` are per positive (and generator). `made_up` sites of each kind are made up. The table
+    of word pieces learns at `word_rate` times the rate, after `word_epochs` on the lexicon.
     """
 
     seed: int = 71213
@@ -49,11 +52,13 @@ class Recipe:
     warmup: float = 0.1
     hide: float = 0.1
     domain: float = 600.0
-    domains: int = 1000
+    made_up: int = 1000
     synthetic: float = 0.3
     negatives: int = 3
     hard: int = 3
-    pieces: int = 16_000
+    pieces: int = 40_000
+    word_epochs: int = 2
+    word_rate: float = 0.1
 
 
 class Encoded:
@@ -79,7 +84,9 @@ def weights_of(examples: Sequence[Example], recipe: Recipe) -> NDArray[np.float3
     """Loss weight of each example: large domains do not dominate."""
     counts = Counter(example.group for example in examples)
     weights = np.array([min(1.0, (recipe.domain / counts[e.group]) ** 0.5) for e in examples], dtype=np.float32)
-    weights *= np.array([recipe.synthetic if e.source == SYNTHETIC else 1.0 for e in examples], dtype=np.float32)
+    weights *= np.array(
+        [recipe.synthetic if e.source in (SYNTHETIC, SYNTHETIC_SLUGS) else 1.0 for e in examples], dtype=np.float32
+    )
     weights *= np.array([not is_unclear(e) for e in examples], dtype=np.float32)
     return weights
 
@@ -95,8 +102,13 @@ def train(
     """Train in place on the examples `chosen`."""
     rng = np.random.default_rng(recipe.seed)
     steps = recipe.epochs * -(-len(chosen) // recipe.batch)
-    optimizer = torch.optim.AdamW(net.parameters(), lr=recipe.rate, weight_decay=recipe.decay)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, recipe.rate, total_steps=steps, pct_start=recipe.warmup)
+    words = list(net.word_table.parameters())
+    rest = [parameter for name, parameter in net.named_parameters() if not name.startswith("word_table")]
+    rates = [recipe.rate, recipe.rate * recipe.word_rate]
+    optimizer = torch.optim.AdamW(
+        [{"params": rest}, {"params": words, "weight_decay": 0.0}], lr=recipe.rate, weight_decay=recipe.decay
+    )
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rates, total_steps=steps, pct_start=recipe.warmup)
     for epoch in range(recipe.epochs):
         began, total = time.perf_counter(), 0.0
         net.train()
@@ -109,7 +121,7 @@ def train(
             )
             loss = (losses * torch.from_numpy(weights[indices])).mean()
             optimizer.zero_grad()
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             schedule.step()
             total += loss.item() * len(indices)
@@ -148,25 +160,38 @@ def fit_temperature(logits: NDArray[np.float32], labels: NDArray[np.float32], we
     return float(grid[np.argmin([(weights * np.logaddexp(0, signs * logits / t)).sum() for t in grid])])
 
 
-def run(pairs: Path, sites: Path, urls: Path | None, out: Path, recipe: Recipe, folds: int = FOLDS) -> None:
+def prepare(
+    examples: Sequence[Example], lexicon: Sequence[tuple[str, str]], recipe: Recipe
+) -> tuple[Tokenizer, PairNet, Encoded]:
+    """Tokenizer, network with word vectors from the lexicon, and the encoded examples."""
+    texts = [pair_text(e.url_a, e.url_b) for e in examples]
+    words = count_words(texts)
+    for word, count in count_lexicon(lexicon).items():
+        words[word] += min(count, 30)
+    tokenizer, first = build_tokenizer(count_features(texts), learn_pieces(words, recipe.pieces))
+    net = PairNet(PairNetConfig(first, tokenizer.get_vocab_size() - first))
+    if lexicon:
+        print(f"translation nearest: {learn_vectors(net, tokenizer, lexicon, recipe.word_epochs, recipe.seed):.3f}")
+    return tokenizer, net, Encoded(tokenizer, texts)
+
+
+def run(sources: Sources, out: Path, recipe: Recipe, folds: int = FOLDS) -> None:
     """Cross-validate on `folds` of the five domain folds, then train on everything and write the folder."""
     torch.manual_seed(recipe.seed)
     torch.set_num_threads(1)
-    examples = training_examples(pairs, sites, urls, recipe.negatives, recipe.hard, recipe.domains, recipe.seed)
-    texts = [pair_text(e.url_a, e.url_b) for e in examples]
-    pieces = learn_pieces(count_words(texts), recipe.pieces)
-    tokenizer, first = build_tokenizer(count_features(texts), pieces)
-    data = Encoded(tokenizer, texts)
+    examples = training_examples(sources, recipe.negatives, recipe.hard, recipe.made_up, recipe.seed)
+    lexicon = read_lexicon(sources.lexicon)
+    tokenizer, start, data = prepare(examples, lexicon, recipe)
     labels = np.array([e.label for e in examples], dtype=np.float32)
     weights = weights_of(examples, recipe)
     fold = np.array([fold_of(e.group) for e in examples])
-    config = PairNetConfig(first, tokenizer.get_vocab_size() - first)
-    print(f"{len(examples)} pairs, {int(labels.sum())} positive; {first} features, {config.words} pieces of words")
+    clear = weights > 0
+    print(f"{len(examples)} pairs, {int(labels.sum())} positive; {start.config}", flush=True)
 
     logits = np.zeros(len(examples), dtype=np.float32)
     for number in range(folds):
-        net = PairNet(config)
-        train(net, data, labels, weights, np.flatnonzero(fold != number), recipe)
+        net = copy.deepcopy(start)
+        train(net, data, labels, weights, np.flatnonzero((fold != number) & clear), recipe)
         held_out = np.flatnonzero(fold == number)
         logits[held_out] = predict(net, data, held_out)
     seen = np.flatnonzero(fold < folds)
@@ -174,8 +199,8 @@ def run(pairs: Path, sites: Path, urls: Path | None, out: Path, recipe: Recipe, 
     scores = validation_scores([examples[i] for i in seen], logits[seen] / temperature)
     print(validation_table(scores))
 
-    net = PairNet(config)
-    train(net, data, labels, weights, np.arange(len(examples)), recipe)
+    net = copy.deepcopy(start)
+    train(net, data, labels, weights, np.flatnonzero(clear), recipe)
     final = with_int8_tables(net)
     graph = pair_graph(final)
     difference = parity(final, graph, data.batch(np.arange(min(256, len(examples)))))
@@ -211,14 +236,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m training.parallelness", description=__doc__)
     parser.add_argument("--pairs", type=Path, required=True, help="TSV with url_a, url_b, evidence")
     parser.add_argument("--sites", type=Path, required=True, help="folder of frozen sites")
-    parser.add_argument("--urls", type=Path, help="TSV with url, lang: sites to make up positives of")
+    parser.add_argument("--urls", type=Path, help="TSV with url, lang: to make up positives with language marks")
+    parser.add_argument("--lexicon", type=Path, help="TSV with lang_a, text_a, lang_b, text_b: translated words")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--folds", type=int, default=FOLDS, help="how many of the five folds to cross-validate")
     for name, value in asdict(Recipe()).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
     options = vars(parser.parse_args(arguments))
     recipe = Recipe(**{name: options[name] for name in asdict(Recipe())})
-    run(options["pairs"], options["sites"], options["urls"], options["out"], recipe, options["folds"])
+    sources = Sources(*(options[name] for name in ("pairs", "sites", "urls", "lexicon")))
+    run(sources, options["out"], recipe, options["folds"])
 
 
 if __name__ == "__main__":

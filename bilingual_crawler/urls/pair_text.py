@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from rapidfuzz.distance import Indel, Levenshtein
 
@@ -106,7 +106,8 @@ class _Comparison:
     def _tokens(self) -> None:
         """Describe the alignment of both token lists."""
         a, b = self.a, self.b
-        for tag, i, i_end, j, j_end in Levenshtein.opcodes(a.texts, b.texts).as_list():
+        changes = cast("list[tuple[str, int, int, int, int]]", Levenshtein.opcodes(a.texts, b.texts).as_list())
+        for tag, i, i_end, j, j_end in changes:
             if tag == "equal":
                 self.common += i_end - i
                 for k in range(i, i_end):
