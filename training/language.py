@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,32 +30,52 @@ Row = tuple[str, ...]
 TEXT = "reference"
 
 
-def prepare(
-    real: list[Row], made_up: list[Row], excluded: set[str], recipe: Recipe
-) -> tuple[list[str], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], tuple[str, ...]]:
-    """URLs, labels, weights in the draw, held-out indices and names of the labels (most frequent first)."""
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """What is trained on: URLs with the index of their label, and the weight of each in either draw.
+
+    `valid` are the held-out indices; `names` are the labels, most frequent first.
+    """
+
+    urls: list[str]
+    labels: NDArray[np.int64]
+    real: NDArray[np.float64]
+    made_up: NDArray[np.float64]
+    valid: NDArray[np.int64]
+    names: tuple[str, ...]
+
+    def weights(self, recipe: Recipe, epoch: int) -> NDArray[np.float64]:
+        """Weights in the draw of an epoch."""
+        if not self.made_up.any():
+            return self.real
+        share = 1.0 if epoch < recipe.pretrain else recipe.synthetic
+        return share * self.made_up + (1 - share) * self.real
+
+
+def prepare(real: list[Row], made_up: list[Row], excluded: set[str], recipe: Recipe) -> Examples:
+    """Choose labels, leave excluded domains out, hold domains out for validation, weigh the rest."""
     real = [row for row in real if domain_label(row[0]) not in excluded]
     counts = Counter(lang for _, lang in real)
     names = tuple(lang for lang, count in counts.most_common() if count >= recipe.least)
     index = {name: i for i, name in enumerate(names)}
-    real = [row for row in real if row[1] in index]
-    urls = [row[0] for row in real]
-    held = np.array([in_held_out(url, recipe.held_out, recipe.seed) for url in urls])
+    rows = [row for row in (*real, *made_up) if row[1] in index]
+    count = sum(row[1] in index for row in real)
+    held = np.array([in_held_out(url, recipe.held_out, recipe.seed) for url, _ in rows[:count]])
     kept, aside = np.flatnonzero(~held), np.flatnonzero(held)
-    check_disjoint((urls[i] for i in kept), (urls[i] for i in aside), ("training", "validation"))
-    check_classes((real[i][1] for i in kept), names, "training part")
+    check_disjoint((rows[i][0] for i in kept), (rows[i][0] for i in aside), ("training", "validation"))
+    check_classes((rows[i][1] for i in kept), names, "training part")
     if not len(aside):
         raise DataError("no domain was held out for validation: too little data")
-    labels = np.array([index[row[1]] for row in real])
-    weights = np.zeros(len(real))
-    weights[kept] = draw_weights([urls[i] for i in kept], labels[kept], recipe.class_power, recipe.domain_power)
-    made_up = [row for row in made_up if row[1] in index]
-    if made_up and recipe.synthetic:
-        extra = np.full(len(made_up), recipe.synthetic / len(made_up))
-        weights = np.concatenate([weights * (1 - recipe.synthetic), extra])
-        labels = np.concatenate([labels, [index[row[1]] for row in made_up]])
-        urls += [row[0] for row in made_up]
-    return urls, labels, weights, aside, names
+    labels = np.array([index[row[1]] for row in rows])
+    real_weights, made_up_weights = np.zeros(len(rows)), np.zeros(len(rows))
+    urls = [rows[i][0] for i in kept]
+    real_weights[kept] = draw_weights(urls, labels[kept], recipe.class_power, recipe.domain_power)
+    if len(rows) > count:
+        mass = np.bincount(labels, real_weights, len(names)) ** recipe.synthetic_power
+        made = labels[count:]
+        made_up_weights[count:] = mass[made] / np.bincount(made, minlength=len(names))[made]
+        made_up_weights /= made_up_weights.sum()
+    return Examples([row[0] for row in rows], labels, real_weights, made_up_weights, aside, names)
 
 
 def run(
@@ -66,20 +87,21 @@ def run(
     real, report = read_real(data)
     made_up = [row for path in synthetic for row in read_tsv(path, ("url", "lang")).rows]
     barred = {domain_label(url) for path in excluded for url, _ in read_tsv(path, ("url", "lang")).rows}
-    urls, labels, weights, valid, names = prepare(real, made_up, barred, recipe)
+    examples = prepare(real, made_up, barred, recipe)
+    labels, valid, names = examples.labels, examples.valid, examples.names
     report.append(
-        f"{np.count_nonzero(weights)} URLs drawn from ({len(made_up)} of them synthetic), {len(valid)} held out "
-        f"by domain, {len(names)} labels; {len(barred)} domains of evaluation files left out"
+        f"{np.count_nonzero(examples.real)} real and {np.count_nonzero(examples.made_up)} synthetic URLs to draw "
+        f"from, {len(valid)} held out by domain, {len(names)} labels; {len(barred)} evaluation domains left out"
     )
     print("\n".join(report), flush=True)
 
     tokenizer = byte_tokenizer()
-    encoded = Encoded(tokenizer, [TEXTS[TEXT](url) for url in urls], recipe.max_length)
+    encoded = Encoded(tokenizer, [TEXTS[TEXT](url) for url in examples.urls], recipe.max_length)
     sizes = {name: getattr(recipe, name) for name in ("rows", "word_rows", "columns", "width", "layers")}
     net = WordNet(WordNetConfig(labels=len(names), **sizes))
     out.mkdir(parents=True, exist_ok=True)
     checkpoint = out / "checkpoint.pt"
-    history = train(net, encoded, labels, weights, valid, recipe, checkpoint)
+    history = train(net, encoded, labels, partial(examples.weights, recipe), valid, recipe, checkpoint)
 
     round_tables(net)
     logits = predict(net, encoded, valid)

@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 import langcodes
 from unidecode import unidecode
+from wordfreq import top_n_list
 
 from bilingual_crawler.languages import names_of, to_bcp47
 from bilingual_crawler.urls.language_tokens import AMBIGUOUS, LANGUAGE_OF
@@ -30,6 +31,7 @@ GENERIC = ("com", "com", "com", "org", "net", "info", "eu")
 QUERY_KEYS = ("lang", "lang", "language", "hl", "locale", "l", "lng", "idioma", "sprache", "setlang")
 SHAPES = 60_000
 SHARED = 10
+FUNCTION_WORDS = frozenset(word for code in ("en", "fr", "es", "de", "it", "pt", "nl") for word in top_n_list(code, 60))
 
 
 class Vocabulary:
@@ -78,16 +80,17 @@ class Shapes:
 
     def __init__(self, rows: Sequence[tuple[str, ...]], rng: random.Random) -> None:
         languages: dict[str, set[str]] = defaultdict(set)
-        paths, self.urls = [], []
+        paths: list[str] = []
+        self.urls: dict[bool, list[str]] = {True: [], False: []}
         for url, lang in rows:
             path = url.partition("://")[2].partition("/")[2]
             for word in set(WORD.findall(path.lower())):
                 languages[word].add(lang)
             if lang != "unk" and len(WORD.findall(path)) >= 2 and len(path) < 150:
                 paths.append("/" + unquote(path))
-            if lang == "eng" and not any(part in LANGUAGE_OF for part in re.split(r"[/=.]", path.lower())):
-                self.urls.append(url)
-        self.shared = {word for word, found in languages.items() if len(found) >= SHARED}
+            if lang != "unk" and not any(part in LANGUAGE_OF for part in re.split(r"[/=.]", path.lower())):
+                self.urls[lang == "eng"].append(url)
+        self.shared = {w for w, found in languages.items() if len(found) >= SHARED} - FUNCTION_WORDS
         self.paths = rng.sample(paths, min(SHAPES, len(paths)))
 
     def fill(self, vocabulary: Vocabulary, rng: random.Random) -> str:
@@ -129,10 +132,13 @@ def marks(language: str, rng: random.Random) -> str:
 
 
 def marker_url(language: str, shapes: Shapes, rng: random.Random) -> str:
-    """An English URL with the mark of another language put in."""
-    parts = urlsplit(rng.choice(shapes.urls))
+    """A URL of another language, mostly English, with the mark of this one put in."""
+    english = language != "eng" and rng.random() < 0.7
+    parts = urlsplit(rng.choice(shapes.urls[english] or shapes.urls[not english]))
     mark, kind = marks(language, rng), rng.random()
-    host = parts.netloc.rpartition(".")[0] + "." + rng.choice(GENERIC)
+    host = parts.netloc
+    if rng.random() < 0.5:
+        host = host.rpartition(".")[0] + "." + rng.choice(GENERIC)
     path, query = parts.path or "/", parts.query
     if kind < 0.6:
         path = f"/{mark}{path}"
