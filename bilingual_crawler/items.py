@@ -35,8 +35,8 @@ class Document:
     warc_offset: int | None
     alternates: list[tuple[str, str]]
     """(language or ``x-default``, URL) that the page announces as its translations by ``hreflang``."""
-    switches: list[str]
-    """URLs that its language switcher leads to."""
+    switches: list[tuple[str | None, str]]
+    """(language named, URL) that its language switcher leads to."""
 
 
 @dataclass(frozen=True, slots=True)

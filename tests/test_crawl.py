@@ -66,7 +66,7 @@ def test_documents_pairs_and_summary_of_a_site(tmp_path: Path, site: Site, polic
     assert page["title"] == "page-3 (es)"
     assert page["shares"][0][0] == "spa"
     assert page["status"] == 200
-    assert page["switches"] == [f"{site.url}/en/page-3.html"]
+    assert page["switches"] == [["eng", f"{site.url}/en/page-3.html"]]
     with gzip.open(tmp_path / "out" / "documents.jsonl.gz", "rt") as lines:
         assert len(list(map(json.loads, lines))) == len(found)
     assert len((tmp_path / "feed.jsonl").read_text().splitlines()) == len(found)

@@ -66,9 +66,9 @@ def test_a_claim_about_a_page_of_the_wrong_language_is_not_believed() -> None:
 
 
 def test_switchers_count_only_when_they_lead_to_each_other() -> None:
-    here = document("https://a.is/one", "eng", switches=["https://a.is/tvo"])
-    there = document("https://a.is/tvo", "isl", switches=["https://a.is/one"])
-    home = document("https://a.is/tvo", "isl", switches=["https://a.is/"])
+    here = document("https://a.is/one", "eng", switches=[("isl", "https://a.is/tvo")])
+    there = document("https://a.is/tvo", "isl", switches=[("eng", "https://a.is/one")])
+    home = document("https://a.is/tvo", "isl", switches=[("eng", "https://a.is/")])
     assert found(tracker(), here, there) == [("https://a.is/one", "https://a.is/tvo", "switcher")]
     assert found(tracker(), here, home) == []
 

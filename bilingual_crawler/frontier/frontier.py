@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.store import FrontierStore
 
 
+MAX_RECONSIDERED = 32
+"""URLs that may fall back before one is handed out all the same."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much may be handed out; 0 means no limit."""
@@ -35,8 +39,16 @@ class Frontier:
     known URL can raise a queued one and never anything else. What is handed out survives a crash if the store does.
     """
 
-    def __init__(self, store: FrontierStore, limits: Limits, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        store: FrontierStore,
+        limits: Limits,
+        clock: Callable[[], float],
+        reconsider: Callable[[str, float], float] | None = None,
+    ) -> None:
+        """*reconsider* gives a URL whose turn has come its priority of now; if that is lower, another may go first."""
         self.store = store
+        self._reconsider = reconsider
         self._limits = limits
         self._clock = clock
         self._in_flight: Counter[str] = Counter()
@@ -50,17 +62,17 @@ class Frontier:
         self._offer({e.slot for e, outcome in zip(entries, outcomes, strict=True) if outcome is not Push.IGNORED})
         return outcomes
 
-    def rescore(self, priorities: Mapping[str, float], slots: Iterable[str]) -> int:
-        """Set new priorities for queued URLs of *slots*, up or down."""
-        changed = self.store.rescore(priorities)
-        self._offer(slots)
-        return changed
+    def rescore(self, priorities: Mapping[str, float]) -> None:
+        """Set new priorities for those of the URLs that are queued, up or down."""
+        if priorities:
+            self._offer(self.store.rescore(priorities))
 
     def pop(self) -> Entry | None:
         """The best URL that may be fetched now, or None."""
         if self._full():
             return None
         self._wake()
+        tries = MAX_RECONSIDERED if self._reconsider else 0
         while self._heap:
             offer = heapq.heappop(self._heap)
             slot = offer[2]
@@ -68,6 +80,10 @@ class Frontier:
                 continue
             del self._offered[slot]
             if not self._open(slot):
+                continue
+            if tries and self._fell(slot):
+                tries -= 1
+                self._offer((slot,))
                 continue
             entry = self.store.pop(slot)
             assert entry is not None
@@ -102,6 +118,17 @@ class Frontier:
         if self._spent():
             return False
         return any(not self._slot_spent(head.slot) for head in self.store.heads())
+
+    def _fell(self, slot: str) -> bool:
+        """Whether the best of *slot* is worth less than when it was queued; then it has gone back to its place."""
+        entry = self.store.peek(slot)
+        assert self._reconsider
+        assert entry is not None
+        priority = self._reconsider(entry.url, entry.priority)
+        if priority >= entry.priority:
+            return False
+        self.store.rescore({entry.url: priority})
+        return True
 
     def _offer(self, slots: Iterable[str]) -> None:
         for slot in slots:

@@ -13,7 +13,7 @@ from bilingual_crawler.frontier.entry import Entry, Kind, Push, State
 from bilingual_crawler.frontier.store import Head, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 FORMAT = b"bilingual-frontier 1"
@@ -190,6 +190,18 @@ class LmdbStore:
             self._save_numbers(txn)
         return entry
 
+    def peek(self, slot: str) -> Entry | None:
+        with self._env.begin() as txn:
+            found = self._first(txn, slot)
+            return self._load(txn, found[1]) if found else None
+
+    def queued(self) -> Iterator[str]:
+        with self._env.begin() as txn:
+            for _, key in txn.cursor(db=self._queue):
+                entry = self._load(txn, key)
+                assert entry is not None
+                yield entry.url
+
     def finish(self, url: str) -> bool:
         with self._env.begin(write=True) as txn:
             return self._end(txn, url, State.DONE) is not None
@@ -227,8 +239,8 @@ class LmdbStore:
             self._save_numbers(txn)
         return True
 
-    def rescore(self, priorities: Mapping[str, float]) -> int:
-        changed = 0
+    def rescore(self, priorities: Mapping[str, float]) -> set[str]:
+        changed: set[str] = set()
         with self._env.begin(write=True) as txn:
             for url, priority in priorities.items():
                 key = _key(url)
@@ -238,7 +250,7 @@ class LmdbStore:
                 txn.delete(self._place(txn, entry), db=self._queue)
                 entry.priority = priority
                 self._enqueue(txn, key, entry)
-                changed += 1
+                changed.add(entry.slot)
         return changed
 
     def states(self, urls: Sequence[str]) -> list[State | None]:

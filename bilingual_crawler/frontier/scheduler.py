@@ -17,6 +17,7 @@ from bilingual_crawler.frontier.entry import Entry, Kind, Push, State
 from bilingual_crawler.frontier.frontier import Frontier, Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.politeness import CrawlDelays
+from bilingual_crawler.frontier.resume import relearn
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:
@@ -75,10 +76,11 @@ class FrontierScheduler(BaseScheduler):
             pages_per_slot=self._spider.max_pages_per_site,
         )
         self.store = LmdbStore(folder)
-        self.frontier = Frontier(self.store, limits, time.monotonic)
+        self.frontier = Frontier(self.store, limits, time.monotonic, self.policy.reconsider)
         self._crawl_delays = CrawlDelays(self._crawler, self.slot)
         queued = self.store.count(State.QUEUED)
         if queued:
+            relearn(self.policy, self._spider.output_dir, self.store.queued())
             logger.info(f"Resuming: {queued} URLs queued, {self.store.count(State.DONE)} done", extra=self._extra)
 
     def close(self, reason: str) -> None:
@@ -162,6 +164,7 @@ class FrontierScheduler(BaseScheduler):
             self._stats.inc_value("bilingual/redirect/endless")
             return False
         wanted = self.frontier.redirect(entry, target)
+        self.policy.redirected(entry.url, url)
         self._stats.inc_value(f"bilingual/redirect/{'followed' if wanted else 'known'}")
         return wanted
 

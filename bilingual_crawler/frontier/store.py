@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from bilingual_crawler.frontier.entry import Entry, Push, State
 
@@ -39,6 +39,12 @@ class FrontierStore(Protocol):
     def pop(self, slot: str) -> Entry | None:
         """Take the best queued URL of *slot*; it is in flight until it is finished or re-queued."""
 
+    def peek(self, slot: str) -> Entry | None:
+        """The best queued URL of *slot*, left where it is."""
+
+    def queued(self) -> Iterator[str]:
+        """Every queued URL, in no order."""
+
     def finish(self, url: str) -> bool:
         """The URL is done; false and without effect unless it was in flight."""
 
@@ -48,8 +54,8 @@ class FrontierStore(Protocol):
     def requeue(self, url: str) -> bool:
         """Put an in-flight URL back in its place, with one more failed attempt; false if it was not in flight."""
 
-    def rescore(self, priorities: Mapping[str, float]) -> int:
-        """Set the priorities of those of the URLs that are queued; returns how many changed."""
+    def rescore(self, priorities: Mapping[str, float]) -> set[str]:
+        """Set the priorities of those of the URLs that are queued; returns the slots of those that changed."""
 
     def states(self, urls: Sequence[str]) -> list[State | None]:
         """State of each URL, None for unseen ones."""

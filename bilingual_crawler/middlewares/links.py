@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from scrapy import signals
 
-from bilingual_crawler.frontier.entry import Entry, State
+from bilingual_crawler.frontier.entry import Entry, Kind, State
 from bilingual_crawler.frontier.scheduler import ENTRY, FrontierScheduler
 from bilingual_crawler.items import FoundLinks
 from bilingual_crawler.scoring.links import BatchingScorer, LinkScorer, PageLinks
@@ -105,6 +105,9 @@ class LinkPriorityMiddleware:
 
     async def _follow(self, found: FoundLinks, entry: Entry) -> None:
         self._stats.inc_value("bilingual/links/found", len(found.links))
+        if entry.kind is Kind.PAGE:
+            self._spider.policy.learn(found.page, found.links)
+            self._scheduler.frontier.rescore(self._spider.policy.changed())
         if not self._spider.policy.expands(found.page):
             return
         if entry.depth >= self._max_depth:

@@ -118,6 +118,7 @@ class BilingualSpider(Spider):
         if status == 0 and entry.url in self._https_guesses:
             http = "http" + entry.url.removeprefix("https")
             self._scheduler.push([Entry(http, entry.slot, entry.priority)])
+        self.policy.gone(entry.url)
         self._scheduler.frontier.finish(entry)
 
     def robots_received(self, response: Response, request: Request) -> None:
@@ -167,7 +168,9 @@ class BilingualSpider(Spider):
             warc_file=warc_file,
             warc_offset=warc_offset,
             alternates=alternates,
-            switches=[link.url for link in page.links if link.position is LinkPosition.SWITCHER],
+            switches=[
+                (link.hreflang or link.label, link.url) for link in page.links if link.position is LinkPosition.SWITCHER
+            ],
         )
 
 

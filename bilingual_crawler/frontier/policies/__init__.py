@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.frontier.policies.breadth import BreadthFirst, LanguageBreadthFirst
+from bilingual_crawler.frontier.policies.gain import Gain
 from bilingual_crawler.frontier.policies.oracle import Oracle
 from bilingual_crawler.frontier.policies.smart import Smart
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.policies.base import Policy
 
 POLICIES: dict[str, type[Policy]] = {
-    policy.name: policy for policy in (BreadthFirst, LanguageBreadthFirst, Smart, Oracle)
+    policy.name: policy for policy in (BreadthFirst, LanguageBreadthFirst, Smart, Gain, Oracle)
 }
 
 

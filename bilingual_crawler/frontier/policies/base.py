@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from scrapy.settings import BaseSettings
 
@@ -42,6 +42,26 @@ class Policy(ABC):
     def seed_priority(self, url: str) -> float:
         """Seeds come first."""
         return SEED_PRIORITY
+
+    def learn(self, page: FetchedPage, links: Sequence[Link]) -> None:  # noqa: B027
+        """*page* was downloaded; *links* are all of its links. Called once a page, before its links are pushed."""
+
+    def changed(self) -> Mapping[str, float]:
+        """Queued URLs whose priority is another since what was learnt last, with that priority."""
+        return {}
+
+    def reconsider(self, url: str, priority: float) -> float:
+        """The priority of *url* now that its turn has come; a lower one sends it back to its place in the queue."""
+        return priority
+
+    def note_queued(self, url: str) -> None:  # noqa: B027
+        """*url* is in the queue of a crawl that is resumed."""
+
+    def gone(self, url: str) -> None:  # noqa: B027
+        """*url* gave no page."""
+
+    def redirected(self, url: str, target: str) -> None:  # noqa: B027
+        """*url* gave a redirect to *target*, which is in the queue now or was known before."""
 
     @abstractmethod
     def expands(self, page: FetchedPage) -> bool:

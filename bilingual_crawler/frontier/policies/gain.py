@@ -1,0 +1,220 @@
+"""Expected gain: which download completes a pair, or half of one, judged by all that the crawl knows."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.frontier.policies.base import FetchedPage, Policy
+from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.scoring.site_model import Belief, SiteModel
+from bilingual_crawler.urls.markers import strip_language
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from scrapy.settings import BaseSettings
+
+    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.scoring.links import LinkScore
+
+
+class Claim(StrEnum):
+    """How a page says that another is its translation."""
+
+    HREFLANG = "hreflang"
+    SWITCHER = "switcher"
+
+
+@dataclass(frozen=True, slots=True)
+class GainWeights:
+    """How far each kind of evidence is believed; tuned on training sites (docs/harvest.md)."""
+
+    hreflang: float = 0.95
+    switcher: float = 0.85
+    label: float = 0.85
+    """That a page is in the language a link to it names."""
+    future: float = 0.25
+    """Worth of a document whose other half is still to be fetched, as part of a pair."""
+    queued_partner: float = 0.5
+    """How much more it is worth when the other half is queued as well."""
+    served: float = 0.3
+    """Worth left to a page whose other half already has a partner."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of a document's URL up to language marks."""
+
+    held: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
+    """Documents in the first and in the second language."""
+    queued: set[str] = field(default_factory=set)
+
+
+class Gain(Policy):
+    """The expected number of pairs that a download brings.
+
+    Worth of a URL = P(it completes a pair with a document held) + a part of P(it is one half of a pair whose other
+    half can be fetched later). The first is the best of what held documents without a partner say of it - ``hreflang``,
+    language switcher, equal URLs but for language marks - times the belief that it is in the other language; the
+    second is the belief that it is in either language times the share of documents around it that found partners.
+    Beliefs come from a :class:`~bilingual_crawler.scoring.site_model.SiteModel` that learns from every download, so a
+    wrong one does not last. Every page is expanded: links of pages in other languages are bridges.
+
+    A worth is computed when a link is found, again when a document arrives that it may belong to, and once more when
+    its turn comes (if it has fallen, the URL goes back to its new place): the cost of a page depends on its new links,
+    never on the length of the queue.
+    """
+
+    name = "gain"
+
+    def __init__(self, pair: LanguagePair, settings: BaseSettings, weights: GainWeights | None = None) -> None:
+        super().__init__(pair, settings)
+        self._weights = weights or GainWeights()
+        self._languages = pair.languages
+        self._site = SiteModel(pair)
+        self._sides: dict[str, str] = {}
+        self._paired: set[str] = set()
+        self._known: defaultdict[str, _Known] = defaultdict(_Known)
+        self._claims: defaultdict[str, dict[str, Claim]] = defaultdict(dict)
+        self._switched_to: Counter[str] = Counter()
+        self._labels: dict[str, int] = {}
+        self._changed: set[str] = set()
+
+    def expands(self, page: FetchedPage) -> bool:
+        return True
+
+    def learn(self, page: FetchedPage, links: Sequence[Link]) -> None:
+        self._forget(page.url)
+        self._site.learn_language(page.url, page.side)
+        known = self._known[self._key(page.url)]
+        partner = self._partner(page, links, known) if page.side else None
+        others = known.held[0] + known.held[1]
+        if others:
+            if partner:
+                self._site.learn_key_rule(True)
+            elif page.side is None or any(self._sides[url] == page.side for url in others):
+                self._site.learn_key_rule(False)
+        if page.side is None:
+            return
+        self._sides[page.url] = page.side
+        known.held[self._site.index(page.side)].append(page.url)
+        if partner:
+            self._paired |= {page.url, partner}
+            self._site.learn_pair(page.url)
+            self._site.learn_pair(partner)
+            self._changed |= self._known[self._key(partner)].queued
+        self._changed |= known.queued
+        self._note_claims(page.url, page.side, links)
+
+    def priorities(
+        self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+    ) -> Sequence[float]:
+        for link in links:
+            self.note_queued(link.url)
+            named = link.hreflang if link.hreflang != "x-default" else None
+            label = named or link.label
+            if label:
+                self._labels[link.url] = self._site.index(self.pair.side(label))
+        return [self._worth(link.url) for link in links]
+
+    def note_queued(self, url: str) -> None:
+        self._known[self._key(url)].queued.add(url)
+
+    def changed(self) -> Mapping[str, float]:
+        changed, self._changed = self._changed, set()
+        return {url: self._worth(url) for url in changed}
+
+    def reconsider(self, url: str, priority: float) -> float:
+        return min(priority, self._worth(url)) if priority < self.seed_priority(url) else priority
+
+    def gone(self, url: str) -> None:
+        self._forget(url)
+
+    def redirected(self, url: str, target: str) -> None:
+        self._claims[target].update(self._claims.get(url, {}))
+        if url in self._labels:
+            self._labels.setdefault(target, self._labels[url])
+        self._forget(url)
+        self.note_queued(target)
+
+    def _key(self, url: str) -> str:
+        return strip_language(url, self._languages)
+
+    def _forget(self, url: str) -> None:
+        self._known[self._key(url)].queued.discard(url)
+        self._labels.pop(url, None)
+
+    def _unpaired(self, urls: Iterable[str], side: str) -> str | None:
+        return next((url for url in urls if self._sides.get(url) == side and url not in self._paired), None)
+
+    def _partner(self, page: FetchedPage, links: Sequence[Link], known: _Known) -> str | None:
+        """The held document without a partner that *page* is most likely the translation of."""
+        assert page.side
+        other = self.pair.other(page.side)
+        claims = self._claims.get(page.url, {})
+        return (
+            self._unpaired((url for url, claim in claims.items() if claim is Claim.HREFLANG), other)
+            or self._unpaired((link.url for link in links if link.alternate and link.hreflang), other)
+            or self._unpaired(known.held[self._site.index(other)], other)
+        )
+
+    def _note_claims(self, url: str, side: str, links: Sequence[Link]) -> None:
+        other = self.pair.other(side)
+        for link in links:
+            if link.alternate and link.hreflang:
+                if self.pair.side(link.hreflang) == other:
+                    self._claims[link.url][url] = Claim.HREFLANG
+            elif link.position is LinkPosition.SWITCHER and url not in self._claims[link.url]:
+                label = link.hreflang or link.label
+                if label is None or self.pair.side(label) == other:
+                    self._claims[link.url][url] = Claim.SWITCHER
+                    self._switched_to[link.url] += 1
+
+    def _belief(self, url: str) -> Belief:
+        belief = self._site.language(url)
+        label = self._labels.get(url)
+        if label is None:
+            return belief
+        wrong = 1 - self._weights.label
+        weighed = [p * (self._weights.label if i == label else wrong) for i, p in enumerate(belief)]
+        total = sum(weighed)
+        return (weighed[0] / total, weighed[1] / total, weighed[2] / total)
+
+    def _worth(self, url: str) -> float:
+        belief = self._belief(url)
+        known = self._known[self._key(url)]
+        completes = max(self._claimed(url, belief), self._mirrors(known, belief))
+        later = (belief[0] + belief[1]) * self._site.pair_rate(url)
+        if len(known.queued) > 1:
+            later = min(1.0, later * (1 + self._weights.queued_partner))
+        if not completes and (known.held[0] or known.held[1]):
+            later *= self._weights.served
+        return completes + self._weights.future * later * (1 - completes)
+
+    def _claimed(self, url: str, belief: Belief) -> float:
+        """The best of what documents without a partner announce."""
+        best = 0.0
+        for source, claim in self._claims.get(url, {}).items():
+            side = self._sides.get(source)
+            if side is None or source in self._paired:
+                continue
+            other = belief[self._site.index(self.pair.other(side))]
+            if claim is Claim.HREFLANG:
+                chance = self._weights.hreflang * min(1.0, 2 * other + 0.3)
+            else:
+                # many pages that switch to one and the same are switching to its home page
+                chance = self._weights.switcher / max(1, self._switched_to[url] - 1) * min(1.0, 1.5 * other + 0.1)
+            best = max(best, chance)
+        return best
+
+    def _mirrors(self, known: _Known, belief: Belief) -> float:
+        """The chance by held documents whose URL is equal but for language marks."""
+        best = 0.0
+        for index, side in enumerate((self.pair.a, self.pair.b)):
+            if self._unpaired(known.held[index], side):
+                best = max(best, self._site.key_rule * belief[1 - index])
+        return best
