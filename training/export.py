@@ -1,10 +1,15 @@
-"""A trained model becomes a folder: ONNX graph, tokenizer, configuration with checksums, card."""
+"""A trained model becomes a folder: ONNX graph, tokenizer, configuration with checksums, card.
+
+`python -m training.export --from-hub NAME` converts a fine-tuned XLM-R, such as the authors' released models.
+"""
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +19,7 @@ import torch
 from bilingual_crawler.scoring.models import ModelConfig
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
     import onnx
     from tokenizers import Tokenizer
@@ -62,14 +67,21 @@ def parity(net: nn.Module, graph: onnx.ModelProto, ids: Tensor) -> float:
 
     The network must already hold the rounded weights that the graph holds.
     """
-    session = ort.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
-    (found,) = session.run(None, {"input_ids": ids.numpy()})
-    with torch.no_grad():
-        expected = net.eval()(ids).numpy()
-    difference = float(np.abs(found - expected).max())
+    difference = largest_difference(net, graph, ids)
     if not difference <= PARITY:
         raise ParityError(f"logits of graph and network differ by {difference:.4g}")
     return difference
+
+
+def largest_difference(net: nn.Module, graph: onnx.ModelProto, ids: Tensor) -> float:
+    """Largest absolute difference of logits on token ids; an attention mask, where read, is all ones."""
+    session = ort.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+    tensors = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    given = [tensors[value.name] for value in session.get_inputs()]
+    (found,) = session.run(None, {v.name: t.numpy() for v, t in zip(session.get_inputs(), given, strict=True)})
+    with torch.no_grad():
+        expected = net.eval()(*given).numpy()
+    return float(np.abs(found - expected).max())
 
 
 def write_card(folder: Path, title: str, sections: dict[str, str]) -> None:
@@ -86,3 +98,21 @@ def write_card(folder: Path, title: str, sections: dict[str, str]) -> None:
 def sha256(path: Path) -> str:
     """Hexadecimal SHA-256 of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Convert a fine-tuned XLM-R into a model folder that the crawler takes."""
+    parser = argparse.ArgumentParser(prog="python -m training.export", description=main.__doc__)
+    parser.add_argument("--from-hub", required=True, help="name on the hub or folder")
+    parser.add_argument("--kind", choices=("language", "parallelness"), required=True)
+    parser.add_argument("--precision", choices=("fp32", "fp16", "int8"), default="fp32")
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args(arguments)
+    from training.hub import from_hub  # transformers takes seconds to import
+
+    difference = from_hub(options.from_hub, options.kind, options.out, options.precision)
+    print(f"{options.out}: largest difference of logits from PyTorch {difference:.2g}")
+
+
+if __name__ == "__main__":
+    main()

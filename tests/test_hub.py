@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaForSequenceClassification
+
+from bilingual_crawler.scoring.models import LanguageModel, ParallelnessModel
+from bilingual_crawler.urls.text import model_text
+from training import export, hub
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
+URLS = ["https://www.example.mt/mt/ahbar", "http://a.is", "https://a.com/" + "x/" * 40]
+
+
+def tokenizer() -> PreTrainedTokenizerFast:
+    """One piece per printable ASCII character, framed as XLM-R does."""
+    pieces = {piece: i for i, piece in enumerate([*SPECIAL, *map(chr, range(32, 127))])}
+    inner = Tokenizer(models.WordLevel(pieces, unk_token="<unk>"))
+    inner.pre_tokenizer = pre_tokenizers.Split("", "isolated")
+    inner.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    names = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
+    return PreTrainedTokenizerFast(tokenizer_object=inner, **names)
+
+
+def checkpoint(folder: Path, labels: int, layout: str) -> XLMRobertaForSequenceClassification:
+    torch.manual_seed(1)
+    config = XLMRobertaConfig(
+        vocab_size=120,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=300,
+        num_labels=labels,
+        pad_token_id=1,
+    )
+    model = XLMRobertaForSequenceClassification(config).eval()
+    with torch.no_grad():
+        model.classifier.out_proj.weight.normal_()
+    tokenizer().save_pretrained(folder)
+    if layout == "transformers":
+        model.save_pretrained(folder)
+    else:
+        config.save_pretrained(folder)
+        head = {f"language-identification.{k}": v for k, v in model.classifier.state_dict().items()}
+        torch.save({"encoder": model.roberta.state_dict(), "tasks": head}, folder / "model.pt")
+    return model
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A language model in `out`, from the checkpoint in `hub`."""
+    folder = tmp_path_factory.mktemp("language")
+    checkpoint(folder / "hub", 162, "transformers")
+    export.main(f"--from-hub {folder}/hub --kind language --out {folder}/out".split())
+    return folder
+
+
+def test_a_language_checkpoint_scores_as_in_pytorch(exported: Path) -> None:
+    found = LanguageModel(exported / "out")
+    assert found.labels[:3] == ("unk", "eng", "deu")
+    batch = tokenizer()([model_text(url) for url in URLS], padding=True, return_tensors="pt")
+    model = XLMRobertaForSequenceClassification.from_pretrained(exported / "hub").eval()
+    with torch.no_grad():
+        expected = model(batch["input_ids"], batch["attention_mask"]).logits.softmax(1).numpy()
+    assert np.allclose(found.probabilities(URLS), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("labels", [1, 162])
+def test_the_layout_of_the_reference_code_is_read(tmp_path: Path, labels: int) -> None:
+    model = checkpoint(tmp_path, labels, "reference")
+    net = hub.load_classifier(str(tmp_path), "language")
+    ids = torch.randint(4, 100, (2, 9))
+    mask = torch.ones_like(ids)
+    assert torch.equal(net(ids, mask), model(ids, mask).logits)
+
+
+def test_a_pair_checkpoint_joins_the_urls_with_one_separator(tmp_path: Path) -> None:
+    model = checkpoint(tmp_path / "hub", 2, "transformers")
+    export.main(f"--from-hub {tmp_path}/hub --kind parallelness --out {tmp_path}/out".split())
+    pair = ("https://a.mt/en/x", "https://a.mt/mt/x")
+    ids = tokenizer()(f"{model_text(pair[0])}</s>{model_text(pair[1])}", return_tensors="pt")["input_ids"]
+    assert (ids == 2).sum() == 2
+    with torch.no_grad():
+        expected = float(model(ids).logits[0].softmax(0)[1])
+    assert ParallelnessModel(tmp_path / "out").probabilities([pair])[0] == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("precision", ["fp16", "int8"])
+def test_lower_precision_is_smaller_and_stays_close(exported: Path, precision: str) -> None:
+    net = hub.load_classifier(str(exported / "hub"), "language")
+    graph = onnx.load(exported / "out" / "model.onnx")
+    smaller = hub.lowered(graph, precision)
+    assert smaller.ByteSize() < graph.ByteSize()
+    assert export.largest_difference(net, smaller, torch.randint(4, 100, (3, 15))) < 0.2
