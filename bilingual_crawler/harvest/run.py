@@ -24,7 +24,7 @@ from bilingual_crawler.harvest.sites import Site, Task, read_site
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
-LINK_SOURCES = {"anchors": "a,area", "all": None}
+LINK_SOURCES = {"anchors": "a,area,refresh", "all": None}
 """Names of link selections -> value of ``BILINGUAL_LINK_SOURCES``, None for the default."""
 _KEPT = ("crawl.log", "crawl.tsv", "pairs.tsv", "summary.json")
 _LOG_TAIL = 12

@@ -43,6 +43,8 @@ class GainWeights:
     """How much more it is worth when the other half is queued as well."""
     served: float = 0.3
     """Worth left to a page whose other half already has a partner."""
+    seed: float = 0.3
+    """Added worth of a seed that is in a language of the pair."""
 
 
 @dataclass(slots=True)
@@ -83,6 +85,13 @@ class Gain(Policy):
         self._switched_to: Counter[str] = Counter()
         self._labels: dict[str, int] = {}
         self._changed: set[str] = set()
+        self._seeds: set[str] = set()
+
+    def seed_priority(self, url: str) -> float:
+        """Seeds are worth more than other URLs, but not if they are known to be in another language."""
+        self._seeds.add(url)
+        self.note_queued(url)
+        return self._worth(url)
 
     def expands(self, page: FetchedPage) -> bool:
         return True
@@ -129,7 +138,7 @@ class Gain(Policy):
         return {url: self._worth(url) for url in changed}
 
     def reconsider(self, url: str, priority: float) -> float:
-        return min(priority, self._worth(url)) if priority < self.seed_priority(url) else priority
+        return self._worth(url)
 
     def gone(self, url: str) -> None:
         self._forget(url)
@@ -193,7 +202,8 @@ class Gain(Policy):
             later = min(1.0, later * (1 + self._weights.queued_partner))
         if not completes and (known.held[0] or known.held[1]):
             later *= self._weights.served
-        return completes + self._weights.future * later * (1 - completes)
+        worth = completes + self._weights.future * later * (1 - completes)
+        return worth + self._weights.seed * (belief[0] + belief[1]) if url in self._seeds else worth
 
     def _claimed(self, url: str, belief: Belief) -> float:
         """The best of what documents without a partner announce."""
