@@ -30,6 +30,7 @@ PAIR_TEXTS: dict[str, Callable[[str, str, str], str]] = {
 }
 FORMAT = 1
 CPU_BATCH, GPU_BATCH = 32, 1024
+ACCELERATORS = ("CUDAExecutionProvider", "ROCMExecutionProvider")
 
 
 class ModelError(ValueError):
@@ -88,13 +89,11 @@ class UrlModel:
         try:
             options = ort.SessionOptions()
             options.intra_op_num_threads = 1
-            self._session = ort.InferenceSession(
-                graph, options, providers=providers or ort.get_available_providers()
-            )
+            self._session = ort.InferenceSession(graph, options, providers=providers or default_providers())
         except Exception as error:
             raise ModelError(f"{folder / 'model.onnx'}: onnxruntime cannot load it: {error}") from error
         self._inputs = [i.name for i in self._session.get_inputs()]
-        on_cpu = self._session.get_providers()[0] == "CPUExecutionProvider"
+        on_cpu = not set(self._session.get_providers()) & set(ACCELERATORS)
         self._batch = CPU_BATCH if on_cpu else GPU_BATCH
         self._workers = ThreadPoolExecutor((os.cpu_count() or 1) if on_cpu else 1)
 
@@ -169,6 +168,12 @@ def load_models(directory: Path, providers: Sequence[str] | None = None) -> tupl
         LanguageModel(directory / "url-language", providers),
         ParallelnessModel(directory / "url-parallelness", providers),
     )
+
+
+def default_providers() -> list[str]:
+    """The accelerators that this onnxruntime can use, then the CPU."""
+    available = ort.get_available_providers()
+    return [*(name for name in ACCELERATORS if name in available), "CPUExecutionProvider"]
 
 
 def read_config(folder: Path) -> ModelConfig:
