@@ -53,9 +53,9 @@ def expected_pairs() -> set[tuple[str, str]]:
     return {("/en/", "/es/")} | {(f"/en/page-{i}.html", f"/es/page-{i}.html") for i in range(PAGES)}
 
 
-@pytest.mark.parametrize("policy", ["bfs", "smart"])
+@pytest.mark.parametrize("policy", ["bfs", "smart", "gain"])
 def test_documents_pairs_and_summary_of_a_site(tmp_path: Path, site: Site, policy: str) -> None:
-    seeds = f"{site.url}/" if policy == "bfs" else f"{site.url}/en/"
+    seeds = f"{site.url}/en/" if policy == "smart" else f"{site.url}/"
     result = crawl(tmp_path, seeds, "-O", "feed.jsonl", policy=policy)
     assert result.returncode == 0, result.stderr
     assert pairs(tmp_path, site) == expected_pairs()
@@ -131,6 +131,28 @@ def test_robots_txt_is_obeyed_and_its_crawl_delay_kept(tmp_path: Path, site: Sit
     assert site.asked["/es/page-1.html"] == 0
 
 
+BROKEN = """
+from bilingual_crawler.spiders.bilingual import BilingualSpider
+
+class Broken(BilingualSpider):
+    name = "broken"
+
+    def parse(self, response):
+        if "page-3" in response.url:
+            raise RuntimeError("a bug in a subclass")
+        return super().parse(response)
+"""
+
+
+def test_a_bug_in_a_callback_costs_its_page_only(tmp_path: Path, site: Site) -> None:
+    (tmp_path / "broken.py").write_text(BROKEN)
+    arguments = ("pair=eng-spa", f"seeds={site.url}/en/", "policy=gain")
+    result = run_scrapy(tmp_path, "runspider", "broken.py", *(part for a in arguments for part in ("-a", a)))
+    assert result.stderr.count("a bug in a subclass") >= 2
+    [folder] = (tmp_path / "crawls").iterdir()
+    assert len(list(read_json_lines(folder / "documents.jsonl.gz"))) == 2 * PAGES + 2 - 2
+
+
 def wait_until_asked(site: Site, count: int) -> None:
     deadline = time.monotonic() + 60
     while site.asked.total() < count and time.monotonic() < deadline:
@@ -139,11 +161,13 @@ def wait_until_asked(site: Site, count: int) -> None:
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-@pytest.mark.parametrize("after", [7, 16])
-def test_a_crawl_that_was_stopped_is_resumed_without_loss(tmp_path: Path, how: signal.Signals, after: int) -> None:
+@pytest.mark.parametrize(("policy", "after"), [("bfs", 7), ("gain", 16)])
+def test_a_crawl_that_was_stopped_is_resumed_without_loss(
+    tmp_path: Path, how: signal.Signals, policy: str, after: int
+) -> None:
     with serve(bilingual_site(20), delay=0.02) as site:
         arguments = (
-            *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/", "-a", "policy=bfs"),
+            *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/", "-a", f"policy={policy}"),
             *("-s", "JOBDIR=job"),
         )
         process = start_scrapy(tmp_path, *arguments)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from scrapy import signals
+from scrapy.http import Response
 
 from bilingual_crawler.frontier.entry import Entry, Kind, State
 from bilingual_crawler.frontier.scheduler import ENTRY, FrontierScheduler
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
+
+    from twisted.python.failure import Failure
 
     from bilingual_crawler.frontier.policies.base import FetchedPage
     from bilingual_crawler.pages.model import Link
@@ -54,6 +56,7 @@ class LinkPriorityMiddleware:
         middleware = cls(crawler)
         crawler.signals.connect(middleware.spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
+        crawler.signals.connect(middleware.spider_failed, signal=signals.spider_error)
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
             crawler.signals.connect(middleware.item_left, signal=signal)
         return middleware
@@ -88,6 +91,11 @@ class LinkPriorityMiddleware:
                 yield item
         finally:
             self._leave(response)
+
+    def spider_failed(self, response: Response | Failure) -> None:
+        """A callback raised an exception: its URL is done all the same."""
+        if isinstance(response, Response) and ENTRY in response.meta:
+            self._scheduler.frontier.finish(response.meta[ENTRY])
 
     def item_left(self, response: Response | None) -> None:
         if response is not None and OPEN in response.meta:
