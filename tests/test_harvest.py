@@ -490,7 +490,7 @@ class TestCommand:
         harvest = Harvest(sites, tmp_path, "anchors", ("BILINGUAL_BRIDGE=0.2",))
         command = harvest.command(TASK, "oracle", tmp_path)
         assert "BILINGUAL_BRIDGE=0.2" in command
-        assert "BILINGUAL_LINK_SOURCES=a,area" in command
+        assert "BILINGUAL_LINK_SOURCES=a,area,refresh" in command
         assert f"BILINGUAL_SCOPE_PREFIXES={BASE},https://saga.pages.example/saga/" in command
         assert f"BILINGUAL_ORACLE_ORDER={tmp_path / 'oracle.txt'}" in command
         assert (tmp_path / "seeds.txt").read_text() == f"{BASE}\n"

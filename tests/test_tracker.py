@@ -47,6 +47,12 @@ def test_urls_that_differ_in_the_language_identifier_pair_whatever_the_order() -
     assert found(tracker(), document(IS, "isl"), document(EN, "eng")) == expected
 
 
+def test_a_country_suffix_says_nothing_about_the_language() -> None:
+    assert found(tracker(), document("https://a.is/about", "eng"), document(IS, "isl")) == [
+        ("https://a.is/about", IS, "url")
+    ]
+
+
 def test_an_identifier_that_lies_about_the_content_is_refused() -> None:
     lying = tracker()
     assert found(lying, document("https://a.is/is/about", "eng"), document("https://a.is/en/about", "isl")) == []

@@ -14,7 +14,6 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError
 from bilingual_crawler.frontier.policies import policy_class
-from bilingual_crawler.harvest.plot import plot
 from bilingual_crawler.harvest.run import LINK_SOURCES, Harvest
 from bilingual_crawler.harvest.sites import SiteError, Task, read_tasks
 from bilingual_crawler.harvest.store import ResultStore
@@ -82,6 +81,9 @@ class Command(ScrapyCommand):
                 failed += result.error is not None
                 progress.update(bar, advance=1, description=f"{result.task} {result.policy}")
         print_tables(store.results, console)
+        # matplotlib takes a second to import, and every scrapy command imports this module
+        from bilingual_crawler.harvest.plot import plot
+
         plot(store.results, opts.out / "harvest.png")
         console.print(f"results.json, orders/ and harvest.png are in {opts.out}", highlight=False)
         self.exitcode = int(failed > 0)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.frontier.entry import Entry, Push, State
+from bilingual_crawler.frontier.policies.base import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -117,7 +118,7 @@ class Frontier:
             return True
         if self._spent():
             return False
-        return any(not self._slot_spent(head.slot) for head in self.store.heads())
+        return any(head.priority != NEVER and not self._slot_spent(head.slot) for head in self.store.heads())
 
     def _fell(self, slot: str) -> bool:
         """Whether the best of *slot* is worth less than when it was queued; then it has gone back to its place."""
@@ -133,7 +134,7 @@ class Frontier:
     def _offer(self, slots: Iterable[str]) -> None:
         for slot in slots:
             head = self.store.head(slot) if self._open(slot) else None
-            if head is None:
+            if head is None or head.priority == NEVER:
                 continue
             offer = (-head.priority, head.order, slot)
             if self._offered.get(slot) != offer:

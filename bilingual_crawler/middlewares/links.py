@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
-
     from twisted.python.failure import Failure
 
     from bilingual_crawler.frontier.policies.base import FetchedPage

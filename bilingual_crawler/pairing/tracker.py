@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.urls.markers import guess_language, strip_language
+from bilingual_crawler.urls.markers import named_language, strip_language
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -154,7 +154,7 @@ class PairTracker:
 
     def _agrees(self, document: _Held) -> bool:
         """The URL's language identifier, if there is one, is that of the content."""
-        marked = guess_language(document.url, self._languages)
+        marked = named_language(document.url, self._languages)
         return marked is None or self._pair.side(marked) in (None, document.side)
 
     def _accept(self, pair: Pair) -> bool:

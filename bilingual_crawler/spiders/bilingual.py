@@ -94,7 +94,7 @@ class BilingualSpider(Spider):
         kept = side is not None and not (page.noindex and self._obeys_meta)
         outcome = "document" if kept else "noindex" if side else "other-language"
         self.record(entry, status=response.status, outcome=outcome, language=identified.language)
-        yield FoundLinks(FetchedPage(entry.url, identified.language, side, seed=not entry.parent), links)
+        yield FoundLinks(FetchedPage(entry.url, identified.language, side, not entry.parent, entry.depth), links)
         if kept:
             assert side is not None
             yield self._document(response, entry, page, identified, side)

@@ -52,6 +52,11 @@ class Marker:
     weak: bool = False
     """A public suffix, or a token that is as often something else."""
 
+    @property
+    def is_country(self) -> bool:
+        """The mark is the public suffix of a country, which is no language."""
+        return self.weak and self.component is Component.SUFFIX
+
 
 _PARTS = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^/?#@]*@)?([^/?#:]*)(?::\d*)?([^?#]*)(?:\?([^#]*))?", re.IGNORECASE)
 _ORDER = {component: order for order, component in enumerate(Component)}
@@ -76,6 +81,12 @@ def guess_language(url: str, languages: Collection[str] | None = None) -> str | 
     """ISO 639-3 that the most telling mark of *url* names; None without a mark."""
     found = _find(url, None if languages is None else frozenset(languages))
     return next((marker.language for marker in found if marker.language is not None), None)
+
+
+def named_language(url: str, languages: Collection[str] | None = None) -> str | None:
+    """As :func:`guess_language`, but country suffixes do not count."""
+    found = _find(url, None if languages is None else frozenset(languages))
+    return next((marker.language for marker in found if marker.language is not None and not marker.is_country), None)
 
 
 @lru_cache(maxsize=16384)

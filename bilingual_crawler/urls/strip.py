@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from bilingual_crawler.urls.find import Component, find_markers
+from bilingual_crawler.urls.find import find_markers
 from bilingual_crawler.urls.token_tables import ANNOUNCING
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def strip_language(url: str, languages: Collection[str] | None = None) -> str:
 @lru_cache(maxsize=16384)
 def _strip(url: str, languages: frozenset[str] | None) -> str:
     for marker in sorted(find_markers(url, languages), key=lambda m: m.start, reverse=True):
-        if not (marker.weak and marker.component is Component.SUFFIX):
+        if not marker.is_country:
             url = url[: marker.start] + _MARK + url[marker.end :]
     rest = url.partition("#")[0]
     rest = rest.partition("://")[2] or rest

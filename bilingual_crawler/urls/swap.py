@@ -22,7 +22,7 @@ def swap_language(url: str, pair: LanguagePair, language: str | None = None) -> 
 
 @lru_cache(maxsize=16384)
 def _swap(url: str, pair: LanguagePair, language: str | None) -> tuple[str, ...]:
-    markers = [m for m in find_markers(url, (pair.a, pair.b)) if not _is_tld(m)]
+    markers = [m for m in find_markers(url, (pair.a, pair.b)) if not m.is_country]
     markers = [m for m in markers if m.language is not None and language in (None, m.language)]
     found: dict[str, None] = {}
     for marker in markers:
@@ -36,10 +36,6 @@ def _swap(url: str, pair: LanguagePair, language: str | None) -> tuple[str, ...]
             found.update(dict.fromkeys(candidates))
     found.pop(url, None)
     return tuple(found)
-
-
-def _is_tld(marker: Marker) -> bool:
-    return marker.weak and marker.component is Component.SUFFIX
 
 
 def _translations(marker: Marker, target: str) -> list[str]:

@@ -8,14 +8,21 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler.frontier.policies.breadth import BreadthFirst, LanguageBreadthFirst
 from bilingual_crawler.frontier.policies.gain import Gain
+from bilingual_crawler.frontier.policies.ilsp import Ilsp
+from bilingual_crawler.frontier.policies.levels import ParallelTextIdentification, PPLocator
 from bilingual_crawler.frontier.policies.oracle import Oracle
+from bilingual_crawler.frontier.policies.orders import DepthFirst, Random
 from bilingual_crawler.frontier.policies.smart import Smart
 
 if TYPE_CHECKING:
     from bilingual_crawler.frontier.policies.base import Policy
 
 POLICIES: dict[str, type[Policy]] = {
-    policy.name: policy for policy in (BreadthFirst, LanguageBreadthFirst, Smart, Gain, Oracle)
+    policy.name: policy
+    for policy in (
+        *(BreadthFirst, DepthFirst, Random, LanguageBreadthFirst),
+        *(PPLocator, ParallelTextIdentification, Ilsp, Smart, Gain, Oracle),
+    )
 }
 
 

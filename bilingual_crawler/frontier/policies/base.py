@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from bilingual_crawler.scoring.links import LinkScore
 
 SEED_PRIORITY = float("inf")
+NEVER = float("-inf")
+"""Priority of a URL that is known and not to be fetched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,8 @@ class FetchedPage:
     side: str | None
     """The language of the pair it counts as, if any."""
     seed: bool = False
+    depth: int = 0
+    """Links from a seed."""
 
 
 class Policy(ABC):

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from scrapy.exceptions import UsageError
+from scrapy.settings import Settings
+
+from bilingual_crawler.frontier.policies import POLICIES, policy_class
+from bilingual_crawler.frontier.policies.base import NEVER, FetchedPage, Policy
+from bilingual_crawler.frontier.policies.gain import Gain
+from bilingual_crawler.frontier.policies.ilsp import Ilsp
+from bilingual_crawler.frontier.policies.levels import ParallelTextIdentification, PPLocator
+from bilingual_crawler.frontier.policies.orders import DepthFirst, Random
+from bilingual_crawler.frontier.policies.smart import Smart
+from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.pages.model import Link, LinkPosition
+from bilingual_crawler.scoring.links import LinkScore
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PAIR = LanguagePair.parse("eng-isl")
+HOST = "https://a.is"
+
+
+def page(path: str, language: str, *, depth: int = 1) -> FetchedPage:
+    return FetchedPage(HOST + path, language, PAIR.side(language), depth=depth)
+
+
+def links(*paths: str) -> list[Link]:
+    return [Link(HOST + path) for path in paths]
+
+
+def make(policy: type[Policy]) -> Policy:
+    return policy(PAIR, Settings())
+
+
+def visit(policy: Policy, visited: FetchedPage, found: Sequence[Link]) -> dict[str, float]:
+    """Priorities after *visited* was fetched, by path: of its links and of what changed in the queue."""
+    policy.learn(visited, found)
+    changed = dict(policy.changed())
+    changed |= dict(zip([link.url for link in found], policy.priorities(visited, found, None), strict=True))
+    return {url.removeprefix(HOST): priority for url, priority in changed.items()}
+
+
+def test_an_unknown_policy_is_named_with_the_known_ones() -> None:
+    with pytest.raises(UsageError, match=r"policy=best: choose one of bfs, .*gain"):
+        policy_class("best")
+    assert all(policy_class(name).name == name for name in POLICIES)
+
+
+def test_smart_multiplies_and_treats_unscored_links_as_last() -> None:
+    smart = make(Smart)
+    assert smart.needs_models
+    scores = [LinkScore(0.5, 0.5), LinkScore(0.9, 0.1)]
+    assert smart.priorities(page("/", "eng"), links("/a", "/b"), scores) == pytest.approx([0.25, 0.09])
+    assert smart.priorities(page("/", "eng"), links("/a"), None) == [0.0]
+    assert smart.expands(page("/", "isl"))
+    assert not smart.expands(page("/", "fra"))
+    assert smart.expands(FetchedPage(HOST, "fra", None, seed=True))
+
+
+def test_depth_first_and_random() -> None:
+    depth_first = make(DepthFirst)
+    first = depth_first.priorities(page("/", "eng"), links("/a"), None)
+    assert depth_first.priorities(page("/a", "eng"), links("/b"), None) > first
+    drawn = make(Random).priorities(page("/", "eng"), links("/a", "/b"), None)
+    assert drawn == make(Random).priorities(page("/", "fra"), links("/a", "/b"), None)
+    assert drawn[0] != drawn[1]
+
+
+def test_ilsp_adds_points() -> None:
+    found = [
+        Link(HOST + "/x"),
+        Link(HOST + "/y", hreflang="isl", label="isl"),
+        Link(HOST + "/is/z"),
+        Link(HOST + "/w", text="Velkomin á vefinn okkar um bókasafnið og sögurnar"),
+        Link(HOST + "/v", hreflang="fra"),
+    ]
+    assert make(Ilsp).priorities(page("/", "eng"), found, None) == [0, 4, 2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("policy", "partner", "fetched"),
+    [
+        (PPLocator, "/is/projects/annual-report-2025", True),
+        (PPLocator, "/is/um", False),
+        (ParallelTextIdentification, "/is/projects/annual-report-2024", True),
+        (ParallelTextIdentification, "/is/projects/annual-report-2025", False),
+    ],
+)
+def test_the_last_level_is_fetched_for_candidate_pairs_only(policy: type[Policy], partner: str, fetched: bool) -> None:
+    levels = make(policy)
+    url = "/en/projects/annual-report-2024"
+    assert levels.priorities(page("/", "eng", depth=0), links("/en/a", "/fr/a"), None) == [0.0, NEVER]
+    waiting = levels.priorities(page("/en/a", "eng", depth=2), links(url, partner), None)
+    assert waiting == [-1.0, -1.0]
+    assert not levels.expands(page(url, "eng", depth=3))
+    assert (levels.reconsider(HOST + url, -1.0) != NEVER) == fetched
+    assert levels.reconsider(HOST + "/en/a", 0.0) == 0.0
+
+
+def test_gain_prefers_the_missing_half_whatever_announces_it() -> None:
+    gain = make(Gain)
+    found = [
+        Link(HOST + "/en/other"),
+        Link(HOST + "/is/um"),
+        Link(HOST + "/heim", hreflang="isl", alternate=True, position=LinkPosition.HEAD),
+        Link(HOST + "/sagan", label="isl", position=LinkPosition.SWITCHER),
+    ]
+    worth = visit(gain, page("/en/um", "eng"), found)
+    assert min(worth["/is/um"], worth["/heim"], worth["/sagan"]) > 2 * worth["/en/other"]
+
+
+def test_gain_raises_a_queued_page_when_its_other_half_arrives() -> None:
+    gain = make(Gain)
+    before = visit(gain, page("/", "eng"), links("/is/um", "/is/heim"))
+    after = visit(gain, page("/en/um", "eng"), [])
+    assert after["/is/um"] > 2 * before["/is/um"]
+    assert "/is/heim" not in after
+
+
+def test_gain_does_not_ask_twice_for_a_translation_it_has() -> None:
+    gain = make(Gain)
+    visit(gain, page("/", "eng"), links("/is/um", "/en/um", "/is/um/", "/en/annad"))
+    visit(gain, page("/en/um", "eng"), [])
+    worth = visit(gain, page("/is/um", "isl"), [])
+    assert worth["/is/um/"] < gain.reconsider(HOST + "/en/annad", 1.0)
+
+
+def test_gain_unlearns_a_language_folder_that_lies() -> None:
+    gain = make(Gain)
+    names = [f"/is/p{i}" for i in range(20)]
+    first = visit(gain, page("/", "eng"), links("/en/p19", *names))["/is/p19"]
+    visit(gain, page("/en/p19", "eng"), [])
+    believed = gain.reconsider(HOST + "/is/p19", 1.0)
+    for name in names[:6]:
+        visit(gain, page(name, "eng"), [])
+    assert believed > 2 * first
+    assert gain.reconsider(HOST + "/is/p19", 1.0) < believed / 2
+
+
+def test_gain_shares_the_trust_in_a_switch_that_always_leads_home() -> None:
+    gain = make(Gain)
+    home = Link(HOST + "/heim", label="isl", position=LinkPosition.SWITCHER)
+    worth = [visit(gain, page(f"/p{i}", "eng"), [home])["/heim"] for i in range(6)]
+    assert worth[-1] < worth[0] / 2
+
+
+def test_gain_follows_what_is_said_of_a_redirected_url_to_its_target() -> None:
+    gain = make(Gain)
+    claim = Link(HOST + "/um", hreflang="isl", alternate=True, position=LinkPosition.HEAD)
+    visit(gain, page("/about", "eng"), [claim])
+    gain.redirected(HOST + "/um", HOST + "/is/um-okkur")
+    assert gain.reconsider(HOST + "/is/um-okkur", 1.0) > 0.5
+
+
+def test_gain_ranks_seeds_by_what_is_known_of_their_language() -> None:
+    gain = make(Gain)
+    known, unmarked, other = (gain.seed_priority(HOST + path) for path in ("/en/", "/", "/fr/"))
+    assert min(known, unmarked) > other
