@@ -21,8 +21,48 @@ import tempfile
 import time
 from pathlib import Path
 
-WORDS = ["the", "harvest", "of", "this", "year", "was", "good", "and", "people", "in", "every", "village", "went", "to", "market", "with", "their", "fruit"]
-SPANISH = ["la", "cosecha", "de", "este", "año", "fue", "buena", "y", "la", "gente", "de", "cada", "pueblo", "fue", "al", "mercado", "con", "toda", "su", "fruta"]
+WORDS = [
+    "the",
+    "harvest",
+    "of",
+    "this",
+    "year",
+    "was",
+    "good",
+    "and",
+    "people",
+    "in",
+    "every",
+    "village",
+    "went",
+    "to",
+    "market",
+    "with",
+    "their",
+    "fruit",
+]
+SPANISH = [
+    "la",
+    "cosecha",
+    "de",
+    "este",
+    "año",
+    "fue",
+    "buena",
+    "y",
+    "la",
+    "gente",
+    "de",
+    "cada",
+    "pueblo",
+    "fue",
+    "al",
+    "mercado",
+    "con",
+    "toda",
+    "su",
+    "fruta",
+]
 
 PLAIN_SPIDER = """
 import scrapy

@@ -16,9 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
+from scrapy.settings import Settings
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
+from bilingual_crawler.frontier.policies.breadth import BreadthFirst, LanguageBreadthFirst
 from bilingual_crawler.harvest.curve import (
     Reference,
     Result,
@@ -27,16 +29,21 @@ from bilingual_crawler.harvest.curve import (
     pairs_found,
     worse_than,
 )
+from bilingual_crawler.harvest.forms import linked_forms
 from bilingual_crawler.harvest.oracle import oracle_order, oracle_urls
 from bilingual_crawler.harvest.plot import plot
 from bilingual_crawler.harvest.run import Harvest, read_order
-from bilingual_crawler.harvest.simulator import Discovery, simulate
+from bilingual_crawler.harvest.simulator import FrozenPage, FrozenSite, freeze, simulate
 from bilingual_crawler.harvest.sites import GoldPair, Site, SiteError, Task, read_site, read_tasks
 from bilingual_crawler.harvest.store import ResultStore
 from bilingual_crawler.harvest.table import print_tables
+from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.pages.model import Link
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from bilingual_crawler.frontier.policies.base import FetchedPage
 
 BASE = "https://saga.example/"
 TEXT = {
@@ -60,6 +67,7 @@ PAGES: dict[str, tuple[str, list[str]]] = {
     "is/eyja": ("isl", []),
 }
 PAIRS = [("", "is/"), ("en/news", "is/frettir"), ("is/bokin", "en/books"), ("en/island", "is/eyja")]
+PAIR = LanguagePair.parse("eng-isl")
 TASK = Task("saga", "eng", "isl", (BASE,))
 
 
@@ -88,14 +96,16 @@ def build_site(directory: Path) -> Path:
         "alias_bases": ["saga.pages.example/saga"],
     }
     (site / "site.json").write_text(json.dumps(description))
+    copies = {path: path for path in PAGES} | {"is/index.html": "is/"}
     with lzma.open(site / "pages.warc.xz", "wb") as file:
         writer = WARCWriter(file, gzip=False)
-        for path, (language, links) in PAGES.items():
+        for url, path in copies.items():
+            language, links = PAGES[path]
             anchors = "".join(f'<p><a href="{BASE}{link}">{link}</a></p>' for link in links)
             body = f"<html><body><p>{TEXT[language] * 3}</p>{anchors}</body></html>".encode()
             headers = StatusAndHeaders("200 OK", [("Content-Type", "text/html; charset=utf-8")], "HTTP/1.1")
             writer.write_record(
-                writer.create_warc_record(BASE + path, "response", payload=BytesIO(body), http_headers=headers)
+                writer.create_warc_record(BASE + url, "response", payload=BytesIO(body), http_headers=headers)
             )
     return directory
 
@@ -257,7 +267,9 @@ class TestOracle:
         assert oracle_order(site, TASK) == expected
 
     def test_its_urls_include_the_forms_that_redirect(self, site: Site) -> None:
-        assert oracle_urls(site, TASK)[:3] == urls("", "is/", "is")
+        forms = linked_forms(site)
+        assert forms[BASE + "is/"] == urls("is", "is/index.html")
+        assert oracle_urls(site, TASK, forms)[:4] == urls("", "is/", "is", "is/index.html")
 
     @settings(max_examples=150, deadline=None)
     @given(st.data())
@@ -347,44 +359,53 @@ def defined_oracle(
     return order
 
 
-class Ranked(Discovery):
-    """A policy of fixed priorities; ``events`` maps a downloaded page to new priorities."""
+class Ranked(BreadthFirst):
+    """A policy of fixed priorities by page and link; ``events`` maps a downloaded page to new priorities."""
 
     def __init__(self, ranks: Mapping[str, float], events: Mapping[str, Mapping[str, float]] | None = None) -> None:
-        super().__init__()
+        super().__init__(PAIR, Settings())
         self.ranks = ranks
-        self.events = events or {}
+        self.events: Mapping[str, float] = {}
+        self.news = events or {}
 
-    def priorities(self, parent: str, language: str, links: Sequence[str]) -> Sequence[float]:
-        return [self.ranks.get(parent + link, 0.0) for link in links]
+    def learn(self, page: FetchedPage, links: Sequence[Link]) -> None:
+        self.events = self.news.get(page.url, {})
 
-    def changed(self, url: str, language: str) -> Iterable[tuple[str, float]]:
-        return self.events.get(url, {}).items()
+    def priorities(self, page: FetchedPage, links: Sequence[Link], scores: object) -> Sequence[float]:
+        return [self.ranks.get(page.url + link.url, 0.0) for link in links]
+
+    def changed(self) -> Mapping[str, float]:
+        return self.events
+
+
+def frozen_graph(links: Mapping[str, str]) -> FrozenSite:
+    return FrozenSite({url: FrozenPage("eng", tuple(map(Link, others))) for url, others in links.items()}, {})
 
 
 class TestSimulator:
-    def test_breadth_first(self, site: Site) -> None:
-        assert simulate(site, [BASE], Discovery()) == urls(
+    @pytest.fixture
+    def frozen(self, sites: Path, site: Site) -> FrozenSite:
+        return freeze(sites / "saga", site.languages)
+
+    def test_breadth_first(self, frozen: FrozenSite) -> None:
+        assert simulate(frozen, [BASE], BreadthFirst(PAIR, Settings())) == urls(
             "", "en/news", "en/books", "de/", "is/", "is/bokin", "de/mehr", "is/frettir"
         )
 
-    def test_other_languages_are_not_expanded(self, site: Site) -> None:
-        assert BASE + "de/mehr" not in simulate(site, [BASE], Discovery({"eng", "isl"}))
-
-    def test_seeds_are_always_expanded(self, site: Site) -> None:
-        assert simulate(site, urls("de/"), Discovery({"eng"})) == urls("de/")
-        assert simulate(site, urls("de/"), Discovery({"eng"}, urls("de/"))) == urls("de/", "de/mehr")
+    def test_other_languages_are_expanded_only_if_they_are_seeds(self, frozen: FrozenSite) -> None:
+        policy = LanguageBreadthFirst(PAIR, Settings())
+        assert BASE + "de/mehr" not in simulate(frozen, [BASE], policy)
+        assert simulate(frozen, urls("de/"), policy) == urls("de/", "de/mehr")
 
     def test_a_link_only_raises(self) -> None:
-        site = graph_site({"a": "bcd", "b": "cd", "c": "", "d": ""}, [])
         ranks = {"ab": 9.0, "ac": 3.0, "ad": 2.0, "bc": 1.0, "bd": 4.0}
-        assert simulate(site, "a", Ranked(ranks)) == ["a", "b", "d", "c"]
+        assert simulate(frozen_graph({"a": "bcd", "b": "cd", "c": "", "d": ""}), "a", Ranked(ranks)) == list("abdc")
 
     def test_news_can_lower(self) -> None:
-        site = graph_site({"a": "bcd", "b": "", "c": "", "d": ""}, [])
         ranks = {"ab": 3.0, "ac": 2.0, "ad": 1.0}
         events = {"b": {"c": 0.5, "a": 7.0}}
-        assert simulate(site, "a", Ranked(ranks, events)) == ["a", "b", "d", "c"]
+        site = frozen_graph({"a": "bcd", "b": "", "c": "", "d": ""})
+        assert simulate(site, "a", Ranked(ranks, events)) == list("abdc")
 
 
 class TestStore:
@@ -455,7 +476,8 @@ class TestCommand:
         assert rows["oracle"]["relative_auc"] == 1
         assert rows["bfs"]["found"] == rows["cld2"]["found"] == 3
         crawled = read_order(out / "runs" / "saga.eng-isl.bfs" / "crawl.tsv")
-        assert crawled == (simulate(site, [BASE], Discovery()), 1)
+        frozen = freeze(sites / "saga", site.languages)
+        assert crawled == (simulate(frozen, [BASE], BreadthFirst(PAIR, Settings())), 1)
         assert rows["bfs"]["missing"] == 1
         assert (out / "harvest.png").stat().st_size > 10_000
         assert "oracle" in done.stdout
