@@ -7,6 +7,8 @@ from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from bilingual_crawler.harvest.sites import Partners, Site, Task
 
 _UNREACHED = 10**6
@@ -24,12 +26,9 @@ def oracle_order(site: Site, task: Task) -> list[str]:
     return _Oracle(site, site.partners(task)).run(task.seeds)
 
 
-def oracle_urls(site: Site, task: Task) -> list[str]:
-    """Return the oracle's order with each page followed by the linked forms that redirect to it."""
-    forms: defaultdict[str, list[str]] = defaultdict(list)
-    for form, page in site.redirects.items():
-        forms[page].append(form)
-    return [url for page in oracle_order(site, task) for url in (page, *forms[page])]
+def oracle_urls(site: Site, task: Task, forms: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the oracle's order with each page followed by the ``forms`` that redirect to it."""
+    return [url for page in oracle_order(site, task) for url in (page, *forms.get(page, ()))]
 
 
 class _Oracle:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import bilingual_crawler
 from bilingual_crawler.archive.sites import find_sources, site_prefixes
 from bilingual_crawler.harvest.curve import Reference, Result
+from bilingual_crawler.harvest.forms import linked_forms
 from bilingual_crawler.harvest.oracle import oracle_urls
 from bilingual_crawler.harvest.sites import Site, Task, read_site
 
@@ -126,6 +127,7 @@ class _Measured:
         self._sites = sites
         self._lock = threading.Lock()
         self._site = lru_cache(maxsize=4)(self._read)
+        self._forms = lru_cache(maxsize=4)(lambda site: linked_forms(self._site(site)))
         self._reference = lru_cache(maxsize=8)(lambda task: Reference(self._site(task.site), task))
 
     def _read(self, site: str) -> Site:
@@ -137,7 +139,7 @@ class _Measured:
 
     def write_oracle(self, task: Task, path: Path) -> None:
         with self._lock:
-            urls = oracle_urls(self._site(task.site), task)
+            urls = oracle_urls(self._site(task.site), task, self._forms(task.site))
         path.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
 
 
