@@ -14,6 +14,7 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError
 from bilingual_crawler.frontier.policies import policy_class
+from bilingual_crawler.harvest.explain import explain
 from bilingual_crawler.harvest.run import LINK_SOURCES, Harvest
 from bilingual_crawler.harvest.sites import SiteError, Task, read_tasks
 from bilingual_crawler.harvest.store import ResultStore
@@ -54,15 +55,23 @@ class Command(ScrapyCommand):
         add("--tasks", type=int, metavar="N", help="only the first N tasks")
         add("--site", metavar="ID", help="only the tasks of this site")
         add("--links", choices=LINK_SOURCES, default="all", help="links that are followed (%(default)s)")
+        add("--explain", nargs=2, metavar=("SITE", "URL"), help="show why the URL had its worth under gain, and end")
         add("--jobs", type=int, default=os.cpu_count() or 1, help="crawls at a time (%(default)s)")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
             raise UsageError
         try:
-            self._harvest(Path(args[0]).resolve(), opts)
+            if opts.explain:
+                self._explain(Path(args[0]), *opts.explain)
+            else:
+                self._harvest(Path(args[0]).resolve(), opts)
         except (SiteError, ArchiveError) as error:
             raise UsageError(str(error), print_help=False) from None
+
+    def _explain(self, sites: Path, site: str, url: str) -> None:
+        for task in _select(read_tasks(sites), site, None):
+            Console().print(explain(sites, task, url))
 
     def _harvest(self, sites: Path, opts: argparse.Namespace) -> None:
         policies = [policy_class(name).name for name in opts.policies.split(",")]

@@ -47,6 +47,26 @@ class GainWeights:
     """Added worth of a seed that is in a language of the pair."""
 
 
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """The terms of a URL's priority."""
+
+    belief: Belief
+    """That it is in the first language, in the second, in neither."""
+    claimed: float
+    """Chance that it completes a pair, by what documents announce."""
+    mirrors: float
+    """The same, by documents with an equal URL but for language marks."""
+    later: float
+    """Worth as one half of a pair to come."""
+    seed: float
+
+    @property
+    def total(self) -> float:
+        completes = max(self.claimed, self.mirrors)
+        return completes + self.later * (1 - completes) + self.seed
+
+
 @dataclass(slots=True)
 class _Known:
     """What is known of a document's URL up to language marks."""
@@ -193,17 +213,21 @@ class Gain(Policy):
         total = sum(weighed)
         return (weighed[0] / total, weighed[1] / total, weighed[2] / total)
 
-    def _worth(self, url: str) -> float:
+    def explain(self, url: str) -> Worth:
+        """The terms of what *url* is worth now."""
         belief = self._belief(url)
         known = self._known[self._key(url)]
-        completes = max(self._claimed(url, belief), self._mirrors(known, belief))
+        claimed, mirrors = self._claimed(url, belief), self._mirrors(known, belief)
         later = (belief[0] + belief[1]) * self._site.pair_rate(url)
         if len(known.queued) > 1:
             later = min(1.0, later * (1 + self._weights.queued_partner))
-        if not completes and (known.held[0] or known.held[1]):
+        if not max(claimed, mirrors) and (known.held[0] or known.held[1]):
             later *= self._weights.served
-        worth = completes + self._weights.future * later * (1 - completes)
-        return worth + self._weights.seed * (belief[0] + belief[1]) if url in self._seeds else worth
+        seed = self._weights.seed * (belief[0] + belief[1]) if url in self._seeds else 0.0
+        return Worth(belief, claimed, mirrors, self._weights.future * later, seed)
+
+    def _worth(self, url: str) -> float:
+        return self.explain(url).total
 
     def _claimed(self, url: str, belief: Belief) -> float:
         """The best of what documents without a partner announce."""
