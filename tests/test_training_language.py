@@ -139,6 +139,14 @@ def test_sites_give_the_language_of_their_pages(tmp_path: Path) -> None:
         read_real([tmp_path / "site"])
 
 
+def test_pairs_give_two_urls_each_and_repetitions_count_once(tmp_path: Path) -> None:
+    path = tmp_path / "url_pairs.tsv"
+    line = "https://a.mt/en\teng\thttps://a.mt/mt\tmlt\n"
+    path.write_text("url_a\tlang_a\turl_b\tlang_b\n" + line * 2)
+    rows, _ = read_real([path, path])
+    assert rows == [("https://a.mt/en", "eng"), ("https://a.mt/mt", "mlt")]
+
+
 def test_synthetic_urls_are_marked_and_carry_words_or_marks(tmp_path: Path) -> None:
     data = write_urls(tmp_path / "urls.tsv")
     for lang, text in WORDS.items():

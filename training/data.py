@@ -91,13 +91,21 @@ def _parse(raw: bytes, width: int, places: list[int], urls: list[int]) -> tuple[
 
 
 def read_real(paths: Sequence[Path]) -> tuple[list[tuple[str, ...]], list[str]]:
-    """(url, language) rows of URL lists and of folders of frozen sites, without repetitions, and a report."""
+    """(url, language) rows without repetitions, and a report.
+
+    A path is a list with the columns url, lang; one of pairs (`pairs` in its name) with url_a, lang_a, url_b, lang_b;
+    or a folder of frozen sites.
+    """
     rows: dict[tuple[str, ...], None] = {}
     report = []
     for path in paths:
         if path.is_dir():
             found = read_sites(path)
             report.append(f"{path.name}: {len(found)} pages of frozen sites")
+        elif "pairs" in path.name:
+            table = read_tsv(path, ("url_a", "lang_a", "url_b", "lang_b"), ("url_a", "url_b"))
+            found = [side for a, lang_a, b, lang_b in table.rows for side in ((a, lang_a), (b, lang_b))]
+            report.append(table.report())
         else:
             table = read_tsv(path, ("url", "lang"))
             found = table.rows
