@@ -121,6 +121,14 @@ def test_gain_raises_a_queued_page_when_its_other_half_arrives() -> None:
     assert "/is/heim" not in after
 
 
+def test_gain_says_nothing_of_a_queued_page_without_news() -> None:
+    gain = make(Gain)
+    visit(gain, page("/", "eng"), links("/is/um"))
+    assert gain.priorities(page("/x", "eng"), links("/is/um"), None) == [NEVER]
+    label = Link(HOST + "/is/um", label="isl", position=LinkPosition.SWITCHER)
+    assert visit(gain, page("/y", "eng"), [label])["/is/um"] > 0.5
+
+
 def test_gain_does_not_ask_twice_for_a_translation_it_has() -> None:
     gain = make(Gain)
     visit(gain, page("/", "eng"), links("/is/um", "/en/um", "/is/um/", "/en/annad"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.frontier.policies.base import FetchedPage, Policy
+from bilingual_crawler.frontier.policies.base import NEVER, FetchedPage, Policy
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.scoring.site_model import Belief, SiteModel
 from bilingual_crawler.urls.markers import strip_language
@@ -105,6 +105,7 @@ class Gain(Policy):
         self._switched_to: Counter[str] = Counter()
         self._labels: dict[str, int] = {}
         self._changed: set[str] = set()
+        self._queued: set[str] = set()
         self._seeds: set[str] = set()
 
     def seed_priority(self, url: str) -> float:
@@ -142,16 +143,12 @@ class Gain(Policy):
     def priorities(
         self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> Sequence[float]:
-        for link in links:
-            self.note_queued(link.url)
-            named = link.hreflang if link.hreflang != "x-default" else None
-            label = named or link.label
-            if label:
-                self._labels[link.url] = self._site.index(self.pair.side(label))
-        return [self._worth(link.url) for link in links]
+        return [self._worth(link.url) if self._is_news(page, link) else NEVER for link in links]
 
     def note_queued(self, url: str) -> None:
-        self._known[self._key(url)].queued.add(url)
+        if url not in self._queued:
+            self._queued.add(url)
+            self._known[self._key(url)].queued.add(url)
 
     def changed(self) -> Mapping[str, float]:
         changed, self._changed = self._changed, set()
@@ -173,7 +170,20 @@ class Gain(Policy):
     def _key(self, url: str) -> str:
         return strip_language(url, self._languages)
 
+    def _is_news(self, page: FetchedPage, link: Link) -> bool:
+        """Whether the link changes what its URL is worth; most lead to a queued URL and say nothing new of it."""
+        news = link.url not in self._queued or page.url in self._claims.get(link.url, ())
+        self.note_queued(link.url)
+        label = link.hreflang if link.hreflang != "x-default" else None
+        label = label or link.label
+        if label:
+            side = self._site.index(self.pair.side(label))
+            news = news or self._labels.get(link.url) != side
+            self._labels[link.url] = side
+        return news
+
     def _forget(self, url: str) -> None:
+        self._queued.discard(url)
         self._known[self._key(url)].queued.discard(url)
         self._labels.pop(url, None)
 

@@ -1,0 +1,77 @@
+"""What scoring and re-scoring cost per page with 100,000 queued URLs of one site.
+
+    python benchmarks/gain_cost.py [--queued 100000] [--pages 1000]
+
+A site with two languages and 40 links a page; every page fetched teaches the policy `gain`, re-scores what it
+changes, pushes its links and pops the next URL, on the embedded store. Prints medians and the 99th percentile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from scrapy.settings import Settings
+
+from bilingual_crawler.frontier.entry import Entry
+from bilingual_crawler.frontier.frontier import Frontier, Limits
+from bilingual_crawler.frontier.lmdb_store import LmdbStore
+from bilingual_crawler.frontier.policies.base import FetchedPage
+from bilingual_crawler.frontier.policies.gain import Gain
+from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.pages.model import Link, LinkPosition
+
+LINKS = 40
+NEW = 8
+"""Links of a page to URLs that were not known before."""
+SIDES = {"en": "eng", "is": "isl"}
+
+
+def url(number: int) -> str:
+    return f"https://site.example/{'en' if number % 2 else 'is'}/{number // 2 % 97}/page-{number // 2}.html"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--queued", type=int, default=100_000)
+    parser.add_argument("--pages", type=int, default=1000)
+    options = parser.parse_args()
+    rng = random.Random(1)
+    policy = Gain(LanguagePair.parse("eng-isl"), Settings())
+    with tempfile.TemporaryDirectory() as folder:
+        frontier = Frontier(LmdbStore(Path(folder)), Limits(per_slot=0, in_flight=0), time.monotonic, policy.reconsider)
+        home = FetchedPage("https://site.example/", "eng", "eng")
+        for start in range(0, options.queued, 1000):
+            links = [Link(url(number)) for number in range(start, start + 1000)]
+            worth = policy.priorities(home, links, None)
+            frontier.push([Entry(link.url, "site.example", w) for link, w in zip(links, worth, strict=True)])
+        milliseconds = []
+        known = options.queued
+        for _ in range(options.pages):
+            begun = time.perf_counter()
+            entry = frontier.pop()
+            assert entry is not None
+            language = SIDES[entry.url.split("/")[3]]
+            page = FetchedPage(entry.url, language, language)
+            other = entry.url.replace("/en/", "/is/") if language == "eng" else entry.url.replace("/is/", "/en/")
+            links = [Link(url(rng.randrange(options.queued))) for _ in range(LINKS - NEW - 1)]
+            links += [Link(url(known + number)) for number in range(NEW)]
+            known += NEW
+            links.append(Link(other, position=LinkPosition.SWITCHER))
+            policy.learn(page, links)
+            frontier.rescore(policy.changed())
+            worth = policy.priorities(page, links, None)
+            frontier.push([Entry(link.url, "site.example", w) for link, w in zip(links, worth, strict=True)])
+            frontier.finish(entry)
+            milliseconds.append(1000 * (time.perf_counter() - begun))
+        frontier.store.close()
+    cuts = statistics.quantiles(milliseconds, n=100)
+    print(f"{options.queued:,} URLs queued, {LINKS} links a page, {NEW} of them new: median {cuts[49]:.2f} ms a page, 99 % {cuts[98]:.2f} ms")
+
+
+if __name__ == "__main__":
+    main()
