@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.core.scheduler import BaseScheduler
+from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.job import job_dir
 
 from bilingual_crawler.frontier.entry import Entry, Kind, Push, State
@@ -37,6 +38,9 @@ ENTRY = "bilingual_entry"
 """Meta key of the frontier entry that a request fetches."""
 
 MAX_REST = 60.0
+"""Seconds that a slot rests after a failed fetch, at most."""
+SYNC_SECONDS = 5.0
+"""What a power cut can make the crawl forget."""
 
 
 class FrontierScheduler(BaseScheduler):
@@ -77,6 +81,8 @@ class FrontierScheduler(BaseScheduler):
         )
         self.store = LmdbStore(folder)
         self.frontier = Frontier(self.store, limits, time.monotonic, self.policy.reconsider)
+        self._syncing = create_looping_call(self.store.sync)
+        self._syncing.start(SYNC_SECONDS, now=False)
         self._crawl_delays = CrawlDelays(self._crawler, self.slot)
         queued = self.store.count(State.QUEUED)
         if queued:
@@ -84,6 +90,7 @@ class FrontierScheduler(BaseScheduler):
             logger.info(f"Resuming: {queued} URLs queued, {self.store.count(State.DONE)} done", extra=self._extra)
 
     def close(self, reason: str) -> None:
+        self._syncing.stop()
         self.store.close()
         if self._temporary:
             self._temporary.cleanup()

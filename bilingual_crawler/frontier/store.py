@@ -75,4 +75,7 @@ class FrontierStore(Protocol):
 
     def put(self, name: str, value: bytes) -> None: ...
 
+    def sync(self) -> None:
+        """Make what was committed survive the death of the machine, not only of the process."""
+
     def close(self) -> None: ...
