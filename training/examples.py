@@ -37,12 +37,9 @@ class Examples:
     valid: NDArray[np.int64]
     names: tuple[str, ...]
 
-    def weights(self, recipe: Recipe, epoch: int) -> NDArray[np.float64]:
-        """Weights in the draw of an epoch."""
-        if not self.made_up.any():
-            return self.real
-        share = 1.0 if epoch < recipe.pretrain else recipe.synthetic
-        return share * self.made_up + (1 - share) * self.real
+    def weights(self, synthetic: float) -> NDArray[np.float64]:
+        """Weights in a draw with a share of `synthetic` made-up URLs, if there are any."""
+        return synthetic * self.made_up + (1 - synthetic) * self.real if self.made_up.any() else self.real
 
 
 def prepare(real: list[Row], made_up: list[Row], excluded: set[str], recipe: Recipe) -> Examples:

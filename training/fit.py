@@ -16,7 +16,7 @@ from bilingual_crawler.urls.canonical import domain_label
 from training.networks import FIRST_BYTE, PAD, WordNet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -32,13 +32,13 @@ class Recipe:
 
     `class_power` and `domain_power` shape the draw of examples: a class with n URLs weighs n**class_power, a
     URL of a domain with m URLs of the class weighs m**-domain_power. `hide_host` is the share of URLs shown
-    without their host, half of these with its suffix left. The first `pretrain` epochs see made-up URLs only, the
-    others a share of `synthetic`. `held_out` is the share of the domains kept for validation. Classes with fewer
-    than `least` real URLs are left out.
+    without their host, half of these with its suffix left; `synthetic` is the share of made-up URLs drawn, whose
+    classes weigh as the real ones to the power of `synthetic_power`. `held_out` is the share of the domains kept
+    for validation. Classes with fewer than `least` real URLs are left out.
     """
 
     seed: int = 71213
-    epochs: int = 8
+    epochs: int = 6
     epoch_size: int = 300_000
     batch: int = 512
     rate: float = 2e-3
@@ -47,16 +47,15 @@ class Recipe:
     smoothing: float = 0.05
     class_power: float = 0.5
     domain_power: float = 0.5
-    hide_host: float = 0.25
+    hide_host: float = 0.35
     synthetic: float = 0.15
     synthetic_power: float = 0.5
-    pretrain: int = 0
     held_out: float = 0.05
     least: int = 5
     max_length: int = 128
-    rows: int = 131_071
+    rows: int = 262_139
     word_rows: int = 65_521
-    columns: int = 32
+    columns: int = 24
     width: int = 96
     layers: int = 1
 
@@ -160,15 +159,16 @@ def train(
     net: WordNet,
     data: Encoded,
     labels: NDArray[np.int64],
-    weights: Callable[[int], NDArray[np.float64]],
+    weights: NDArray[np.float64],
     valid: NDArray[np.int64],
     recipe: Recipe,
     checkpoint: Path,
 ) -> list[dict[str, float]]:
     """Train in place; one record per epoch. Goes on from `checkpoint` if there is one of the same recipe.
 
-    `weights` gives those of the draw of an epoch; `valid` are the indices of the held-out examples, of weight 0.
+    `weights` are those of the draw; `valid` are the indices of the held-out examples, of weight 0.
     """
+    cumulative = np.cumsum(weights)
     target = torch.from_numpy(labels)
     steps = recipe.epochs * max(1, recipe.epoch_size // recipe.batch)
     warm = max(1, int(steps * recipe.warmup))
@@ -190,7 +190,6 @@ def train(
         rng = np.random.default_rng([recipe.seed, epoch])
         torch.manual_seed(recipe.seed + epoch)
         net.train()
-        cumulative = np.cumsum(weights(epoch))
         drawn = np.searchsorted(cumulative, rng.random(recipe.epoch_size) * cumulative[-1])
         for indices in like_lengths(drawn, data.lengths, recipe.batch, rng):
             hide = rng.random(len(indices)) / max(recipe.hide_host, 1e-9)
