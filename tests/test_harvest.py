@@ -457,7 +457,7 @@ class TestReports:
 def scrapy_harvest(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     root = Path(__file__).parent.parent
     command = [sys.executable, "-m", "scrapy", "harvest", *map(str, arguments)]
-    return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=300, check=False)
 
 
 class TestCommand:
