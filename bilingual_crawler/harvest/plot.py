@@ -35,11 +35,11 @@ COLOURS = {
     "ilsp": "#009e73",
     "pplocator": "#cc79a7",
     "pti": "#7b4f9d",
+    "dfs": "#56b4e9",
+    "random": "#a6761d",
 }
-"""Colours after Okabe and Ito, told apart by colour-blind readers too; other policies share the last ones."""
-_SPARE = ("#56b4e9", "#a6761d", "#666666")
-_LETTER = 1.75
-"""Width of a letter of a label, in per cent of the large panel."""
+"""Colours after Okabe and Ito, told apart by colour-blind readers too."""
+_OTHER = "#666666"
 _PERCENT = np.arange(101)
 
 
@@ -57,7 +57,7 @@ def plot(results: Sequence[Result], path: Path) -> Path:
     _draw(everything, results, f"All {_tasks(results)} tasks", width=2.2)
     everything.set_ylabel("gold pairs found", color=SOFT, fontsize=10)
     everything.set_xlabel("reachable pages downloaded", color=SOFT, fontsize=10)
-    _label(everything, results)
+    _key(everything, results)
     for number, pair in enumerate(shown):
         axes = figure.add_subplot(grid[number // columns, 2 + number % columns])
         count = _tasks(pairs[pair])
@@ -75,8 +75,7 @@ def mean_curves(results: Sequence[Result]) -> Curves:
 
 def _draw(axes: Axes, results: Sequence[Result], title: str, width: float) -> None:
     for name, curve in mean_curves(results).items():
-        style = (0, (2.2, 1.6)) if name == "oracle" else "-"
-        axes.plot(_PERCENT, curve * 100, color=_colour(name), linewidth=width, linestyle=style, clip_on=False)
+        axes.plot(_PERCENT, curve * 100, color=_colour(name), linewidth=width, linestyle=_style(name), clip_on=False)
     axes.set_title(title, loc="left", fontsize=11 if width > 2 else 9.5, color=INK, fontweight="bold")
     axes.set(xlim=(0, 100), ylim=(0, 102), xticks=(50, 100), yticks=(0, 50, 100))
     for axis in (axes.xaxis, axes.yaxis):
@@ -87,47 +86,21 @@ def _draw(axes: Axes, results: Sequence[Result], title: str, width: float) -> No
     axes.spines[:].set_visible(False)
 
 
-def _label(axes: Axes, results: Sequence[Result]) -> None:
-    """Write each policy and its mean relative AUC beside its curve, where there is room."""
-    curves = {name: curve * 100 for name, curve in mean_curves(results).items()}
-    taken: list[tuple[float, float, float, float]] = []
-    for name, group in by_policy(results).items():
-        text = f"{name} {np.mean([r.relative_auc for r in group]):.2f}"
-        boxes = [
-            box
-            for x in range(2, 98)
-            for y in [float(curves[name][x])]
-            for box in (_box(text, x + 1.5, y - 5), _box(text, x - 1.5 - _LETTER * len(text), y + 1))
-        ]
-        best = min(boxes, key=lambda box: _cost(box, curves, name, taken))
-        taken.append(best)
-        axes.text(best[0], best[1] + 0.6, text, color=_colour(name), fontsize=10, fontweight="bold")
+def _key(axes: Axes, results: Sequence[Result]) -> None:
+    """Write the policies and their mean relative AUC, best on top, into the corner below the curves."""
+    for row, (name, group) in enumerate(by_policy(results).items()):
+        y, colour = 4 + 5.2 * row, _colour(name)
+        axes.plot((67, 72), (y, y), color=colour, linewidth=2.2, linestyle=_style(name))
+        for x, text in ((74, name), (92.5, f"{np.mean([r.relative_auc for r in group]):.2f}")):
+            axes.text(x, y, text, color=colour, fontsize=10, fontweight="bold", va="center_baseline")
 
 
-def _box(text: str, x: float, y: float) -> tuple[float, float, float, float]:
-    return x, y, x + _LETTER * len(text), y + 4
-
-
-def _cost(
-    box: tuple[float, float, float, float],
-    curves: Curves,
-    name: str,
-    taken: Sequence[tuple[float, float, float, float]],
-) -> float:
-    left, bottom, right, top = box
-    cost = 1000.0 * (left < 0 or right > 100 or bottom < 1 or top > 100)
-    cost += sum(500.0 for o in taken if left < o[2] and o[0] < right and bottom < o[3] and o[1] < top)
-    span = slice(max(int(left), 0), max(int(right) + 2, 1))
-    for other, curve in curves.items():
-        inside = (curve[span] > bottom - 0.5) & (curve[span] < top + 0.5)
-        cost += 20.0 * inside.sum()
-        if other != name:
-            cost -= min(10.0, float(np.abs(curve[span] - (bottom + top) / 2).min(initial=10.0)))
-    return cost
+def _style(policy: str) -> str | tuple[float, tuple[float, float]]:
+    return (0, (2.2, 1.6)) if policy == "oracle" else "-"
 
 
 def _colour(policy: str) -> str:
-    return COLOURS.get(policy) or _SPARE[sum(policy.encode()) % len(_SPARE)]
+    return COLOURS.get(policy, _OTHER)
 
 
 def _pair(result: Result) -> tuple[str, str]:
