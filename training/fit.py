@@ -32,7 +32,7 @@ class Recipe:
 
     `class_power` and `domain_power` shape the draw of examples: a class with n URLs weighs n**class_power, a
     URL of a domain with m URLs of the class weighs m**-domain_power. `hide_host` is the share of URLs shown
-    without their host, half of these with its suffix left; `synthetic` is the share of made-up URLs drawn, whose
+    without their host, half of these with its suffix left; `synthetic_share` is that of made-up URLs drawn, whose
     classes weigh as the real ones to the power of `synthetic_power`. `held_out` is the share of the domains kept
     for validation. Classes with fewer than `least` real URLs are left out.
     """
@@ -48,7 +48,7 @@ class Recipe:
     class_power: float = 0.5
     domain_power: float = 0.5
     hide_host: float = 0.35
-    synthetic: float = 0.15
+    synthetic_share: float = 0.15
     synthetic_power: float = 0.5
     held_out: float = 0.05
     least: int = 5

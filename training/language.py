@@ -36,7 +36,7 @@ def shift_priors(net: WordNet, logits: Tensor, examples: Examples, recipe: Recip
     Rare languages are drawn more often than they are met; the share of the way is chosen by macro-F1. Returns the
     shifted logits of the validation examples and that share.
     """
-    drawn = np.bincount(examples.labels, examples.weights(recipe.synthetic), len(examples.names))
+    drawn = np.bincount(examples.labels, examples.weights(recipe.synthetic_share), len(examples.names))
     real = np.bincount(examples.labels[examples.real > 0], minlength=len(examples.names))
     shift = torch.from_numpy(np.log(real / real.sum()) - np.log(drawn / drawn.sum())).float()
     labels = examples.labels[examples.valid]
@@ -70,7 +70,7 @@ def run(
     net = WordNet(WordNetConfig(labels=len(names), **sizes))
     out.mkdir(parents=True, exist_ok=True)
     checkpoint = out / "checkpoint.pt"
-    history = train(net, encoded, labels, examples.weights(recipe.synthetic), valid, recipe, checkpoint)
+    history = train(net, encoded, labels, examples.weights(recipe.synthetic_share), valid, recipe, checkpoint)
 
     round_tables(net)
     logits, share = shift_priors(net, predict(net, encoded, valid), examples, recipe)
