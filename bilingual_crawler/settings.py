@@ -6,7 +6,7 @@ NEWSPIDER_MODULE = "bilingual_crawler.spiders"
 COMMANDS_MODULE = "bilingual_crawler.commands"
 
 # What is crawled
-BILINGUAL_POLICY = "smart"
+BILINGUAL_POLICY = "gain"
 BILINGUAL_LINK_SOURCES = ["a", "area", "alternate", "header", "option", "frame", "refresh", "sitemap"]
 BILINGUAL_SCOPE_PREFIXES: list[str] = []
 BILINGUAL_EQUIVALENT_LANGUAGES = ["hrv bos srp cnr", "msa ind", "nor nno"]
