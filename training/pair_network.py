@@ -1,4 +1,4 @@
-"""The pair network: a bag of features, two bags of words and how the words of the two match.
+"""The pair network: a bag of features, and how near the words of one URL are to those of the other.
 
 Reads the ids of `urls.pair_text` and gives one logit. Token ids below `features` are features (and the marks
 ``<a>``, ``<b>``), the others are pieces of words; each has its own table.
@@ -45,7 +45,7 @@ class PairNet(nn.Module):
         nn.init.normal_(self.word_table.weight, std=0.3)
         with torch.no_grad():
             self.word_table.weight[:, -1] = 0.0
-        width = config.feature_width + 2 * config.word_width + 4
+        width = config.feature_width + 6
         self.first = nn.Linear(width, config.hidden)
         self.second = nn.Linear(config.hidden, config.hidden)
         self.last = nn.Linear(config.hidden, 1)
@@ -65,8 +65,9 @@ class PairNet(nn.Module):
         b = (is_word & in_b).float().unsqueeze(2)
         mean_a, mean_b = _mean(vectors, weight * a), _mean(vectors, weight * b)
         near = vectors @ vectors.transpose(1, 2) + (a @ b.transpose(1, 2) - 1) * -FAR
-        best_a = _mean(near.amax(2, keepdim=True), weight * a)
-        best_b = _mean(near.amax(1).unsqueeze(2), weight * b)
+        found_a, found_b = near.amax(2, keepdim=True), near.amax(1).unsqueeze(2)
+        best_a, best_b = _mean(found_a, weight * a), _mean(found_b, weight * b)
+        lost_a, lost_b = ((1 - found_a) * weight * a).amax(1), ((1 - found_b) * weight * b).amax(1)
         cosine = (functional.normalize(mean_a, dim=1, eps=1e-6) * functional.normalize(mean_b, dim=1, eps=1e-6)).sum(
             1, keepdim=True
         )
@@ -74,11 +75,11 @@ class PairNet(nn.Module):
         x = torch.cat(
             [
                 features,
-                mean_a * mean_b,
-                (mean_a - mean_b).abs(),
                 cosine,
                 torch.maximum(best_a, best_b) * both,
                 torch.minimum(best_a, best_b) * both,
+                torch.maximum(lost_a, lost_b) * both,
+                torch.minimum(lost_a, lost_b) * both,
                 both,
             ],
             1,

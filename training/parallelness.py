@@ -8,15 +8,15 @@ import time
 from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch.nn import functional
 
 from bilingual_crawler.urls.pair_text import pair_text
-from training.export import parity, write_card, write_folder
-from training.pair_network import MARK_B, PAD, PairNet, PairNetConfig, pair_graph, with_int8_tables
+from training.pair_export import MAX_LENGTH, ship
+from training.pair_network import MARK_B, PAD, PairNet, PairNetConfig
 from training.pair_tokenizer import build_tokenizer, count_features, count_words, learn_pieces
 from training.pair_words import count_lexicon, learn_vectors, read_lexicon
 from training.pairs import FOLDS, SYNTHETIC, SYNTHETIC_SLUGS, Sources, fold_of, is_unclear, training_examples
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from training.pairs import Example
 
-MAX_LENGTH = 80
 POOL = 32
 
 
@@ -53,7 +52,7 @@ class Recipe:
     hide: float = 0.1
     domain: float = 600.0
     made_up: int = 1000
-    synthetic: float = 0.3
+    synthetic: float = 0.5
     negatives: int = 3
     hard: int = 3
     pieces: int = 40_000
@@ -105,9 +104,8 @@ def train(
     words = list(net.word_table.parameters())
     rest = [parameter for name, parameter in net.named_parameters() if not name.startswith("word_table")]
     rates = [recipe.rate, recipe.rate * recipe.word_rate]
-    optimizer = torch.optim.AdamW(
-        [{"params": rest}, {"params": words, "weight_decay": 0.0}], lr=recipe.rate, weight_decay=recipe.decay
-    )
+    groups: list[dict[str, Any]] = [{"params": rest}, {"params": words, "weight_decay": 0.0}]
+    optimizer = torch.optim.AdamW(groups, lr=recipe.rate, weight_decay=recipe.decay)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rates, total_steps=steps, pct_start=recipe.warmup)
     for epoch in range(recipe.epochs):
         began, total = time.perf_counter(), 0.0
@@ -201,34 +199,7 @@ def run(sources: Sources, out: Path, recipe: Recipe, folds: int = FOLDS) -> None
 
     net = copy.deepcopy(start)
     train(net, data, labels, weights, np.flatnonzero(clear), recipe)
-    final = with_int8_tables(net)
-    graph = pair_graph(final)
-    difference = parity(final, graph, data.batch(np.arange(min(256, len(examples)))))
-    write_folder(
-        out, graph, tokenizer, kind="parallelness", labels=("parallel",), max_length=MAX_LENGTH,
-        temperature=temperature, text="aligned",
-    )  # fmt: skip
-    sources = Counter(e.source for e in examples if e.label)
-    write_card(
-        out,
-        "Parallelness of two URLs",
-        {
-            "What it is": "The probability that two URLs lead to translations of each other, from the URLs alone. "
-            "Input: `bilingual_crawler.urls.pair_text.pair_text(u, v)`, symmetric. A bag of features of the "
-            "alignment of both URLs and two bags of word pieces, a small network on top; tables in int8.",
-            "Training data": f"{len(examples):,} pairs, {int(labels.sum()):,} positive: WMT16 document alignment "
-            "(train), hreflang links of web pages, multilingual site sources, gold pairs and links of frozen "
-            "sites. Negatives: the five generators of García-Romero et al. 2026 (1+2+3+4+5), rewritten URLs of "
-            "the kind that crawls meet, real links that are no translation.\n\n"
-            + "\n".join(f"- {source}: {count:,} positives" for source, count in sources.most_common(12)),
-            "Scores": f"Cross-validated by domain ({folds} of {FOLDS} folds; no domain on both sides).\n\n"
-            + validation_table(scores),
-            "Calibration": f"Logits are divided by {temperature:.3f} (least cross-entropy on held-out domains). "
-            "The training prior is about one positive in fifteen pairs.",
-            "Recipe": "\n".join(f"- {name}: {value}" for name, value in asdict(recipe).items())
-            + f"\n- parity of network and graph: {difference:.2g}",
-        },
-    )
+    ship(out, net, tokenizer, data.batch(np.arange(min(256, len(examples)))), examples, temperature, scores, recipe)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -124,7 +124,7 @@ def evaluate_parallelness(rows: Sequence[LabelledPair], score: PairScorer) -> Pa
     }
 
 
-def average_precision(labels: NDArray[np.int64], scores: NDArray[np.float64]) -> float:
+def average_precision(labels: NDArray[np.int64], scores: NDArray[np.floating]) -> float:
     """Area under the precision-recall steps; rows with the same score count as one step. 0 without positives."""
     if not labels.sum():
         return 0.0

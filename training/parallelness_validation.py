@@ -11,7 +11,7 @@ from training.negatives import KINDS
 from training.parallelness_metrics import average_precision
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -38,7 +38,7 @@ def validation_scores(examples: Sequence[Example], logits: NDArray[np.float32]) 
         scores["links of sites: average precision"] = average_precision(labels[links], logits[links])
         by_site: dict[str, list[int]] = defaultdict(list)
         for i in np.flatnonzero(links):
-            by_site[examples[i].source].append(int(i))
+            by_site[examples[int(i)].source].append(int(i))
         each = [average_precision(labels[rows], logits[rows]) for rows in by_site.values() if labels[rows].any()]
         scores[f"links of sites: mean of {len(each)} sites"] = float(np.mean(each))
     right = (logits >= 0) == (labels == 1)
@@ -49,6 +49,6 @@ def validation_scores(examples: Sequence[Example], logits: NDArray[np.float32]) 
     return scores
 
 
-def validation_table(scores: dict[str, float]) -> str:
+def validation_table(scores: Mapping[str, float]) -> str:
     """The scores as a Markdown table."""
     return "| measure | value |\n|---|---|\n" + "\n".join(f"| {name} | {value:.3f} |" for name, value in scores.items())

@@ -134,7 +134,7 @@ for _line in _TABLE.strip().splitlines():
         LANGUAGE_OF.setdefault(_token, _lang)
 
 _COMMON = """
-e d f i p r s no is it so or as am me my be at to in us de es la le al ca co si se lat san mac mon mar sun kin may
+por e d f i p r s no is it so or as am me my be at to in us de es la le al ca co si se lat san mac mon mar sun kin may
 est fin cat geo per id tr th st sa sm sn mi ms pa ps ga ti ha he el et ta te ne lo ml mr fo by ba
 """
 AMBIGUOUS = frozenset(_COMMON.split())

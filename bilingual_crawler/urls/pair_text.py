@@ -11,10 +11,10 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from rapidfuzz.distance import Indel, Levenshtein
+from rapidfuzz.distance import Indel
 
 from bilingual_crawler.urls.language_tokens import AMBIGUOUS, LANGUAGE_OF
-from bilingual_crawler.urls.url_parts import LANGUAGE_KEYS, UrlParts, language_of, url_parts
+from bilingual_crawler.urls.url_parts import INSIDE, LANGUAGE_KEYS, UrlParts, language_of, url_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ MAX_WORDS = 14
 def pair_text(u: str, v: str) -> str:
     """Features of the pair (u, v) as words joined by blanks; symmetric."""
     a, b = url_parts(u), url_parts(v)
-    if (len(b.texts), b) < (len(a.texts), a):
+    if (len(b.texts), b[:-1]) < (len(a.texts), a[:-1]):
         a, b = b, a
     return _Comparison(a, b).text()
 
@@ -72,7 +72,7 @@ class _Comparison:
             out.append(f"numbers{min(len(left.numbers), 3)}:{min(len(right.numbers), 3)}")
         if self.a.nested or self.b.nested:
             out.append("nested2" if self.a.nested and self.b.nested else "nested1")
-        if self.a.odd or self.b.odd:
+        if self.a.odd != self.b.odd:
             out.append("odd")
         out.append("<a>")
         out += map(plain_word, left.words[:MAX_WORDS])
@@ -104,23 +104,42 @@ class _Comparison:
                 out.append("tld:lang" if lang else f"tld:{'country' if len(country) == 2 else 'generic'}")
 
     def _tokens(self) -> None:
-        """Describe the alignment of both token lists."""
+        """Describe the longest common subsequence of both token lists and the gaps between its parts."""
         a, b = self.a, self.b
-        changes = cast("list[tuple[str, int, int, int, int]]", Levenshtein.opcodes(a.texts, b.texts).as_list())
-        for tag, i, i_end, j, j_end in changes:
-            if tag == "equal":
-                self.common += i_end - i
-                for k in range(i, i_end):
-                    self._kept(a.texts[k], a.zones[k])
-            elif tag == "replace":
-                for k in range(i_end - i):
-                    self._replaced(a.texts[i + k], a.zones[i + k], b.texts[j + k], b.zones[j + k])
-            elif tag == "delete":
-                for k in range(i, i_end):
-                    self._single("-", a.texts[k], a.zones[k], self.left)
-            else:
-                for k in range(j, j_end):
-                    self._single("+", b.texts[k], b.zones[k], self.right)
+        changes = cast("list[tuple[str, int, int, int, int]]", Indel.opcodes(a.texts, b.texts).as_list())
+        start_a = start_b = end_a = end_b = 0
+        for tag, i, i_end, _, j_end in changes:
+            if tag != "equal":
+                end_a, end_b = i_end, j_end
+                continue
+            self._gap(start_a, end_a, start_b, end_b)
+            start_a = end_a = i_end
+            start_b = end_b = j_end
+            self.common += i_end - i
+            for k in range(i, i_end):
+                self._kept(a.texts[k], a.zones[k])
+        self._gap(start_a, end_a, start_b, end_b)
+
+    def _gap(self, i: int, i_end: int, j: int, j_end: int) -> None:
+        """Describe what stands between two common parts: pairs where both sides have as much, else one by one."""
+        a, b = self.a, self.b
+        left = list(zip(a.texts[i:i_end], a.zones[i:i_end], strict=True))
+        right = list(zip(b.texts[j:j_end], b.zones[j:j_end], strict=True))
+        if len(left) != len(right):
+            langs_a = [token for token in left if _language(*token)]
+            langs_b = [token for token in right if _language(*token)]
+            if len(langs_a) == len(langs_b) == 1:
+                self._replaced(*langs_a[0], *langs_b[0])
+                left.remove(langs_a[0])
+                right.remove(langs_b[0])
+        if len(left) == len(right):
+            for x, y in zip(left, right, strict=True):
+                self._replaced(*x, *y)
+            return
+        for token in left:
+            self._single("-", *token, self.left)
+        for token in right:
+            self._single("+", *token, self.right)
 
     def _kept(self, token: str, zone: str) -> None:
         if token.isdigit():
@@ -132,11 +151,16 @@ class _Comparison:
 
     def _replaced(self, x: str, x_zone: str, y: str, y_zone: str) -> None:
         out = self.out
-        lang_x, lang_y = language_of(x), language_of(y)
+        lang_x, lang_y = _language(x, x_zone), _language(y, y_zone)
         if lang_x and lang_y and lang_x != lang_y:
             self.left.langs.append(lang_x)
             self.right.langs.append(lang_y)
-            out += (f"swap{x_zone}", _mark(x), _mark(y))
+            out += (f"swap{x_zone}" if x_zone == y_zone else f"swap{x_zone}{y_zone}", _mark(x), _mark(y))
+            return
+        if x.isdigit() and y.isdigit() and x_zone == y_zone == "L":
+            self.left.langs.append(x)
+            self.right.langs.append(y)
+            out.append("swapL:number")
             return
         if x.isdigit() and y.isdigit():
             near = abs(int(x[-15:]) - int(y[-15:])) < 3
@@ -151,14 +175,8 @@ class _Comparison:
             return
         start, end = _affixes(x, y)
         inner_x, inner_y = x[start : len(x) - end], y[start : len(y) - end]
-        if start + end:
-            lang_x, lang_y = LANGUAGE_OF.get(inner_x), LANGUAGE_OF.get(inner_y)
-            if lang_x != lang_y and (lang_x or not inner_x) and (lang_y or not inner_y):
-                out.append(f"affix{'2' if inner_x and inner_y else '1'}{x_zone[0]}:{'in' if end and start else 'end'}")
-                out += (f"i:{inner_x[:3]}", f"i:{inner_y[:3]}", f"kept{min(start + end, 8)}")
-                self.left.affixes += [lang_x] if lang_x else []
-                self.right.affixes += [lang_y] if lang_y else []
-                return
+        if self._inflected(inner_x, inner_y, start, end):
+            return
         kinds = _kind(x) + _kind(y)
         out.append(f"{kinds}~{x_zone[0]}{y_zone[0]}:{int(5 * Indel.normalized_similarity(x, y))}")
         if kinds != "ww":
@@ -166,13 +184,28 @@ class _Comparison:
         (self.left.numbers if x.isdigit() else self.left.words).append(x)
         (self.right.numbers if y.isdigit() else self.right.words).append(y)
 
+    def _inflected(self, x: str, y: str, start: int, end: int) -> bool:
+        """Whether two tokens differ by a language code glued to one end (``indexen``, ``indexfr``; ``pies``, ``piesf``)."""
+        lang_x, lang_y = LANGUAGE_OF.get(x), LANGUAGE_OF.get(y)
+        if bool(start) == bool(end) or lang_x == lang_y or (x and not lang_x) or (y and not lang_y):
+            return False
+        if "s" in (x, y) and not (x and y):
+            return False
+        self.out += (f"affix{'2' if x and y else '1'}{'end' if start else 'start'}", f"i:{x[:3]}", f"i:{y[:3]}")
+        self.out.append(f"kept{min(start + end, 8)}")
+        self.left.affixes += [lang_x] if lang_x else []
+        self.right.affixes += [lang_y] if lang_y else []
+        return True
+
     def _single(self, sign: str, token: str, zone: str, side: _Side) -> None:
-        lang = language_of(token)
+        lang = _language(token, zone)
         if lang:
             side.langs.append(lang)
             self.out += (f"{sign}lang{zone}", _mark(token))
         elif token in LANGUAGE_KEYS and zone[0] in "kK":
             self.out.append(f"{sign}key:lang")
+        elif token in INDEX and zone[0] in "fF1":
+            self.out.append(f"{sign}index")
         else:
             self.out.append(f"{sign}{zone[0]}:{_kind(token)}")
             (side.numbers if token.isdigit() else side.words).append(token)
@@ -208,6 +241,10 @@ def plain_word(word: str) -> str:
     return "".join(char for char in unicodedata.normalize("NFKD", word) if not unicodedata.combining(char)) or "_"
 
 
+def _language(token: str, zone: str) -> str | None:
+    return None if zone[-1] == INSIDE else language_of(token)
+
+
 def _mark(token: str) -> str:
     return f"l:{token}" if len(token) < 4 else "l:long"
 
@@ -235,3 +272,5 @@ def _affixes(x: Sequence[str], y: Sequence[str]) -> tuple[int, int]:
 
 WHOLE = frozenset("1DFQLXK")
 """Zones of a token that is all of its segment, value, key or fragment."""
+INDEX = frozenset(("index", "default", "home", "main", "start", "welcome", "inicio", "accueil", "homepage"))
+"""Names of what a server gives for a directory."""

@@ -8,12 +8,13 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from bilingual_crawler.urls.hosts import split_host
-from bilingual_crawler.urls.language_tokens import LANGUAGE_OF
+from bilingual_crawler.urls.language_tokens import AMBIGUOUS, LANGUAGE_OF
 
 MAX_URL = 800
 MAX_TOKENS = 60
 MAX_PIECES = 4
 SIGNS = "._-"
+INSIDE = "i"
 
 _LOCALE = re.compile(r"([a-z]{2,3})[-_](?:[a-z]{2}|[0-9]{3}|hans|hant|latn|cyrl)(?:[.@][a-z]+-?8?)?")
 _SEPARATED = re.compile(r"([\W_]*)([^\W_]+)")
@@ -24,9 +25,10 @@ class UrlParts(NamedTuple):
     """Host in three parts (no ``www``), tokens of the rest with their zones, and the form of the rest.
 
     Zones: 1 first directory, d directory, f last segment, k query key, q value, l value of a language key,
-    x fragment; upper case when the token is all of its part, else followed by the sign before it (``^`` inside a
+    x fragment; upper case when the token is all of its part, else followed by the sign before it (``i`` for what
+    looks like a language but is a word in the middle of others, ``^`` inside a
     run of letters and digits; one with many changes between them, such as a hexadecimal number, stays whole).
-    Nested: two language directories in a row; odd: a segment that starts or ends with a sign, as cut ones do.
+    Nested: two language directories in a row; odd: segments that start or end with a sign, as cut ones do.
     """
 
     subdomain: str
@@ -38,7 +40,7 @@ class UrlParts(NamedTuple):
     extension: str
     shape: str
     nested: bool
-    odd: bool
+    odd: frozenset[str]
 
 
 @lru_cache(maxsize=65536)
@@ -59,11 +61,13 @@ def url_parts(url: str) -> UrlParts:
     zones: list[str] = []
     segments = [segment for segment in path.split("/") if segment]
     extension = ""
-    nested = odd = False
+    nested = False
+    odd = set()
     languages = 0
     for position, segment in enumerate(segments, 1):
         zone = "1" if position == 1 else "d"
-        odd = odd or segment[0] in SIGNS or segment[-1] in SIGNS
+        if len(segment) > 1 and (segment[0] in SIGNS or segment[-1] in SIGNS):
+            odd.add(segment)
         languages = languages + 1 if language_of(segment) else 0
         nested = nested or languages > 1
         if position == len(segments):
@@ -80,7 +84,7 @@ def url_parts(url: str) -> UrlParts:
         _add(fragment, "x", texts, zones)
     shape = "".join(char for char in path + query if not char.isalnum())
     del texts[MAX_TOKENS:], zones[MAX_TOKENS:]
-    return UrlParts(subdomain, label, suffix, texts, zones, len(segments), extension, shape, nested, odd)
+    return UrlParts(subdomain, label, suffix, texts, zones, len(segments), extension, shape, nested, frozenset(odd))
 
 
 def language_of(token: str) -> str | None:
@@ -91,6 +95,11 @@ def language_of(token: str) -> str | None:
     return lang
 
 
+def _is_word(token: str, position: int, last: int) -> bool:
+    """Whether a language token among other words is rather one of them: not at an end, or a common word in front."""
+    return (0 < position < last and (last > 3 or token in AMBIGUOUS)) or (position == 0 and token in AMBIGUOUS)
+
+
 def _add(part: str, zone: str, texts: list[str], zones: list[str]) -> None:
     if not part:
         return
@@ -98,16 +107,21 @@ def _add(part: str, zone: str, texts: list[str], zones: list[str]) -> None:
         texts.append(part)
         zones.append(zone.upper())
         return
-    for separator, word in _SEPARATED.findall(part):
+    found = _SEPARATED.findall(part)
+    last = len(found) - 1
+    for position, (separator, word) in enumerate(found):
+        sign = separator[-1:]
+        if last > 1 and word in LANGUAGE_OF and sign not in (".", ":") and _is_word(word, position, last):
+            sign = INSIDE
         if word.isalpha() or word.isdigit():
             texts.append(word)
-            zones.append(zone + separator[-1:])
+            zones.append(zone + sign)
             continue
         pieces = _PIECES.findall(word)
         if len(pieces) > MAX_PIECES:
             pieces = [word]
         texts += pieces
-        zones.append(zone + separator[-1:])
+        zones.append(zone + sign)
         zones += [zone + "^"] * (len(pieces) - 1)
 
 

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING
+
+from training.lexicon import MOST_OF_PAIR, chosen, freedict, main, messages, plain_phrase
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CODES = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+
+def base64_number(value: int) -> str:
+    return (base64_number(value // 64) if value >= 64 else "") + CODES[value % 64]
+
+
+def write_dictionary(root: Path, name: str, entries: list[str]) -> None:
+    folder = root / "usr/share/dictd"
+    folder.mkdir(parents=True)
+    data, index = b"", ["00databaseshort\tA\tA"]
+    for entry in entries:
+        content = entry.encode() + b"\n"
+        index.append(f"{entry.split()[0]}\t{base64_number(len(data))}\t{base64_number(len(content))}")
+        data += content
+    (folder / f"freedict-{name}.dict.dz").write_bytes(gzip.compress(data))
+    (folder / f"freedict-{name}.index").write_text("\n".join(index) + "\n")
+
+
+def test_dictionary_entries_become_rows(tmp_path: Path) -> None:
+    entries = ["house /haʊs/ <n>\n1. maison, demeure", "wine /waɪn/\nvin", "x" * 70 + " /x/\nlong"]
+    write_dictionary(tmp_path, "eng-fra", entries)
+    assert chosen(freedict(tmp_path)) == chosen(
+        [("eng", "house", "fra", "maison"), ("eng", "house", "fra", "demeure"), ("eng", "wine", "fra", "vin")]
+    )
+
+
+def test_messages_with_parameters_are_left_out(tmp_path: Path) -> None:
+    folder = tmp_path / "usr/share/mediawiki/languages/i18n"
+    folder.mkdir(parents=True)
+    for name, texts in {
+        "en": {"a": "Recent changes", "b": "$1 pages", "c": "Talk"},
+        "is": {"a": "Nýlegar breytingar", "b": "$1 síður", "@metadata": {}},
+        "qqq": {"a": "explanation"},
+    }.items():
+        (folder / f"{name}.json").write_text(json.dumps(texts))
+    assert list(messages(tmp_path)) == [("eng", "Recent changes", "isl", "Nýlegar breytingar")]
+    main([str(tmp_path / "out.tsv.gz"), "--root", str(tmp_path)])
+    with gzip.open(tmp_path / "out.tsv.gz", "rt") as file:
+        assert file.read().splitlines() == [
+            "lang_a\ttext_a\tlang_b\ttext_b",
+            "eng\trecent changes\tisl\tnýlegar breytingar",
+        ]
+
+
+def test_phrases_are_short_words_in_lower_case() -> None:
+    assert plain_phrase("Recent <b>Changes</b> (wiki) 12") == "recent changes"
+    long = [("eng", "one two three four five", "fra", "un"), ("eng", "same", "fra", "Same")]
+    assert chosen(long) == []
+    many = [
+        ("eng", f"word {'x' * (i % 30)}{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}", "fra", "mot") for i in range(500)
+    ]
+    assert len(chosen(many)) == len({plain_phrase(row[1]) for row in many}) <= MOST_OF_PAIR
