@@ -70,7 +70,9 @@ def main() -> None:
             milliseconds.append(1000 * (time.perf_counter() - begun))
         frontier.store.close()
     cuts = statistics.quantiles(milliseconds, n=100)
-    print(f"{options.queued:,} URLs queued, {LINKS} links a page, {NEW} of them new: median {cuts[49]:.2f} ms a page, 99 % {cuts[98]:.2f} ms")
+    print(
+        f"{options.queued:,} URLs queued, {LINKS} links a page, {NEW} of them new: median {cuts[49]:.2f} ms a page, 99 % {cuts[98]:.2f} ms"
+    )
 
 
 if __name__ == "__main__":

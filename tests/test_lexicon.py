@@ -4,6 +4,7 @@ import gzip
 import json
 from typing import TYPE_CHECKING
 
+from training.apertium import entries
 from training.lexicon import MOST_OF_PAIR, chosen, freedict, main, messages, plain_phrase
 
 if TYPE_CHECKING:
@@ -62,3 +63,18 @@ def test_phrases_are_short_words_in_lower_case() -> None:
         ("eng", f"word {'x' * (i % 30)}{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}", "fra", "mot") for i in range(500)
     ]
     assert len(chosen(many)) == len({plain_phrase(row[1]) for row in many}) <= MOST_OF_PAIR
+
+
+def test_automaton_of_apertium() -> None:
+    arcs = [
+        "0\t1\tg\tk",
+        "1\t2\to\tá",
+        "2\t3\tx\tε",
+        "3\t4\t<n>\t<n>",
+        "0\t5\tX\tX",
+        "5\t5\tX\tX",
+        "0\t6\t9\t9",
+        "6\t7\t<num>\t<num>",
+        "4",
+    ]
+    assert entries("\n".join(f"{arc}\t0.0\t" for arc in arcs)) == {("gox", "ká")}

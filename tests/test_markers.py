@@ -174,7 +174,10 @@ def test_keys_of_a_pair_keep_other_languages_apart() -> None:
         ("https://x.com/is/a?b=1", ["https://x.com/en/a?b=1", "https://x.com/a?b=1"]),
         ("https://x.com/en-US/a", ["https://x.com/is-IS/a", "https://x.com/is/a", "https://x.com/a"]),
         ("https://x.com/is_is/a", ["https://x.com/en_us/a", "https://x.com/en/a", "https://x.com/a"]),
-        ("https://x.com/ENG/a", ["https://x.com/ISL/a", "https://x.com/ICE/a", "https://x.com/IS/a", "https://x.com/a"]),
+        (
+            "https://x.com/ENG/a",
+            ["https://x.com/ISL/a", "https://x.com/ICE/a", "https://x.com/IS/a", "https://x.com/a"],
+        ),
         (
             "https://x.com/English/a",
             ["https://x.com/Icelandic/a", "https://x.com/Islenska/a", "https://x.com/is/a", "https://x.com/a"],

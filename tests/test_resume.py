@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy.settings import Settings
+from test_tracker import document
 
 from bilingual_crawler.frontier.policies.base import FetchedPage
 from bilingual_crawler.frontier.policies.gain import Gain
@@ -11,7 +12,6 @@ from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.model import Link, LinkPosition
 from bilingual_crawler.reporting.records import CRAWL, DOCUMENTS, GzipJsonLines, TsvLog
 from bilingual_crawler.signals import Fetch
-from test_tracker import document
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,11 @@ from bilingual_crawler.scoring.site_model import SiteModel, place_of
 
 PAIR = LanguagePair.parse("eng-fin")
 URLS = st.sampled_from(
-    [f"https://{host}/{path}" for host in ("a.fi", "b.org") for path in ("", "fi/x", "en/x", "d/e/f", "x.fi.html?lang=en")]
+    [
+        f"https://{host}/{path}"
+        for host in ("a.fi", "b.org")
+        for path in ("", "fi/x", "en/x", "d/e/f", "x.fi.html?lang=en")
+    ]
 )
 
 

@@ -1,6 +1,6 @@
 """`python -m training.lexicon OUT.tsv.gz`: words and phrases with translations, from Debian packages.
 
-Columns lang_a, text_a, lang_b, text_b. Sources: FreeDict dictionaries (GPL and others), messages of WordPress (GPL),
+Columns lang_a, text_a, lang_b, text_b. Sources: FreeDict and Apertium dictionaries (GPL and others), messages of WordPress (GPL),
 Django (BSD), MediaWiki (GPL) and iso-codes (LGPL). Needs apt-get, dpkg-deb and the network; nothing is installed.
 For training only: the list is not shipped.
 """
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.languages import from_bcp47
+from training.apertium import PACKAGES, apertium
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -45,7 +46,7 @@ def fetch(folder: Path) -> Path:
     """Download the packages into `folder` and unpack them; returns the root of the unpacked files."""
     listed = subprocess.run(["apt-cache", "search", "-n", DICTIONARIES], capture_output=True, text=True, check=True)
     names = [line.split()[0] for line in listed.stdout.splitlines()]
-    subprocess.run(["apt-get", "download", *names, *MESSAGES], cwd=folder, check=True)
+    subprocess.run(["apt-get", "download", *names, *MESSAGES, *PACKAGES], cwd=folder, check=True)
     for package in sorted(folder.glob("*.deb")):
         subprocess.run(["dpkg-deb", "-x", str(package), str(folder / "root")], check=True)
     return folder / "root"
@@ -127,7 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         root = options.root or fetch(Path(folder))
-        rows = chosen([*freedict(root), *messages(root)])
+        rows = chosen([*freedict(root), *apertium(root), *messages(root)])
     with gzip.open(options.out, "wt", encoding="utf-8") as file:
         file.write("lang_a\ttext_a\tlang_b\ttext_b\n")
         file.writelines("\t".join(row) + "\n" for row in rows)

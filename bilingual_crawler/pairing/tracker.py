@@ -81,7 +81,14 @@ class PairTracker:
             return []
         key = strip_language(document.url, self._languages)
         claims = frozenset(url for language, url in document.alternates if self._is_other(document.language, language))
-        held = _Held(document.url, document.language, len(document.text), key, claims, frozenset(url for _, url in document.switches))
+        held = _Held(
+            document.url,
+            document.language,
+            len(document.text),
+            key,
+            claims,
+            frozenset(url for _, url in document.switches),
+        )
         self._held[held.url] = held
         self._by_key[key].append(held.url)
         for url in claims | held.switches:
