@@ -7,7 +7,7 @@ a phrase should be nearest to that of its translation among the other phrases of
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from torch.nn import functional
 from unidecode import unidecode
 
 from bilingual_crawler.urls.pair_text import plain_word
+from bilingual_crawler.urls.url_parts import url_parts
 from training.data import read_tsv
 
 if TYPE_CHECKING:
@@ -57,6 +58,17 @@ def count_lexicon(lexicon: Iterable[tuple[str, str]]) -> Counter[str]:
             for form in phrase_forms(text):
                 counts.update(set(form.split()))
     return counts
+
+
+def count_url_words(path: Path) -> Counter[str]:
+    """On how many domains the addresses of a list hold each word."""
+    domains: dict[str, set[str]] = defaultdict(set)
+    for (url,) in read_tsv(path, ("url",)).rows:
+        parts = url_parts(url)
+        for token in parts.texts:
+            if token.isalpha() and len(token) > 1:
+                domains[plain_word(token)].add(parts.label)
+    return Counter({word: len(labels) for word, labels in domains.items()})
 
 
 def learn_vectors(

@@ -27,7 +27,7 @@ LINK, LINK_POSITIVE = "link", "link-positive"
 MOST_OF_GROUP = 400
 MOST_LINKS = 4000
 SYNTHETIC, SYNTHETIC_SLUGS = "synthetic", "synthetic-slugs"
-UNCLEAR_KINDS = frozenset((LINK, "remove-bi", "remove-mono"))
+UNCLEAR_KINDS = frozenset(("remove-bi", "remove-mono"))
 ONLY_LANGUAGE = ("lang:swap:all", "lang:add:all")
 FOLDS = 5
 
@@ -101,9 +101,9 @@ def link_examples(site: Site) -> list[Example]:
 
 
 def is_unclear(example: Example) -> bool:
-    """Whether a negative differs in the language only and cannot be told from a translation by its URLs.
+    """Whether token removal left two sound addresses that differ in the language only: no negative to learn from.
 
-    Links to translations that gold did not take, and token removals that left two sound addresses.
+    Links of that kind are: gold refused them because the page behind is not translated.
     """
     if example.label or example.kind not in UNCLEAR_KINDS:
         return False

@@ -18,7 +18,7 @@ from bilingual_crawler.urls.pair_text import pair_text
 from training.pair_export import MAX_LENGTH, ship
 from training.pair_network import MARK_B, PAD, PairNet, PairNetConfig
 from training.pair_tokenizer import build_tokenizer, count_features, count_words, learn_pieces
-from training.pair_words import count_lexicon, learn_vectors, read_lexicon
+from training.pair_words import count_lexicon, count_url_words, learn_vectors, read_lexicon
 from training.pairs import FOLDS, SYNTHETIC, SYNTHETIC_SLUGS, Sources, fold_of, is_unclear, training_examples
 from training.parallelness_validation import validation_scores, validation_table
 
@@ -158,14 +158,13 @@ def fit_temperature(logits: NDArray[np.float32], labels: NDArray[np.float32], we
     return float(grid[np.argmin([(weights * np.logaddexp(0, signs * logits / t)).sum() for t in grid])])
 
 
-def prepare(
-    examples: Sequence[Example], lexicon: Sequence[tuple[str, str]], recipe: Recipe
-) -> tuple[Tokenizer, PairNet, Encoded]:
+def prepare(examples: Sequence[Example], sources: Sources, recipe: Recipe) -> tuple[Tokenizer, PairNet, Encoded]:
     """Tokenizer, network with word vectors from the lexicon, and the encoded examples."""
     texts = [pair_text(e.url_a, e.url_b) for e in examples]
-    words = count_words(texts)
-    for word, count in count_lexicon(lexicon).items():
-        words[word] += min(count, 30)
+    lexicon = read_lexicon(sources.lexicon)
+    words = Counter({word: min(count, 30) for word, count in count_lexicon(lexicon).items()})
+    for word, count in (count_url_words(sources.urls) if sources.urls else count_words(texts)).items():
+        words[word] += 4 * count
     tokenizer, first = build_tokenizer(count_features(texts), learn_pieces(words, recipe.pieces))
     net = PairNet(PairNetConfig(first, tokenizer.get_vocab_size() - first))
     if lexicon:
@@ -178,8 +177,7 @@ def run(sources: Sources, out: Path, recipe: Recipe, folds: int = FOLDS) -> None
     torch.manual_seed(recipe.seed)
     torch.set_num_threads(1)
     examples = training_examples(sources, recipe.negatives, recipe.hard, recipe.made_up, recipe.seed)
-    lexicon = read_lexicon(sources.lexicon)
-    tokenizer, start, data = prepare(examples, lexicon, recipe)
+    tokenizer, start, data = prepare(examples, sources, recipe)
     labels = np.array([e.label for e in examples], dtype=np.float32)
     weights = weights_of(examples, recipe)
     fold = np.array([fold_of(e.group) for e in examples])
