@@ -14,7 +14,7 @@ import tldextract
 from bilingual_crawler.language_tables import URL_LABELS
 from bilingual_crawler.scoring.models import TEXTS
 from bilingual_crawler.urls.canonical import domain_label
-from training.data import DataError, read_real, read_tsv
+from training.data import DataError, read_real
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args(arguments)
     rows, report = read_real(options.data)
-    barred = {domain_label(url) for path in options.exclude for url, _ in read_tsv(path, ("url", "lang")).rows}
+    barred = {domain_label(url) for url, _ in read_real(options.exclude)[0]}
     rows = [row for row in rows if domain_label(row[0]) not in barred]
     print("\n".join(report), f"\n{len(rows)} URLs")
     options.out.mkdir(parents=True, exist_ok=True)

@@ -55,7 +55,7 @@ def run(
     torch.manual_seed(recipe.seed)
     real, report = read_real(data)
     made_up = [row for path in synthetic for row in read_tsv(path, ("url", "lang")).rows]
-    barred = {domain_label(url) for path in excluded for url, _ in read_tsv(path, ("url", "lang")).rows}
+    barred = {domain_label(url) for url, _ in read_real(excluded)[0]}
     examples = prepare(real, made_up, barred, recipe)
     labels, valid, names = examples.labels, examples.valid, examples.names
     report.append(
