@@ -12,7 +12,7 @@ import torch
 
 from bilingual_crawler.scoring.models import LanguageModel
 from training import evaluate, language, synthetic
-from training.baselines import LanguageRules
+from training.baselines import TUNED, LanguageRules, train_fasttext
 from training.data import DataError, check_classes, check_disjoint, in_held_out, read_real, read_tsv
 from training.fit import Encoded, Recipe, draw_weights, fit_temperature, without_host
 from training.networks import byte_tokenizer
@@ -127,6 +127,15 @@ def test_temperature_softens_overconfident_logits() -> None:
 )
 def test_rules_look_at_query_directory_suffix_subdomain_in_this_order(url: str, language: str) -> None:
     assert LanguageRules().guess([url]) == [language]
+
+
+def test_fasttext_learns_and_is_evaluated(tmp_path: Path) -> None:
+    data, model = write_urls(tmp_path / "urls.tsv"), tmp_path / "model.bin"
+    train_fasttext(read_real([data])[0], TUNED | {"bucket": 1000}, model, threads=1)
+    report = tmp_path / "scores.json"
+    assert evaluate.main(f"language --model fasttext:{model} --data {data} --json {report}".split()) == 0
+    assert json.loads(report.read_text())["accuracy"] > 0.95
+    assert not model.with_suffix(".txt").exists()
 
 
 def test_sites_give_the_language_of_their_pages(tmp_path: Path) -> None:
