@@ -11,7 +11,7 @@ from bilingual_crawler.scoring.models import ModelError, ParallelnessModel
 from training.data import DataError
 from training.evaluate import main as evaluate
 from training.pairs import Sources, fold_of
-from training.parallelness import Recipe, fit_temperature, run
+from training.parallelness import Recipe, fit_calibration, run
 from training.parallelness_metrics import (
     LabelledPair,
     average_precision,
@@ -137,9 +137,10 @@ def test_average_precision_does_not_depend_on_the_order_of_ties() -> None:
     assert average_precision(np.array([0, 0, 0, 0]), scores) == 0
 
 
-def test_temperature_softens_what_is_too_sure() -> None:
+def test_calibration_softens_what_is_too_sure() -> None:
     rng = np.random.default_rng(0)
     logits = rng.normal(0, 2, 4000).astype(np.float32)
     labels = (rng.random(4000) < 1 / (1 + np.exp(-logits))).astype(np.float32)
-    weights = np.ones(4000, dtype=np.float32)
-    assert fit_temperature(logits * 3, labels, weights) == pytest.approx(3, rel=0.15)
+    temperature, shift = fit_calibration(logits * 3 - 2, labels, np.ones(4000, dtype=np.float32))
+    assert temperature == pytest.approx(3, rel=0.15)
+    assert shift == pytest.approx(2, abs=0.4)

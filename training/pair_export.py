@@ -74,7 +74,8 @@ def ship(
             + "\n".join(f"- {source}: {count:,}" for source, count in counts.most_common(8)),
             "Scores": "Cross-validated: each domain was scored by a network that had not seen it. Links include those to "
             "translations that gold pairs do not list.\n\n" + validation_table(scores),
-            "Calibration": f"Logits are divided by {temperature:.3f}, the least cross-entropy on held-out domains.",
+            "Calibration": f"Logits are shifted (in the graph) and divided by {temperature:.3f}: the least cross-entropy on "
+            "held-out domains with about one positive in fifteen.",
             "Recipe": "\n".join(f"- {name}: {value}" for name, value in settings.items()),
         },
     )

@@ -26,7 +26,7 @@ EVIDENCE = frozenset(("gold", "hreflang-html", "site-repo", "corpus-sample"))
 LINK, LINK_POSITIVE = "link", "link-positive"
 MOST_OF_GROUP = 400
 MOST_LINKS = 4000
-SYNTHETIC, SYNTHETIC_SLUGS = "synthetic", "synthetic-slugs"
+MADE_UP = SYNTHETIC, SYNTHETIC_SLUGS = "synthetic", "synthetic-slugs"
 UNCLEAR_KINDS = frozenset(("remove-bi", "remove-mono"))
 ONLY_LANGUAGE = ("lang:swap:all", "lang:add:all")
 FOLDS = 5

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from sklearn.linear_model import LogisticRegression
 from torch.nn import functional
 
 from bilingual_crawler.urls.pair_text import pair_text
@@ -19,7 +20,7 @@ from training.pair_export import MAX_LENGTH, ship
 from training.pair_network import MARK_B, PAD, PairNet, PairNetConfig
 from training.pair_tokenizer import build_tokenizer, count_features, count_words, learn_pieces
 from training.pair_words import count_lexicon, count_url_words, learn_vectors, read_lexicon
-from training.pairs import FOLDS, SYNTHETIC, SYNTHETIC_SLUGS, Sources, fold_of, is_unclear, training_examples
+from training.pairs import FOLDS, MADE_UP, Sources, fold_of, is_unclear, training_examples
 from training.parallelness_validation import validation_scores, validation_table
 
 if TYPE_CHECKING:
@@ -83,9 +84,7 @@ def weights_of(examples: Sequence[Example], recipe: Recipe) -> NDArray[np.float3
     """Loss weight of each example: large domains do not dominate."""
     counts = Counter(example.group for example in examples)
     weights = np.array([min(1.0, (recipe.domain / counts[e.group]) ** 0.5) for e in examples], dtype=np.float32)
-    weights *= np.array(
-        [recipe.synthetic if e.source in (SYNTHETIC, SYNTHETIC_SLUGS) else 1.0 for e in examples], dtype=np.float32
-    )
+    weights *= np.array([recipe.synthetic if e.source in MADE_UP else 1.0 for e in examples], dtype=np.float32)
     weights *= np.array([not is_unclear(e) for e in examples], dtype=np.float32)
     return weights
 
@@ -151,11 +150,13 @@ def predict(net: PairNet, data: Encoded, indices: NDArray[np.int64], batch: int 
     return result
 
 
-def fit_temperature(logits: NDArray[np.float32], labels: NDArray[np.float32], weights: NDArray[np.float32]) -> float:
-    """The temperature with the least weighted cross-entropy."""
-    grid = np.exp(np.linspace(np.log(0.3), np.log(5.0), 100))
-    signs = 1 - 2 * labels
-    return float(grid[np.argmin([(weights * np.logaddexp(0, signs * logits / t)).sum() for t in grid])])
+def fit_calibration(
+    logits: NDArray[np.float32], labels: NDArray[np.float32], weights: NDArray[np.float32]
+) -> tuple[float, float]:
+    """Temperature and shift with the least weighted cross-entropy of `(logits + shift) / temperature`."""
+    model = LogisticRegression(C=1e6).fit(logits[:, None], labels, sample_weight=weights)
+    slope, intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
+    return (1 / slope, intercept / slope) if slope > 0.1 else (1.0, 0.0)
 
 
 def prepare(examples: Sequence[Example], sources: Sources, recipe: Recipe) -> tuple[Tokenizer, PairNet, Encoded]:
@@ -191,12 +192,17 @@ def run(sources: Sources, out: Path, recipe: Recipe, folds: int = FOLDS) -> None
         held_out = np.flatnonzero(fold == number)
         logits[held_out] = predict(net, data, held_out)
     seen = np.flatnonzero(fold < folds)
-    temperature = fit_temperature(logits[seen], labels[seen], weights[seen]) if len(seen) else 1.0
-    scores = validation_scores([examples[i] for i in seen], logits[seen] / temperature)
+    trusted = np.array([i for i in seen if examples[i].source not in MADE_UP and clear[i]], dtype=np.int64)
+    temperature, shift = (1.0, 0.0)
+    if len(set(labels[trusted])) > 1:
+        temperature, shift = fit_calibration(logits[trusted], labels[trusted], weights[trusted])
+    scores = validation_scores([examples[i] for i in seen], (logits[seen] + shift) / temperature)
     print(validation_table(scores))
 
     net = copy.deepcopy(start)
     train(net, data, labels, weights, np.flatnonzero(clear), recipe)
+    with torch.no_grad():
+        net.last.bias.add_(shift)
     ship(out, net, tokenizer, data.batch(np.arange(min(256, len(examples)))), examples, temperature, scores, recipe)
 
 
