@@ -16,7 +16,7 @@ import numpy as np
 import onnxruntime as ort
 import torch
 
-from bilingual_crawler.scoring.models import ModelConfig
+from bilingual_crawler.scoring.models import BYTES, TOKENIZER, ModelConfig
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ class ParityError(ValueError):
 def write_folder(
     folder: Path,
     graph: onnx.ModelProto,
-    tokenizer: Tokenizer,
+    tokenizer: Tokenizer | None,
     *,
     kind: str,
     labels: tuple[str, ...],
@@ -43,11 +43,12 @@ def write_folder(
     temperature: float = 1.0,
     text: str = "reference",
 ) -> ModelConfig:
-    """Write model.onnx, tokenizer.json and config.json; returns the configuration."""
+    """Write model.onnx, config.json and, unless the model reads bytes, tokenizer.json; returns the configuration."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.onnx").write_bytes(graph.SerializeToString())
-    (folder / "tokenizer.json").write_text(tokenizer.to_str(), encoding="utf-8")
-    sums = {name: sha256(folder / name) for name in ("model.onnx", "tokenizer.json")}
+    if tokenizer:
+        (folder / TOKENIZER).write_text(tokenizer.to_str(), encoding="utf-8")
+    sums = {name: sha256(folder / name) for name in ("model.onnx", *([TOKENIZER] if tokenizer else []))}
     config = ModelConfig(
         kind=kind,
         format=1,
@@ -57,6 +58,7 @@ def write_folder(
         text=text,
         temperature=round(temperature, 4),
         sha256=sums,
+        tokenizer=TOKENIZER if tokenizer else BYTES,
     )
     (folder / "config.json").write_text(json.dumps(asdict(config), indent=1) + "\n", encoding="utf-8")
     return config
@@ -88,7 +90,8 @@ def write_card(folder: Path, title: str, sections: dict[str, str]) -> None:
     """Write README.md of a model folder: sections in order, then sizes and checksums of the files."""
     files = [
         f"| `{name}` | {(folder / name).stat().st_size:,} | `{sha256(folder / name)}` |"
-        for name in ("model.onnx", "tokenizer.json")
+        for name in ("model.onnx", TOKENIZER)
+        if (folder / name).exists()
     ]
     body = [f"# {title}\n"] + [f"## {name}\n\n{text.strip()}\n" for name, text in sections.items()]
     body.append("## Files\n\n| file | bytes | sha256 |\n|---|---|---|\n" + "\n".join(files) + "\n")

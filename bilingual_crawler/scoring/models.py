@@ -7,15 +7,14 @@ import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 import onnxruntime as ort
-from tokenizers import Tokenizer
 
+from bilingual_crawler.scoring.tokens import ByteTokens, FileTokens
 from bilingual_crawler.urls.pair_text import pair_text
-from bilingual_crawler.urls.text import model_text
+from bilingual_crawler.urls.text import model_text, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -23,12 +22,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-TEXTS = {"reference": model_text}
+    from bilingual_crawler.scoring.tokens import Tokens
+
+TEXTS: dict[str, Callable[[str], str]] = {"reference": model_text, "lower": lambda url: plain_text(url).lower()}
 PAIR_TEXTS: dict[str, Callable[[str, str, str], str]] = {
     "reference": lambda a, b, separator: f"{model_text(a)}{separator}{model_text(b)}",
     "aligned": lambda a, b, separator: pair_text(a, b),
 }
 FORMAT = 1
+TOKENIZER, BYTES = "tokenizer.json", "bytes"
 CPU_BATCH, GPU_BATCH = 32, 1024
 ACCELERATORS = ("CUDAExecutionProvider", "ROCMExecutionProvider")
 
@@ -43,7 +45,8 @@ class ModelConfig:
 
     `max_length` counts token ids; `text` names the pre-processing of a URL (a key of `TEXTS`
     or, for a pair, of `PAIR_TEXTS`);
-    `separator` stands between the two URLs of a pair; logits are divided by `temperature`.
+    `separator` stands between the two URLs of a pair; logits are divided by `temperature`; `tokenizer` is the file
+    with the vocabulary, or `bytes` for a model that reads bytes.
     """
 
     kind: str
@@ -55,6 +58,7 @@ class ModelConfig:
     temperature: float
     sha256: dict[str, str]
     separator: str = "</s>"
+    tokenizer: str = TOKENIZER
 
 
 class UrlModel:
@@ -76,16 +80,8 @@ class UrlModel:
             raise ModelError(f"{folder / 'config.json'}: is a {self.config.kind} model, not {self.kind}")
         if self.config.text not in self.texts:
             raise ModelError(f"{folder / 'config.json'}: unknown text preparation {self.config.text!r}")
-        tokenizer, graph = (
-            _verified(folder, "tokenizer.json", self.config),
-            _verified(folder, "model.onnx", self.config),
-        )
-        try:
-            self._tokenizer = Tokenizer.from_buffer(tokenizer)
-        except Exception as error:
-            raise ModelError(f"{folder / 'tokenizer.json'}: not a tokenizer: {error}") from error
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(self.config.max_length)
+        self._tokens = _tokens(folder, self.config)
+        graph = _verified(folder, "model.onnx", self.config)
         try:
             options = ort.SessionOptions()
             options.intra_op_num_threads = 1
@@ -99,31 +95,25 @@ class UrlModel:
 
     def logits(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Calibrated logits, one row per text, in the order given."""
-        encodings = self._tokenizer.encode_batch_fast(list(texts))
-        ids = [encoding.ids for encoding in encodings]
-        lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
+        ids, lengths = self._tokens(texts)
+        mask = np.arange(max(1, lengths.max(initial=0))) < lengths[:, None]
+        padded = np.full(mask.shape, self._tokens.pad, dtype=np.int64)
+        padded[mask] = ids
         order = np.argsort(lengths, kind="stable")
         cuts = [order[start : start + self._batch] for start in range(0, len(order), self._batch)]
-        parts = list(self._workers.map(lambda rows: self._run([ids[i] for i in rows], lengths[rows]), cuts))
+        parts = list(self._workers.map(lambda rows: self._run(padded[rows], mask[rows], lengths[rows[-1]]), cuts))
         if not parts:
             return np.zeros((0, max(1, len(self.config.labels))), dtype=np.float32)
         result = np.empty_like(merged := np.concatenate(parts))
         result[order] = merged
         return result / np.float32(self.config.temperature)
 
-    def _run(self, ids: list[list[int]], lengths: NDArray[np.int64]) -> NDArray[np.float32]:
-        mask = np.arange(max(1, lengths.max())) < lengths[:, None]
-        padded = np.full(mask.shape, self._pad, dtype=np.int64)
-        padded[mask] = np.fromiter(chain.from_iterable(ids), dtype=np.int64, count=int(lengths.sum()))
-        inputs = {"input_ids": padded, "attention_mask": mask.astype(np.int64)}
+    def _run(self, ids: NDArray[np.int64], mask: NDArray[np.bool_], longest: np.int64) -> NDArray[np.float32]:
+        width = max(1, longest)
+        inputs = {"input_ids": ids[:, :width], "attention_mask": mask[:, :width].astype(np.int64)}
         (output,) = self._session.run(None, {name: inputs[name] for name in self._inputs})
         logits: NDArray[np.float32] = output.astype(np.float32, copy=False)
         return logits
-
-    @property
-    def _pad(self) -> int:
-        pad = self._tokenizer.token_to_id("<pad>")
-        return 0 if pad is None else pad
 
 
 class LanguageModel(UrlModel):
@@ -190,6 +180,16 @@ def read_config(folder: Path) -> ModelConfig:
     if config.format != FORMAT:
         raise ModelError(f"{path}: format {config.format}, this version reads {FORMAT}")
     return config
+
+
+def _tokens(folder: Path, config: ModelConfig) -> Tokens:
+    if config.tokenizer == BYTES:
+        return ByteTokens(config.max_length)
+    content = _verified(folder, TOKENIZER, config)
+    try:
+        return FileTokens(content, config.max_length)
+    except ValueError as error:
+        raise ModelError(f"{folder / TOKENIZER}: {error}") from error
 
 
 def _verified(folder: Path, name: str, config: ModelConfig) -> bytes:

@@ -12,15 +12,20 @@ _BLANKS = re.compile(r"\s+")
 
 @lru_cache(maxsize=65536)
 def model_text(url: str) -> str:
-    r"""*url* without scheme and trailing slashes, percent-decoded once, its tokens joined by blanks.
+    """*url* as `plain_text`, its tokens joined by blanks; a blank inside the URL is a token and so becomes three."""
+    return " ".join(tokenise(plain_text(url)))
+
+
+def plain_text(url: str) -> str:
+    r"""*url* without scheme and trailing slashes, percent-decoded once, with single blanks.
 
     Case, ``www.``, query, fragment and punycode stay; HTML entities are not decoded. Bytes that are no UTF-8 read
-    ``\xe9``; a blank inside the URL is a token of its own and so becomes three.
+    ``\xe9``.
     """
     text = url.rstrip("/")
     _, separator, rest = text.partition("://")
     text = unquote(rest if separator else text, errors="backslashreplace")
-    return " ".join(tokenise(_BLANKS.sub(" ", text).strip()))
+    return _BLANKS.sub(" ", text).strip()
 
 
 def tokenise(text: str) -> list[str]:
