@@ -1,0 +1,96 @@
+"""Documents by registered domain, on disk, so that only one domain's profiles are in memory at a time."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+import zlib
+from array import array
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Any
+
+from bilingual_crawler.pairing.reading import link_key
+from bilingual_crawler.urls.canonical import registered_domain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.pairing.documents import Document, Profile
+
+
+class Corpus:
+    """Everything that is to be aligned. Texts and profiles lie in an unnamed temporary file.
+
+    Of pages under URLs that differ in scheme or ``www.`` only, the longest stays (CCAligned 2020, section 3.2.1).
+    """
+
+    def __init__(self, pair: LanguagePair) -> None:
+        self.pair = pair
+        self.languages: Counter[str] = Counter()
+        """Documents of each language."""
+        self.replaced = 0
+        """Pages that were left out because a longer one has the same URL but for scheme and ``www.``."""
+        self._redirects: dict[str, str] = {}
+        self._bases: dict[str, str] = {}
+        self._file = tempfile.TemporaryFile(prefix="bilingual-align-")  # noqa: SIM115
+        self._places: dict[str, int] = {}
+        self._sizes: dict[str, int] = {}
+        self._domains: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
+
+    def __len__(self) -> int:
+        return self.languages.total()
+
+    def add(self, document: Document, profile: Profile) -> None:
+        """Take in a document."""
+        key = f"{document.language} {link_key(document.url)}"
+        size = sum(map(len, document.lines))
+        if key in self._sizes:
+            self.replaced += 1
+            if self._sizes[key] >= size:
+                return
+        else:
+            self.languages[document.language] += 1
+        self._sizes[key] = size
+        self._places[document.url] = self._write(document)
+        self._domains[registered_domain(document.url)].append(self._write((key, profile)))
+
+    def redirect(self, redirects: Mapping[str, str], alias_bases: Mapping[str, str]) -> None:
+        """Take note of URLs, and of starts of URLs, that stand for others."""
+        self._redirects.update((link_key(url), link_key(target)) for url, target in redirects.items())
+        self._bases.update((link_key(alias), link_key(base)) for alias, base in alias_bases.items())
+
+    def resolve(self, key: str) -> str:
+        """The link key of the page that answers for *key* (see :func:`~bilingual_crawler.pairing.reading.link_key`)."""
+        for alias, base in self._bases.items():
+            if key.startswith(alias) and key[len(alias) :][:1] in ("", "/"):
+                key = base + key[len(alias) :]
+                break
+        return self._redirects.get(key, key)
+
+    def domains(self) -> list[str]:
+        """Registered domains in alphabetical order."""
+        return sorted(self._domains)
+
+    def profiles(self, domain: str) -> list[Profile]:
+        """Profiles of the documents of *domain*, in order of arrival."""
+        latest: dict[str, Profile] = {}
+        for place in self._domains[domain]:
+            key, profile = self._read(place)
+            latest[key] = profile
+        return list(latest.values())
+
+    def document(self, url: str) -> Document:
+        """The document with *url*; KeyError if there is none."""
+        document: Document = self._read(self._places[url])
+        return document
+
+    def _write(self, value: object) -> int:
+        place = self._file.seek(0, 2)
+        data = zlib.compress(pickle.dumps(value, protocol=5), 1)
+        self._file.write(len(data).to_bytes(4, "big") + data)
+        return place
+
+    def _read(self, place: int) -> Any:
+        self._file.seek(place)
+        return pickle.loads(zlib.decompress(self._file.read(int.from_bytes(self._file.read(4), "big"))))

@@ -1,0 +1,90 @@
+"""What document alignment knows of a page: its text, and a profile that is small enough to compare by the thousand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bilingual_crawler.pairing.tracker import Pair
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A page in one of the two languages, with its text."""
+
+    url: str
+    language: str
+    """The language of the pair that it counts as, ISO 639-3."""
+    title: str
+    lines: tuple[str, ...]
+    """The whole visible text, a line for each block of the page."""
+    languages: tuple[str, ...]
+    """Languages of contiguous ranges of the text, ISO 639-3, in order (CCAligned 2020, section 3.2.2)."""
+    translator: str | None
+    """Machine-translation plugin whose marks are on the page, if any."""
+    warc_file: str | None
+    """File that holds the page, and where; None if only the text was kept."""
+    warc_offset: int | None
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return "\n".join(self.lines)
+
+
+Hashes = "NDArray[np.uint32]"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What is compared of a document: 32-bit hashes (CRC-32) and sizes. Sets are sorted arrays without repetitions."""
+
+    url: str
+    language: str
+    key: str
+    """URL without language marks."""
+    claims: tuple[str, ...]
+    """URLs that the page announces by ``hreflang`` as itself in the other language."""
+    switches: tuple[str, ...]
+    """URLs that its language switcher leads to."""
+    marked: str | None
+    """Language that the URL names, ISO 639-3; country suffixes do not count."""
+    translator: str | None
+    size: int
+    """Bytes of HTML; 0 if unknown."""
+    tags: str
+    """Start and end tags in order, a character each."""
+    lines: NDArray[np.uint32]
+    """The lines of the text in order."""
+    lengths: NDArray[np.uint16]
+    """Characters of each line."""
+    words: NDArray[np.uint32]
+    """Words in lower case."""
+    word_count: int
+    names: NDArray[np.uint32]
+    """Words with a capital, or with letters and digits mixed, that do not begin a line."""
+    numbers: NDArray[np.uint32]
+    """Numbers in order, repetitions included."""
+    images: NDArray[np.uint32]
+    """File names of images."""
+    external: NDArray[np.uint32]
+    """Links that leave the host."""
+    internal: NDArray[np.uint32]
+    """Links inside the registered domain, by :func:`~bilingual_crawler.pairing.reading.link_key`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """What came of aligning the documents of one registered domain."""
+
+    domain: str
+    pairs: tuple[Pair, ...]
+    """One-to-one, best first."""
+    unpaired: Mapping[str, str]
+    """URL of every other document to the reason: ``duplicate``, ``no_candidate``, ``low_score`` or ``taken``."""

@@ -1,0 +1,45 @@
+"""The cleaned documents of one registered domain, ready to be compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.pairing.reading import link_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bilingual_crawler.pairing.corpus import Corpus
+    from bilingual_crawler.pairing.documents import Profile
+
+
+@dataclass(slots=True)
+class Domain:
+    """Documents of both languages; candidates are pairs of places in *a* and *b*."""
+
+    name: str
+    corpus: Corpus
+    a: list[Profile] = field(default_factory=list)
+    """Documents in the first language of the pair."""
+    b: list[Profile] = field(default_factory=list)
+    places_a: dict[str, int] = field(default_factory=dict)
+    """Link key of a document to its place in *a*."""
+    places_b: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, corpus: Corpus, profiles: Iterable[Profile]) -> Domain:
+        """Sort *profiles* into the two sides."""
+        domain = cls(name, corpus)
+        for profile in profiles:
+            side, places = (
+                (domain.a, domain.places_a) if profile.language == corpus.pair.a else (domain.b, domain.places_b)
+            )
+            places[link_key(profile.url)] = len(side)
+            side.append(profile)
+        return domain
+
+    def targets(self, urls: Iterable[str], places: dict[str, int]) -> set[int]:
+        """Places of the documents that *urls* lead to, redirects followed."""
+        keys = (self.corpus.resolve(link_key(url)) for url in urls)
+        return {places[key] for key in keys if key in places}

@@ -1,0 +1,139 @@
+"""The pages behind the paths that a user names: output folders of crawls, WARC files, frozen sites."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
+
+from bilingual_crawler.archive.files import open_warc
+from bilingual_crawler.archive.records import parse_response
+from bilingual_crawler.archive.sites import Source, find_sources
+from bilingual_crawler.pairing.reading import RawPage
+from bilingual_crawler.reporting.records import CRAWL, DOCUMENTS, read_json_lines, read_tsv
+from bilingual_crawler.urls.canonical import canonicalise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from bilingual_crawler.archive.files import WarcFile
+    from bilingual_crawler.archive.records import ArchivedResponse
+
+logger = logging.getLogger(__name__)
+
+_HTML = ("text/html", "application/xhtml+xml")
+MAX_BODY = 20 * 1024 * 1024
+"""Bytes of a page after decompression beyond which it is left out."""
+
+
+class Inputs:
+    """Pages and redirects of some paths; raises ArchiveError at once if one of them cannot be read.
+
+    A folder with ``documents.jsonl.gz`` is the output of a crawl, everything else an archive. Redirects, including
+    the alias bases of frozen sites, are complete once the pages have been read.
+    """
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._crawls = [path for path in paths if (path / DOCUMENTS).exists()]
+        archives = [path for path in paths if path not in self._crawls]
+        self._sources = find_sources(archives) if archives else []
+        self.redirects: dict[str, str] = {}
+        """URL to the URL that answers for it."""
+        self.alias_bases: dict[str, str] = {}
+        """Start of a URL to the start that a frozen site has instead."""
+        self.refused: Counter[str] = Counter()
+        """Responses that were left out, by reason."""
+        for source in self._sources:
+            self.redirects.update(source.redirects)
+            self.alias_bases.update(dict.fromkeys(source.alias_bases, source.base or ""))
+
+    def pages(self) -> Iterator[RawPage]:
+        """Every HTML page with status 200, in the order of the inputs."""
+        for folder in self._crawls:
+            yield from self._crawled(folder)
+        for source in self._sources:
+            yield from self._archived(source)
+
+    def _crawled(self, folder: Path) -> Iterator[RawPage]:
+        for row in read_tsv(folder / CRAWL):
+            if row.get("location"):
+                self.redirects[row["url"]] = row["location"]
+        files: dict[str, WarcFile] = {}
+        for record in read_json_lines(folder / DOCUMENTS):
+            name, body, content_type = record["warc_file"], None, None
+            links: tuple[str, ...] = ()
+            if name and (folder / name).exists():
+                if name not in files:
+                    files[name] = open_warc(folder / name)
+                response = parse_response(files[name].read(record["warc_offset"]))
+                body = self._body(response) if response else None
+                content_type, links = _headers(response) if response else (None, ())
+            yield RawPage(
+                record["url"],
+                body,
+                content_type,
+                links,
+                record["title"],
+                record["text"],
+                tuple((tag, url) for tag, url in record["alternates"]),
+                tuple((tag, url) for tag, url in record["switches"]),
+                str(folder / name) if name else None,
+                record["warc_offset"],
+            )
+
+    def _archived(self, source: Source) -> Iterator[RawPage]:
+        for path in source.files:
+            file = open_warc(path)
+            for offset, head in file.heads():
+                if head.status is None or (source.pages and head.url not in source.pages):
+                    continue
+                response = parse_response(file.read(offset))
+                url = canonicalise(head.url)
+                if response is None or url is None:
+                    continue
+                if response.status != 200:
+                    self._note(url, response)
+                    continue
+                content_type, links = _headers(response)
+                if not (content_type or "text/html").startswith(_HTML):
+                    self.refused["not_html"] += 1
+                    continue
+                body = self._body(response)
+                if body is not None:
+                    yield RawPage(url, body, content_type, links, warc_file=str(path), warc_offset=offset)
+
+    def _note(self, url: str, response: ArchivedResponse) -> None:
+        location = response.headers.get(b"location")
+        target = canonicalise(urljoin(url, location[0].decode("utf-8", "replace"))) if location else None
+        if target and 300 <= response.status < 400:
+            self.redirects[url] = target
+        else:
+            self.refused[f"http_{response.status}"] += 1
+
+    def _body(self, response: ArchivedResponse) -> bytes | None:
+        """The body without content coding; None, counted and logged once, if it cannot be undone."""
+        try:
+            body = response.body
+            codings, unknown = HttpCompressionMiddleware._split_encodings(response.headers.get(b"content-encoding", []))
+            for coding in codings:
+                body = HttpCompressionMiddleware._decode(body, coding, MAX_BODY)
+            if not unknown or unknown == [b"identity"]:
+                return body
+            problem = f"unknown content coding {unknown!r}"
+        except Exception as error:
+            problem = str(error)
+        self.refused["coding"] += 1
+        if self.refused["coding"] == 1:
+            logger.warning(f"{response.url}: {problem}; such pages are left out")
+        return None
+
+
+def _headers(response: ArchivedResponse) -> tuple[str | None, tuple[str, ...]]:
+    """``Content-Type`` and the values of ``Link``."""
+    types = response.headers.get(b"content-type")
+    links = tuple(value.decode("latin-1") for value in response.headers.get(b"link", ()))
+    return (types[0].decode("latin-1") if types else None), links

@@ -1,0 +1,160 @@
+"""From the HTML of a page, or its text alone, to a document and its profile."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+
+from bilingual_crawler.pages.decode import decode_body
+from bilingual_crawler.pages.html import parse_page
+from bilingual_crawler.pages.language import identify
+from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.pairing.documents import Document, Profile
+from bilingual_crawler.pairing.translators import find_translator
+from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.markers import named_language, strip_language
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from bilingual_crawler.languages import LanguagePair
+
+RANGE = 1000
+"""Characters of text that vote on the language together."""
+MAX_RANGES = 20
+MAX_TAGS = 4000
+"""Start and end tags that are kept of a page."""
+MAX_CHARACTERS = 200_000
+"""What is read of a text."""
+
+_WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_TAG = re.compile(r"<(/?[a-zA-Z][a-zA-Z0-9]*)")
+_NO_TAGS = re.compile(r"<(script|style|svg|template)\b.*?</\1|<!--.*?-->", re.IGNORECASE | re.DOTALL)
+_IMAGE = re.compile(r"""<img\b[^>]{0,2000}?\bsrc\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class RawPage:
+    """A page as it was fetched: HTML, or what a crawl has kept of it."""
+
+    url: str
+    body: bytes | None
+    """HTML without content coding."""
+    content_type: str | None = None
+    link_headers: tuple[str, ...] = ()
+    title: str = ""
+    text: str = ""
+    """For pages without HTML, as are alternates and switches: (language, URL)."""
+    alternates: tuple[tuple[str | None, str], ...] = ()
+    switches: tuple[tuple[str | None, str], ...] = ()
+    warc_file: str | None = None
+    warc_offset: int | None = None
+
+
+def read_page(raw: RawPage, pair: LanguagePair) -> tuple[Document, Profile] | None:
+    """The document on a page and its profile; None if it is in neither language of *pair*."""
+    html = ""
+    title, text, alternates, switches = raw.title, raw.text, raw.alternates, raw.switches
+    links: list[str] = []
+    if raw.body is not None:
+        html = decode_body(raw.body, raw.content_type)
+        page = parse_page(html, raw.url, raw.link_headers)
+        title, text = page.title, page.text
+        alternates = tuple((link.hreflang, link.url) for link in page.links if link.alternate and link.hreflang)
+        switches = tuple(
+            (link.hreflang or link.label, link.url) for link in page.links if link.position is LinkPosition.SWITCHER
+        )
+        links = [link.url for link in page.links if link.position is not LinkPosition.HEAD]
+    languages = range_languages(text)
+    side = pair.side(majority(text, languages))
+    if side is None:
+        return None
+    lines = tuple(text.split("\n"))
+    translator = find_translator(html)
+    document = Document(raw.url, side, title, lines, languages, translator, raw.warc_file, raw.warc_offset)
+    domain = registered_domain(raw.url)
+    body = text[:MAX_CHARACTERS]
+    words = [word for word in map(str.lower, _WORD.findall(body)) if not word[0].isdigit()]
+    profile = Profile(
+        url=raw.url,
+        language=side,
+        key=strip_language(raw.url, pair.languages),
+        claims=tuple(url for tag, url in alternates if tag and pair.side(tag) == pair.other(side)),
+        switches=tuple(url for _, url in switches),
+        marked=named_language(raw.url, pair.languages),
+        translator=translator,
+        size=len(raw.body or b""),
+        tags=_tags(html),
+        lines=_hashes(lines),
+        lengths=np.array([min(len(line), 65535) for line in lines], dtype=np.uint16),
+        words=_set(set(words)),
+        word_count=len(words),
+        names=_set(_names(body)),
+        numbers=_hashes([re.sub("[.,:]", "", number) for number in _NUMBER.findall(body)[:1000]]),
+        images=_set({_file_name(src) for src in _IMAGE.findall(html)}),
+        external=_set({link_key(link) for link in links if registered_domain(link) != domain}),
+        internal=_set({link_key(link) for link in links if registered_domain(link) == domain}),
+    )
+    return document, profile
+
+
+def range_languages(text: str) -> tuple[str, ...]:
+    """Languages of contiguous ranges of *text*, about 1,000 characters each, at most 20 spread over the text."""
+    count = max(1, min(MAX_RANGES, len(text) // RANGE))
+    step = max(1, -(-len(text) // count))
+    return tuple(identify(text[at : at + max(step, 1)][:RANGE]).language for at in range(0, max(len(text), 1), step))
+
+
+def majority(text: str, languages: Sequence[str]) -> str:
+    """The language of most ranges, the first of equals; that of the whole text where no two ranges agree."""
+    language, votes = Counter(languages).most_common(1)[0]
+    return language if votes > 1 else identify(text).language
+
+
+def link_key(url: str) -> str:
+    """*url* without scheme, ``www.``, fragment and last slash: equal for links to the same page."""
+    return url.partition("#")[0].partition("://")[2].removeprefix("www.").rstrip("/")
+
+
+def hash_text(text: str) -> int:
+    """CRC-32 of *text*."""
+    return crc32(text.encode("utf-8", "surrogatepass"))
+
+
+def _hashes(texts: Iterable[str]) -> NDArray[np.uint32]:
+    return np.fromiter(map(hash_text, texts), dtype=np.uint32)
+
+
+def _set(texts: set[str]) -> NDArray[np.uint32]:
+    return np.unique(_hashes(texts))
+
+
+def _tags(html: str) -> str:
+    """A character for each tag: 53,248 values, which keeps clear of the surrogates."""
+    names = _TAG.findall(_NO_TAGS.sub("", html))[:MAX_TAGS]
+    codes = {name: chr(0x20 + hash_text(name.lower()) % 0xD000) for name in set(names)}
+    return "".join(codes[name] for name in names)
+
+
+def _names(text: str) -> set[str]:
+    """Words with a capital inside a line, and words of letters and digits."""
+    found: set[str] = set()
+    for line in text.split("\n"):
+        words = _WORD.findall(line)
+        found.update(word.lower() for word in words[1:] if word.lower() != word and not word.isdigit())
+        found.update(word.lower() for word in words if not word.isalpha() and not word.isdigit())
+    return found
+
+
+def _file_name(src: str) -> str:
+    if src.startswith("data:"):
+        return src[-64:]
+    return src.partition("?")[0].rpartition("/")[2].lower()

@@ -1,0 +1,71 @@
+"""What URLs and announced links say about pairs (CCAligned 2020, section 3.2.3; hreflang; language switchers)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.pairing.tracker import SCORES
+
+if TYPE_CHECKING:
+    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.pairing.documents import Profile
+    from bilingual_crawler.pairing.domain import Domain
+
+MAX_SAME_KEY = 20
+"""Documents of one side with the same key up to which all of them are candidates."""
+
+
+@dataclass(slots=True)
+class UrlEvidence:
+    """Evidence for one candidate pair."""
+
+    hreflang: int = 0
+    """Pages of the pair that announce the other: 0 to 2."""
+    switcher: int = 0
+    """Pages of the pair whose language switcher leads to the other: 0 to 2."""
+    key: bool = False
+    """The URLs are equal but for language marks, and those agree with the content."""
+    refused: bool = False
+    """The URLs are equal but for language marks, and one of those names another language than the content's."""
+
+
+def url_evidence(domain: Domain) -> dict[tuple[int, int], UrlEvidence]:
+    """Evidence for every pair (place in a, place in b) that has any."""
+    found: defaultdict[tuple[int, int], UrlEvidence] = defaultdict(UrlEvidence)
+    for i, profile in enumerate(domain.a):
+        for j in domain.targets(profile.claims, domain.places_b):
+            found[i, j].hreflang += 1
+        for j in domain.targets(profile.switches, domain.places_b):
+            found[i, j].switcher += 1
+    for j, profile in enumerate(domain.b):
+        for i in domain.targets(profile.claims, domain.places_a):
+            found[i, j].hreflang += 1
+        for i in domain.targets(profile.switches, domain.places_a):
+            found[i, j].switcher += 1
+    pair = domain.corpus.pair
+    by_key: defaultdict[str, list[int]] = defaultdict(list)
+    for j, profile in enumerate(domain.b):
+        by_key[profile.key].append(j)
+    for i, profile in enumerate(domain.a):
+        for j in by_key.get(profile.key, ())[:MAX_SAME_KEY]:
+            agrees = _agrees(profile, pair) and _agrees(domain.b[j], pair)
+            found[i, j].key, found[i, j].refused = agrees, not agrees
+    return dict(found)
+
+
+def _agrees(profile: Profile, pair: LanguagePair) -> bool:
+    """The URL's language mark, if there is one, is that of the content."""
+    return profile.marked is None or pair.side(profile.marked) in (None, profile.language)
+
+
+def url_score(evidence: UrlEvidence) -> tuple[float, str]:
+    """Confidence, and the evidence that it rests on."""
+    if evidence.hreflang:
+        return (SCORES["hreflang+"] if evidence.hreflang == 2 else SCORES["hreflang"]), "hreflang"
+    if evidence.switcher == 2:
+        return SCORES["switcher"], "switcher"
+    if evidence.key:
+        return SCORES["url"], "url"
+    return 0.0, "url"
