@@ -14,6 +14,8 @@ class State(IntEnum):
     DONE = 2
     REDIRECTED = 3
     """Answered by a redirect: its target took its place."""
+    REFUSED = 4
+    """Known and never to be fetched; not counted as a page of any budget."""
 
 
 class Push(StrEnum):

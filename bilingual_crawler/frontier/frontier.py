@@ -93,9 +93,9 @@ class Frontier:
             return entry
         return None
 
-    def finish(self, entry: Entry) -> None:
-        """*entry* needs no further fetch: processed, failed for good, or forbidden. Saying so twice is harmless."""
-        if self.store.finish(entry.url):
+    def finish(self, entry: Entry, state: State = State.DONE) -> None:
+        """*entry* needs no further fetch: processed, failed for good, or refused. Saying so twice is harmless."""
+        if self.store.finish(entry.url, state):
             self._release(entry.slot)
 
     def redirect(self, entry: Entry, target: Entry) -> bool:
@@ -106,10 +106,11 @@ class Frontier:
             self._offer((target.slot,))
         return wanted
 
-    def retry(self, entry: Entry, *, rest: float) -> None:
-        """Queue *entry* again and leave its slot alone for *rest* seconds."""
-        if self.store.requeue(entry.url):
-            self._resting[entry.slot] = self._clock() + rest
+    def retry(self, entry: Entry, *, rest: float, failed: bool = True) -> None:
+        """Queue *entry* again and leave its slot alone for *rest* seconds; no attempt is lost unless it *failed*."""
+        if self.store.requeue(entry.url, failed=failed):
+            until = self._clock() + rest
+            self._resting[entry.slot] = max(until, self._resting.get(entry.slot, until))
             self._release(entry.slot)
 
     def has_pending(self) -> bool:

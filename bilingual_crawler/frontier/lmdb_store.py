@@ -202,9 +202,9 @@ class LmdbStore:
                 assert entry is not None
                 yield entry.url
 
-    def finish(self, url: str) -> bool:
+    def finish(self, url: str, state: State = State.DONE) -> bool:
         with self._env.begin(write=True) as txn:
-            return self._end(txn, url, State.DONE) is not None
+            return self._end(txn, url, state) is not None
 
     def redirect(self, url: str, target: Entry) -> bool:
         with self._env.begin(write=True) as txn:
@@ -226,14 +226,14 @@ class LmdbStore:
             self._save_numbers(txn)
         return True
 
-    def requeue(self, url: str) -> bool:
+    def requeue(self, url: str, *, failed: bool = True) -> bool:
         key = _key(url)
         with self._env.begin(write=True) as txn:
             if txn.pop(key, db=self._flight) is None:
                 return False
             entry = self._load(txn, key)
             assert entry is not None
-            entry.attempts += 1
+            entry.attempts += failed
             self._enqueue(txn, key, entry)
             self._move(State.IN_FLIGHT, State.QUEUED)
             self._save_numbers(txn)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from bilingual_crawler.frontier.entry import State
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from bilingual_crawler.frontier.entry import Entry, Push, State
+    from bilingual_crawler.frontier.entry import Entry, Push
 
 
 class StoreError(Exception):
@@ -45,14 +47,14 @@ class FrontierStore(Protocol):
     def queued(self) -> Iterator[str]:
         """Every queued URL, in no order."""
 
-    def finish(self, url: str) -> bool:
-        """The URL is done; false and without effect unless it was in flight."""
+    def finish(self, url: str, state: State = State.DONE) -> bool:
+        """The URL is done (or refused); false and without effect unless it was in flight."""
 
     def redirect(self, url: str, target: Entry) -> bool:
         """Replace in-flight *url* by *target* at the same place of the queue; false if the target needs no fetch."""
 
-    def requeue(self, url: str) -> bool:
-        """Put an in-flight URL back in its place, with one more failed attempt; false if it was not in flight."""
+    def requeue(self, url: str, *, failed: bool = True) -> bool:
+        """Put an in-flight URL back in its place, with one more attempt if it *failed*; false if not in flight."""
 
     def rescore(self, priorities: Mapping[str, float]) -> set[str]:
         """Set the priorities of those of the URLs that are queued; returns the slots of those that changed."""
