@@ -1,4 +1,4 @@
-from pathlib import Path
+import os
 
 BOT_NAME = "bilingual-crawler"
 SPIDER_MODULES = ["bilingual_crawler.spiders"]
@@ -10,7 +10,7 @@ BILINGUAL_POLICY = "gain"
 BILINGUAL_LINK_SOURCES = ["a", "area", "alternate", "header", "option", "frame", "refresh", "sitemap"]
 BILINGUAL_SCOPE_PREFIXES: list[str] = []
 BILINGUAL_EQUIVALENT_LANGUAGES = ["hrv bos srp cnr", "msa ind", "nor nno"]
-BILINGUAL_MODELS_DIR = str(Path(__file__).parent.parent / "models")
+BILINGUAL_MODELS_DIR = os.environ.get("BILINGUAL_MODELS_DIR")
 BILINGUAL_PROVIDERS: list[str] = []
 BILINGUAL_REPLAY: list[str] = []
 DEPTH_LIMIT = 100

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from scrapy.commands.crawl import Command as CrawlCommand
+from scrapy.exceptions import UsageError
 
 from bilingual_crawler.spiders.arguments import CrawlArguments
 
 if TYPE_CHECKING:
     import argparse
+
+logger = logging.getLogger(__name__)
 
 
 class Command(CrawlCommand):
@@ -21,7 +25,13 @@ class Command(CrawlCommand):
             return
         assert self.crawler_process
         assert self.settings
-        CrawlArguments.parse(self.settings, **opts.spargs)
+        try:
+            CrawlArguments.parse(self.settings, **opts.spargs)
+        except UsageError as error:
+            if self.settings["LOG_FILE"]:
+                # a Scrapyd job has no terminal
+                logger.error(error)
+            raise
         crawler = self._create_crawler("bilingual")
         self.crawler_process.crawl(crawler, **opts.spargs)
         self.crawler_process.start()

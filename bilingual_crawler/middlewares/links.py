@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from scrapy import signals
@@ -14,7 +13,7 @@ from bilingual_crawler.frontier.entry import Entry, Kind, State
 from bilingual_crawler.frontier.scheduler import ENTRY, FrontierScheduler
 from bilingual_crawler.items import FoundLinks
 from bilingual_crawler.scoring.links import BatchingScorer, LinkScorer, PageLinks
-from bilingual_crawler.scoring.models import load_models
+from bilingual_crawler.scoring.models import load_models, models_folder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -65,7 +64,9 @@ class LinkPriorityMiddleware:
         self._scorer: BatchingScorer | None = None
         if self._spider.policy.needs_models:
             settings = self._crawler.settings
-            models = load_models(Path(settings["BILINGUAL_MODELS_DIR"]), settings.getlist("BILINGUAL_PROVIDERS"))
+            models = load_models(
+                models_folder(settings["BILINGUAL_MODELS_DIR"]), settings.getlist("BILINGUAL_PROVIDERS")
+            )
             self._scorer = BatchingScorer(LinkScorer(*models, self._spider.pair))
 
     def spider_closed(self, spider: Spider) -> None:

@@ -7,6 +7,8 @@ import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
+from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +20,7 @@ from bilingual_crawler.urls.text import model_text, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
-    from pathlib import Path
+    from importlib.resources.abc import Traversable
 
     from numpy.typing import NDArray
 
@@ -72,7 +74,7 @@ class UrlModel:
     input = ""
     texts: Collection[str] = ()
 
-    def __init__(self, folder: Path, providers: Sequence[str] | None = None) -> None:
+    def __init__(self, folder: Traversable, providers: Sequence[str] | None = None) -> None:
         """Load and verify `folder`; ModelError names the file that is missing, changed or unreadable."""
         self.folder = folder
         self.config = read_config(folder)
@@ -152,7 +154,21 @@ class ParallelnessModel(UrlModel):
         return result
 
 
-def load_models(directory: Path, providers: Sequence[str] | None = None) -> tuple[LanguageModel, ParallelnessModel]:
+def models_folder(directory: str | None) -> Traversable:
+    """*directory* (the setting ``BILINGUAL_MODELS_DIR``), or the models that come with this package.
+
+    Those lie beside the package in a checkout, and inside it when it is installed or runs from an egg.
+    """
+    if directory:
+        return Path(directory)
+    package = resources.files("bilingual_crawler")
+    inside = package / "models"
+    return inside if inside.is_dir() else Path(str(package)).parent / "models"
+
+
+def load_models(
+    directory: Traversable, providers: Sequence[str] | None = None
+) -> tuple[LanguageModel, ParallelnessModel]:
     """Both models under `directory` (folders `url-language` and `url-parallelness`)."""
     return (
         LanguageModel(directory / "url-language", providers),
@@ -166,7 +182,7 @@ def default_providers() -> list[str]:
     return [*(name for name in ACCELERATORS if name in available), "CPUExecutionProvider"]
 
 
-def read_config(folder: Path) -> ModelConfig:
+def read_config(folder: Traversable) -> ModelConfig:
     """`config.json` of a model folder; ModelError if it is missing, malformed or of another format."""
     path = folder / "config.json"
     content = _read(path)
@@ -182,7 +198,7 @@ def read_config(folder: Path) -> ModelConfig:
     return config
 
 
-def _tokens(folder: Path, config: ModelConfig) -> Tokens:
+def _tokens(folder: Traversable, config: ModelConfig) -> Tokens:
     if config.tokenizer == BYTES:
         return ByteTokens(config.max_length)
     content = _verified(folder, TOKENIZER, config)
@@ -192,14 +208,14 @@ def _tokens(folder: Path, config: ModelConfig) -> Tokens:
         raise ModelError(f"{folder / TOKENIZER}: {error}") from error
 
 
-def _verified(folder: Path, name: str, config: ModelConfig) -> bytes:
+def _verified(folder: Traversable, name: str, config: ModelConfig) -> bytes:
     content = _read(folder / name)
     if hashlib.sha256(content).hexdigest() != config.sha256.get(name):
         raise ModelError(f"{folder / name}: changed since export (its sha256 is not the one in config.json)")
     return content
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Traversable) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -64,7 +65,8 @@ class CrawlArguments:
         **unknown: Any,
     ) -> CrawlArguments:
         """Check spider arguments and the settings they depend on; raises UsageError naming the value and the fix."""
-        unknown.pop("_job", None)
+        job = unknown.pop("_job", None)
+        unknown.pop("_version", None)
         if unknown:
             known = "pair, seeds, policy, scope, max_pages, max_pages_per_site"
             raise _error(f"unknown spider argument {', '.join(sorted(unknown))}; there are: {known}")
@@ -101,18 +103,18 @@ class CrawlArguments:
             ),
             _count("max_pages", max_pages),
             _count("max_pages_per_site", max_pages_per_site),
-            choose_output_dir(settings, str(languages)),
+            choose_output_dir(settings, job or f"{languages}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
         )
 
 
 def _check_models(settings: BaseSettings) -> None:
     # onnxruntime takes long to import, and Scrapyd imports this module only to list the spiders
-    from bilingual_crawler.scoring.models import ModelError, load_models
+    from bilingual_crawler.scoring.models import ModelError, load_models, models_folder
 
     try:
-        load_models(Path(settings["BILINGUAL_MODELS_DIR"]), settings.getlist("BILINGUAL_PROVIDERS"))
+        load_models(models_folder(settings["BILINGUAL_MODELS_DIR"]), settings.getlist("BILINGUAL_PROVIDERS"))
     except ModelError as error:
-        raise _error(str(error)) from error
+        raise _error(f"{error}; BILINGUAL_MODELS_DIR names the folder that holds the models") from error
 
 
 def parse_seeds(seeds: str | None) -> list[Seed]:

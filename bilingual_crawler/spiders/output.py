@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,16 +14,15 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 
-def choose_output_dir(settings: BaseSettings, pair: str) -> Path:
-    """``BILINGUAL_OUTPUT_DIR``, or a new folder under ``crawls``; a resumed crawl goes on in the one it began in.
+def choose_output_dir(settings: BaseSettings, name: str) -> Path:
+    """``BILINGUAL_OUTPUT_DIR``, or ``crawls/<name>``; a resumed crawl goes on in the folder it began in.
 
     Raises UsageError if the folder holds another crawl.
     """
     memo = _memo(settings)
     if memo and memo.exists():
         return Path(memo.read_text(encoding="utf-8"))
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    folder = Path(settings.get("BILINGUAL_OUTPUT_DIR") or f"crawls/{pair}-{stamp}").absolute()
+    folder = Path(settings.get("BILINGUAL_OUTPUT_DIR") or f"crawls/{name}").absolute()
     if (folder / CRAWL).exists():
         raise UsageError(
             f"BILINGUAL_OUTPUT_DIR={folder}: holds another crawl; choose a new folder (a crawl that is to be resumed "
