@@ -13,7 +13,7 @@ from bilingual_crawler.languages import UNKNOWN
 from bilingual_crawler.urls.canonical import domain_label
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
 MAX_URL = 2000
@@ -54,25 +54,45 @@ def read_tsv(path: Path, columns: Sequence[str], urls: Collection[str] = ("url",
     A missing file or column is a DataError; a row with another number of fields, an empty value, a URL of
     more than 2000 characters or bytes that are not UTF-8 is a bad row.
     """
-    rows: list[tuple[str, ...]] = []
     bad: list[BadRow] = []
     try:
         with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as stream:
-            header = stream.readline().decode().rstrip("\r\n").split("\t")
-            missing = [name for name in columns if name not in header]
-            if missing:
-                raise DataError(f"{path}: no column {', '.join(missing)} in the header {header}")
-            places = [header.index(name) for name in columns]
-            checked = [header.index(name) for name in columns if name in urls]
-            for line, raw in enumerate(stream, start=2):
-                reason, fields = _parse(raw, len(header), places, checked)
-                if reason:
-                    bad.append(BadRow(line, reason))
-                else:
-                    rows.append(tuple(fields[place] for place in places))
+            header = split_header(stream.readline())
+            rows = list(parse_rows(stream, header, columns, urls, bad.append, path))
     except (OSError, EOFError) as error:
         raise DataError(f"{path}: {error}") from error
     return Table(path, rows, bad)
+
+
+def split_header(line: bytes) -> list[str]:
+    """The names of the columns in a header line."""
+    return line.decode(errors="replace").rstrip("\r\n").split("\t")
+
+
+def parse_rows(
+    lines: Iterable[bytes],
+    header: Sequence[str],
+    columns: Sequence[str],
+    urls: Collection[str],
+    reject: Callable[[BadRow], object],
+    path: Path,
+    first: int = 2,
+) -> Iterator[tuple[str, ...]]:
+    """The `columns` of lines of TSV under the header of `path`, one by one; bad rows go to `reject`.
+
+    `first` is the number of the first line. DataError if a column is missing.
+    """
+    missing = [name for name in columns if name not in header]
+    if missing:
+        raise DataError(f"{path}: no column {', '.join(missing)} in the header {header}")
+    places = [header.index(name) for name in columns]
+    checked = [header.index(name) for name in columns if name in urls]
+    for line, raw in enumerate(lines, start=first):
+        reason, fields = _parse(raw, len(header), places, checked)
+        if reason:
+            reject(BadRow(line, reason))
+        else:
+            yield tuple(fields[place] for place in places)
 
 
 def _parse(raw: bytes, width: int, places: list[int], urls: list[int]) -> tuple[str, list[str]]:
