@@ -41,11 +41,17 @@ COOKIES_ENABLED = False
 METAREFRESH_ENABLED = False
 TELNETCONSOLE_ENABLED = False
 REMOTE_CONTROL_ENABLED = False
+
+# Safety
+BILINGUAL_ALLOWED_NETWORKS: list[str] = []
+DOWNLOAD_HANDLERS = dict.fromkeys(("data", "file", "ftp", "s3"))
+
 LOG_LEVEL = "INFO"
 
 # The parts
 SCHEDULER = "bilingual_crawler.frontier.scheduler.FrontierScheduler"
 DOWNLOADER_MIDDLEWARES = {
+    "bilingual_crawler.middlewares.addresses.AddressGuardMiddleware": 900,
     "bilingual_crawler.middlewares.language.LanguageFilterMiddleware": 560,
     "bilingual_crawler.archive.middleware.WarcMiddleware": 650,
 }
@@ -54,6 +60,7 @@ SPIDER_MIDDLEWARES = {
 }
 ITEM_PIPELINES = {"bilingual_crawler.pipelines.OutputPipeline": 900}
 EXTENSIONS = {
+    "scrapy.extensions.spiderstate.SpiderState": None,
     "bilingual_crawler.reporting.crawl_log.CrawlLogExtension": 490,
     "bilingual_crawler.reporting.summary.SummaryExtension": 500,
     "bilingual_crawler.reporting.progress.ProgressExtension": 510,

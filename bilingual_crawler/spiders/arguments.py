@@ -16,6 +16,7 @@ from bilingual_crawler.archive import ArchiveError, alias_hosts, open_archive
 from bilingual_crawler.frontier.policies import policy_class
 from bilingual_crawler.frontier.scope import Scope
 from bilingual_crawler.languages import LanguageError, LanguagePair
+from bilingual_crawler.middlewares.addresses import allowed_networks
 from bilingual_crawler.spiders.output import choose_output_dir
 from bilingual_crawler.urls.canonical import canonicalise
 
@@ -77,6 +78,7 @@ class CrawlArguments:
         except LanguageError as error:
             raise _error(f"pair={pair}: {error}") from error
         parsed = parse_seeds(seeds)
+        allowed_networks(settings)
         replay = settings.getlist("BILINGUAL_REPLAY")
         if replay:
             try:

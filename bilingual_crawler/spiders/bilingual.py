@@ -15,6 +15,7 @@ from bilingual_crawler.frontier.policies.base import FetchedPage
 from bilingual_crawler.frontier.scheduler import ENTRY, FrontierScheduler
 from bilingual_crawler.items import Document, FoundLinks
 from bilingual_crawler.middlewares.language import LANGUAGE, PAGE, NotHtml
+from bilingual_crawler.middlewares.refused import Refused
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.pages.sitemap import parse_sitemap, sitemaps_in_robots
 from bilingual_crawler.signals import Fetch, url_fetched
@@ -187,6 +188,8 @@ def _reason(failure: Failure) -> tuple[int, str]:
         return error.response.status if error.response else 200, "not-html"
     if isinstance(error, NotHtml):
         return 200, "not-html"
+    if isinstance(error, Refused):
+        return 0, error.outcome
     if isinstance(error, IgnoreRequest):
         return 0, "robots" if "robots.txt" in str(error) else "ignored"
     if isinstance(error, CannotResolveHostError):

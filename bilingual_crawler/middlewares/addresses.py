@@ -1,0 +1,219 @@
+"""Which network addresses may be connected to: names and links on the web can point into the crawler's own network."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+from cachetools import LRUCache
+from scrapy import signals
+from scrapy.exceptions import CannotResolveHostError, NotConfigured, UsageError
+from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
+from zope.interface import implementer  # type: ignore[import-untyped]
+
+from bilingual_crawler.middlewares.refused import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Self
+
+    from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+    from twisted.internet.interfaces import IAddress
+
+    from bilingual_crawler.spiders.bilingual import BilingualSpider
+
+logger = logging.getLogger(__name__)
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_PORTS = {"http": 80, "https": 443}
+_REMEMBERED = 10_000
+
+
+def allowed_networks(settings: BaseSettings) -> list[Network]:
+    """``BILINGUAL_ALLOWED_NETWORKS``; raises UsageError naming the one that is none."""
+    networks = []
+    for text in settings.getlist("BILINGUAL_ALLOWED_NETWORKS"):
+        try:
+            networks.append(ipaddress.ip_network(text))
+        except ValueError as error:
+            raise UsageError(
+                f"BILINGUAL_ALLOWED_NETWORKS: {error}; give networks as in 10.0.0.0/8,192.168.1.5/32", print_help=False
+            ) from error
+    return networks
+
+
+def is_public(address: str) -> bool:
+    """Whether anybody on the internet can reach *address*; one that carries an IPv4 address is judged by that."""
+    ip = ipaddress.ip_address(address)
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo and ip.teredo[1])
+        if ip in _NAT64:
+            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+        if inner:
+            return is_public(str(inner))
+    return ip.is_global and not ip.is_multicast
+
+
+@dataclass(frozen=True, slots=True)
+class AddressRule:
+    """Public addresses, those in *networks*, and whatever the *exempt* (host, port) resolve to."""
+
+    networks: tuple[Network, ...] = ()
+    exempt: frozenset[tuple[str, int]] = frozenset()
+
+    @classmethod
+    def of(cls, settings: BaseSettings, seeds: Iterable[str]) -> AddressRule:
+        """Exempt are proxies, and seeds that name an address or ``localhost``: somebody has asked for just these."""
+        asked = {authority(url) for url in seeds if is_literal(urlsplit(url).hostname or "")}
+        asked |= {(host, 443) for host, port in asked if port == 80} | {
+            (host, 80) for host, port in asked if port == 443
+        }
+        proxies = {authority(url if "://" in url else f"http://{url}") for url in getproxies().values() if url}
+        return cls(tuple(allowed_networks(settings)), frozenset(asked | proxies))
+
+    def admits(self, host: str, port: int, address: str) -> bool:
+        if (host, port) in self.exempt or is_public(address):
+            return True
+        ip = ipaddress.ip_address(address)
+        return any(ip in network for network in self.networks)
+
+
+def is_literal(host: str) -> bool:
+    """Whether *host* says itself which address it has: no name server is asked."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+    return True
+
+
+def authority(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
+
+
+@implementer(IHostnameResolver)
+class GuardedResolver:
+    """Keeps from connections every address that no rule admits.
+
+    Twisted connects to the addresses that come out of here and asks nobody again, so a name server that changes its
+    answer between check and use gains nothing. Every connection passes: pages, redirects, robots.txt, sitemaps.
+    """
+
+    def __init__(self, resolver: Any) -> None:
+        self._resolver = resolver
+        self.rules: list[AddressRule] = []
+        self.refused: LRUCache[tuple[str, int], str] = LRUCache(_REMEMBERED)
+        """(host, port) that had nothing but forbidden addresses when last asked for, and one of these."""
+
+    @classmethod
+    def installed(cls) -> GuardedResolver:
+        """The one of the reactor; put before its resolver if there is none."""
+        from twisted.internet import reactor  # importing it earlier would choose it
+
+        resolver = reactor.nameResolver
+        if not isinstance(resolver, cls):
+            resolver = cls(resolver)
+            reactor.installNameResolver(resolver)
+        return resolver
+
+    def resolveHostName(
+        self,
+        resolutionReceiver: Any,
+        hostName: str,
+        portNumber: int = 0,
+        addressTypes: Sequence[type[IAddress]] | None = None,
+        transportSemantics: str = "TCP",
+    ) -> Any:
+        receiver = _Sieve(resolutionReceiver, self, (hostName.lower(), portNumber))
+        return self._resolver.resolveHostName(receiver, hostName, portNumber, addressTypes, transportSemantics)
+
+    def admits(self, host: str, port: int, address: str) -> bool:
+        return not self.rules or any(rule.admits(host, port, address) for rule in self.rules)
+
+
+@implementer(IResolutionReceiver)
+class _Sieve:
+    def __init__(self, receiver: Any, guard: GuardedResolver, target: tuple[str, int]) -> None:
+        self._receiver = receiver
+        self._guard = guard
+        self._target = target
+        self._refused = ""
+        self._passed = False
+
+    def resolutionBegan(self, resolutionInProgress: Any) -> None:
+        self._receiver.resolutionBegan(resolutionInProgress)
+
+    def addressResolved(self, address: Any) -> None:
+        if self._guard.admits(*self._target, address.host):
+            self._passed = True
+            self._receiver.addressResolved(address)
+        else:
+            self._refused = address.host
+
+    def resolutionComplete(self) -> None:
+        self._guard.refused.pop(self._target, None)
+        if self._refused and not self._passed:
+            self._guard.refused[self._target] = self._refused
+        self._receiver.resolutionComplete()
+
+
+class AddressGuardMiddleware:
+    """Connects to public addresses only, to those in ``BILINGUAL_ALLOWED_NETWORKS``, and to seeds given as an address.
+
+    A seed such as http://127.0.0.1:8000/ allows that host and port and no other. Names are judged by the addresses
+    they have at the moment of the connection. Stats: ``bilingual/security/forbidden_address``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        if crawler.settings.getlist("BILINGUAL_REPLAY"):
+            raise NotConfigured
+        self._crawler = crawler
+        self._warned: LRUCache[str, bool] = LRUCache(_REMEMBERED)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        middleware = cls(crawler)
+        crawler.signals.connect(middleware.spider_opened, signal=signals.spider_opened)
+        crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
+        return middleware
+
+    def spider_opened(self, spider: Spider) -> None:
+        seeds = [seed.url for seed in cast("BilingualSpider", spider).seeds]
+        self._rule = AddressRule.of(self._crawler.settings, seeds)
+
+    def spider_closed(self) -> None:
+        rules = GuardedResolver.installed().rules
+        if self._rule in rules:
+            rules.remove(self._rule)
+
+    def process_request(self, request: Request) -> None:
+        # Here and not once at the start: whoever runs the reactor may install a resolver after that.
+        rules = GuardedResolver.installed().rules
+        if self._rule not in rules:
+            rules.append(self._rule)
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        if not isinstance(exception, CannotResolveHostError):
+            return
+        host, port = authority(request.url)
+        address = GuardedResolver.installed().refused.get((host, port))
+        if address is None:
+            return
+        assert self._crawler.stats
+        self._crawler.stats.inc_value("bilingual/security/forbidden_address")
+        if host not in self._warned:
+            self._warned[host] = True
+            logger.warning(
+                f"{host}:{port} has the address {address}, which is not public: not fetched. If it is yours: "
+                f"-s BILINGUAL_ALLOWED_NETWORKS={address}",
+                extra={"spider": self._crawler.spider},
+            )
+        raise Refused("forbidden-address", f"{host} has the address {address}") from exception

@@ -1,0 +1,17 @@
+"""Requests that are not made, and why."""
+
+from __future__ import annotations
+
+from scrapy.exceptions import IgnoreRequest
+
+
+class Refused(IgnoreRequest):
+    """A URL that is not fetched; *outcome* is what ``crawl.tsv`` says about it."""
+
+    def __init__(self, outcome: str, message: str) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+class StillWanted(IgnoreRequest):
+    """The crawl is stopping: the URL stays in flight in the frontier, so that a resume fetches it."""

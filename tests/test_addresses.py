@@ -1,0 +1,154 @@
+"""Which addresses a crawl connects to."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from scrapy.exceptions import UsageError
+from scrapy.settings import Settings
+from test_crawl import crawl, documents
+from twisted.internet.address import IPv4Address
+from webserver import bilingual_site, html, serve
+
+from bilingual_crawler.middlewares.addresses import AddressRule, GuardedResolver, is_public
+from bilingual_crawler.reporting.records import read_tsv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *(
+            "127.0.0.1",
+            "127.9.9.9",
+            "10.1.2.3",
+            "172.16.0.1",
+            "192.168.0.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "0.0.0.0",
+        ),
+        *("224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fd00::1", "ff02::1"),
+        *("::ffff:127.0.0.1", "::ffff:169.254.169.254", "2002:7f00:1::", "64:ff9b::7f00:1", "64:ff9b::a00:1"),
+    ],
+)
+def test_addresses_that_are_not_public(address: str) -> None:
+    assert not is_public(address)
+    assert not AddressRule().admits("example.org", 80, address)
+
+
+@pytest.mark.parametrize("address", ["93.184.216.34", "8.8.8.8", "2606:4700::1111", "64:ff9b::808:808"])
+def test_public_addresses(address: str) -> None:
+    assert is_public(address)
+
+
+def test_a_seed_exempts_its_own_authority_and_only_if_it_names_an_address() -> None:
+    rule = AddressRule.of(Settings(), ["http://127.0.0.1:8000/", "https://localhost/", "https://intranet.example/"])
+    assert rule.admits("127.0.0.1", 8000, "127.0.0.1")
+    assert not rule.admits("127.0.0.1", 6379, "127.0.0.1")
+    assert rule.admits("localhost", 80, "127.0.0.1")
+    assert not rule.admits("intranet.example", 443, "10.0.0.1")
+    assert not rule.admits("evil.example", 8000, "127.0.0.1")
+
+
+def test_networks_can_be_allowed_and_wrong_ones_are_named() -> None:
+    rule = AddressRule.of(Settings({"BILINGUAL_ALLOWED_NETWORKS": "10.0.0.0/8,fd00::/8"}), [])
+    assert rule.admits("intranet.example", 80, "10.1.2.3")
+    assert rule.admits("intranet.example", 80, "fd00::1")
+    assert not rule.admits("intranet.example", 80, "192.168.0.1")
+    with pytest.raises(UsageError, match=r"BILINGUAL_ALLOWED_NETWORKS: .*10\.0\.0\.0/99"):
+        AddressRule.of(Settings({"BILINGUAL_ALLOWED_NETWORKS": "10.0.0.0/99"}), [])
+
+
+class Rebinding:
+    """A name server whose first answer is public and whose second is not."""
+
+    answers = ["93.184.216.34", "127.0.0.1"]
+
+    def resolveHostName(self, receiver, name, port=0, types=None, semantics="TCP"):  # type: ignore[no-untyped-def]
+        receiver.resolutionBegan(None)
+        receiver.addressResolved(IPv4Address("TCP", self.answers.pop(0), port))
+        receiver.resolutionComplete()
+
+
+class Receiver:
+    def __init__(self) -> None:
+        self.addresses: list[str] = []
+        self.complete = False
+
+    def resolutionBegan(self, resolution: object) -> None:
+        pass
+
+    def addressResolved(self, address: IPv4Address) -> None:
+        self.addresses.append(address.host)
+
+    def resolutionComplete(self) -> None:
+        self.complete = True
+
+
+def test_a_name_that_changes_its_address_is_judged_anew_for_every_connection() -> None:
+    resolver = GuardedResolver(Rebinding())
+    resolver.rules.append(AddressRule())
+    first, second = Receiver(), Receiver()
+    resolver.resolveHostName(first, "evil.example", 80)
+    assert first.addresses == ["93.184.216.34"]
+    assert not resolver.refused
+    resolver.resolveHostName(second, "evil.example", 80)
+    assert second.addresses == []
+    assert second.complete
+    assert resolver.refused["evil.example", 80] == "127.0.0.1"
+
+
+@pytest.fixture
+def forbidden() -> Iterator[tuple[int, list[object]]]:
+    """Port of a listening socket on 127.0.0.2, and who has connected to it."""
+    contacts: list[object] = []
+    listener = socket.create_server(("127.0.0.2", 0))
+
+    def listen() -> None:
+        while True:
+            try:
+                connection, peer = listener.accept()
+            except OSError:
+                return
+            contacts.append(peer)
+            connection.close()
+
+    threading.Thread(target=listen, daemon=True).start()
+    yield listener.getsockname()[1], contacts
+    listener.close()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.2", "0x7f000002"])
+def test_links_redirects_and_sitemaps_do_not_reach_a_forbidden_address(
+    tmp_path: Path, forbidden: tuple[int, list[object]], host: str
+) -> None:
+    port, contacts = forbidden
+    target = f"http://{host}:{port}"
+    pages = {**bilingual_site(3), "/in": html("en", "in", f"<a href={target}/link>in</a><a href=/jump>j</a>")}
+    pages["/"] = html("en", "home", "<a href=/in>in</a> <a href=/en/>en</a>")
+    with serve(pages, redirects={"/jump": f"{target}/redirect"}) as site:
+        site.robots = f"User-agent: *\nDisallow:\nSitemap: {target}/sitemap.xml\n"
+        result = crawl(tmp_path, f"{site.url}/", "-a", "scope=web")
+        assert result.returncode == 0, result.stderr
+        assert len(documents(tmp_path)) == 2 + 8
+        outcomes = {row["url"]: row["outcome"] for row in read_tsv(tmp_path / "out" / "crawl.tsv")}
+    assert contacts == []
+    assert {url: outcome for url, outcome in outcomes.items() if url.startswith(target)} == {
+        f"{target}/{path}": "forbidden-address" for path in ("link", "redirect", "sitemap.xml")
+    }
+    assert result.stderr.count("which is not public") == 1
+
+
+def test_an_allowed_network_is_reached(tmp_path: Path, forbidden: tuple[int, list[object]]) -> None:
+    port, contacts = forbidden
+    pages = {"/": html("en", "home", f"<a href=http://127.0.0.2:{port}/>in</a>")}
+    with serve(pages) as site:
+        crawl(tmp_path, site.url, "-a", "scope=web", "-s", "BILINGUAL_ALLOWED_NETWORKS=127.0.0.2")
+    assert contacts
