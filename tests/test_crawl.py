@@ -7,7 +7,6 @@ import gzip
 import json
 import re
 import signal
-import time
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -153,13 +152,6 @@ def test_a_bug_in_a_callback_costs_its_page_only(tmp_path: Path, site: Site) -> 
     assert len(list(read_json_lines(folder / "documents.jsonl.gz"))) == 2 * PAGES + 2 - 2
 
 
-def wait_until_asked(site: Site, count: int) -> None:
-    deadline = time.monotonic() + 60
-    while site.asked.total() < count and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert site.asked.total() >= count
-
-
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize(("policy", "after"), [("bfs", 7), ("gain", 16)])
 def test_a_crawl_that_was_stopped_is_resumed_without_loss(
@@ -171,7 +163,7 @@ def test_a_crawl_that_was_stopped_is_resumed_without_loss(
             *("-s", "JOBDIR=job"),
         )
         process = start_scrapy(tmp_path, *arguments)
-        wait_until_asked(site, after)
+        site.wait_until_asked(after)
         process.send_signal(how)
         process.communicate(timeout=60)
         before = set(site.asked)

@@ -62,6 +62,13 @@ class Site:
         self.times: list[float] = []
         self.url = ""
 
+    def wait_until_asked(self, count: int) -> None:
+        """Until the site has answered, or is about to answer, *count* requests."""
+        deadline = time.monotonic() + 60
+        while self.asked.total() < count and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert self.asked.total() >= count
+
 
 class QuietServer(ThreadingHTTPServer):
     def handle_error(self, request: object, client_address: object) -> None:

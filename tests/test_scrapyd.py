@@ -1,0 +1,88 @@
+"""The project on a real Scrapyd: deployed, scheduled over HTTP, stopped, upgraded and resumed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from scrapyd_server import copy_checkout, rename_bot, start_scrapyd
+from webserver import bilingual_site, serve
+
+from bilingual_crawler.reporting.records import read_json_lines, read_tsv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from scrapyd_server import Scrapyd
+
+PAGES = 8
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copy_checkout(tmp_path_factory.mktemp("deploy") / "checkout", "first-egg")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, checkout: Path) -> Iterator[Scrapyd]:
+    with start_scrapyd(tmp_path_factory.mktemp("node") / "scrapyd") as server:
+        server.deploy(checkout, "1")
+        yield server
+
+
+def test_a_job_crawls_with_the_code_and_models_of_the_egg(server: Scrapyd) -> None:
+    with serve(bilingual_site(PAGES)) as site:
+        job = server.schedule({"pair": "eng-spa", "seeds": f"{site.url}/en/", "policy": "smart"})
+        server.wait(job)
+    assert "first-egg" in server.log(job)
+    folder = server.folder / "crawls" / job
+    documents = [record["url"] for record in read_json_lines(folder / "documents.jsonl.gz")]
+    assert len(documents) == 2 * PAGES + 2
+    found = {(row["url_a"], row["url_b"]) for row in read_tsv(folder / "pairs.tsv")}
+    names = ["", *(f"page-{number}.html" for number in range(PAGES))]
+    assert found == {(f"{site.url}/en/{name}", f"{site.url}/es/{name}") for name in names}
+    assert (folder / "report.html").exists()
+    feed = server.folder / "items" / "bilingual_crawler" / "bilingual" / f"{job}.jl"
+    assert len(feed.read_text().splitlines()) == len(documents)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings", "message"),
+    [
+        ({"pair": "eng-spam", "seeds": "http://127.0.0.1:9/"}, [], "did you mean"),
+        (
+            {"pair": "eng-spa", "seeds": "http://127.0.0.1:9/", "policy": "smart"},
+            ["BILINGUAL_MODELS_DIR=/srv/no-models"],
+            "/srv/no-models/url-language/config.json: No such file or directory; BILINGUAL_MODELS_DIR",
+        ),
+    ],
+)
+def test_what_keeps_a_job_from_starting_is_in_its_log(
+    server: Scrapyd, arguments: dict[str, str], settings: list[str], message: str
+) -> None:
+    job = server.schedule(arguments, settings)
+    server.wait(job)
+    assert message in server.log(job)
+    assert not (server.folder / "crawls" / job).exists()
+
+
+def test_an_upgrade_in_the_middle_of_a_crawl_loses_nothing(server: Scrapyd, checkout: Path) -> None:
+    with serve(bilingual_site(20), delay=0.05) as site:
+        arguments = {"pair": "eng-spa", "seeds": f"{site.url}/", "policy": "bfs"}
+        job = server.schedule(arguments, jobid="large-crawl")
+        site.wait_until_asked(10)
+        server.post("cancel", ("job", job))
+        server.wait(job)
+        before = len(site.asked)
+        rename_bot(checkout, "second-egg")
+        server.deploy(checkout, "2")
+        server.schedule(arguments, jobid="large-crawl")
+        server.wait(job, runs=2)
+    log = server.log(job)
+    assert log.index("first-egg") < log.index("second-egg")
+    assert before < len(site.asked)
+    assert {path for path, count in site.asked.items() if count > 1} <= {"/robots.txt"}
+    folder = server.folder / "crawls" / job
+    assert len(list(read_json_lines(folder / "documents.jsonl.gz"))) == 42
+    assert len(list(read_tsv(folder / "pairs.tsv"))) == 21
