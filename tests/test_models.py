@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 from bilingual_crawler.scoring.models import LanguageModel, ModelError, ParallelnessModel, load_models
+from bilingual_crawler.scoring.tokens import ByteTokens
 from training.export import ParityError, parity, write_folder
-from training.networks import WordNet, WordNetConfig, byte_tokenizer
+from training.fit import Encoded
+from training.networks import WordNet, WordNetConfig
 from training.onnx_graph import language_graph, round_tables
 
 if TYPE_CHECKING:
@@ -34,18 +37,30 @@ def small_net(labels: int = 3, seed: int = 1) -> WordNet:
     return net
 
 
-def write(folder: Path, kind: str = "language", temperature: float = 1.0) -> WordNet:
+def letter_tokenizer() -> Tokenizer:
+    """One id for each printable character of ASCII."""
+    vocabulary = {"<pad>": 0, "?": 1} | {chr(33 + i): 2 + i for i in range(94)}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="?"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split("", "isolated")
+    tokenizer.add_special_tokens(["<pad>"])
+    return tokenizer
+
+
+def write(
+    folder: Path, kind: str = "language", temperature: float = 1.0, text: str = "reference", bytewise: bool = False
+) -> WordNet:
     labels = LABELS if kind == "language" else ()
     net = small_net(len(labels) or 1)
     graph = language_graph(net)
     write_folder(
         folder,
         graph,
-        byte_tokenizer(),
+        None if bytewise else letter_tokenizer(),
         kind=kind,
         labels=labels,
         max_length=64,
         temperature=temperature,
+        text=text,
     )
     return net
 
@@ -84,16 +99,26 @@ def test_temperature_divides_the_logits(tmp_path: Path) -> None:
 
 def test_graph_computes_what_the_network_computes() -> None:
     net = small_net()
-    tokenizer = byte_tokenizer()
-    tokenizer.enable_truncation(64)
-    tokenizer.enable_padding(pad_id=0, pad_token="<pad>")
-    ids = torch.tensor([e.ids for e in tokenizer.encode_batch([*URLS[:4], "a", "//", "é?x=1/2"])])
+    texts = [*URLS[:4], "a", "//", "é?x=1/2", "two words"]
+    ids = Encoded(ByteTokens(64), texts).batch(np.arange(len(texts)))
     assert parity(net, language_graph(net), ids) < 1e-4
 
 
 def test_parity_notices_a_graph_of_other_weights() -> None:
     with pytest.raises(ParityError):
         parity(small_net(), language_graph(small_net(seed=2)), torch.randint(2, 258, (4, 20)))
+
+
+def test_a_model_that_reads_bytes_needs_no_tokenizer(tmp_path: Path) -> None:
+    write(tmp_path)
+    net = write(tmp_path, text="lower", bytewise=True)
+    assert not (tmp_path / "tokenizer.json").exists()
+    texts = ["www.example.mt/mt/aħbar x", "xn--bcher-kva.example/" + "long-" * 100]
+    ids = Encoded(ByteTokens(64), texts).batch(np.arange(2))
+    assert ids.shape == (2, 64)
+    urls = ["https://www.EXAMPLE.mt/mt/a%C4%A7bar%20x/", "http://xn--bcher-kva.example/" + "long-" * 100]
+    with torch.no_grad():
+        assert np.allclose(LanguageModel(tmp_path).probabilities(urls), net(ids).softmax(1).numpy(), atol=1e-5)
 
 
 def test_pairs(tmp_path: Path) -> None:

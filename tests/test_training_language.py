@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from bilingual_crawler.scoring.models import LanguageModel
+from bilingual_crawler.scoring.tokens import ByteTokens
 from training import evaluate, language, synthetic
 from training.baselines import TUNED, LanguageRules, train_fasttext
 from training.data import DataError, check_classes, check_disjoint, in_held_out, read_real, read_tsv
 from training.fit import Encoded, Recipe, draw_weights, fit_temperature, without_host
-from training.networks import byte_tokenizer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,10 +84,8 @@ def test_all_urls_of_a_domain_are_held_out_together() -> None:
 
 
 def test_hiding_the_host() -> None:
-    tokenizer = byte_tokenizer()
-
     def shown(text: str, hide: float) -> str:
-        ids = Encoded(tokenizer, [text], 64).batch(np.array([0]), np.array([hide]))[0]
+        ids = Encoded(ByteTokens(64), [text]).batch(np.array([0]), np.array([hide]))[0]
         return bytes(int(i) - 2 for i in ids).decode()
 
     assert shown("www.a.com/x-y", 1.0) == "www.a.com/x-y"

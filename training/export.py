@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import onnx
+    from numpy.typing import NDArray
     from tokenizers import Tokenizer
     from torch import Tensor, nn
 
@@ -42,12 +43,15 @@ def write_folder(
     max_length: int,
     temperature: float = 1.0,
     text: str = "reference",
+    separator: str = "</s>",
 ) -> ModelConfig:
     """Write model.onnx, config.json and, unless the model reads bytes, tokenizer.json; returns the configuration."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.onnx").write_bytes(graph.SerializeToString())
     if tokenizer:
         (folder / TOKENIZER).write_text(tokenizer.to_str(), encoding="utf-8")
+    else:
+        (folder / TOKENIZER).unlink(missing_ok=True)
     sums = {name: sha256(folder / name) for name in ("model.onnx", *([TOKENIZER] if tokenizer else []))}
     config = ModelConfig(
         kind=kind,
@@ -64,26 +68,34 @@ def write_folder(
     return config
 
 
-def parity(net: nn.Module, graph: onnx.ModelProto, ids: Tensor) -> float:
+def parity(net: nn.Module, graph: onnx.ModelProto, ids: Tensor, mask: Tensor | None = None) -> float:
     """Largest absolute difference of logits between network and graph; ParityError beyond `PARITY`.
 
     The network must already hold the rounded weights that the graph holds.
     """
-    difference = largest_difference(net, graph, ids)
+    difference = largest_difference(net, graph, ids, mask)
     if not difference <= PARITY:
         raise ParityError(f"logits of graph and network differ by {difference:.4g}")
     return difference
 
 
-def largest_difference(net: nn.Module, graph: onnx.ModelProto, ids: Tensor) -> float:
-    """Largest absolute difference of logits on token ids; an attention mask, where read, is all ones."""
+def largest_difference(net: nn.Module, graph: onnx.ModelProto, ids: Tensor, mask: Tensor | None = None) -> float:
+    """Largest absolute difference of logits on token ids; without `mask` all of them count."""
+    expected, found = both_logits(net, graph, ids, mask)
+    return float(np.abs(found - expected).max())
+
+
+def both_logits(
+    net: nn.Module, graph: onnx.ModelProto, ids: Tensor, mask: Tensor | None = None
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Logits of the network and of the graph on the same token ids."""
     session = ort.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
-    tensors = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    tensors = {"input_ids": ids, "attention_mask": torch.ones_like(ids) if mask is None else mask}
     given = [tensors[value.name] for value in session.get_inputs()]
     (found,) = session.run(None, {v.name: t.numpy() for v, t in zip(session.get_inputs(), given, strict=True)})
     with torch.no_grad():
         expected = net.eval()(*given).numpy()
-    return float(np.abs(found - expected).max())
+    return expected, found
 
 
 def write_card(folder: Path, title: str, sections: dict[str, str]) -> None:
@@ -113,8 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     from training.hub import from_hub  # transformers takes seconds to import
 
-    difference = from_hub(options.from_hub, options.kind, options.out, options.precision)
-    print(f"{options.out}: largest difference of logits from PyTorch {difference:.2g}")
+    print(f"{options.out}: {from_hub(options.from_hub, options.kind, options.out, options.precision)}")
 
 
 if __name__ == "__main__":

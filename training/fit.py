@@ -12,15 +12,17 @@ import torch
 from sklearn.metrics import f1_score
 from torch import Tensor, nn
 
+from bilingual_crawler.scoring.tokens import FIRST_BYTE
 from bilingual_crawler.urls.canonical import domain_label
-from training.networks import FIRST_BYTE, PAD, WordNet
+from training.networks import PAD, WordNet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
-    from tokenizers import Tokenizer
+
+    from bilingual_crawler.scoring.tokens import Tokens
 
 SLASH = FIRST_BYTE + ord("/")
 DOT = FIRST_BYTE + ord(".")
@@ -63,16 +65,10 @@ class Recipe:
 class Encoded:
     """Token ids of many texts in one array."""
 
-    def __init__(self, tokenizer: Tokenizer, texts: Sequence[str], max_length: int) -> None:
-        tokenizer.enable_truncation(max_length)
-        parts: list[NDArray[np.uint16]] = []
-        lengths: list[int] = []
-        for start in range(0, len(texts), 4096):
-            ids = [encoding.ids for encoding in tokenizer.encode_batch_fast(texts[start : start + 4096])]
-            lengths.extend(map(len, ids))
-            parts.append(np.fromiter((i for row in ids for i in row), dtype=np.uint16))
-        self.ids = np.concatenate(parts)
-        self.lengths = np.array(lengths)
+    def __init__(self, tokens: Tokens, texts: Sequence[str]) -> None:
+        parts = [tokens(texts[start : start + 4096]) for start in range(0, len(texts), 4096)]
+        self.ids = np.concatenate([ids for ids, _ in parts]).astype(np.uint16)
+        self.lengths = np.concatenate([lengths for _, lengths in parts])
         self._ends = np.cumsum(self.lengths)
 
     def batch(self, indices: NDArray[np.int64], hide: NDArray[np.float64] | None = None) -> Tensor:

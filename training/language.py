@@ -12,12 +12,13 @@ import numpy as np
 import torch
 
 from bilingual_crawler.scoring.models import TEXTS
+from bilingual_crawler.scoring.tokens import ByteTokens
 from bilingual_crawler.urls.canonical import domain_label
 from training.data import DataError, read_real, read_tsv
 from training.examples import prepare
 from training.export import parity, write_card, write_folder
 from training.fit import Encoded, Recipe, fit_temperature, macro_f1, predict, train
-from training.networks import WordNet, WordNetConfig, byte_tokenizer
+from training.networks import WordNet, WordNetConfig
 from training.onnx_graph import language_graph, round_tables
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from training.examples import Examples
 
-TEXT = "reference"
+TEXT = "lower"
 
 
 def shift_priors(net: WordNet, logits: Tensor, examples: Examples, recipe: Recipe) -> tuple[Tensor, float]:
@@ -64,8 +65,7 @@ def run(
     )
     print("\n".join(report), flush=True)
 
-    tokenizer = byte_tokenizer()
-    encoded = Encoded(tokenizer, [TEXTS[TEXT](url) for url in examples.urls], recipe.max_length)
+    encoded = Encoded(ByteTokens(recipe.max_length), [TEXTS[TEXT](url) for url in examples.urls])
     sizes = {name: getattr(recipe, name) for name in ("rows", "word_rows", "columns", "width", "layers")}
     net = WordNet(WordNetConfig(labels=len(names), **sizes))
     out.mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,7 @@ def run(
     write_folder(
         out,
         graph,
-        tokenizer,
+        None,
         kind="language",
         labels=names,
         max_length=recipe.max_length,

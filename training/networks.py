@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 from torch import Tensor, nn
 
-PAD, SEPARATOR, FIRST_BYTE = 0, 1, 2
+from bilingual_crawler.scoring.tokens import FIRST_BYTE
+
+PAD, SEPARATOR = 0, 1
 VOCABULARY = FIRST_BYTE + 256
 PRIME = 2_147_483_647
 FACTOR = 1_000_003
@@ -30,28 +31,6 @@ class WordNetConfig:
     layers: int = 2
     max_words: int = 48
     dropout: float = 0.1
-
-
-def byte_tokenizer() -> Tokenizer:
-    """One id per UTF-8 byte of the lower-cased text; of the blanks of `model_text` only those between two
-    letters survive, as `_`, for all others can be told from the characters around them.
-    """
-    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [byte for byte in range(256) if byte not in printable]
-    chars = {byte: chr(byte) for byte in printable} | {byte: chr(256 + n) for n, byte in enumerate(others)}
-    vocabulary = {"<pad>": PAD, "</s>": SEPARATOR}
-    vocabulary |= {chars[byte]: FIRST_BYTE + byte for byte in range(256)}
-    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[], cache_capacity=0))
-    tokenizer.normalizer = normalizers.Sequence(
-        [
-            normalizers.Lowercase(),
-            normalizers.Replace(Regex(r"(?<=\p{L}) (?=\p{L})"), "_"),
-            normalizers.Replace(" ", ""),
-        ]
-    )
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    tokenizer.add_special_tokens([AddedToken("<pad>"), AddedToken("</s>")])
-    return tokenizer
 
 
 def byte_tables() -> tuple[Tensor, Tensor]:

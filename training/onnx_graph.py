@@ -9,6 +9,7 @@ import onnx
 import torch
 from onnx import TensorProto, helper, numpy_helper
 
+from bilingual_crawler.scoring.tokens import FIRST_BYTE
 from training import networks as nw
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def encode(g: Builder, net: nw.WordNet, ids: str) -> str:
 
 
 def _seen(g: Builder, ids: str, char: str, most: int) -> str:
-    found = g.cast(g.op("Equal", ids, nw.FIRST_BYTE + ord(char)), TensorProto.INT64)
+    found = g.cast(g.op("Equal", ids, FIRST_BYTE + ord(char)), TensorProto.INT64)
     return g.op("Min", g.op("CumSum", found, 1), most)
 
 
