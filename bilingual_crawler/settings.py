@@ -7,6 +7,7 @@ COMMANDS_MODULE = "bilingual_crawler.commands"
 
 # What is crawled
 BILINGUAL_POLICY = "gain"
+BILINGUAL_BRIDGE = True
 BILINGUAL_LINK_SOURCES = ["a", "area", "alternate", "header", "option", "frame", "refresh", "sitemap"]
 BILINGUAL_SCOPE_PREFIXES: list[str] = []
 BILINGUAL_EQUIVALENT_LANGUAGES = ["hrv bos srp cnr", "msa ind", "nor nno"]
@@ -35,6 +36,10 @@ DOWNLOAD_DELAY = 1
 AUTOTHROTTLE_ENABLED = True
 AUTOTHROTTLE_START_DELAY = 1
 AUTOTHROTTLE_MAX_DELAY = 30
+BILINGUAL_BACKOFF_START = 2
+BILINGUAL_BACKOFF_MAX = 600
+BILINGUAL_RETRY_AFTER_MAX = 3600
+BILINGUAL_HOST_FAILURES = 10
 DOWNLOAD_TIMEOUT = 60
 DOWNLOAD_MAXSIZE = 20 * 1024 * 1024
 COOKIES_ENABLED = False
@@ -51,6 +56,10 @@ LOG_LEVEL = "INFO"
 # The parts
 SCHEDULER = "bilingual_crawler.frontier.scheduler.FrontierScheduler"
 DOWNLOADER_MIDDLEWARES = {
+    "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+    "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
+    "bilingual_crawler.middlewares.backoff.BackoffMiddleware": 90,
+    "bilingual_crawler.middlewares.robots.RobotsMiddleware": 100,
     "bilingual_crawler.middlewares.addresses.AddressGuardMiddleware": 900,
     "bilingual_crawler.middlewares.language.LanguageFilterMiddleware": 560,
     "bilingual_crawler.archive.middleware.WarcMiddleware": 650,

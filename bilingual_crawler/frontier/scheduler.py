@@ -14,6 +14,7 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.job import job_dir
 
+from bilingual_crawler.frontier.backoff import REST, Rest
 from bilingual_crawler.frontier.entry import Entry, Kind, Push, State
 from bilingual_crawler.frontier.frontier import Frontier, Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
@@ -107,7 +108,8 @@ class FrontierScheduler(BaseScheduler):
             return self.push([self._entry(request)])[0] is not Push.IGNORED
         if "redirect_urls" in request.meta:
             return self._redirect(entry, request)
-        self.frontier.retry(entry, rest=min(MAX_REST, 2.0**entry.attempts))
+        rest: Rest = request.meta.get(REST) or Rest(min(MAX_REST, 2.0**entry.attempts))
+        self.frontier.retry(entry, rest=rest.seconds, failed=rest.failed)
         self._stats.inc_value("bilingual/frontier/retried")
         return True
 

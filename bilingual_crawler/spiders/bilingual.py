@@ -57,7 +57,7 @@ class BilingualSpider(Spider):
         self.max_pages = arguments.max_pages
         self.max_pages_per_site = arguments.max_pages_per_site
         self.output_dir = arguments.output_dir
-        self._https_guesses = {seed.url for seed in self.seeds if seed.guessed_scheme}
+        self.https_guesses = {seed.url for seed in self.seeds if seed.guessed_scheme}
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -95,7 +95,8 @@ class BilingualSpider(Spider):
         kept = side is not None and not (page.noindex and self._obeys_meta)
         outcome = "document" if kept else "noindex" if side else "other-language"
         self.record(entry, status=response.status, outcome=outcome, language=identified.language)
-        yield FoundLinks(FetchedPage(entry.url, identified.language, side, not entry.parent, entry.depth), links)
+        fetched = FetchedPage(entry.url, identified.language, side, not entry.parent, entry.depth, len(page.text))
+        yield FoundLinks(fetched, links)
         if kept:
             assert side is not None
             yield self._document(response, entry, page, identified, side)
@@ -116,7 +117,7 @@ class BilingualSpider(Spider):
         self.crawler.stats.inc_value(f"bilingual/dropped/{outcome}")
         if outcome == "host-not-found":
             logger.warning(f"{entry.url}: host not found, skipped", extra={"spider": self})
-        if status == 0 and entry.url in self._https_guesses:
+        if status == 0 and entry.url in self.https_guesses:
             http = "http" + entry.url.removeprefix("https")
             self._scheduler.push([Entry(http, entry.slot, entry.priority)])
         self.policy.gone(entry.url)

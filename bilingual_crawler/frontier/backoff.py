@@ -1,0 +1,97 @@
+"""How long to leave a failing host alone, and when to give it up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+from cachetools import LRUCache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REST = "bilingual_rest"
+"""Meta key of the :class:`Rest` with which a request goes back to the frontier."""
+
+STRANGER_FAILURES = 3
+"""Failures in a row after which a host that never answered is given up: it is mostly a name that is gone."""
+_HOSTS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    seconds: float
+    failed: bool = True
+    """Whether the URL itself was asked for, so that one of its tries is used up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    start: float = 2.0
+    """Seconds after the first failure; doubled with every further one in a row."""
+    longest: float = 600.0
+    """Seconds of our own choice, at most."""
+    longest_asked: float = 3600.0
+    """Seconds that a host may ask for."""
+    failures: int = 10
+    """Failures in a row after which a host is given up."""
+
+
+@dataclass(slots=True)
+class _Health:
+    alive: bool = False
+    failures: int = 0
+    until: float = -math.inf
+    given_up: bool = False
+
+
+class Backoff:
+    """Counts failures in a row per host. What fails while its host rests was asked for before, and is not counted."""
+
+    def __init__(self, patience: Patience, clock: Callable[[], float]) -> None:
+        self._patience = patience
+        self._clock = clock
+        self._hosts: LRUCache[str, _Health] = LRUCache(_HOSTS)
+
+    def answered(self, host: str) -> None:
+        self._hosts[host] = _Health(alive=True)
+
+    def failed(self, host: str, *, alive: bool = False, asked: float | None = None) -> float | None:
+        """Seconds for which *host* is to be left alone; None if it is given up.
+
+        *alive* says that it did answer, *asked* how long it asks us to wait.
+        """
+        health = self._hosts.setdefault(host, _Health())
+        health.alive |= alive
+        now = self._clock()
+        if now < health.until:
+            return health.until - now
+        health.failures += 1
+        most = self._patience.failures if health.alive else min(STRANGER_FAILURES, self._patience.failures)
+        health.given_up = health.failures >= most
+        if health.given_up:
+            return None
+        rest = min(self._patience.longest, self._patience.start * 2.0 ** (health.failures - 1))
+        if asked is not None:
+            rest = max(rest, min(asked, self._patience.longest_asked))
+        health.until = now + rest
+        return rest
+
+    def given_up(self, host: str) -> bool:
+        health = self._hosts.get(host)
+        return health is not None and health.given_up
+
+
+def retry_after(value: str, now: datetime) -> float | None:
+    """Seconds that a ``Retry-After`` header asks for (a number or an HTTP date); None if it says nothing sensible."""
+    value = value.strip()
+    if value.isascii() and value.isdigit():
+        return float(value[:12])
+    try:
+        date = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, ((date if date.tzinfo else date.replace(tzinfo=UTC)) - now).total_seconds())

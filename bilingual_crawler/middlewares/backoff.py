@@ -1,0 +1,137 @@
+"""Downloader middleware: what fails goes back to the frontier while its host rests."""
+
+from __future__ import annotations
+
+import logging
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
+
+from scrapy.utils.misc import load_object
+
+from bilingual_crawler.frontier.backoff import REST, Backoff, Patience, Rest, retry_after
+from bilingual_crawler.frontier.scheduler import ENTRY
+from bilingual_crawler.middlewares.refused import Refused
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.spiders.bilingual import BilingualSpider
+
+logger = logging.getLogger(__name__)
+
+ASKS_TO_WAIT = (429, 503)
+PAGE_ERROR = 500
+"""Says something about the page, not about the host."""
+WAITS = 5
+"""How often one URL may be answered by being asked to wait."""
+
+
+class HostUnavailable(Refused):
+    """The host cannot be asked now, and its page was not asked for."""
+
+    def __init__(self, outcome: str, message: str, *, alive: bool, asked: float | None = None) -> None:
+        super().__init__(outcome, message)
+        self.alive = alive
+        self.asked = asked
+
+
+class BackoffMiddleware:
+    """Takes the place of Scrapy's RetryMiddleware, whose retries wait for nothing.
+
+    A request that fails by the network or with one of ``RETRY_HTTP_CODES`` goes back to its place in the frontier,
+    ``RETRY_TIMES`` times at most (five times if the answer is 429 or 503), and its politeness slot rests: as long as
+    ``Retry-After`` says, else twice as long after every failure in a row. A host that keeps failing is given up, and
+    its other URLs are refused without being asked for.
+    Settings: ``BILINGUAL_BACKOFF_START``, ``_MAX``, ``BILINGUAL_RETRY_AFTER_MAX``, ``BILINGUAL_HOST_FAILURES``.
+    Stats: ``bilingual/backoff/<status or error>``, ``bilingual/backoff/hosts_given_up``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats
+        settings = crawler.settings
+        self._crawler = crawler
+        self._stats = crawler.stats
+        self._enabled = settings.getbool("RETRY_ENABLED")
+        self._tries = settings.getint("RETRY_TIMES")
+        self._statuses = frozenset(map(int, settings.getlist("RETRY_HTTP_CODES")))
+        self._errors = tuple(map(load_object, settings.getlist("RETRY_EXCEPTIONS")))
+        self._patience = Patience(
+            settings.getfloat("BILINGUAL_BACKOFF_START"),
+            settings.getfloat("BILINGUAL_BACKOFF_MAX"),
+            settings.getfloat("BILINGUAL_RETRY_AFTER_MAX"),
+            settings.getint("BILINGUAL_HOST_FAILURES"),
+        )
+        self._backoff = Backoff(self._patience, time.monotonic)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def process_request(self, request: Request) -> None:
+        if ENTRY in request.meta and self._backoff.given_up(origin(request.url)):
+            raise Refused("host-given-up", "the host failed too often")
+
+    def process_response(self, request: Request, response: Response) -> Request | Response:
+        entry: Entry | None = request.meta.get(ENTRY)
+        if entry is None:
+            return response
+        status = response.status
+        if not self._enabled or status not in self._statuses or status == PAGE_ERROR:
+            self._backoff.answered(origin(request.url))
+        if not self._enabled or status not in self._statuses:
+            return response
+        self._stats.inc_value(f"bilingual/backoff/{status}")
+        if status == PAGE_ERROR:
+            rest: float | None = min(self._patience.longest, self._patience.start * 2.0**entry.attempts)
+        else:
+            rest = self._failed(request, alive=True, asked=asked_to_wait(response))
+        if rest is None or entry.attempts >= (WAITS if status in ASKS_TO_WAIT else self._tries):
+            return response
+        return _again(request, Rest(rest))
+
+    def process_exception(self, request: Request, exception: Exception) -> Request | None:
+        entry: Entry | None = request.meta.get(ENTRY)
+        unavailable = exception if isinstance(exception, HostUnavailable) else None
+        if entry is None or not self._enabled or not (unavailable or isinstance(exception, self._errors)):
+            return None
+        if entry.url in cast("BilingualSpider", self._crawler.spider).https_guesses:
+            return None
+        self._stats.inc_value(f"bilingual/backoff/{type(exception).__name__}")
+        if unavailable:
+            rest = self._failed(request, alive=unavailable.alive, asked=unavailable.asked)
+        else:
+            rest = self._failed(request, alive=False, asked=None)
+        if rest is None or (not unavailable and entry.attempts >= self._tries):
+            return None
+        return _again(request, Rest(rest, failed=not unavailable))
+
+    def _failed(self, request: Request, *, alive: bool, asked: float | None) -> float | None:
+        host = origin(request.url)
+        rest = self._backoff.failed(host, alive=alive, asked=asked)
+        if rest is None:
+            self._stats.inc_value("bilingual/backoff/hosts_given_up")
+            logger.warning(f"{host} failed too often: given up", extra={"spider": self._crawler.spider})
+        return rest
+
+
+def origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def asked_to_wait(response: Response) -> float | None:
+    value = response.headers.get("Retry-After")
+    return retry_after(value.decode("latin-1"), datetime.now(UTC)) if value else None
+
+
+def _again(request: Request, rest: Rest) -> Request:
+    again = request.copy()
+    again.meta[REST] = rest
+    return again

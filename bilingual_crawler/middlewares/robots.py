@@ -1,0 +1,115 @@
+"""Downloader middleware: robots.txt as RFC 9309 wants it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from cachetools import TTLCache
+from scrapy import Request, signals
+from scrapy.exceptions import CannotResolveHostError, NotConfigured
+from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.misc import build_from_crawler, load_object
+
+from bilingual_crawler.middlewares.backoff import HostUnavailable, asked_to_wait, origin
+from bilingual_crawler.middlewares.refused import Refused
+from bilingual_crawler.urls.canonical import canonicalise
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.robotstxt import RobotParser
+
+logger = logging.getLogger(__name__)
+
+MAX_BYTES = 500 << 10
+"""What is read of a robots.txt (RFC 9309, 2.5)."""
+MAX_REDIRECTS = 5
+MAX_AGE = 24 * 3600.0
+"""Seconds after which it is fetched anew (RFC 9309, 2.4)."""
+TIMEOUT = 30.0
+"""Seconds."""
+_HOSTS = 10_000
+_OBEYED = "dont_obey_robotstxt"
+
+
+class RobotsMiddleware:
+    """Refuses what robots.txt forbids; takes the place of Scrapy's, for which a failure means that all is allowed.
+
+    No answer, 429 and 5xx: nothing of the host is fetched, it rests, and is asked again. Other 4xx and too many
+    redirects: everything is allowed. One fetch a day and host, however many pages wait for it.
+    Signal: Scrapy's ``robots_parsed``. Stats: ``bilingual/robots/fetched|unreachable|forbidden``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        settings = crawler.settings
+        if not settings.getbool("ROBOTSTXT_OBEY"):
+            raise NotConfigured
+        assert crawler.stats
+        self._crawler = crawler
+        self._stats = crawler.stats
+        self._user_agent = settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"]
+        self._parser = load_object(settings["ROBOTSTXT_PARSER"])
+        self._timeout = min(TIMEOUT, settings.getfloat("DOWNLOAD_TIMEOUT"))
+        self._known: TTLCache[str, RobotParser] = TTLCache(_HOSTS, MAX_AGE)
+        self._asking: dict[str, asyncio.Task[RobotParser]] = {}
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    async def process_request(self, request: Request) -> None:
+        if request.meta.get(_OBEYED):
+            return
+        host = origin(request.url)
+        rules = self._known.get(host) or await self._ask(host, request)
+        if not rules.allowed(request.url, self._user_agent):
+            self._stats.inc_value("bilingual/robots/forbidden")
+            raise Refused("robots", "forbidden by robots.txt")
+
+    async def _ask(self, host: str, request: Request) -> RobotParser:
+        asking = self._asking.get(host)
+        if asking is None:
+            asking = self._asking[host] = asyncio.ensure_future(self._fetch(host, request))
+            asking.add_done_callback(lambda _: self._asking.pop(host))
+        return await asyncio.shield(asking)
+
+    async def _fetch(self, host: str, request: Request) -> RobotParser:
+        url = f"{host}/robots.txt"
+        self._stats.inc_value("bilingual/robots/fetched")
+        try:
+            response = await self._download(url, request)
+        except Refused:
+            raise
+        except Exception as error:
+            self._stats.inc_value("bilingual/robots/unreachable")
+            outcome = "host-not-found" if isinstance(error, CannotResolveHostError) else "robots-unreachable"
+            raise HostUnavailable(outcome, f"{url}: {error}", alive=False) from error
+        if response.status == 429 or response.status >= 500:
+            self._stats.inc_value("bilingual/robots/unreachable")
+            message = f"{url}: HTTP status {response.status}"
+            raise HostUnavailable("robots-unreachable", message, alive=True, asked=asked_to_wait(response))
+        body = response.body[:MAX_BYTES] if response.status == 200 else b""
+        rules: RobotParser = build_from_crawler(self._parser, self._crawler, body)
+        self._known[host] = rules
+        self._crawler.signals.send_catch_log(signals.robots_parsed, robotparser=rules, request=request)
+        return rules
+
+    async def _download(self, url: str, request: Request) -> Response:
+        """The answer at the end of at most five redirects."""
+        assert self._crawler.engine
+        meta = {_OBEYED: True, "dont_redirect": True, "download_timeout": self._timeout}
+        if "download_slot" in request.meta:
+            meta["download_slot"] = request.meta["download_slot"]
+        redirects = 0
+        while True:
+            response = await self._crawler.engine.download_async(Request(url, meta=meta, callback=NO_CALLBACK))
+            location = response.headers.get("Location") if 300 <= response.status < 400 else None
+            target = canonicalise(location.decode("latin-1"), url) if location else None
+            if target is None or redirects == MAX_REDIRECTS:
+                return response
+            url = target
+            redirects += 1
