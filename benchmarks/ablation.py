@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import Settings
 
@@ -40,7 +40,10 @@ class DeafModel(SiteModel):
     def learn_pair(self, url: str) -> None:
         pass
 
-    def learn_key_rule(self, held: bool) -> None:
+    def learn_key_rule(self, url: str, held: bool) -> None:
+        pass
+
+    def learn_wording(self, url: str, step: int, side: str | None) -> None:
         pass
 
 
@@ -82,12 +85,19 @@ def with_weights(**changes: float) -> Callable[[LanguagePair], Gain]:
     return lambda pair: Gain(pair, Settings(), replace(WEIGHTS, **changes))
 
 
+def with_priors(**changes: Any) -> Callable[[LanguagePair], Gain]:
+    return lambda pair: Gain(pair, Settings(), priors=replace(SitePriors(), **changes))
+
+
 VARIANTS: Mapping[str, Callable[[LanguagePair], Gain]] = {
     "gain": with_weights(),
     "without hreflang": with_weights(hreflang=0.0),
     "without language switchers": with_weights(switcher=0.0),
     "without either": with_weights(hreflang=0.0, switcher=0.0),
     "without languages named by links": with_weights(label=0.5),
+    "without the wording of links": with_priors(wording=(0.2,) * 5, wording_weight=1e9),
+    "without comparing lengths": with_weights(length_ratio=1e9),
+    "without bridges": lambda pair: Gain(pair, Settings({"BILINGUAL_BRIDGE": False})),
     "without equal URLs but for language marks": lambda pair: Parochial(pair, Settings()),
     "without learning from downloads": with_model(DeafModel),
     "without language marks and folders": with_model(BlindModel),
@@ -124,8 +134,8 @@ def main() -> None:
                 print(f"{task:42} {values['gain']:.3f}", flush=True)
     print(f"\n{'':44}{'mean':>6}{'worst':>8}")
     for name in VARIANTS:
-        values = [row[name] for _, row in rows]
-        print(f"{name:44}{mean(values):6.3f}{min(values):8.3f}")
+        column = [row[name] for _, row in rows]
+        print(f"{name:44}{mean(column):6.3f}{min(column):8.3f}")
 
 
 if __name__ == "__main__":

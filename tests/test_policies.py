@@ -24,8 +24,8 @@ PAIR = LanguagePair.parse("eng-isl")
 HOST = "https://a.is"
 
 
-def page(path: str, language: str, *, depth: int = 1) -> FetchedPage:
-    return FetchedPage(HOST + path, language, PAIR.side(language), depth=depth)
+def page(path: str, language: str, *, depth: int = 1, length: int = 1000) -> FetchedPage:
+    return FetchedPage(HOST + path, language, PAIR.side(language), depth=depth, length=length)
 
 
 def links(*paths: str) -> list[Link]:
@@ -135,6 +135,30 @@ def test_gain_does_not_ask_twice_for_a_translation_it_has() -> None:
     visit(gain, page("/en/um", "eng"), [])
     worth = visit(gain, page("/is/um", "isl"), [])
     assert worth["/is/um/"] < gain.reconsider(HOST + "/en/annad", 1.0)
+
+
+def test_gain_believes_the_wording_of_a_link() -> None:
+    gain = make(Gain)
+    found = [Link(HOST + "/1", text="Saga bókasafnsins og lesenda þess"), Link(HOST + "/2", text="History and readers")]
+    worth = visit(gain, page("/", "eng"), found)
+    first, second = (gain.explain(HOST + path).belief for path in ("/1", "/2"))
+    assert first[1] > first[0]
+    assert second[0] > second[1]
+    assert worth["/1"] == pytest.approx(worth["/2"], rel=0.2)
+
+
+def test_gain_does_not_take_a_stub_for_a_translation() -> None:
+    gain = make(Gain)
+    visit(gain, page("/en/um", "eng", length=5000), links("/is/um", "/is/um/"))
+    worth = visit(gain, page("/is/um", "isl", length=100), [])
+    assert worth["/is/um/"] > 0.5
+
+
+def test_gain_crosses_pages_in_other_languages_unless_told_not_to() -> None:
+    crossing, staying = make(Gain), Gain(PAIR, Settings({"BILINGUAL_BRIDGE": False}))
+    assert crossing.expands(page("/fr", "fra"))
+    assert not staying.expands(page("/fr", "fra"))
+    assert staying.expands(FetchedPage(HOST, "fra", None, seed=True))
 
 
 def test_gain_unlearns_a_language_folder_that_lies() -> None:

@@ -58,12 +58,24 @@ def test_the_pair_rate_of_a_folder() -> None:
 
 def test_the_key_rule_is_learnt() -> None:
     model = SiteModel(PAIR)
-    before = model.key_rule
-    model.learn_key_rule(False)
-    model.learn_key_rule(False)
-    assert model.key_rule < before
-    model.learn_key_rule(True)
-    assert 0 < model.key_rule < 1
+    here, there = "https://a.fi/x", "https://b.org/x"
+    before = model.key_rule(here)
+    model.learn_key_rule(here, False)
+    model.learn_key_rule(here, False)
+    assert model.key_rule(here) < before == model.key_rule(there)
+    model.learn_key_rule(here, True)
+    assert 0 < model.key_rule(here) < 1
+
+
+def test_the_wording_of_links_is_believed_as_far_as_it_was_right_on_the_site() -> None:
+    model, even = SiteModel(PAIR), (0.3, 0.3, 0.4)
+    here, there = "https://a.fi/x", "https://b.org/x"
+    assert model.read(here, even, 4)[1] > 0.4 > even[1] > model.read(here, even, 0)[1]
+    for _ in range(10):
+        model.learn_wording(here, 4, "eng")
+        model.learn_wording(here, 0, "eng")
+    assert model.read(here, even, 4)[1] < model.read(there, even, 4)[1] - 0.1
+    assert model.read(there, even, 4)[1] > 0.4
 
 
 @given(st.lists(st.tuples(URLS, st.sampled_from(["eng", "fin", None]))), URLS)

@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 
 def relearn(policy: Policy, output_dir: Path, queued: Iterable[str]) -> None:
     """Replay ``crawl.tsv`` and the claims in ``documents.jsonl.gz`` to *policy*, then name it the *queued* URLs."""
-    claims = {record["url"]: _links(record) for record in read_json_lines(output_dir / DOCUMENTS)}
+    documents = {
+        record["url"]: (_links(record), len(record["text"])) for record in read_json_lines(output_dir / DOCUMENTS)
+    }
     for row in read_tsv(output_dir / CRAWL):
         url = row["url"]
         if row["location"]:
             policy.redirected(url, row["location"])
         elif row["language"]:
-            page = FetchedPage(url, row["language"], policy.pair.side(row["language"]), seed=not row["referrer"])
-            policy.learn(page, claims.get(url, []))
+            links, length = documents.get(url, ([], 0))
+            side = policy.pair.side(row["language"])
+            policy.learn(FetchedPage(url, row["language"], side, seed=not row["referrer"], length=length), links)
         else:
             policy.gone(url)
     for url in queued:

@@ -34,6 +34,8 @@ class FrozenPage:
     language: str
     links: tuple[Link, ...]
     """Links in scope."""
+    length: int
+    """Characters of visible text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ def freeze(directory: Path, urls: Iterable[str]) -> FrozenSite:
         )
         page = parse_page(decode_body(response.body, content_type.decode("latin-1")), url)
         links = tuple(link for link in page.links if scope.admits(link.url))
-        pages[url] = FrozenPage(identify(page.text).language, links)
+        pages[url] = FrozenPage(identify(page.text).language, links, len(page.text))
         for link in links:
             if link.url not in targets:
                 targets[link.url] = _target(archive, link.url)
@@ -105,7 +107,8 @@ def simulate(site: FrozenSite, seeds: Iterable[str], policy: Policy) -> list[str
             policy.gone(url)
             continue
         order.append(url)
-        fetched = FetchedPage(url, page.language, policy.pair.side(page.language), url in seeds, depths[url])
+        side = policy.pair.side(page.language)
+        fetched = FetchedPage(url, page.language, side, url in seeds, depths[url], page.length)
         policy.learn(fetched, page.links)
         for other, changed in policy.changed().items():
             if other in queue:

@@ -37,6 +37,11 @@ class SitePriors:
     """Share of documents that have a partner."""
     key_rule: tuple[float, float] = (2.0, 0.5)
     """Pseudo-counts: URLs that are equal but for language marks were translations, were not."""
+    wording: tuple[float, ...] = (0.42, 0.25, 0.19, 0.09, 0.05)
+    """How often links to pages in the first language are worded in it: shares of the steps of
+    :class:`~bilingual_crawler.scoring.anchors.AnchorReader`; mirrored for the second, even for neither."""
+    wording_weight: float = 5.0
+    """Links that count as much as what a site has shown of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,14 @@ class SiteModel:
         self._by_mark: defaultdict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
         self._documents: defaultdict[str, int] = defaultdict(int)
         self._paired: defaultdict[str, int] = defaultdict(int)
-        self._key_rule = list(self._priors.key_rule)
+        self._key_rules: dict[str, list[float]] = {}
+        shares, weight = self._priors.wording, self._priors.wording_weight
+        self._worded = (
+            tuple(weight * share for share in shares),
+            tuple(weight * share for share in reversed(shares)),
+            (weight / len(shares),) * len(shares),
+        )
+        self._by_wording: dict[str, tuple[list[float], list[float], list[float]]] = {}
 
     def index(self, side: str | None) -> int:
         """Place of a side of the pair in a :data:`Belief`; 2 for neither."""
@@ -105,9 +117,22 @@ class SiteModel:
         for folder in place_of(url).folders:
             self._paired[folder] += 1
 
-    def learn_key_rule(self, held: bool) -> None:
-        """Two URLs equal but for language marks were translations, or were not."""
-        self._key_rule[not held] += 1
+    def learn_key_rule(self, url: str, held: bool) -> None:
+        """A URL equal to *url* but for language marks was its translation, or was not."""
+        self._key_rules.setdefault(registered_domain(url), list(self._priors.key_rule))[not held] += 1
+
+    def learn_wording(self, url: str, step: int, side: str | None) -> None:
+        """The page at *url*, to which a link worded as *step* led, counts as *side*."""
+        rows = self._by_wording.get(registered_domain(url))
+        if rows is None:
+            first, second, neither = self._worded
+            rows = self._by_wording[registered_domain(url)] = (list(first), list(second), list(neither))
+        rows[self.index(side)][step] += 1
+
+    def read(self, url: str, belief: Belief, step: int) -> Belief:
+        """*belief* about *url* after a link to it was found to be worded as *step*: Bayes' rule, learnt by site."""
+        rows = self._by_wording.get(registered_domain(url), self._worded)
+        return _normal(*(p * row[step] / sum(row) for p, row in zip(belief, rows, strict=True)))
 
     def language(self, url: str) -> Belief:
         """In which language the page at *url* will be."""
@@ -139,10 +164,10 @@ class SiteModel:
             rate = (self._paired.get(folder, 0) + 2 * rate) / (documents + 2)
         return min(rate, 1.0)
 
-    @property
-    def key_rule(self) -> float:
-        """Probability that URLs equal but for language marks are translations on these sites."""
-        return self._key_rule[0] / sum(self._key_rule)
+    def key_rule(self, url: str) -> float:
+        """Probability that URLs equal but for language marks are translations on the site of *url*."""
+        counts = self._key_rules.get(registered_domain(url), self._priors.key_rule)
+        return counts[0] / sum(counts)
 
 
 _NOTHING = [0.0, 0.0, 0.0]

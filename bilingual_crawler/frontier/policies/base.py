@@ -32,6 +32,8 @@ class FetchedPage:
     seed: bool = False
     depth: int = 0
     """Links from a seed."""
+    length: int = 0
+    """Characters of visible text."""
 
 
 class Policy(ABC):

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from bilingual_crawler.frontier.policies.base import NEVER, FetchedPage, Policy
 from bilingual_crawler.pages.model import LinkPosition
-from bilingual_crawler.scoring.site_model import Belief, SiteModel
+from bilingual_crawler.scoring.anchors import AnchorReader
+from bilingual_crawler.scoring.site_model import Belief, SiteModel, SitePriors
 from bilingual_crawler.urls.markers import strip_language
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from scrapy.settings import BaseSettings
 
@@ -45,6 +46,8 @@ class GainWeights:
     """Worth left to a page whose other half already has a partner."""
     seed: float = 0.3
     """Added worth of a seed that is in a language of the pair."""
+    length_ratio: float = 3.0
+    """The text of a page is at most so many times as long as that of its translation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,8 @@ class Gain(Policy):
     language switcher, equal URLs but for language marks - times the belief that it is in the other language; the
     second is the belief that it is in either language times the share of documents around it that found partners.
     Beliefs come from a :class:`~bilingual_crawler.scoring.site_model.SiteModel` that learns from every download, so a
-    wrong one does not last. Every page is expanded: links of pages in other languages are bridges.
+    wrong one does not last; the wording of links that do not name a language is evidence too. Every page is expanded:
+    links of pages in other languages are bridges (setting ``BILINGUAL_BRIDGE``).
 
     A worth is computed when a link is found, again when a document arrives that it may belong to, and once more when
     its turn comes (if it has fallen, the URL goes back to its new place): the cost of a page depends on its new links,
@@ -93,17 +97,27 @@ class Gain(Policy):
 
     name = "gain"
 
-    def __init__(self, pair: LanguagePair, settings: BaseSettings, weights: GainWeights | None = None) -> None:
+    def __init__(
+        self,
+        pair: LanguagePair,
+        settings: BaseSettings,
+        weights: GainWeights | None = None,
+        priors: SitePriors | None = None,
+    ) -> None:
         super().__init__(pair, settings)
         self._weights = weights or GainWeights()
+        self._bridges = settings.getbool("BILINGUAL_BRIDGE", True)
         self._languages = pair.languages
-        self._site = SiteModel(pair)
+        self._site = SiteModel(pair, priors)
+        self._reader = AnchorReader(pair)
         self._sides: dict[str, str] = {}
+        self._lengths: dict[str, int] = {}
         self._paired: set[str] = set()
         self._known: defaultdict[str, _Known] = defaultdict(_Known)
         self._claims: defaultdict[str, dict[str, Claim]] = defaultdict(dict)
         self._switched_to: Counter[str] = Counter()
         self._labels: dict[str, int] = {}
+        self._wordings: dict[str, tuple[int, int]] = {}
         self._changed: set[str] = set()
         self._queued: set[str] = set()
         self._seeds: set[str] = set()
@@ -115,9 +129,11 @@ class Gain(Policy):
         return self._worth(url)
 
     def expands(self, page: FetchedPage) -> bool:
-        return True
+        return self._bridges or page.seed or page.side is not None
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> None:
+        if page.url in self._wordings:
+            self._site.learn_wording(page.url, self._wordings[page.url][1], page.side)
         self._forget(page.url)
         self._site.learn_language(page.url, page.side)
         known = self._known[self._key(page.url)]
@@ -125,12 +141,13 @@ class Gain(Policy):
         others = known.held[0] + known.held[1]
         if others:
             if partner:
-                self._site.learn_key_rule(True)
+                self._site.learn_key_rule(page.url, True)
             elif page.side is None or any(self._sides[url] == page.side for url in others):
-                self._site.learn_key_rule(False)
+                self._site.learn_key_rule(page.url, False)
         if page.side is None:
             return
         self._sides[page.url] = page.side
+        self._lengths[page.url] = page.length
         known.held[self._site.index(page.side)].append(page.url)
         if partner:
             self._paired |= {page.url, partner}
@@ -164,6 +181,8 @@ class Gain(Policy):
         self._claims[target].update(self._claims.get(url, {}))
         if url in self._labels:
             self._labels.setdefault(target, self._labels[url])
+        if url in self._wordings:
+            self._wordings.setdefault(target, self._wordings[url])
         self._forget(url)
         self.note_queued(target)
 
@@ -180,26 +199,41 @@ class Gain(Policy):
             side = self._site.index(self.pair.side(label))
             news = news or self._labels.get(link.url) != side
             self._labels[link.url] = side
-        return news
+            return news
+        return self._note_wording(link) or news
+
+    def _note_wording(self, link: Link) -> bool:
+        """Keep the longest text that leads to a URL, most likely its title; whether that changes what is known."""
+        length, step = self._wordings.get(link.url, (0, None))
+        if len(link.text) <= length:
+            return False
+        read = self._reader.read(link.text)
+        if read is None:
+            return False
+        self._wordings[link.url] = (len(link.text), read)
+        return read != step
 
     def _forget(self, url: str) -> None:
         self._queued.discard(url)
         self._known[self._key(url)].queued.discard(url)
         self._labels.pop(url, None)
+        self._wordings.pop(url, None)
 
-    def _unpaired(self, urls: Iterable[str], side: str) -> str | None:
-        return next((url for url in urls if self._sides.get(url) == side and url not in self._paired), None)
+    def _unpaired(self, urls: Iterable[str], side: str) -> Iterator[str]:
+        return (url for url in urls if self._sides.get(url) == side and url not in self._paired)
+
+    def _is_as_long(self, url: str, length: int) -> bool:
+        shorter, longer = sorted((self._lengths[url], length))
+        return longer <= self._weights.length_ratio * shorter
 
     def _partner(self, page: FetchedPage, links: Sequence[Link], known: _Known) -> str | None:
         """The held document without a partner that *page* is most likely the translation of."""
         assert page.side
         other = self.pair.other(page.side)
-        claims = self._claims.get(page.url, {})
-        return (
-            self._unpaired((url for url, claim in claims.items() if claim is Claim.HREFLANG), other)
-            or self._unpaired((link.url for link in links if link.alternate and link.hreflang), other)
-            or self._unpaired(known.held[self._site.index(other)], other)
-        )
+        announced = [url for url, claim in self._claims.get(page.url, {}).items() if claim is Claim.HREFLANG]
+        announced += [link.url for link in links if link.alternate and link.hreflang]
+        candidates = self._unpaired(announced + known.held[self._site.index(other)], other)
+        return next((url for url in candidates if self._is_as_long(url, page.length)), None)
 
     def _note_claims(self, url: str, side: str, links: Sequence[Link]) -> None:
         other = self.pair.other(side)
@@ -217,7 +251,7 @@ class Gain(Policy):
         belief = self._site.language(url)
         label = self._labels.get(url)
         if label is None:
-            return belief
+            return self._site.read(url, belief, self._wordings[url][1]) if url in self._wordings else belief
         wrong = 1 - self._weights.label
         weighed = [p * (self._weights.label if i == label else wrong) for i, p in enumerate(belief)]
         total = sum(weighed)
@@ -259,6 +293,7 @@ class Gain(Policy):
         """The chance by held documents whose URL is equal but for language marks."""
         best = 0.0
         for index, side in enumerate((self.pair.a, self.pair.b)):
-            if self._unpaired(known.held[index], side):
-                best = max(best, self._site.key_rule * belief[1 - index])
+            held = next(self._unpaired(known.held[index], side), None)
+            if held:
+                best = max(best, self._site.key_rule(held) * belief[1 - index])
         return best
