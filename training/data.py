@@ -58,7 +58,7 @@ def read_tsv(path: Path, columns: Sequence[str], urls: Collection[str] = ("url",
     try:
         with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as stream:
             header = split_header(stream.readline())
-            rows = list(parse_rows(stream, header, columns, urls, bad.append, path))
+            rows = [row for _, row in parse_rows(stream, header, columns, urls, bad.append, path)]
     except (OSError, EOFError) as error:
         raise DataError(f"{path}: {error}") from error
     return Table(path, rows, bad)
@@ -77,8 +77,8 @@ def parse_rows(
     reject: Callable[[BadRow], object],
     path: Path,
     first: int = 2,
-) -> Iterator[tuple[str, ...]]:
-    """The `columns` of lines of TSV under the header of `path`, one by one; bad rows go to `reject`.
+) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Line number and `columns` of the lines of TSV under the header of `path`; bad rows go to `reject`.
 
     `first` is the number of the first line. DataError if a column is missing.
     """
@@ -92,7 +92,7 @@ def parse_rows(
         if reason:
             reject(BadRow(line, reason))
         else:
-            yield tuple(fields[place] for place in places)
+            yield line, tuple(fields[place] for place in places)
 
 
 def _parse(raw: bytes, width: int, places: list[int], urls: list[int]) -> tuple[str, list[str]]:
@@ -148,8 +148,12 @@ def read_sites(folder: Path) -> list[tuple[str, ...]]:
 
 def in_held_out(url: str, share: float, seed: int) -> bool:
     """Whether the URL's domain label falls into the held-out part; all URLs of a domain fall together."""
-    digest = hashlib.blake2b(f"{seed} {domain_label(url)}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") / 2**64 < share
+    return draw(f"{seed} {domain_label(url)}") < share
+
+
+def draw(text: str) -> float:
+    """A number in [0, 1) that depends on the text alone."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") / 2**64
 
 
 def check_disjoint(first: Iterable[str], second: Iterable[str], names: tuple[str, str]) -> None:
