@@ -11,7 +11,7 @@ import argparse
 import json
 import random
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from statistics import mean
@@ -58,8 +58,8 @@ CHANGES = 3
 class Setting:
     """One choice of everything that `gain` believes before a crawl."""
 
-    weights: GainWeights = GainWeights()
-    priors: SitePriors = SitePriors()
+    weights: GainWeights = field(default_factory=GainWeights)
+    priors: SitePriors = field(default_factory=SitePriors)
 
 
 def draw(count: int, seed: int) -> list[Setting]:
