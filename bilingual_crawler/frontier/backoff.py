@@ -65,6 +65,8 @@ class Backoff:
         *alive* says that it did answer, *asked* how long it asks us to wait.
         """
         health = self._hosts.setdefault(host, _Health())
+        if health.given_up:
+            return None
         health.alive |= alive
         now = self._clock()
         if now < health.until:

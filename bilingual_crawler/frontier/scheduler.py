@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.core.scheduler import BaseScheduler
-from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.asyncio import call_later, create_looping_call
 from scrapy.utils.job import job_dir
 
 from bilingual_crawler.frontier.backoff import REST, Rest
@@ -110,6 +110,7 @@ class FrontierScheduler(BaseScheduler):
             return self._redirect(entry, request)
         rest: Rest = request.meta.get(REST) or Rest(min(MAX_REST, 2.0**entry.attempts))
         self.frontier.retry(entry, rest=rest.seconds, failed=rest.failed)
+        call_later(rest.seconds, self._wake)
         self._stats.inc_value("bilingual/frontier/retried")
         return True
 
@@ -158,6 +159,13 @@ class FrontierScheduler(BaseScheduler):
         if entry.attempts:
             request.meta["retry_times"] = entry.attempts
         return request
+
+    def _wake(self) -> None:
+        """Have the engine ask again now; left alone it does so every five seconds."""
+        assert self._crawler.engine
+        slot = self._crawler.engine._slot
+        if slot is not None:
+            slot.nextcall.schedule()
 
     def _redirect(self, entry: Entry, request: Request) -> bool:
         url = canonicalise(request.url) or request.url

@@ -114,8 +114,9 @@ class BackoffMiddleware:
 
     def _failed(self, request: Request, *, alive: bool, asked: float | None) -> float | None:
         host = origin(request.url)
+        before = self._backoff.given_up(host)
         rest = self._backoff.failed(host, alive=alive, asked=asked)
-        if rest is None:
+        if rest is None and not before:
             self._stats.inc_value("bilingual/backoff/hosts_given_up")
             logger.warning(f"{host} failed too often: given up", extra={"spider": self._crawler.spider})
         return rest

@@ -1,0 +1,80 @@
+"""A web server on loopback that answers what a function says, bytes on the wire included."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
+from typing import TYPE_CHECKING
+
+from webserver import QuietServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+
+@dataclass(frozen=True)
+class Answer:
+    body: bytes | str = b""
+    status: int = 200
+    kind: str = "text/html; charset=utf-8"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    raw: Iterable[bytes] | None = None
+    """Sent instead of everything else, as it is."""
+
+
+@dataclass
+class Scripted:
+    url: str
+    asked: list[tuple[float, str]] = field(default_factory=list)
+    """When (monotonic seconds) and for which path it was asked."""
+    requests: list[str] = field(default_factory=list)
+    """Request line and headers of every request."""
+
+    def times(self, path: str) -> list[float]:
+        return [when for when, asked in self.asked if asked == path]
+
+    def paths(self) -> list[str]:
+        return [path for _, path in self.asked]
+
+
+@contextmanager
+def scripted(answer: Callable[[str], Answer]) -> Iterator[Scripted]:
+    """Serve on a free port; *answer* is called with the path in a thread of the request."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            site.asked.append((time.monotonic(), self.path))
+            site.requests.append(f"{self.requestline}\n{self.headers}")
+            given = answer(self.path)
+            with suppress(OSError):
+                if given.raw is not None:
+                    self.close_connection = True
+                    for part in given.raw:
+                        self.wfile.write(part)
+                        self.wfile.flush()
+                    return
+                body = given.body.encode() if isinstance(given.body, str) else given.body
+                self.send_response(given.status)
+                for name, value in {"Content-Type": given.kind, **given.headers}.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = QuietServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    site = Scripted(f"http://127.0.0.1:{server.server_address[1]}")
+    try:
+        yield site
+    finally:
+        server.shutdown()
+        server.server_close()

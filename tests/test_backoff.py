@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from bilingual_crawler.frontier.backoff import STRANGER_FAILURES, Backoff, Patience, retry_after
+
+NOW = datetime(2026, 11, 21, 14, 0, 0, tzinfo=UTC)
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("120", 120),
+        (" 0 ", 0),
+        ("Sat, 21 Nov 2026 14:02:00 GMT", 120),
+        ("Sat, 21 Nov 2026 13:00:00 GMT", 0),
+        ("Saturday, 21-Nov-26 14:00:30 GMT", 30),
+        ("9" * 400, 999999999999),
+        ("-5", None),
+        ("1.5", None),
+        ("\N{SUPERSCRIPT TWO}", None),
+        ("soon", None),
+        ("", None),
+    ],
+)
+def test_retry_after(value: str, seconds: float | None) -> None:
+    assert retry_after(value, NOW) == seconds
+
+
+def test_rests_double_up_to_the_longest_until_the_host_is_given_up() -> None:
+    clock = Clock()
+    backoff = Backoff(Patience(start=2, longest=10, failures=6), clock)
+    backoff.answered("a")
+    rests = []
+    while (rest := backoff.failed("a")) is not None:
+        rests.append(rest)
+        clock.now += rest
+    assert rests == [2, 4, 8, 10, 10]
+    assert backoff.given_up("a")
+    assert not backoff.given_up("b")
+
+
+def test_an_answer_ends_the_row() -> None:
+    clock = Clock()
+    backoff = Backoff(Patience(failures=4), clock)
+    for _ in range(10):
+        for _ in range(3):
+            rest = backoff.failed("a", alive=True)
+            assert rest is not None
+            clock.now += rest
+        backoff.answered("a")
+    assert backoff.failed("a") == 2
+
+
+def test_requests_that_were_under_way_together_fail_once() -> None:
+    clock = Clock()
+    backoff = Backoff(Patience(failures=3), clock)
+    backoff.answered("a")
+    assert backoff.failed("a") == 2
+    clock.now = 1.5
+    assert backoff.failed("a") == 0.5
+    assert backoff.failed("a") == 0.5
+    clock.now = 2
+    assert backoff.failed("a") == 4
+
+
+def test_what_a_host_asks_for_is_given_up_to_a_limit() -> None:
+    clock = Clock()
+    backoff = Backoff(Patience(longest_asked=100), clock)
+    assert backoff.failed("a", alive=True, asked=30) == 30
+    assert backoff.failed("b", alive=True, asked=1e9) == 100
+    assert backoff.failed("c", alive=True, asked=0) == 2
+
+
+def test_a_host_that_never_answered_is_given_up_soon() -> None:
+    clock = Clock()
+    backoff = Backoff(Patience(), clock)
+    for _ in range(STRANGER_FAILURES - 1):
+        rest = backoff.failed("a")
+        assert rest is not None
+        clock.now += rest
+    assert backoff.failed("a") is None

@@ -1,0 +1,154 @@
+"""How a crawl treats servers that are busy, broken, or will not say what they allow."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections import Counter
+from email.utils import formatdate
+from itertools import count, pairwise
+from time import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scripted import Answer, scripted
+from test_crawl import crawl, documents
+from webserver import bilingual_site
+
+from bilingual_crawler.reporting.records import read_tsv
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SITE = bilingual_site(3)
+DOCUMENTS = 8
+QUICK = ("-s", "BILINGUAL_BACKOFF_START=0.2")
+
+
+def page(path: str) -> Answer:
+    return Answer(SITE[path]) if path in SITE else Answer(status=404)
+
+
+def outcomes(folder: Path, url: str) -> dict[str, str]:
+    return {row["url"].removeprefix(url): row["outcome"] for row in read_tsv(folder / "out" / "crawl.tsv")}
+
+
+def summary(folder: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((folder / "out" / "summary.json").read_text())
+    return content
+
+
+@pytest.mark.parametrize("header", [lambda: "2", lambda: formatdate(time() + 3, usegmt=True)])
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_busy_host_is_left_alone_for_as_long_as_it_asks(
+    tmp_path: Path, status: int, header: Callable[[], str]
+) -> None:
+    asked: Counter[str] = Counter()
+
+    def answer(path: str) -> Answer:
+        asked[path] += 1
+        if path == "/en/page-1.html" and asked[path] == 1:
+            return Answer(status=status, headers={"Retry-After": header()})
+        return page(path)
+
+    with scripted(answer) as site:
+        result = crawl(tmp_path, f"{site.url}/en/", "-s", "CONCURRENT_REQUESTS=1", *QUICK)
+    assert result.returncode == 0, result.stderr
+    assert len(documents(tmp_path)) == DOCUMENTS
+    first, second = site.times("/en/page-1.html")
+    assert second - first >= 1.9
+    assert not [when for when, _ in site.asked if first < when < second]
+
+
+def test_waiting_has_an_end(tmp_path: Path) -> None:
+    with scripted(lambda path: page(path) if path == "/robots.txt" else Answer(status=503)) as site:
+        result = crawl(tmp_path, f"{site.url}/en/", *QUICK, "-s", "BILINGUAL_HOST_FAILURES=3")
+    assert "given up" in result.stderr
+    assert len(site.times("/en/")) == 3
+    assert outcomes(tmp_path, site.url) == {"/en/": "http-503"}
+
+
+@pytest.mark.parametrize("status", [500, 503, 429])
+def test_a_robots_txt_that_cannot_be_had_is_asked_for_again_before_anything_else(tmp_path: Path, status: int) -> None:
+    asked = count(1)
+
+    def answer(path: str) -> Answer:
+        if path == "/robots.txt":
+            if next(asked) < 3:
+                return Answer(status=status)
+            return Answer("User-agent: *\nDisallow: /es/page-2", kind="text/plain")
+        return page(path)
+
+    with scripted(answer) as site:
+        result = crawl(tmp_path, f"{site.url}/en/", *QUICK)
+    assert result.returncode == 0, result.stderr
+    assert site.paths()[:4] == ["/robots.txt"] * 3 + ["/en/"]
+    assert len(documents(tmp_path)) == DOCUMENTS - 1
+    assert outcomes(tmp_path, site.url)["/es/page-2.html"] == "robots"
+
+
+def test_a_robots_txt_that_never_comes_forbids_everything(tmp_path: Path) -> None:
+    hang = [b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"]
+    with scripted(lambda path: Answer(raw=hang) if path == "/robots.txt" else page(path)) as site:
+        result = crawl(tmp_path, f"{site.url}/en/", *QUICK, "-s", "DOWNLOAD_TIMEOUT=1")
+    assert result.returncode == 1
+    assert set(site.paths()) == {"/robots.txt"}
+    assert 3 <= len(site.paths()) <= 4
+    assert outcomes(tmp_path, site.url) == {"/en/": "robots-unreachable"}
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 410])
+def test_a_robots_txt_that_is_not_there_allows_everything(tmp_path: Path, status: int) -> None:
+    with scripted(lambda path: Answer(status=status) if path == "/robots.txt" else page(path)) as site:
+        crawl(tmp_path, f"{site.url}/en/")
+    assert len(documents(tmp_path)) == DOCUMENTS
+
+
+def test_robots_txt_is_found_behind_redirects_and_a_loop_of_them_allows_everything(tmp_path: Path) -> None:
+    def moved(path: str) -> Answer:
+        if path == "/robots.txt":
+            return Answer(status=301, headers={"Location": "/r2"})
+        return Answer("User-agent: *\nDisallow: /es/", kind="text/plain") if path == "/r2" else page(path)
+
+    with scripted(moved) as site:
+        crawl(tmp_path, f"{site.url}/en/")
+    assert not [path for path in site.paths() if path.startswith("/es/")]
+
+    def looping(path: str) -> Answer:
+        return Answer(status=302, headers={"Location": "/robots.txt"}) if path == "/robots.txt" else page(path)
+
+    other = tmp_path / "loop"
+    other.mkdir()
+    with scripted(looping) as site:
+        crawl(other, f"{site.url}/en/")
+    assert site.paths().count("/robots.txt") == 6
+    assert len(documents(other)) == DOCUMENTS
+
+
+def test_a_page_that_breaks_costs_only_itself_and_its_tries_wait(tmp_path: Path) -> None:
+    def answer(path: str) -> Answer:
+        return Answer(status=500) if path == "/en/page-1.html" else page(path)
+
+    with scripted(answer) as site:
+        result = crawl(tmp_path, f"{site.url}/en/", *QUICK)
+    assert result.returncode == 0, result.stderr
+    times = site.times("/en/page-1.html")
+    assert len(times) == 3
+    assert all(later - earlier >= 0.2 for earlier, later in pairwise(times))
+    assert len(documents(tmp_path)) == DOCUMENTS - 1
+    assert summary(tmp_path)["dropped"]["http-500"] == 1
+
+
+def test_a_dead_host_is_given_up_and_the_others_go_on(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        dead = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    seeds = tmp_path / "seeds.txt"
+    with scripted(page) as site:
+        seeds.write_text(f"{dead}/a\n{dead}/b\n{dead}/c\n{site.url}/en/\n")
+        result = crawl(tmp_path, str(seeds), *QUICK)
+    assert result.returncode == 0, result.stderr
+    assert len(documents(tmp_path)) == DOCUMENTS
+    assert Counter(outcomes(tmp_path, site.url).values())["host-given-up"] >= 1
+    assert not any(outcome.startswith("http") for url, outcome in outcomes(tmp_path, dead).items() if url[0] == "/")
+    assert result.stderr.count("given up") == 1
