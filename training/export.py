@@ -62,6 +62,7 @@ def write_folder(
         text=text,
         temperature=round(temperature, 4),
         sha256=sums,
+        separator=separator,
         tokenizer=TOKENIZER if tokenizer else BYTES,
     )
     (folder / "config.json").write_text(json.dumps(asdict(config), indent=1) + "\n", encoding="utf-8")

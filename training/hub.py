@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+import numpy as np
 import onnx
 import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
@@ -14,10 +16,21 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
 from bilingual_crawler.language_tables import URL_LABELS
-from training.export import largest_difference, parity, write_card, write_folder
+from bilingual_crawler.scoring.models import PAIR_TEXTS, TEXTS
+from training.export import both_logits, parity, write_card, write_folder
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedConfig, PreTrainedModel
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
+
+PROBES = (
+    ("https://www.example.com/en/about-us", "https://www.example.com/mt/dwarna"),
+    ("https://example.is/", "https://example.is/index.php?page=2&lang=en"),
+    ("https://example.eus/eu/berriak/2023/05/17/egitaraua.html", "https://example.eus/es/noticias/2023/05/17/programa.html"),
+    ("https://example.org/" + "path/" * 30, "https://example.org/fi/" + "path/" * 30),
+)  # fmt: skip
 
 
 class Classifier(nn.Module):
@@ -43,7 +56,7 @@ def load_classifier(name: str, kind: str) -> Classifier:
     """
     own = sorted(Path(name).glob("*.pt")) if Path(name).is_dir() else []
     if not own:
-        model = AutoModelForSequenceClassification.from_pretrained(name)
+        model = AutoModelForSequenceClassification.from_pretrained(name, dtype=torch.float32)
     else:
         state = torch.load(own[0], weights_only=True, map_location="cpu")
         task = next(key for key in state["tasks"] if key.endswith("out_proj.weight")).split(".")[0]
@@ -55,6 +68,11 @@ def load_classifier(name: str, kind: str) -> Classifier:
         model.load_state_dict(merged, strict=False)
     net = Classifier(model, difference=kind == "parallelness" and model.config.num_labels == 2)
     return net.eval()
+
+
+def load_tokenizer(name: str) -> PreTrainedTokenizerFast:
+    """The fast tokenizer from the hub or a folder."""
+    return cast("PreTrainedTokenizerFast", AutoTokenizer.from_pretrained(name))
 
 
 def classifier_graph(net: Classifier) -> onnx.ModelProto:
@@ -90,21 +108,81 @@ def lowered(graph: onnx.ModelProto, precision: str) -> onnx.ModelProto:
         return onnx.load(target)
 
 
-def from_hub(name: str, kind: str, out: Path, precision: str = "fp32") -> float:
-    """Convert a classifier; returns the largest difference of logits from PyTorch, which only fp32 must keep small."""
+@dataclass(frozen=True, slots=True)
+class Parity:
+    """How far a graph is from its network: largest difference of logits, and equal answers of so many inputs."""
+
+    difference: float
+    equal: int
+    inputs: int
+
+    def __str__(self) -> str:
+        return (
+            f"logits differ from PyTorch by {self.difference:.2g} at most, "
+            f"answers are the same on {self.equal} of {self.inputs} inputs"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Shipment:
+    """What a model folder says beside the weights; `probe` are inputs to compare network and graph on."""
+
+    kind: str
+    labels: tuple[str, ...]
+    probe: Sequence[str]
+    sections: dict[str, str]
+    max_length: int = 256
+    temperature: float = 1.0
+
+
+def write_models(
+    net: Classifier, tokenizer: PreTrainedTokenizerFast, shipment: Shipment, folders: Mapping[str, Path]
+) -> dict[str, Parity]:
+    """Write one model folder per precision; ParityError if already the graph in fp32 computes something else."""
+    exact = classifier_graph(net)
+    batch = tokenizer(
+        list(shipment.probe), truncation=True, max_length=shipment.max_length, padding=True, return_tensors="pt"
+    )
+    ids, mask = batch["input_ids"], batch["attention_mask"]
+    parity(net, exact, ids, mask)
+    found = {}
+    for precision, folder in folders.items():
+        graph = lowered(exact, precision)
+        expected, logits = both_logits(net, graph, ids, mask)
+        equal = answers(expected) == answers(logits)
+        found[precision] = Parity(float(np.abs(logits - expected).max()), int(equal.sum()), len(ids))
+        write_folder(
+            folder,
+            graph,
+            tokenizer.backend_tokenizer,
+            kind=shipment.kind,
+            labels=shipment.labels,
+            max_length=shipment.max_length,
+            temperature=shipment.temperature,
+            separator=tokenizer.sep_token or "</s>",
+        )
+        sections = {**shipment.sections, "Precision": f"{precision}: {found[precision]}."}
+        write_card(folder, f"URL {shipment.kind}", sections)
+    return found
+
+
+def answers(logits: NDArray[np.float32]) -> NDArray[np.int64]:
+    """The label of each row: the highest logit, or the sign of a single one."""
+    chosen: NDArray[np.int64] = logits.argmax(1) if logits.shape[1] > 1 else (logits[:, 0] > 0).astype(np.int64)
+    return chosen
+
+
+def from_hub(name: str, kind: str, out: Path, precision: str = "fp32") -> Parity:
+    """Convert a classifier from the hub or a folder."""
     net = load_classifier(name, kind)
-    graph = classifier_graph(net)
-    ids = torch.randint(4, 100, (4, 19))
-    difference = parity(net, graph, ids)
-    if precision != "fp32":
-        graph = lowered(graph, precision)
-        difference = largest_difference(net, graph, ids)
-    tokenizer = AutoTokenizer.from_pretrained(name).backend_tokenizer
+    tokenizer = load_tokenizer(name)
     labels = label_names(net.model.config) if kind == "language" else ()
-    write_folder(out, graph, tokenizer, kind=kind, labels=labels, max_length=256)
-    text = f"Converted from `{name}`, {precision}; largest difference of logits from PyTorch {difference:.2g}."
-    write_card(out, f"URL {kind}", {"Source": text})
-    return difference
+    probe = [
+        TEXTS["reference"](a) if kind == "language" else PAIR_TEXTS["reference"](a, b, tokenizer.sep_token or "</s>")
+        for a, b in PROBES
+    ]
+    shipment = Shipment(kind, labels, probe, {"Source": f"Converted from `{name}`."})
+    return write_models(net, tokenizer, shipment, {precision: out})[precision]
 
 
 def label_names(config: PreTrainedConfig) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from training.export import parity, write_card, write_folder
 from training.fit import Encoded, Recipe, fit_temperature, macro_f1, predict, train
 from training.networks import WordNet, WordNetConfig
 from training.onnx_graph import language_graph, round_tables
+from training.transformer import hand_over
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,6 +122,9 @@ def card(out: Path, report: list[str], recipe: Recipe, numbers: dict[str, float]
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train on --data, decide on a held-out part of its domains, write --out."""
+    left = hand_over("language", arguments)
+    if left is None:
+        return
     parser = argparse.ArgumentParser(prog="python -m training.language", description=__doc__)
     parser.add_argument(
         "--data", type=Path, nargs="+", required=True, help="TSV files (url, lang), folders of frozen sites"
@@ -130,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True)
     for name, value in asdict(Recipe()).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
-    options = vars(parser.parse_args(arguments))
+    options = vars(parser.parse_args(left))
     recipe = Recipe(**{name: options[name] for name in asdict(Recipe())})
     try:
         run(options["data"], options["synthetic"], options["exclude"], options["out"], recipe)

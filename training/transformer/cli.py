@@ -1,0 +1,62 @@
+"""The command line of fine-tuning: `python -m training.language --recipe xlm-roberta-base …`."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from dataclasses import asdict, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from accelerate import PartialState
+
+from training.data import DataError
+from training.transformer.base import load_tokenizer
+from training.transformer.e5 import E5Error
+from training.transformer.fit import PRECISIONS, fit
+from training.transformer.lists import Sources, prepare
+from training.transformer.recipes import RECIPES, Recipe
+from training.transformer.ship import ship
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def run(kind: str, sources: Sources, out: Path, recipe: Recipe, precision: str = "auto") -> None:
+    """Prepare the lists, fine-tune, write the model folders; the same call goes on after a kill."""
+    process = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(hours=2))
+    separator = load_tokenizer(recipe).sep_token
+    with process.main_process_first():
+        lists = prepare(kind, sources, recipe, separator, out / "lists")
+    process.print("\n".join(lists.report))
+    logits, history = fit(kind, lists, recipe, out, precision)
+    if process.is_main_process:
+        for precision, parity in ship(kind, lists, logits, history, recipe, out).items():
+            print(f"{out / precision}: {parity}")
+        for checkpoint in out.glob("checkpoint-*"):
+            shutil.rmtree(checkpoint)
+
+
+def main(kind: str, name: str, arguments: Sequence[str]) -> None:
+    """Fine-tune a pre-trained encoder on --data and write model folders under --out."""
+    parser = argparse.ArgumentParser(prog=f"python -m training.{kind} --recipe {name}", description=main.__doc__)
+    if name not in RECIPES:
+        parser.error(f"unknown recipe {name!r}: use small, {', '.join(RECIPES)}")
+    columns = "url, lang" if kind == "language" else "url_a, url_b, label"
+    parser.add_argument("--data", type=Path, nargs="+", required=True, help=f"TSV files with {columns}")
+    parser.add_argument("--dev", type=Path, nargs="*", default=[], help="TSV files that decide when to stop")
+    parser.add_argument("--exclude", type=Path, nargs="*", default=[], help="TSV files whose domains are left out")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--precision", choices=PRECISIONS, default="auto", help="of the arithmetic in training")
+    recipe = RECIPES[name][kind]
+    for field, value in asdict(recipe).items():
+        parser.add_argument(f"--{field.replace('_', '-')}", type=type(value), default=value)
+    options = vars(parser.parse_args(arguments))
+    sources = Sources(*(tuple(options[field]) for field in ("data", "dev", "exclude")))
+    chosen = replace(recipe, **{field: options[field] for field in asdict(recipe)})
+    try:
+        run(kind, sources, options["out"], chosen, options["precision"])
+    except (DataError, E5Error) as error:
+        parser.error(str(error))
