@@ -379,7 +379,7 @@ class Ranked(BreadthFirst):
 
 
 def frozen_graph(links: Mapping[str, str]) -> FrozenSite:
-    return FrozenSite({url: FrozenPage("eng", tuple(map(Link, others))) for url, others in links.items()}, {})
+    return FrozenSite({url: FrozenPage("eng", tuple(map(Link, others)), 1000) for url, others in links.items()}, {})
 
 
 class TestSimulator:
@@ -476,6 +476,9 @@ class TestCommand:
         done = scrapy_harvest(sites, "--policies", "bfs,cld2,oracle", "--out", out, "--links", "anchors")
         assert done.returncode == 0, done.stdout + done.stderr
         rows = {row["policy"]: row for row in json.loads((out / "results.json").read_text())}
+        header, *deciles = (line.split("\t") for line in (out / "deciles.tsv").read_text().splitlines())
+        assert header[:4] == ["pair", "policy", "tasks", "relative_auc"]
+        assert {line[1]: line[-1] for line in deciles} == dict.fromkeys(rows, "100.0")
         site = read_site(sites / "saga")
         for policy in rows:
             order = (out / "orders" / f"saga.eng-isl.{policy}.tsv").read_text().split()

@@ -14,6 +14,7 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError
 from bilingual_crawler.frontier.policies import policy_class
+from bilingual_crawler.harvest.deciles import write_deciles
 from bilingual_crawler.harvest.explain import explain
 from bilingual_crawler.harvest.run import LINK_SOURCES, Harvest
 from bilingual_crawler.harvest.sites import SiteError, Task, read_tasks
@@ -43,7 +44,7 @@ class Command(ScrapyCommand):
         return (
             "Crawl the archived sites of SITES_DIR with each policy, one request at a time, and compare the"
             " order of downloads with that of an oracle that knows the gold pairs. Writes results.json,"
-            " orders/ and harvest.png into DIR; results that are there already stay, so that policies can be"
+            " deciles.tsv, orders/ and harvest.png into DIR; results that are there already stay, so that policies can be"
             " added later."
         )
 
@@ -90,11 +91,12 @@ class Command(ScrapyCommand):
                 failed += result.error is not None
                 progress.update(bar, advance=1, description=f"{result.task} {result.policy}")
         print_tables(store.results, console)
+        write_deciles(store.results, opts.out / "deciles.tsv")
         # matplotlib takes a second to import, and every scrapy command imports this module
         from bilingual_crawler.harvest.plot import plot
 
         plot(store.results, opts.out / "harvest.png")
-        console.print(f"results.json, orders/ and harvest.png are in {opts.out}", highlight=False)
+        console.print(f"results.json, deciles.tsv, orders/ and harvest.png are in {opts.out}", highlight=False)
         self.exitcode = int(failed > 0)
 
 
