@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from anyascii import anyascii
 from torch.nn import functional
-from unidecode import unidecode
 
 from bilingual_crawler.urls.pair_text import plain_word
 from bilingual_crawler.urls.url_parts import url_parts
@@ -46,7 +46,7 @@ def read_lexicon(path: Path | None) -> list[tuple[str, str]]:
 def phrase_forms(text: str) -> list[str]:
     """A phrase as addresses write it: without diacritics, and spelt in Latin letters if it is not."""
     plain = " ".join(plain_word(word) for word in text.split())
-    latin = "" if plain.isascii() else " ".join(unidecode(text).lower().split())
+    latin = "" if plain.isascii() else " ".join(anyascii(text).lower().split())
     return [plain, latin] if latin and latin != plain and latin.replace(" ", "").isalnum() else [plain]
 
 

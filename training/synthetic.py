@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import langcodes
-from unidecode import unidecode
+from anyascii import anyascii
 from wordfreq import top_n_list
 
 from bilingual_crawler.languages import names_of, to_bcp47
@@ -70,7 +70,7 @@ def spell(words: list[str], rng: random.Random) -> list[str]:
     if rng.random() < (0.75 if latin else 0.45 if alphabet else 0.15):
         if latin and "ü" in text and rng.random() < 0.5:
             text = text.translate({ord("ä"): "ae", ord("ö"): "oe", ord("ü"): "ue"})
-        text = re.sub(r"[^\w ]", "", unidecode(text))
+        text = re.sub(r"[^\w ]", "", anyascii(text))
     text = text if rng.random() < 0.1 else text.lower()
     return text.split()
 
