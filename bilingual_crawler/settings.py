@@ -45,6 +45,8 @@ DOWNLOAD_MAXSIZE = 20 * 1024 * 1024
 COOKIES_ENABLED = False
 METAREFRESH_ENABLED = False
 TELNETCONSOLE_ENABLED = False
+BILINGUAL_MAX_BYTES = 0
+BILINGUAL_MAX_BYTES_PER_SITE = 0
 REMOTE_CONTROL_ENABLED = False
 
 # Safety
@@ -63,6 +65,7 @@ DOWNLOADER_MIDDLEWARES = {
     "bilingual_crawler.middlewares.addresses.AddressGuardMiddleware": 900,
     "bilingual_crawler.middlewares.language.LanguageFilterMiddleware": 560,
     "bilingual_crawler.archive.middleware.WarcMiddleware": 650,
+    "bilingual_crawler.middlewares.stop.StopMiddleware": 80,
 }
 SPIDER_MIDDLEWARES = {
     "bilingual_crawler.middlewares.links.LinkPriorityMiddleware": 100,
@@ -74,3 +77,4 @@ EXTENSIONS = {
     "bilingual_crawler.reporting.summary.SummaryExtension": 500,
     "bilingual_crawler.reporting.progress.ProgressExtension": 510,
 }
+    "bilingual_crawler.middlewares.budgets.ByteBudgetExtension": 480,

@@ -54,6 +54,7 @@ class Frontier:
         self._clock = clock
         self._in_flight: Counter[str] = Counter()
         self._resting: dict[str, float] = {}
+        self._closed: set[str] = set()
         self._heap: list[tuple[float, int, str]] = []
         self._offered: dict[str, tuple[float, int, str]] = {}
         self._offer(head.slot for head in store.heads())
@@ -113,6 +114,12 @@ class Frontier:
             self._resting[entry.slot] = max(until, self._resting.get(entry.slot, until))
             self._release(entry.slot)
 
+    def close(self, slot: str) -> bool:
+        """Hand out nothing of *slot* any more; false if that was so already."""
+        closed = slot in self._closed
+        self._closed.add(slot)
+        return not closed
+
     def has_pending(self) -> bool:
         """Whether anything is in flight or may still be handed out."""
         if self._in_flight.total():
@@ -163,7 +170,7 @@ class Frontier:
 
     def _slot_spent(self, slot: str) -> bool:
         limit = self._limits.pages_per_slot
-        return bool(limit) and self.store.done_in(slot) + self._in_flight[slot] >= limit
+        return slot in self._closed or (bool(limit) and self.store.done_in(slot) + self._in_flight[slot] >= limit)
 
     def _full(self) -> bool:
         return self._spent() or (bool(self._limits.in_flight) and self._in_flight.total() >= self._limits.in_flight)

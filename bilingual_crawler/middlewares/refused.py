@@ -14,4 +14,4 @@ class Refused(IgnoreRequest):
 
 
 class StillWanted(IgnoreRequest):
-    """The crawl is stopping: the URL stays in flight in the frontier, so that a resume fetches it."""
+    """The crawl is stopping: the URL goes back to the frontier, so that a resume fetches it."""

@@ -13,7 +13,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from bilingual_crawler.middlewares.backoff import HostUnavailable, asked_to_wait, origin
-from bilingual_crawler.middlewares.refused import Refused
+from bilingual_crawler.middlewares.refused import Refused, StillWanted
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class RobotsMiddleware:
         self._stats.inc_value("bilingual/robots/fetched")
         try:
             response = await self._download(url, request)
-        except Refused:
+        except (Refused, StillWanted):
             raise
         except Exception as error:
             self._stats.inc_value("bilingual/robots/unreachable")
