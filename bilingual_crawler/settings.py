@@ -14,6 +14,11 @@ BILINGUAL_EQUIVALENT_LANGUAGES = ["hrv bos srp cnr", "msa ind", "nor nno"]
 BILINGUAL_MODELS_DIR = os.environ.get("BILINGUAL_MODELS_DIR")
 BILINGUAL_PROVIDERS: list[str] = []
 BILINGUAL_REPLAY: list[str] = []
+BILINGUAL_RENDER = "never"
+BILINGUAL_RENDER_MAX_PAGES = 10_000
+BILINGUAL_RENDER_MAX_PAGES_PER_SITE = 1_000
+BILINGUAL_RENDER_CONCURRENCY = 2
+BILINGUAL_RENDER_TIMEOUT = 60
 DEPTH_LIMIT = 100
 
 # What is written
@@ -40,13 +45,13 @@ BILINGUAL_BACKOFF_START = 2
 BILINGUAL_BACKOFF_MAX = 600
 BILINGUAL_RETRY_AFTER_MAX = 3600
 BILINGUAL_HOST_FAILURES = 10
+BILINGUAL_MAX_BYTES = 0
+BILINGUAL_MAX_BYTES_PER_SITE = 0
 DOWNLOAD_TIMEOUT = 60
 DOWNLOAD_MAXSIZE = 20 * 1024 * 1024
 COOKIES_ENABLED = False
 METAREFRESH_ENABLED = False
 TELNETCONSOLE_ENABLED = False
-BILINGUAL_MAX_BYTES = 0
-BILINGUAL_MAX_BYTES_PER_SITE = 0
 REMOTE_CONTROL_ENABLED = False
 
 # Safety
@@ -60,12 +65,13 @@ SCHEDULER = "bilingual_crawler.frontier.scheduler.FrontierScheduler"
 DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
+    "bilingual_crawler.middlewares.stop.StopMiddleware": 80,
     "bilingual_crawler.middlewares.backoff.BackoffMiddleware": 90,
     "bilingual_crawler.middlewares.robots.RobotsMiddleware": 100,
     "bilingual_crawler.middlewares.addresses.AddressGuardMiddleware": 900,
+    "bilingual_crawler.middlewares.render.RenderMiddleware": 555,
     "bilingual_crawler.middlewares.language.LanguageFilterMiddleware": 560,
     "bilingual_crawler.archive.middleware.WarcMiddleware": 650,
-    "bilingual_crawler.middlewares.stop.StopMiddleware": 80,
 }
 SPIDER_MIDDLEWARES = {
     "bilingual_crawler.middlewares.links.LinkPriorityMiddleware": 100,
@@ -73,8 +79,8 @@ SPIDER_MIDDLEWARES = {
 ITEM_PIPELINES = {"bilingual_crawler.pipelines.OutputPipeline": 900}
 EXTENSIONS = {
     "scrapy.extensions.spiderstate.SpiderState": None,
+    "bilingual_crawler.middlewares.budgets.ByteBudgetExtension": 480,
     "bilingual_crawler.reporting.crawl_log.CrawlLogExtension": 490,
     "bilingual_crawler.reporting.summary.SummaryExtension": 500,
     "bilingual_crawler.reporting.progress.ProgressExtension": 510,
 }
-    "bilingual_crawler.middlewares.budgets.ByteBudgetExtension": 480,

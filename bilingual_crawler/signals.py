@@ -7,6 +7,9 @@ from dataclasses import dataclass
 url_fetched = object()
 """Sent once for every URL that was asked for, with ``fetch``: a :class:`Fetch`."""
 
+page_rendered = object()
+"""Sent with ``request`` and ``response`` (HTML in UTF-8) for a page that the browser rendered."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fetch:

@@ -59,6 +59,7 @@ class Site:
         self.delay = delay
         self.robots = ""
         self.asked: Counter[str] = Counter()
+        self.agents: set[str] = set()
         self.times: list[float] = []
         self.url = ""
 
@@ -87,6 +88,7 @@ def serve(
 
         def do_GET(self) -> None:
             site.asked[self.path] += 1
+            site.agents.add(self.headers["User-Agent"])
             site.times.append(time.monotonic())
             time.sleep(site.delay)
             if self.path in site.redirects:
@@ -96,7 +98,8 @@ def serve(
             elif self.path.endswith(".pdf"):
                 self.answer(200, b"%PDF-1.4 " + b"x" * 1000, kind="application/pdf")
             elif self.path in site.pages:
-                self.answer(200, site.pages[self.path].encode())
+                kind = "text/javascript" if self.path.endswith(".js") else "text/html"
+                self.answer(200, site.pages[self.path].encode(), kind)
             else:
                 self.answer(404, b"<title>gone</title>")
 

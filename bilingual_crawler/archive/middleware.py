@@ -11,6 +11,8 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.defer import deferred_from_coro
 
+from bilingual_crawler.signals import page_rendered
+
 from .replay import DATE_META, MISSING_FLAG
 from .writer import Exchange, WarcWriter
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LOCATION_META = "bilingual_warc"
-"""``request.meta`` key with the (file, offset) of the response's record."""
+"""``request.meta`` key with the :class:`WarcLocation` of the response's record."""
 _NOT_FETCHED = frozenset(("cached", MISSING_FLAG))
 _UNSENT = frozenset((b"proxy-authorization",))
 _TRUNCATIONS = {"dataloss": "disconnect", "download_stopped": "unspecified"}
@@ -53,6 +55,7 @@ class WarcMiddleware:
         middleware = cls(crawler)
         crawler.signals.connect(middleware.spider_opened, signals.spider_opened)
         crawler.signals.connect(middleware.spider_closed, signals.spider_closed)
+        crawler.signals.connect(middleware.page_rendered, page_rendered)
         return middleware
 
     def spider_opened(self, spider: Spider) -> None:
@@ -78,12 +81,24 @@ class WarcMiddleware:
             except OSError as error:
                 self._give_up(error)
             else:
-                request.meta[LOCATION_META] = tuple(location)
+                request.meta[LOCATION_META] = location
                 stats = self._crawler.stats
                 stats.inc_value("bilingual/warc/exchanges")
                 stats.set_value("bilingual/warc/bytes", self._writer.bytes_written)
                 stats.set_value("bilingual/warc/files", self._writer.files_written)
         return response
+
+    def page_rendered(self, request: Request, response: Response) -> None:
+        """Keep a page as it was rendered, beside what was downloaded."""
+        original = request.meta.get(LOCATION_META)
+        if self._writer is None or original is None:
+            return
+        try:
+            request.meta[LOCATION_META] = self._writer.write_conversion(
+                response.url, response.body, datetime.now(UTC), original.record
+            )
+        except OSError as error:
+            self._give_up(error)
 
     def spider_closed(self) -> None:
         writer, self._writer = self._writer, None

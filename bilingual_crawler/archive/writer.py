@@ -31,6 +31,8 @@ class WarcLocation(NamedTuple):
     """File name without its folder."""
     offset: int
     """Bytes from the start of the file to the record's gzip member."""
+    record: str
+    """``WARC-Record-ID``"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +107,27 @@ class WarcWriter:
         response = self._record("response", url, _response_head(exchange), exchange.body, fields | truncated)
         concurrent = {"WARC-Concurrent-To": response.rec_headers.get_header("WARC-Record-ID")}
         request = self._record("request", url, _request_head(exchange, url), exchange.request_body, fields | concurrent)
-        location = WarcLocation(self._name, self._size)
+        location = WarcLocation(self._name, self._size, response.rec_headers.get_header("WARC-Record-ID"))
         self._append(self._member(response) + self._member(request))
+        return location
+
+    def write_conversion(self, url: str, html: bytes, made: datetime, original: str) -> WarcLocation:
+        """Write what a browser made of the response record *original*; return where the record is."""
+        fields = {
+            "WARC-Date": f"{made.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
+            "WARC-Warcinfo-ID": self._warcinfo_id,
+            "WARC-Refers-To": original,
+        }
+        record = self._warc.create_warc_record(
+            urldefrag(url).url,
+            "conversion",
+            payload=BytesIO(html),
+            length=len(html),
+            warc_content_type="text/html; charset=utf-8",
+            warc_headers_dict=fields,
+        )
+        location = WarcLocation(self._name, self._size, record.rec_headers.get_header("WARC-Record-ID"))
+        self._append(self._member(record))
         return location
 
     def close(self) -> None:

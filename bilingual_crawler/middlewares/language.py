@@ -65,14 +65,19 @@ class LanguageFilterMiddleware:
         if not _is_html(response.headers):
             self._stats.inc_value("bilingual/dropped/not_html")
             raise NotHtml(f"not an HTML page: {_content_type(response.headers)}")
-        link_headers = [value.decode("latin-1") for value in response.headers.getlist("Link")]
-        entry = cast("Entry", request.meta[ENTRY])
-        page = parse_page(decode_body(response.body, _content_type(response.headers)), entry.url, link_headers)
-        identification = identify(page.text)
-        request.meta[PAGE] = page
-        request.meta[LANGUAGE] = identification
-        self._stats.inc_value(f"bilingual/language/{identification.language}")
+        read_page(request, response, self._stats)
         return response
+
+
+def read_page(request: Request, response: Response, stats: StatsCollector) -> None:
+    """Parse the page in *response*, identify its language, and put both into the meta of *request*."""
+    link_headers = [value.decode("latin-1") for value in response.headers.getlist("Link")]
+    entry = cast("Entry", request.meta[ENTRY])
+    page = parse_page(decode_body(response.body, _content_type(response.headers)), entry.url, link_headers)
+    identification = identify(page.text)
+    request.meta[PAGE] = page
+    request.meta[LANGUAGE] = identification
+    stats.inc_value(f"bilingual/language/{identification.language}")
 
 
 def _is_page(request: Request) -> bool:

@@ -17,6 +17,7 @@ from bilingual_crawler.frontier.policies import policy_class
 from bilingual_crawler.frontier.scope import Scope
 from bilingual_crawler.languages import LanguageError, LanguagePair
 from bilingual_crawler.middlewares.addresses import allowed_networks
+from bilingual_crawler.rendering.options import MODES, missing_for_rendering
 from bilingual_crawler.spiders.output import choose_output_dir
 from bilingual_crawler.urls.canonical import canonicalise
 
@@ -50,6 +51,7 @@ class CrawlArguments:
     scope: Scope
     max_pages: int
     max_pages_per_site: int
+    render: str
     output_dir: Path
 
     @classmethod
@@ -63,13 +65,14 @@ class CrawlArguments:
         scope: str = "site",
         max_pages: str = "0",
         max_pages_per_site: str = "0",
+        render: str | None = None,
         **unknown: Any,
     ) -> CrawlArguments:
         """Check spider arguments and the settings they depend on; raises UsageError naming the value and the fix."""
         job = unknown.pop("_job", None)
         unknown.pop("_version", None)
         if unknown:
-            known = "pair, seeds, policy, scope, max_pages, max_pages_per_site"
+            known = "pair, seeds, policy, scope, max_pages, max_pages_per_site, render"
             raise _error(f"unknown spider argument {', '.join(sorted(unknown))}; there are: {known}")
         if not pair:
             raise _error("which languages? Give the pair, for example: -a pair=eng-mlt")
@@ -105,8 +108,17 @@ class CrawlArguments:
             ),
             _count("max_pages", max_pages),
             _count("max_pages_per_site", max_pages_per_site),
+            _render_mode(render or settings["BILINGUAL_RENDER"], settings),
             choose_output_dir(settings, job or f"{languages}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
         )
+
+
+def _render_mode(mode: str, settings: BaseSettings) -> str:
+    if mode not in MODES:
+        raise _error(f"render={mode}: choose one of {', '.join(MODES)}")
+    if mode == "always" and (missing := missing_for_rendering(settings)):
+        raise _error(f"render=always: {missing}")
+    return mode
 
 
 def _check_models(settings: BaseSettings) -> None:

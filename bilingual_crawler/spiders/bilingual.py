@@ -41,7 +41,8 @@ logger = logging.getLogger(__name__)
 class BilingualSpider(Spider):
     """Crawls the sites of its seeds and yields the documents in the two languages of ``pair``.
 
-    Arguments: ``pair``, ``seeds``, ``policy``, ``scope``, ``max_pages``, ``max_pages_per_site``; see
+    Arguments: ``pair``, ``seeds``, ``policy``, ``scope``, ``max_pages``, ``max_pages_per_site``,
+    ``render``; see
     :class:`~bilingual_crawler.spiders.arguments.CrawlArguments`.
     """
 
@@ -56,6 +57,7 @@ class BilingualSpider(Spider):
         self.scope = arguments.scope
         self.max_pages = arguments.max_pages
         self.max_pages_per_site = arguments.max_pages_per_site
+        self.render = arguments.render
         self.output_dir = arguments.output_dir
         self.https_guesses = {seed.url for seed in self.seeds if seed.guessed_scheme}
 
@@ -153,7 +155,7 @@ class BilingualSpider(Spider):
     def _document(
         self, response: Response, entry: Entry, page: Page, identified: Identification, side: str
     ) -> Document:
-        warc_file, warc_offset = response.meta.get("bilingual_warc", (None, None))
+        warc_file, warc_offset = response.meta.get("bilingual_warc", (None, None))[:2]
         alternates = [(link.hreflang, link.url) for link in page.links if link.alternate and link.hreflang]
         return Document(
             url=entry.url,

@@ -1,0 +1,124 @@
+"""Downloader middleware: pages that are empty without JavaScript go through a browser."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING, cast
+
+from scrapy import signals
+from scrapy.http import HtmlResponse
+
+from bilingual_crawler.frontier.scheduler import ENTRY, FrontierScheduler
+from bilingual_crawler.middlewares.language import LANGUAGE, PAGE, read_page
+from bilingual_crawler.rendering.browser import Browser, RenderError
+from bilingual_crawler.rendering.options import missing_for_rendering
+from bilingual_crawler.rendering.shell import is_shell
+from bilingual_crawler.signals import page_rendered
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.spiders.bilingual import BilingualSpider
+
+logger = logging.getLogger(__name__)
+
+
+class RenderMiddleware:
+    """Renders HTML pages: none with the spider's ``render=never``, all with ``always``, shells with ``auto``.
+
+    Its place is behind the language filter, whose parse tells the shells and which is repeated on what the browser
+    made of the page. Where scripts go to another URL, that is a redirect. A page that cannot be rendered, or is beyond
+    ``BILINGUAL_RENDER_MAX_PAGES`` or ``BILINGUAL_RENDER_MAX_PAGES_PER_SITE``, stays as it was downloaded.
+    Stats: ``bilingual/render/shells|pages|redirects|failed|over_budget``, and those of
+    :class:`~bilingual_crawler.rendering.network.Resources`.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats
+        self._crawler = crawler
+        self._stats = crawler.stats
+        self._mode = cast("BilingualSpider", crawler.spider).render
+        missing = missing_for_rendering(crawler.settings)
+        self._browser = None if self._mode == "never" or missing else Browser(crawler, self._slot_of)
+        self._max_pages = crawler.settings.getint("BILINGUAL_RENDER_MAX_PAGES")
+        self._max_pages_per_site = crawler.settings.getint("BILINGUAL_RENDER_MAX_PAGES_PER_SITE")
+        self._rendered: Counter[str] = Counter()
+        if self._mode == "auto" and missing:
+            logger.warning(f"render=auto: {missing}; until then pages that need JavaScript stay as downloaded")
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        middleware = cls(crawler)
+        crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
+        return middleware
+
+    async def process_response(self, request: Request, response: Response) -> Response | Request:
+        page = request.meta.get(PAGE)
+        if page is None or response.status != 200:
+            return response
+        shell = is_shell(page, response.body)
+        if shell:
+            self._note_shell(response)
+        if self._browser is None or not (shell or self._mode == "always"):
+            return response
+        entry: Entry = request.meta[ENTRY]
+        if not self._take_budget(entry.slot):
+            self._stats.inc_value("bilingual/render/over_budget")
+            return response
+        try:
+            rendered = await self._browser.render(response)
+        except RenderError as error:
+            self._note_failure(response, error)
+            return response
+        if rendered.left_for is not None:
+            self._stats.inc_value("bilingual/render/redirects")
+            reasons = {"redirect_urls": [request.url], "redirect_reasons": [response.status]}
+            return request.replace(url=rendered.left_for, meta={**request.meta, **reasons})
+        return self._replaced(request, response, rendered.html)
+
+    async def spider_closed(self) -> None:
+        if self._browser is not None:
+            await self._browser.close()
+
+    def _slot_of(self, url: str) -> str:
+        assert self._crawler.engine
+        return cast("FrontierScheduler", self._crawler.engine.scheduler).slot(url)
+
+    def _take_budget(self, slot: str) -> bool:
+        total, of_site = self._rendered.total(), self._rendered[slot]
+        if self._max_pages and total >= self._max_pages:
+            return False
+        if self._max_pages_per_site and of_site >= self._max_pages_per_site:
+            return False
+        self._rendered[slot] += 1
+        return True
+
+    def _replaced(self, request: Request, plain: Response, html: str) -> Response:
+        headers = plain.headers.copy()
+        headers["Content-Type"] = "text/html; charset=utf-8"
+        body = html.encode("utf-8", "replace")
+        response = HtmlResponse(plain.url, headers=headers, body=body, flags=[*plain.flags, "rendered"])
+        self._stats.inc_value("bilingual/render/pages")
+        self._crawler.signals.send_catch_log(page_rendered, request=request, response=response)
+        self._stats.inc_value(f"bilingual/language/{request.meta[LANGUAGE].language}", -1)
+        read_page(request, response, self._stats)
+        return response
+
+    def _note_shell(self, response: Response) -> None:
+        if self._mode == "never" and not self._stats.get_value("bilingual/render/shells"):
+            logger.warning(
+                f"{response.url} shows almost nothing without JavaScript; -a render=auto renders such pages in a browser",
+                extra={"spider": self._crawler.spider},
+            )
+        self._stats.inc_value("bilingual/render/shells")
+
+    def _note_failure(self, response: Response, error: RenderError) -> None:
+        if not self._stats.get_value("bilingual/render/failed"):
+            logger.warning(f"{response.url} was not rendered: {error}", extra={"spider": self._crawler.spider})
+        self._stats.inc_value("bilingual/render/failed")

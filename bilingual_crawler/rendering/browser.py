@@ -1,0 +1,130 @@
+"""A headless browser that turns a downloaded page into what its scripts make of it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+from scrapy.utils.misc import build_from_crawler
+
+from bilingual_crawler.rendering.network import PageNetwork, Resource, Resources
+from bilingual_crawler.rendering.options import launch_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from playwright.async_api import Page
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
+
+logger = logging.getLogger(__name__)
+
+
+class RenderError(Exception):
+    """The browser has not rendered a page; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What became of a page in the browser."""
+
+    html: str = ""
+    left_for: str | None = None
+    """The URL that scripts have gone to instead of showing the page."""
+
+
+class Browser:
+    """scrapy-playwright, started with the first page that is rendered, each page in a fresh context.
+
+    The browser has no network of its own: see :class:`PageNetwork`. At most ``BILINGUAL_RENDER_CONCURRENCY`` pages are
+    open; each is closed after ``BILINGUAL_RENDER_TIMEOUT`` seconds, whatever its scripts do.
+    """
+
+    def __init__(self, crawler: Crawler, slot_of: Callable[[str], str]) -> None:
+        self._crawler = crawler
+        self._resources = Resources(crawler, slot_of)
+        self._timeout = crawler.settings.getfloat("BILINGUAL_RENDER_TIMEOUT")
+        self._open = asyncio.Semaphore(crawler.settings.getint("BILINGUAL_RENDER_CONCURRENCY"))
+        self._starting = asyncio.Lock()
+        self._numbers = itertools.count()
+        self._handler: ScrapyPlaywrightDownloadHandler | None = None
+
+    async def render(self, response: Response) -> Rendered:
+        """Run the scripts of *response*, which is a page; raises RenderError."""
+        network = PageNetwork(response.url, Resource.of(response), self._resources)
+        async with self._open:
+            try:
+                handler = await self._started()
+                html = await self._run(handler, response.url, network)
+            except Exception as error:
+                if network.left_for is None:
+                    raise RenderError(str(error) or type(error).__name__) from error
+                html = ""
+        return Rendered(html, network.left_for)
+
+    async def close(self) -> None:
+        """Stop the browser, if it was started."""
+        handler, self._handler = self._handler, None
+        if handler is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._timeout):
+                    await handler.close()
+
+    async def _started(self) -> ScrapyPlaywrightDownloadHandler:
+        async with self._starting:
+            if self._handler is None:
+                self._handler = await self._start()
+            return self._handler
+
+    async def _start(self) -> ScrapyPlaywrightDownloadHandler:
+        from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
+
+        handler = build_from_crawler(ScrapyPlaywrightDownloadHandler, self._crawler)
+        handler.config.launch_options = launch_options(self._crawler.settings)
+        # what the handler does when the engine starts, which was long ago
+        handler.browser_provider = handler.browser_provider_cls(handler.config)
+        await handler.browser_provider.start()
+        return handler
+
+    async def _run(self, handler: ScrapyPlaywrightDownloadHandler, url: str, network: PageNetwork) -> str:
+        context = f"page-{next(self._numbers)}"
+        request = Request(url, meta=self._meta(context, network))
+        try:
+            async with asyncio.timeout(self._timeout):
+                response = await handler.download_request(request)
+        finally:
+            wrapper = handler.context_wrappers.get(context)
+            if wrapper is not None:
+                await wrapper.context.close()
+        return response.text
+
+    def _meta(self, context: str, network: PageNetwork) -> dict[str, Any]:
+        from scrapy_playwright.page import PageMethod
+
+        half = self._timeout * 1000 / 2
+        return {
+            "playwright": True,
+            "playwright_context": context,
+            "playwright_context_kwargs": {
+                "user_agent": self._crawler.settings["USER_AGENT"],
+                "accept_downloads": False,
+                "service_workers": "block",
+            },
+            "playwright_page_init_callback": network.attach,
+            "playwright_page_goto_kwargs": {"wait_until": "domcontentloaded", "timeout": half},
+            "playwright_page_methods": [PageMethod(_settle, timeout=half)],
+        }
+
+
+async def _settle(page: Page, timeout: float) -> None:
+    """Wait until the page asks for nothing more, *timeout* milliseconds at most."""
+    from playwright.async_api import TimeoutError as StillBusy
+
+    with suppress(StillBusy):
+        await page.wait_for_load_state("networkidle", timeout=timeout)

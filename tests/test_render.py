@@ -1,0 +1,212 @@
+"""Whole crawls of pages that need JavaScript, with a real browser."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from components import program
+from warcio.archiveiterator import ArchiveIterator
+from webserver import TEXT, bilingual_site, run_scrapy, serve
+
+from bilingual_crawler.pages.html import parse_page
+from bilingual_crawler.rendering.shell import is_shell
+from bilingual_crawler.reporting.records import read_json_lines, read_tsv
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from subprocess import CompletedProcess
+
+    from webserver import Site
+
+PAGES = 4
+SHELL = "<!doctype html><title>app</title><link rel=stylesheet href=/style.css><script src=/app.js></script><div id=app></div>"
+SCRIPT = """
+document.addEventListener("DOMContentLoaded", async () => {
+  const answer = await fetch("/parts" + location.pathname)
+  document.body.innerHTML = await answer.text() + "<img src=/logo.png>"
+})
+"""
+ELSEWHERE = "<!doctype html><title>app</title><script>location.replace('/en/page-0.html')</script>"
+ENDLESS = "<!doctype html><title>app</title><script>setTimeout(() => { while (true) {} }, 50)</script><p>wait"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def chromium() -> str:
+    return program("chromium", "chromium-browser", "google-chrome", package="chromium")
+
+
+def with_scripts(*shells: str) -> dict[str, str]:
+    """The bilingual site, where the pages named *shells* hold nothing but a script that fetches their content."""
+    site = {path: html.replace("</head>", "<script src=/app.js></script></head>") for path, html in PLAIN.items()}
+    return (
+        {"/app.js": SCRIPT}
+        | site
+        | {path: SHELL for path in shells}
+        | {f"/parts{path}": PLAIN[path] for path in shells}
+    )
+
+
+PLAIN = {path: html for path, html in bilingual_site(PAGES).items() if path not in ("/", "/fi/")}
+NAMES = ["", *(f"page-{number}.html" for number in range(PAGES))]
+PAIRS = {(f"/en/{name}", f"/es/{name}") for name in NAMES}
+
+
+def crawl(folder: Path, site: Site, *more: str, seed: str = "/en/") -> CompletedProcess[str]:
+    arguments = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}{seed}", "-a", "policy=bfs")
+    output = ("-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}")
+    result = run_scrapy(folder, "crawl", "bilingual", *arguments, *output, *more)
+    assert result.returncode == 0, result.stderr
+    return result
+
+
+def stat(result: CompletedProcess[str], name: str) -> int:
+    found = re.search(rf"'bilingual/render/{name}': (\d+)", result.stderr)
+    return int(found[1]) if found else 0
+
+
+def pairs(folder: Path, site: Site) -> set[tuple[str, str]]:
+    rows = read_tsv(folder / "out" / "pairs.tsv")
+    return {(row["url_a"].removeprefix(site.url), row["url_b"].removeprefix(site.url)) for row in rows}
+
+
+def documents(folder: Path) -> dict[str, dict[str, Any]]:
+    return {record["url"]: record for record in read_json_lines(folder / "out" / "documents.jsonl.gz")}
+
+
+def test_a_site_that_is_all_javascript_has_no_documents_unless_rendered(tmp_path: Path) -> None:
+    (tmp_path / "never").mkdir()
+    with serve(with_scripts(*PLAIN)) as site:
+        result = crawl(tmp_path / "never", site)
+        assert documents(tmp_path / "never") == {}
+        assert result.stderr.count("-a render=auto") == 1
+        assert not site.asked["/app.js"]
+        result = crawl(tmp_path, site, "-a", "render=auto")
+    assert pairs(tmp_path, site) == PAIRS
+    assert stat(result, "pages") == len(PLAIN)
+    page = documents(tmp_path)[f"{site.url}/en/page-1.html"]
+    assert page["switches"] == [["spa", f"{site.url}/es/page-1.html"]]
+    assert TEXT["en"].strip() in page["text"]
+
+
+def test_auto_renders_nothing_but_the_shells(tmp_path: Path) -> None:
+    shells = {"/es/", "/en/page-0.html", "/es/page-1.html"}
+    with serve(with_scripts(*shells)) as site:
+        result = crawl(tmp_path, site, "-a", "render=auto", "-s", "BILINGUAL_CONTACT=mailto:me@example.org")
+    assert pairs(tmp_path, site) == PAIRS
+    assert stat(result, "pages") == stat(result, "shells") == len(shells)
+    assert {path for path in site.asked if path.startswith("/parts")} == {f"/parts{path}" for path in shells}
+    assert site.asked["/app.js"] <= 2
+    assert not site.asked["/logo.png"]
+    assert not site.asked["/style.css"]
+    assert max(site.asked[path] for path in PLAIN) == 1
+    assert site.agents == {"bilingual-crawler/0.1 (+mailto:me@example.org)"}
+
+
+def test_the_archive_holds_what_was_downloaded_and_what_became_of_it(tmp_path: Path) -> None:
+    shells = {"/es/", "/en/page-0.html"}
+    with serve(with_scripts(*shells)) as site:
+        crawl(tmp_path, site, "-a", "render=auto")
+    responses, conversions = {}, {}
+    with (tmp_path / "out" / "crawl-00000.warc.gz").open("rb") as file:
+        for record in ArchiveIterator(file):
+            field = record.rec_headers.get_header
+            path = (field("WARC-Target-URI") or "").removeprefix(site.url)
+            if record.rec_type == "response":
+                responses[path] = (field("WARC-Record-ID"), record.content_stream().read().decode())
+            elif record.rec_type == "conversion":
+                conversions[path] = (field("WARC-Refers-To"), record.content_stream().read().decode())
+    assert set(conversions) == shells
+    for path, (original, html) in conversions.items():
+        assert responses[path] == (original, SHELL)
+        assert responses[f"/parts{path}"][1] == PLAIN[path]
+        assert "<p>" in html
+    record = documents(tmp_path)[f"{site.url}/es/"]
+    with (tmp_path / "out" / record["warc_file"]).open("rb") as file:
+        file.seek(record["warc_offset"])
+        assert next(ArchiveIterator(file)).rec_type == "conversion"
+
+    again = tmp_path / "again"
+    again.mkdir()
+    crawl(again, site, "-a", "render=auto", "-s", f"BILINGUAL_REPLAY={tmp_path / 'out'}")
+    assert pairs(again, site) == pairs(tmp_path, site) == PAIRS
+
+
+def test_always_renders_every_page(tmp_path: Path) -> None:
+    with serve(with_scripts()) as site:
+        result = crawl(tmp_path, site, "-a", "render=always", "-a", "max_pages=4")
+    assert stat(result, "pages") == 4 - site.asked["/gone"] - site.asked["/old"]
+    assert stat(result, "shells") == 0
+
+
+def test_where_scripts_go_elsewhere_the_crawl_follows(tmp_path: Path) -> None:
+    with serve(with_scripts() | {"/start": ELSEWHERE}) as site:
+        crawl(tmp_path, site, "-a", "render=auto", seed="/start")
+    row = next(read_tsv(tmp_path / "out" / "crawl.tsv"))
+    assert (row["outcome"], row["location"]) == ("redirect", f"{site.url}/en/page-0.html")
+    assert f"{site.url}/en/page-0.html" in documents(tmp_path)
+    assert site.asked["/en/page-0.html"] == 1
+
+
+def test_a_page_that_never_ends_costs_its_time_and_nothing_else(tmp_path: Path) -> None:
+    with serve(with_scripts("/es/") | {"/en/page-2.html": ENDLESS}) as site:
+        result = crawl(tmp_path, site, "-a", "render=auto", "-s", "BILINGUAL_RENDER_TIMEOUT=10")
+    assert stat(result, "failed") == 1
+    assert stat(result, "pages") == 1
+    assert pairs(tmp_path, site) == PAIRS - {("/en/page-2.html", "/es/page-2.html")}
+
+
+def test_the_budget_of_a_site(tmp_path: Path) -> None:
+    with serve(with_scripts(*PLAIN)) as site:
+        result = crawl(tmp_path, site, "-a", "render=auto", "-s", "BILINGUAL_RENDER_MAX_PAGES_PER_SITE=3")
+    assert stat(result, "pages") == 3
+    assert stat(result, "over_budget") > 0
+    assert len(documents(tmp_path)) == 3
+
+
+def test_scripts_reach_nothing_that_the_crawler_may_not(tmp_path: Path) -> None:
+    with serve({"/secret": "secret"}) as inner:
+        snoop = f"""
+        fetch("{inner.url}/secret").catch(() => {{}})
+        fetch("/robots-say-no").catch(() => {{}})
+        fetch("/post", {{method: "POST"}}).catch(() => {{}})
+        navigator.sendBeacon("/beacon")
+        window.open("{inner.url}/popup")
+        new WebSocket("{inner.url}/socket".replace("http", "ws"))
+        document.write("<iframe src={inner.url}/frame></iframe><img src={inner.url}/pixel>")
+        """
+        with serve(with_scripts() | {"/start": f"<title>x</title><script>{snoop}</script>"}) as site:
+            site.robots = "User-agent: *\nDisallow: /robots-say-no\n"
+            result = crawl(tmp_path, site, "-a", "render=auto", seed="/start")
+    assert stat(result, "pages") == 1
+    assert not inner.asked
+    assert set(site.asked) == {"/robots.txt", "/start"}
+
+
+def test_without_a_browser_always_is_an_error_and_auto_a_warning(tmp_path: Path) -> None:
+    nowhere = ("-s", 'PLAYWRIGHT_LAUNCH_OPTIONS={"executable_path": "/nowhere/chromium"}')
+    with serve(with_scripts("/es/")) as site:
+        arguments = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}/", "-a", "render=always", *nowhere)
+        refused = run_scrapy(tmp_path, "crawl", "bilingual", *arguments)
+        assert not site.asked
+        result = crawl(tmp_path, site, "-a", "render=auto", *nowhere)
+    assert refused.returncode == 2
+    assert "render=always: PLAYWRIGHT_LAUNCH_OPTIONS: there is no browser /nowhere/chromium" in refused.stderr
+    assert result.stderr.count("/nowhere/chromium; until then") == 1
+    assert documents(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        (SHELL, True),
+        (SHELL.replace("<script src=/app.js></script>", ""), False),
+        (f"<SCRIPT></SCRIPT><p>{TEXT['en']}<a href=/next>next</a>", False),
+        (f"<script></script><p>{TEXT['en']}", True),
+        ("<script></script><p>menu <a href=/next>next</a>", True),
+        (f"<script></script><link rel=alternate hreflang=es href=/es/><p>{TEXT['en']}", True),
+    ],
+)
+def test_a_shell_has_scripts_and_next_to_no_text_or_links(html: str, expected: bool) -> None:
+    assert is_shell(parse_page(html, "https://example.org/"), html.encode()) is expected
