@@ -3,8 +3,12 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,13 +16,10 @@ import torch
 
 from bilingual_crawler.scoring.models import LanguageModel
 from bilingual_crawler.scoring.tokens import ByteTokens
-from training import evaluate, language, synthetic
-from training.baselines import TUNED, LanguageRules, train_fasttext
+from training import comparison, evaluate, language, synthetic
+from training.baselines import PAPER, TUNED, LanguageRules, best_order, train_fasttext
 from training.data import DataError, check_classes, check_disjoint, in_held_out, read_real, read_tsv
 from training.fit import Encoded, Recipe, draw_weights, fit_temperature, without_host
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TINY = Recipe(
     epochs=3, epoch_size=1600, batch=64, held_out=0.3, rows=1009, word_rows=503, columns=16, width=16, rate=0.02
@@ -127,6 +128,14 @@ def test_rules_look_at_query_directory_suffix_subdomain_in_this_order(url: str, 
     assert LanguageRules().guess([url]) == [language]
 
 
+def test_the_order_of_the_components_is_found() -> None:
+    rows = [("https://mt.a.is/fr/x?l=es", "fra"), ("https://es.a.is/mt", "mlt"), ("https://mt.a.is/", "mlt")]
+    order = best_order(rows)
+    assert order.index("directories") == 0
+    assert order.index("subdomain") < order.index("suffix")
+    assert LanguageRules(order).guess([url for url, _ in rows]) == ["fra", "mlt", "mlt"]
+
+
 def test_fasttext_learns_and_is_evaluated(tmp_path: Path) -> None:
     data, model = write_urls(tmp_path / "urls.tsv"), tmp_path / "model.bin"
     train_fasttext(read_real([data])[0], TUNED | {"bucket": 1000}, model, threads=1)
@@ -192,19 +201,47 @@ def test_from_lists_to_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "line 602" in capsys.readouterr().out
 
 
-def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = write_urls(tmp_path / "train.tsv", domains=30)
-    language.run([data], [], [], tmp_path / "whole", TINY)
+def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, other = write_urls(tmp_path / "train.tsv", domains=30), write_urls(tmp_path / "test.tsv")
+    other.write_text(other.read_text().replace("site", "other"))
+    recipe = asdict(TINY) | {"epochs": 8}
+    command = f"--data {data} " + " ".join(f"--{key.replace('_', '-')} {value}" for key, value in recipe.items())
+    language.main(f"{command} --out {tmp_path / 'whole'}".split())
 
-    saved = torch.save
-    monkeypatch.setattr(torch, "save", lambda *a: (saved(*a), (_ for _ in ()).throw(KeyboardInterrupt))[0])
-    with pytest.raises(KeyboardInterrupt):
-        language.run([data], [], [], tmp_path / "killed", TINY)
-    monkeypatch.undo()
-    assert (tmp_path / "killed" / "checkpoint.pt").exists()
-    language.run([data], [], [], tmp_path / "killed", TINY)
+    killed = tmp_path / "killed"
+    module = [sys.executable, "-m", "training.language"]
+    with subprocess.Popen([*module, *command.split(), "--out", str(killed)], cwd=Path(__file__).parents[1]) as process:
+        deadline = time.monotonic() + 60
+        while not (killed / "checkpoint.pt").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    assert not (killed / "model.onnx").exists()
+    language.main(f"{command} --out {killed}".split())
+    assert "going on after epoch" in capsys.readouterr().out
     for name in ("model.onnx", "config.json"):
-        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+        assert (killed / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert evaluate.main(["language", "--model", str(killed), "--data", str(other)]) == 0
+    assert "macro of 2 classes" in capsys.readouterr().out
+
+
+def test_baselines_and_model_are_compared_in_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, other = write_urls(tmp_path / "train.tsv"), write_urls(tmp_path / "test.tsv")
+    other.write_text(other.read_text().replace("site", "other"))
+    language.run([data], [], [other], tmp_path / "model", TINY)
+    small = {"bucket": 1000}
+    monkeypatch.setattr(comparison, "PAPER", PAPER | small)
+    monkeypatch.setattr(comparison, "TUNED", TUNED | small)
+    out = tmp_path / "out"
+    command = f"--data {data} --synthetic {data} --test {other} --model {tmp_path / 'model'} --out {out} --threads 1"
+    comparison.main(command.split())
+    results = json.loads((out / "comparison.json").read_text())
+    assert [name.partition(",")[0] for name in results][-4:-1] == ["fastText"] * 3
+    assert results["shipped model"]["macro"]["f1"] > 0.95 > 0.1 > results["rules"]["macro"]["f1"]
+    assert results["fastText, tuned"]["classes"]["mlt"]["support"] == 300
+    lines = (out / "comparison.md").read_text().splitlines()
+    assert len(lines) == 2 + len(results)
+    assert lines[-1].startswith("| shipped model | 0.")
 
 
 def test_a_model_that_is_not_there_is_one_line_and_exit_status_2(

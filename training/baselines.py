@@ -1,24 +1,25 @@
-"""Baselines for the language of a URL: the rules of url2lang, and fastText (`python -m training.baselines`)."""
+"""Baselines for the language of a URL: the rules of url2lang, and fastText."""
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
+from itertools import permutations
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import fasttext
 import langcodes
 import tldextract
+from sklearn.metrics import f1_score
 
 from bilingual_crawler.language_tables import URL_LABELS
 from bilingual_crawler.scoring.models import TEXTS
-from bilingual_crawler.urls.canonical import domain_label
-from training.data import DataError, read_real
+from training.data import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
+COMPONENTS = ("query", "directories", "suffix", "subdomain")
 LABEL = "__label__"
 PAPER = {"dim": 16, "minn": 2, "maxn": 4, "lr": 0.1, "epoch": 10, "loss": "hs"}
 TUNED = {"dim": 16, "minn": 2, "maxn": 5, "lr": 0.5, "epoch": 10, "loss": "softmax"}
@@ -27,11 +28,12 @@ TUNED = {"dim": 16, "minn": 2, "maxn": 5, "lr": 0.5, "epoch": 10, "loss": "softm
 class LanguageRules:
     """url2lang's baseline: a component equal to a language code of the label set, else `unk`.
 
-    Query values, then directories, then public suffix, then subdomain; inside a component the label that
-    comes first in the reference list wins (spec 1.2.11).
+    The components are looked at in `order`; inside one the label that comes first in the reference list wins
+    (spec 1.2.11).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, order: Sequence[str] = COMPONENTS) -> None:
+        self.order = tuple(order)
         self._suffixes = tldextract.TLDExtract(suffix_list_urls=())
         self._rank: dict[str, int] = {}
         for rank, label in enumerate(URL_LABELS):
@@ -40,22 +42,37 @@ class LanguageRules:
                     self._rank.setdefault(code, rank)
 
     def guess(self, urls: Sequence[str]) -> list[str]:
-        return [self.guess_one(url) for url in urls]
+        return [first_claim(self.claims(url), self.order) for url in urls]
 
-    def guess_one(self, url: str) -> str:
-        """The label of one URL."""
+    def claims(self, url: str) -> dict[str, str]:
+        """The label that each component claims, where it claims one."""
         try:
             parts = urlsplit(url)
             values = [value for values in parse_qs(parts.query).values() for value in values]
         except ValueError:
-            return "unk"
+            return {}
         host = self._suffixes(url)
-        below = url.partition("://")[2].split("/")
-        for tokens in (values, below[1:], [host.suffix], [host.subdomain]):
-            ranks = [self._rank[token] for token in tokens if token in self._rank]
-            if ranks:
-                return URL_LABELS[min(ranks)]
-        return "unk"
+        below = url.partition("://")[2].split("/")[1:]
+        tokens = dict(zip(COMPONENTS, (values, below, [host.suffix], [host.subdomain]), strict=True))
+        ranks = {name: [self._rank[t] for t in found if t in self._rank] for name, found in tokens.items()}
+        return {name: URL_LABELS[min(found)] for name, found in ranks.items() if found}
+
+
+def first_claim(claims: dict[str, str], order: Sequence[str]) -> str:
+    """The claim of the first component in the order that makes one, else `unk`."""
+    return next((claims[name] for name in order if name in claims), "unk")
+
+
+def best_order(rows: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The order of the components with the highest macro-F1 on (url, language) rows."""
+    rules = LanguageRules()
+    claims = [rules.claims(url) for url, _ in rows]
+    truth = [lang for _, lang in rows]
+    scores = {}
+    for order in permutations(COMPONENTS):
+        guesses = [first_claim(found, order) for found in claims]
+        scores[order] = f1_score(truth, guesses, average="macro", zero_division=0, labels=sorted(set(truth)))
+    return max(scores, key=scores.__getitem__)
 
 
 class FastText:
@@ -81,24 +98,3 @@ def train_fasttext(rows: Sequence[tuple[str, ...]], recipe: dict[str, object], p
         stream.writelines(f"{LABEL}{label} {text(url)}\n" for url, label in rows)
     fasttext.train_supervised(input=str(lines), thread=threads, verbose=1, **recipe).save_model(str(path))
     lines.unlink()
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Train fastText with the recipe of the paper and with a tuned one on the data of the network."""
-    parser = argparse.ArgumentParser(prog="python -m training.baselines", description=main.__doc__)
-    parser.add_argument("--data", type=Path, nargs="+", required=True, help="as for training.language")
-    parser.add_argument("--exclude", type=Path, nargs="*", default=[], help="TSV files whose domains are left out")
-    parser.add_argument("--out", type=Path, required=True, help="folder for fasttext-paper.bin, fasttext-tuned.bin")
-    parser.add_argument("--threads", type=int, default=2)
-    options = parser.parse_args(arguments)
-    rows, report = read_real(options.data)
-    barred = {domain_label(url) for url, _ in read_real(options.exclude)[0]}
-    rows = [row for row in rows if domain_label(row[0]) not in barred]
-    print("\n".join(report), f"\n{len(rows)} URLs")
-    options.out.mkdir(parents=True, exist_ok=True)
-    for name, recipe in (("paper", PAPER), ("tuned", TUNED)):
-        train_fasttext(rows, recipe, options.out / f"fasttext-{name}.bin", options.threads)
-
-
-if __name__ == "__main__":
-    main()

@@ -201,5 +201,7 @@ def train(
         history.append({"loss": float(np.mean(losses)), "macro_f1": score, "seconds": round(seconds, 1)})
         print(f"epoch {epoch + 1}", " ".join(f"{key} {value:.4f}" for key, value in history[-1].items()), flush=True)
         state = {"net": net.state_dict(), "optimizer": optimizer.state_dict(), "schedule": schedule.state_dict()}
-        torch.save({**state, "history": history, "recipe": asdict(recipe)}, checkpoint)
+        written = checkpoint.with_suffix(".new")
+        torch.save({**state, "history": history, "recipe": asdict(recipe)}, written)
+        written.replace(checkpoint)
     return history
