@@ -10,8 +10,9 @@ import pytest
 from bilingual_crawler.scoring.models import ModelError, ParallelnessModel
 from training.data import DataError
 from training.evaluate import main as evaluate
+from training.pair_fit import Recipe, calibration_error, fit_calibration
 from training.pairs import Sources, fold_of
-from training.parallelness import Recipe, fit_calibration, run
+from training.parallelness import run
 from training.parallelness_metrics import (
     LabelledPair,
     average_precision,
@@ -53,7 +54,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     recipe = Recipe(epochs=3, batch=64, rate=1e-2, pieces=300, made_up=5, word_epochs=1)
     sources = Sources(root / "pairs.tsv", root / "sites", root / "urls.tsv", root / "lexicon.tsv")
-    run(sources, root / "model", recipe, folds=1)
+    run(sources, root / "model", recipe, folds=1, work=root / "work")
     return root / "model"
 
 
@@ -75,7 +76,7 @@ def test_model_tells_translations_from_other_pages(model: Path) -> None:
 def test_folder_is_small_and_its_card_complete(model: Path) -> None:
     assert sum(file.stat().st_size for file in model.iterdir()) < 5_000_000
     card = (model / "README.md").read_text()
-    for text in ("Training data", "WMT16 gold: F1", "links of sites", "sha256", "Calibration"):
+    for text in ("Training data", "WMT16 gold: F1", "links of sites", "sha256", "calibration error"):
         assert text in card
     (changed := model.parent / "changed").mkdir()
     for file in model.iterdir():
@@ -144,3 +145,9 @@ def test_calibration_softens_what_is_too_sure() -> None:
     temperature, shift = fit_calibration(logits * 3 - 2, labels, np.ones(4000, dtype=np.float32))
     assert temperature == pytest.approx(3, rel=0.15)
     assert shift == pytest.approx(2, abs=0.4)
+
+
+def test_calibration_error_is_the_gap_between_probability_and_truth() -> None:
+    probabilities, labels = np.array([0.9] * 10 + [0.1] * 10), np.array([1] * 7 + [0] * 3 + [0] * 10)
+    assert calibration_error(probabilities, labels, np.ones(20)) == pytest.approx((0.2 + 0.1) / 2)
+    assert calibration_error(probabilities, labels, np.repeat([0.0, 1.0], 10)) == pytest.approx(0.1)

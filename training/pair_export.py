@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from training.export import parity, write_card, write_folder
+from training.pair_fit import MAX_LENGTH
 from training.pair_network import pair_graph, with_int8_tables
 from training.parallelness_validation import validation_table
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from training.pair_network import PairNet
     from training.pairs import Example
 
-MAX_LENGTH = 80
 WHAT = """
 The probability that two URLs lead to translations of each other, from the URLs alone. Input:
 `bilingual_crawler.urls.pair_text.pair_text(u, v)`, the same for (u, v) and (v, u): features of the alignment of both
@@ -72,10 +72,12 @@ def ship(
             "Training data": DATA.format(examples=len(examples), positives=sum(counts.values()))
             + "\nPositives of the largest sources:\n\n"
             + "\n".join(f"- {source}: {count:,}" for source, count in counts.most_common(8)),
-            "Scores": "Cross-validated: each domain was scored by a network that had not seen it. Links include those to "
-            "translations that gold pairs do not list.\n\n" + validation_table(scores),
+            "Scores": "Cross-validated: each domain was scored by a network that had not seen it. Refused links differ from "
+            "the page's address in the language only and are no gold pair, mostly because the page behind them is not "
+            "translated.\n\n" + validation_table(scores),
             "Calibration": f"Logits are shifted (in the graph) and divided by {temperature:.3f}: the least cross-entropy on "
-            "held-out domains with about one positive in fifteen.",
+            "held-out domains with about one positive in fifteen. What is left of the error is in the table above (expected "
+            "calibration error), so that the probability can be multiplied with that of the language.",
             "Recipe": "\n".join(f"- {name}: {value}" for name, value in settings.items()),
         },
     )

@@ -101,12 +101,17 @@ def link_examples(site: Site) -> list[Example]:
 
 
 def is_unclear(example: Example) -> bool:
-    """Whether token removal left two sound addresses that differ in the language only: no negative to learn from.
+    """Whether token removal left two sound addresses that differ in the language only: no negative to learn from."""
+    return not example.label and example.kind in UNCLEAR_KINDS and only_language_differs(example)
 
-    Links of that kind are: gold refused them because the page behind is not translated.
-    """
-    if example.label or example.kind not in UNCLEAR_KINDS:
-        return False
+
+def is_refused(example: Example) -> bool:
+    """Whether a real link differs in the language only and gold refused it: the page behind is not translated."""
+    return example.kind == LINK and only_language_differs(example)
+
+
+def only_language_differs(example: Example) -> bool:
+    """Whether the addresses are sound and alike but for their language tokens."""
     features = set(pair_text(example.url_a, example.url_b).split())
     return (
         not features.isdisjoint(ONLY_LANGUAGE)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from training.negatives import KINDS
+from training.pair_fit import calibration_error
+from training.pairs import MADE_UP, is_refused
 from training.parallelness_metrics import average_precision
 
 if TYPE_CHECKING:
@@ -21,11 +23,16 @@ PAPER = frozenset(("positive", *KINDS))
 LINKS = frozenset(("link", "link-positive"))
 
 
-def validation_scores(examples: Sequence[Example], logits: NDArray[np.float32]) -> dict[str, float]:
-    """F1 at .5 on WMT16 gold with the paper's negatives, average precision on real links, accuracy per kind."""
+def validation_scores(
+    examples: Sequence[Example], logits: NDArray[np.float32], weights: NDArray[np.float32]
+) -> dict[str, float]:
+    """F1 at .5 on WMT16 gold with the paper's negatives, average precision on real links, calibration, accuracies."""
     labels = np.array([e.label for e in examples], dtype=np.int64)
+    probabilities = 1 / (1 + np.exp(-logits.clip(-50, 50)))
     gold = np.array([e.source == "gold" and e.kind in PAPER for e in examples], dtype=bool)
     links = np.array([e.kind in LINKS for e in examples], dtype=bool)
+    refused = np.array([is_refused(e) for e in examples], dtype=bool)
+    real = (weights > 0) & np.array([e.source not in MADE_UP for e in examples], dtype=bool)
     scores = {}
     if labels[gold].any():
         chosen = logits[gold] >= 0
@@ -34,19 +41,29 @@ def validation_scores(examples: Sequence[Example], logits: NDArray[np.float32]) 
         scores["WMT16 gold: precision"] = hits / max(1, int(chosen.sum()))
         scores["WMT16 gold: recall"] = hits / int(labels[gold].sum())
         scores["WMT16 gold: average precision"] = average_precision(labels[gold], logits[gold])
-    if labels[links].any():
-        scores["links of sites: average precision"] = average_precision(labels[links], logits[links])
-        by_site: dict[str, list[int]] = defaultdict(list)
-        for i in np.flatnonzero(links):
-            by_site[examples[int(i)].source].append(int(i))
-        each = [average_precision(labels[rows], logits[rows]) for rows in by_site.values() if labels[rows].any()]
-        scores[f"links of sites: mean of {len(each)} sites"] = float(np.mean(each))
+    for name, chosen in (("links of sites", links), ("links of sites without refused ones", links & ~refused)):
+        if labels[chosen].any():
+            scores[f"{name}: average precision"] = average_precision(labels[chosen], logits[chosen])
+            each = by_source(examples, labels, logits, chosen)
+            scores[f"{name}: mean of {len(each)} sites"] = float(np.mean(each))
+    if real.any():
+        scores["expected calibration error"] = calibration_error(probabilities[real], labels[real], weights[real])
     right = (logits >= 0) == (labels == 1)
     by_kind: dict[str, list[bool]] = defaultdict(list)
     for example, correct in zip(examples, right, strict=True):
         by_kind[example.kind].append(bool(correct))
     scores |= {f"accuracy on {kind}": sum(hits) / len(hits) for kind, hits in sorted(by_kind.items())}
     return scores
+
+
+def by_source(
+    examples: Sequence[Example], labels: NDArray[np.int64], logits: NDArray[np.float32], chosen: NDArray[np.bool_]
+) -> list[float]:
+    """Average precision of the chosen examples of each source that has a positive."""
+    rows: dict[str, list[int]] = defaultdict(list)
+    for i in np.flatnonzero(chosen):
+        rows[examples[int(i)].source].append(int(i))
+    return [average_precision(labels[some], logits[some]) for some in rows.values() if labels[some].any()]
 
 
 def validation_table(scores: Mapping[str, float]) -> str:
