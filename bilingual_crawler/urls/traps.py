@@ -1,0 +1,52 @@
+"""URLs that no honest site has: links that grow by themselves."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import groupby
+
+from bilingual_crawler.urls.tokens import languages_of
+
+MAX_SEGMENTS = 20
+"""Of a path (Heritrix's limit in García-Romero 2026)."""
+MAX_REPEATS = 2
+"""Of one path segment or one ``key=value``."""
+MAX_PARAMETERS = 20
+MAX_LANGUAGES = 2
+"""Language codes that follow each other in a path; two are a country and its language."""
+
+_LETTER = re.compile(r"[^\W\d_]")
+_CODE = re.compile(r"[a-z]{2}(?:[-_][A-Za-z]{2,4})?")
+
+
+def grown(url: str) -> str | None:
+    """Which way *url* has grown by itself: what is wrong with it in two words; None if nothing is."""
+    path, _, query = url.partition("?")
+    segments = [segment for segment in path.split("/")[3:] if segment]
+    if len(segments) > MAX_SEGMENTS:
+        return "deep-path"
+    if len(segments) > MAX_REPEATS and _repeats(segments):
+        return "repeated-segment"
+    if sum(segment.startswith("www.") for segment in segments) > 1:
+        return "nested-host"
+    if any(named and len(list(run)) > MAX_LANGUAGES for named, run in groupby(segments, _names_language)):
+        return "nested-language"
+    if query:
+        parameters = query.split("&")
+        if len(parameters) > MAX_PARAMETERS:
+            return "long-query"
+        if max(Counter(parameters).values()) > MAX_REPEATS:
+            return "repeated-query"
+    return None
+
+
+def _repeats(segments: list[str]) -> bool:
+    """Whether a word is there more than twice, or anything else more than twice in a row."""
+    if any(count > MAX_REPEATS and _LETTER.search(segment) for segment, count in Counter(segments).items()):
+        return True
+    return any(len(list(run)) > MAX_REPEATS for _, run in groupby(segments))
+
+
+def _names_language(segment: str) -> bool:
+    return _CODE.fullmatch(segment) is not None and bool(languages_of(segment))
