@@ -37,15 +37,15 @@ class Recipe:
 
     An example of a domain with n examples weighs min(1, (domain / n) ** .5), a synthetic one `synthetic` times
     that, an unclear negative nothing, the refused links (`pairs.is_refused`) of a site together at most `refused`.
-    `hide` is the share of tokens hidden from the network in training. `negatives` and `hard` are per positive (and
+    An epoch draws examples by weight, as many as the weights add up to. `hide` is the share of tokens hidden from the network in training. `negatives` and `hard` are per positive (and
     generator). `made_up` sites of each kind are made up. The table of word pieces learns at `word_rate` times the
     rate, after `word_epochs` on the lexicon.
     """
 
     seed: int = 71213
-    epochs: int = 4
-    batch: int = 256
-    rate: float = 3e-3
+    epochs: int = 5
+    batch: int = 512
+    rate: float = 4e-3
     decay: float = 0.01
     warmup: float = 0.1
     hide: float = 0.1
@@ -80,7 +80,7 @@ class Encoded:
 
 
 def weights_of(examples: Sequence[Example], recipe: Recipe) -> NDArray[np.float32]:
-    """Loss weight of each example: neither large domains nor sites with many untranslated pages dominate."""
+    """Weight of each example, at most 1: neither large domains nor sites with many untranslated pages dominate."""
     counts = Counter(example.group for example in examples)
     weights = np.array([min(1.0, (recipe.domain / counts[e.group]) ** 0.5) for e in examples], dtype=np.float32)
     weights *= np.array([recipe.synthetic if e.source in MADE_UP else 1.0 for e in examples], dtype=np.float32)
@@ -102,7 +102,9 @@ def train(
     checkpoint: Path,
 ) -> None:
     """Train in place on the examples `chosen`; goes on from `checkpoint` if it is of the same training."""
-    steps = recipe.epochs * -(-len(chosen) // recipe.batch)
+    shares = weights[chosen].astype(np.float64)
+    drawn = round(shares.sum())
+    steps = recipe.epochs * -(-drawn // recipe.batch)
     words = list(net.word_table.parameters())
     rest = [parameter for name, parameter in net.named_parameters() if not name.startswith("word_table")]
     rates = [recipe.rate, recipe.rate * recipe.word_rate]
@@ -122,14 +124,11 @@ def train(
         rng = np.random.default_rng([recipe.seed, epoch])
         torch.manual_seed(recipe.seed + epoch)
         net.train()
-        order = rng.permutation(chosen)
+        order = rng.choice(chosen, drawn, replace=False, p=shares / shares.sum())
         for indices in batches(order, data.lengths, recipe.batch, rng):
             ids = data.batch(indices)
             ids = torch.where((torch.rand(ids.shape) < recipe.hide) & (ids > MARK_B), PAD, ids)
-            losses = functional.binary_cross_entropy_with_logits(
-                net(ids)[:, 0], torch.from_numpy(labels[indices]), reduction="none"
-            )
-            loss = (losses * torch.from_numpy(weights[indices])).mean()
+            loss = functional.binary_cross_entropy_with_logits(net(ids)[:, 0], torch.from_numpy(labels[indices]))
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
