@@ -44,7 +44,7 @@ def with_scripts(*shells: str) -> dict[str, str]:
         {"/app.js": SCRIPT}
         | site
         | {path: SHELL for path in shells}
-        | {f"/parts{path}": PLAIN[path] for path in shells}
+        | {f"/parts{path}": html for path, html in PLAIN.items()}
     )
 
 
@@ -136,7 +136,7 @@ def test_the_archive_holds_what_was_downloaded_and_what_became_of_it(tmp_path: P
 def test_always_renders_every_page(tmp_path: Path) -> None:
     with serve(with_scripts()) as site:
         result = crawl(tmp_path, site, "-a", "render=always", "-a", "max_pages=4")
-    assert stat(result, "pages") == 4 - site.asked["/gone"] - site.asked["/old"]
+    assert stat(result, "pages") == sum(site.asked[path] for path in PLAIN) >= 2
     assert stat(result, "shells") == 0
 
 
@@ -151,7 +151,7 @@ def test_where_scripts_go_elsewhere_the_crawl_follows(tmp_path: Path) -> None:
 
 def test_a_page_that_never_ends_costs_its_time_and_nothing_else(tmp_path: Path) -> None:
     with serve(with_scripts("/es/") | {"/en/page-2.html": ENDLESS}) as site:
-        result = crawl(tmp_path, site, "-a", "render=auto", "-s", "BILINGUAL_RENDER_TIMEOUT=10")
+        result = crawl(tmp_path, site, "-a", "render=auto", "-s", "BILINGUAL_RENDER_TIMEOUT=16")
     assert stat(result, "failed") == 1
     assert stat(result, "pages") == 1
     assert pairs(tmp_path, site) == PAIRS - {("/en/page-2.html", "/es/page-2.html")}

@@ -102,7 +102,8 @@ class Browser:
             wrapper = handler.context_wrappers.get(context)
             if wrapper is not None:
                 await wrapper.context.close()
-        return response.text
+        html: str = response.text
+        return html
 
     def _meta(self, context: str, network: PageNetwork) -> dict[str, Any]:
         from scrapy_playwright.page import PageMethod
