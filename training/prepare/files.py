@@ -55,6 +55,11 @@ class Account:
         return "; ".join(parts)
 
 
+def shown_name(path: Path) -> str:
+    """A file's name after that of its folder."""
+    return "/".join(path.parts[-2:])
+
+
 def unpacked_name(path: Path) -> str:
     """File name without the ending of the compression: ``a.tmx`` for ``a.tmx.gz``."""
     return path.stem if path.suffix in PACKED else path.name
@@ -76,14 +81,14 @@ def open_input(path: Path, progress: Progress) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def write_tsv(path: Path, columns: Sequence[str]) -> Iterator[Callable[[Sequence[str]], object]]:
-    """What writes rows to a .tsv.gz file; equal rows give equal bytes. The file appears when the block ends well."""
+    """What writes rows to a .tsv or .tsv.gz file, which appears when the block ends well. Equal rows, equal bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial")
     try:
         with (
             partial.open("wb") as raw,
-            gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed,
-            io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text,
+            gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw as bytes_,
+            io.TextIOWrapper(bytes_, encoding="utf-8", newline="\n") as text,
         ):
             text.write("\t".join(columns) + "\n")
             yield lambda row: text.write("\t".join(row) + "\n")

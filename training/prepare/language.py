@@ -11,7 +11,7 @@ import duckdb
 
 from bilingual_crawler.languages import from_bcp47
 from training.data import BadRow, DataError, check_classes, parse_rows, split_header
-from training.prepare.files import Account, open_input, unpacked_name, write_tsv
+from training.prepare.files import Account, open_input, shown_name, unpacked_name, write_tsv
 from training.prepare.scratch import GROWTH, add_function, fetch, insert, scratch
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Sample:
 
     def add_list(self, path: Path, progress: Progress) -> Account:
         """Take the rows of a TSV list with the columns url and lang, and maybe source and evidence."""
-        account = Account(path.name)
+        account = Account(shown_name(path))
         with open_input(path, progress) as lines:
             rows = self._list_rows(path, split_header(lines.readline()), lines, account)
             statement = f"""INSERT INTO page
@@ -133,7 +133,7 @@ class Sample:
 
         DataError if the file cannot be read or lacks a column.
         """
-        account = Account(file.rpartition("/")[2], "row")
+        account = Account(shown_name(Path(file)), "row")
         values = {
             "file": file,
             "seed": str(self._caps.seed),
