@@ -18,8 +18,9 @@ from bilingual_crawler.scoring.models import LanguageModel
 from bilingual_crawler.scoring.tokens import ByteTokens
 from training import comparison, evaluate, language, synthetic
 from training.baselines import PAPER, TUNED, LanguageRules, best_order, train_fasttext
+from training.calibration import calibration_error, fit_temperature
 from training.data import DataError, check_classes, check_disjoint, in_held_out, read_real, read_tsv
-from training.fit import Encoded, Recipe, draw_weights, fit_temperature, without_host
+from training.fit import Encoded, Recipe, draw_weights, without_host
 
 TINY = Recipe(
     epochs=3, epoch_size=1600, batch=64, held_out=0.3, rows=1009, word_rows=503, columns=16, width=16, rate=0.02
@@ -110,6 +111,12 @@ def test_temperature_softens_overconfident_logits() -> None:
     right = torch.rand(3000) < 0.8
     chosen = torch.where(right, labels, (labels + 1) % 3)
     assert fit_temperature(20.0 * torch.nn.functional.one_hot(chosen, 3), labels.numpy()) > 3
+
+
+def test_calibration_error_is_the_distance_of_confidence_and_accuracy() -> None:
+    sure = np.tile(np.array([[0.9, 0.1]], dtype=np.float32), (10, 1))
+    assert calibration_error(sure, np.array([0] * 9 + [1])) == pytest.approx(0, abs=1e-6)
+    assert calibration_error(sure, np.array([0] * 5 + [7] * 5)) == pytest.approx(0.4, abs=1e-6)
 
 
 @pytest.mark.parametrize(

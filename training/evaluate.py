@@ -50,10 +50,11 @@ def language_guesser(name: str) -> Guesser:
 
 
 def score_languages(truth: Sequence[str], guesses: Sequence[str], least: int = 1) -> dict[str, Any]:
-    """Scores per class and their macro means over the classes with at least `least` examples."""
+    """Scores per class, their macro means over the classes with at least `least` examples, confusion with English."""
     names = sorted(set(truth))
     p, r, f, n = precision_recall_fscore_support(truth, guesses, labels=names, zero_division=0)
     kept = n >= least
+    errors = [guess for lang, guess in zip(truth, guesses, strict=True) if lang != guess]
     return {
         "classes": {
             name: {"precision": float(p[i]), "recall": float(r[i]), "f1": float(f[i]), "support": int(n[i])}
@@ -66,6 +67,7 @@ def score_languages(truth: Sequence[str], guesses: Sequence[str], least: int = 1
             "classes": int(kept.sum()),
             "least": least,
         },
+        "errors_to_english": errors.count("eng") / max(1, len(errors)),
         "accuracy": float(np.mean([a == b for a, b in zip(truth, guesses, strict=True)])),
     }
 
@@ -100,7 +102,7 @@ def print_languages(result: dict[str, Any], least: int) -> None:
     macro = result["macro"]
     print(
         f"macro of {macro['classes']} classes P {macro['precision']:.4f} R {macro['recall']:.4f} "
-        f"F1 {macro['f1']:.4f}; accuracy {result['accuracy']:.4f}; "
+        f"F1 {macro['f1']:.4f}; accuracy {result['accuracy']:.4f}; {result['errors_to_english']:.0%} of the errors say English; "
         f"{result['urls_per_second']:,.0f} URLs/s, {result['urls_per_cpu_second']:,.0f} per second of processor time"
     )
 

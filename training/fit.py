@@ -135,22 +135,6 @@ def macro_f1(logits: Tensor, labels: NDArray[np.int64], least: int = 30) -> floa
     return float(f1_score(labels, logits.argmax(1).numpy(), labels=classes, average="macro", zero_division=0))
 
 
-def fit_temperature(logits: Tensor, labels: NDArray[np.int64]) -> float:
-    """The temperature with the least cross-entropy."""
-    target = torch.from_numpy(labels)
-    log_t = torch.zeros(1, requires_grad=True)
-    optimizer = torch.optim.LBFGS([log_t], max_iter=50)
-
-    def closure() -> Tensor:
-        optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(logits / log_t.exp(), target)
-        loss.backward()  # type: ignore[no-untyped-call]
-        return loss
-
-    optimizer.step(closure)  # type: ignore[no-untyped-call]
-    return float(log_t.detach().exp())
-
-
 def train(
     net: WordNet,
     data: Encoded,
@@ -168,7 +152,7 @@ def train(
     target = torch.from_numpy(labels)
     steps = recipe.epochs * max(1, recipe.epoch_size // recipe.batch)
     warm = max(1, int(steps * recipe.warmup))
-    optimizer = torch.optim.AdamW(net.parameters(), lr=recipe.rate, weight_decay=recipe.decay)
+    optimizer = torch.optim.AdamW(net.parameters(), lr=recipe.rate, weight_decay=recipe.decay, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda s: min((s + 1) / warm, max(0.0, (steps - s) / max(1, steps - warm)))
     )

@@ -1,4 +1,4 @@
-"""The small networks: hashed n-grams of a URL's words, mixed by a narrow transformer."""
+"""The small network: hashed n-grams of a URL's words, mixed with their neighbours, pooled by attention."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ LETTER, DIGIT, PUNCTUATION = 1, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class WordNetConfig:
-    """Sizes. `orders` are n-gram lengths in bytes; `rows` of the n-gram table is best a prime."""
+    """Sizes. `orders` are n-gram lengths in bytes; `rows` of the n-gram table is best a prime; a text has `heads`
+    weighted means of its words besides the plain one.
+    """
 
     labels: int
     rows: int = 131_071
     word_rows: int = 65_521
     columns: int = 32
     orders: tuple[int, ...] = (2, 3, 4, 5, 6)
-    width: int = 128
+    width: int = 96
     heads: int = 4
-    layers: int = 2
+    layers: int = 1
     max_words: int = 48
     dropout: float = 0.1
 
@@ -104,25 +106,20 @@ def read_words(ids: Tensor, config: WordNetConfig, symbols: Tensor, classes: Ten
     return Words(torch.stack(grams, dim=2), owner, name, component, present)
 
 
-class Block(nn.Module):
-    """One pre-norm transformer layer."""
+class Neighbours(nn.Module):
+    """Every word learns of the one before and the one after it."""
 
-    def __init__(self, width: int, heads: int, dropout: float) -> None:
+    def __init__(self, width: int, dropout: float) -> None:
         super().__init__()
-        self.heads = heads
-        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.up, self.down = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
+        self.norm = nn.LayerNorm(width)
+        self.mix = nn.Linear(3 * width, width)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, bias: Tensor) -> Tensor:
-        batch, words, width = x.shape
-        qkv = self.qkv(self.norm1(x)).view(batch, words, 3, self.heads, width // self.heads)
-        q, k, v = qkv.permute(2, 0, 3, 1, 4)
-        scores = q @ k.transpose(-1, -2) * (width // self.heads) ** -0.5 + bias
-        mixed = (scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, words, width)
-        x = x + self.dropout(self.out(mixed))
-        result: Tensor = x + self.dropout(self.down(torch.relu(self.up(self.norm2(x)))))
+    def forward(self, x: Tensor, here: Tensor) -> Tensor:
+        y = self.norm(x) * here
+        edge = torch.zeros_like(y[:, :1])
+        around = torch.cat([torch.cat([edge, y[:, :-1]], dim=1), y, torch.cat([y[:, 1:], edge], dim=1)], dim=2)
+        result: Tensor = x + self.dropout(torch.relu(self.mix(around)))
         return result
 
 
@@ -147,10 +144,11 @@ class WordNet(nn.Module):
         self.components = nn.Embedding(len(COMPONENTS), config.width)
         self.positions = nn.Embedding(config.max_words, config.width)
         self.lift = nn.Linear(2 * config.columns, config.width)
-        self.blocks = nn.ModuleList(Block(config.width, config.heads, config.dropout) for _ in range(config.layers))
+        self.layers = nn.ModuleList(Neighbours(config.width, config.dropout) for _ in range(config.layers))
         self.norm = nn.LayerNorm(config.width)
         self.score = nn.Linear(config.width, config.heads)
         self.dropout = nn.Dropout(config.dropout)
+        self.join = nn.Linear((config.heads + 1) * config.width, 2 * config.width)
         self.head = nn.Linear(2 * config.width, config.labels)
 
     def embed(self, words: Words) -> Tensor:
@@ -170,22 +168,18 @@ class WordNet(nn.Module):
         x = x + self.components(words.components) + self.positions.weight[:count]
         return x
 
-    def pool(self, x: Tensor, present: Tensor) -> Tensor:
-        """Per-head attention over the words, and the mean."""
-        batch, count, width = x.shape
+    def pool(self, x: Tensor, here: Tensor) -> Tensor:
+        """As many weighted means over the words as there are heads, and the plain mean."""
         x = self.norm(x)
-        here = present[:, :, None].to(x.dtype)
-        scores = self.score(x).masked_fill(~present[:, :, None], -1e4).softmax(1) * here
-        parts = x.view(batch, count, self.config.heads, -1)
-        attended = (scores[:, :, :, None] * parts).sum(1).view(batch, width)
-        mean = (x * here).sum(1) / here.sum(1).clamp(min=1)
-        return torch.cat([attended, mean], dim=1)
+        scores = self.score(x).masked_fill(here == 0, -1e4).softmax(1) * here
+        weights = torch.cat([scores, here / here.sum(1, keepdim=True).clamp(min=1)], dim=2)
+        return (weights.transpose(1, 2) @ x).flatten(1)
 
     def forward(self, ids: Tensor, words: Words | None = None) -> Tensor:
         words = words or read_words(ids, self.config, self.symbols, self.classes)
         x = self.dropout(self.embed(words))
-        bias = torch.where(words.present, 0.0, -1e4)[:, None, None, :]
-        for block in self.blocks:
-            x = block(x, bias)
-        out: Tensor = self.head(self.dropout(self.pool(x, words.present)))
+        here = words.present[:, :, None].to(x.dtype)
+        for layer in self.layers:
+            x = layer(x, here)
+        out: Tensor = self.head(self.dropout(torch.relu(self.join(self.pool(x, here)))))
         return out

@@ -48,8 +48,8 @@ class Builder:
         return self.op("Cast", x, to=to)
 
     def linear(self, layer: nn.Linear, x: str) -> str:
-        product = self.op("MatMul", x, _array(layer.weight.T))
-        return self.op("Add", product, _array(layer.bias))
+        """Of a matrix; one node, which adds the bias as it goes."""
+        return self.op("Gemm", x, _array(layer.weight), _array(layer.bias), transB=1)
 
     def layer_norm(self, layer: nn.LayerNorm, x: str) -> str:
         return self.op("LayerNormalization", x, _array(layer.weight), _array(layer.bias), epsilon=layer.eps, axis=-1)
@@ -166,14 +166,15 @@ def encode(g: Builder, net: nw.WordNet, ids: str) -> str:
     summed = g.op("Div", summed, g.op("Sqrt", g.op("Max", sizes, 1.0)))
     table, scale = _int8(net.names.weight)
     named = g.op("Mul", g.cast(g.op("Gather", table, name), TensorProto.FLOAT), scale)
-    x = g.linear(net.lift, g.op("Concat", summed, named, axis=2))
+    both = g.op("Reshape", g.op("Concat", summed, named, axis=2), [-1, 2 * config.columns])
+    x = g.op("Reshape", g.linear(net.lift, both), g.op("Concat", g.op("Shape", name), [config.width], axis=0))
     x = g.op("Add", x, g.op("Gather", _array(net.components.weight), component))
     x = g.op("Add", x, g.op("Slice", _array(net.positions.weight), [0], words, [0]))
 
-    bias = g.op("Where", here, 0.0, -1e4)
-    for block in net.blocks:
-        x = _block(g, block, x, g.op("Unsqueeze", bias, [1, 2]), config)  # type: ignore[arg-type]
-    return _pool(g, net, x, bias, here)
+    mask = g.op("Unsqueeze", g.cast(here, TensorProto.FLOAT), [2])
+    for layer in net.layers:
+        x = _neighbours(g, layer, x, mask, words)  # type: ignore[arg-type]
+    return _pool(g, net, x, mask, here)
 
 
 def _seen(g: Builder, ids: str, char: str, most: int) -> str:
@@ -181,34 +182,26 @@ def _seen(g: Builder, ids: str, char: str, most: int) -> str:
     return g.op("Min", g.op("CumSum", found, 1), most)
 
 
-def _block(g: Builder, block: nw.Block, x: str, bias: str, config: nw.WordNetConfig) -> str:
-    size = config.width // config.heads
-    qkv = g.linear(block.qkv, g.layer_norm(block.norm1, x))
-    parts = []
-    for part, order in enumerate(([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])):
-        one = g.op("Slice", qkv, [part * config.width], [(part + 1) * config.width], [2])
-        one = g.op("Reshape", one, [0, 0, config.heads, size])
-        parts.append(g.op("Transpose", one, perm=order))
-    q, k, v = parts
-    scores = g.op("Add", g.op("Mul", g.op("MatMul", q, k), size**-0.5), bias)
-    mixed = g.op("MatMul", g.op("Softmax", scores, axis=-1), v)
-    mixed = g.op("Reshape", g.op("Transpose", mixed, perm=[0, 2, 1, 3]), [0, 0, config.width])
-    x = g.op("Add", x, g.linear(block.out, mixed))
-    up = g.op("Relu", g.linear(block.up, g.layer_norm(block.norm2, x)))
-    return g.op("Add", x, g.linear(block.down, up))
+def _neighbours(g: Builder, layer: nw.Neighbours, x: str, mask: str, words: str) -> str:
+    y = g.op("Mul", g.layer_norm(layer.norm, x), mask)
+    padded = g.op("Pad", y, [0, 1, 0, 0, 1, 0])
+    before = g.op("Slice", padded, [0], words, [1])
+    after = g.op("Slice", padded, [2], g.op("Add", words, [2]), [1])
+    around = g.op("Concat", before, y, after, axis=2)
+    mixed = g.op("Relu", g.linear(layer.mix, g.op("Reshape", around, [-1, layer.mix.in_features])))
+    return g.op("Add", x, g.op("Reshape", mixed, g.op("Shape", x)))
 
 
-def _pool(g: Builder, net: nw.WordNet, x: str, bias: str, here: str) -> str:
+def _pool(g: Builder, net: nw.WordNet, x: str, mask: str, here: str) -> str:
+    """The joined means of the words [B, 2·width]."""
     config = net.config
     x = g.layer_norm(net.norm, x)
-    scores = g.op("Add", g.linear(net.score, x), g.op("Unsqueeze", bias, [2]))
-    mask = g.op("Unsqueeze", g.cast(here, TensorProto.FLOAT), [2])
-    scores = g.op("Mul", g.op("Softmax", scores, axis=1), mask)
-    scores = g.op("Transpose", scores, perm=[0, 2, 1])
-    parts = g.op("Reshape", x, [0, 0, config.heads, config.width // config.heads])
-    parts = g.op("Transpose", parts, perm=[0, 2, 1, 3])
-    attended = g.op("MatMul", g.op("Unsqueeze", scores, [2]), parts)
-    attended = g.op("Reshape", attended, [0, config.width])
-    total = g.op("ReduceSum", g.op("Mul", x, mask), [1], keepdims=0)
-    mean = g.op("Div", total, g.op("Max", g.op("ReduceSum", mask, [1], keepdims=0), 1.0))
-    return g.op("Concat", attended, mean, axis=1)
+    scores = g.linear(net.score, g.op("Reshape", x, [-1, config.width]))
+    scores = g.op("Reshape", scores, g.op("Concat", g.op("Shape", here), [config.heads], axis=0))
+    scores = g.op("Where", g.op("Unsqueeze", here, [2]), scores, -1e4)
+    scores = g.op("Softmax", g.op("Transpose", scores, perm=[0, 2, 1]), axis=2)
+    mask = g.op("Transpose", mask, perm=[0, 2, 1])
+    mean = g.op("Div", mask, g.op("Max", g.op("ReduceSum", mask, [2]), 1.0))
+    weights = g.op("Concat", g.op("Mul", scores, mask), mean, axis=1)
+    parts = g.op("Reshape", g.op("MatMul", weights, x), [-1, (config.heads + 1) * config.width])
+    return g.op("Relu", g.linear(net.join, parts))

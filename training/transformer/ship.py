@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from training.fit import fit_temperature
+from training.calibration import fit_temperature
 from training.hub import Shipment, load_classifier, load_tokenizer, write_models
 from training.transformer.fit import TRAINED
 
