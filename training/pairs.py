@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TRUNCATED = 46
 """Length at which the MaCoCu samples were cut off when they were printed."""
-EVIDENCE = frozenset(("gold", "hreflang-html", "site-repo", "corpus-sample"))
+EVIDENCE = frozenset(("gold", "hreflang-html", "site-repo", "corpus-sample", "corpus", "crawl", "site"))
 LINK, LINK_POSITIVE = "link", "link-positive"
 MOST_OF_GROUP = 400
 MOST_LINKS = 4000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-
 from typing import TYPE_CHECKING
 
 from rich.table import Table
