@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
-from duckdb.func import PythonUDFType
+from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from bilingual_crawler.urls.canonical import domain_label
 
@@ -43,12 +43,14 @@ def scratch(folder: Path) -> Iterator[DuckDBPyConnection]:
 
 
 def add_function(db: DuckDBPyConnection, name: str, function: Callable[[str], str | None]) -> None:
-    """Let SQL call a function of a text that is not NULL."""
+    """Let SQL call a function of a text; None is NULL, and NULL gives NULL."""
 
     def of_column(texts: pa.Array) -> pa.Array:
-        return pa.array([function(text) for text in texts.to_pylist()], pa.string())
+        return pa.array([None if text is None else function(text) for text in texts.to_pylist()], pa.string())
 
-    db.create_function(name, of_column, ["VARCHAR"], "VARCHAR", type=PythonUDFType.ARROW)
+    db.create_function(
+        name, of_column, ["VARCHAR"], "VARCHAR", type=PythonUDFType.ARROW, null_handling=FunctionNullHandling.SPECIAL
+    )
 
 
 def insert(db: DuckDBPyConnection, statement: str, columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> int:

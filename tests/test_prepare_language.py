@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from training.data import read_real
+from training.prepare import language
+from training.prepare.__main__ import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+HTML = "text/html"
+
+
+def index(path: Path, rows: Iterable[tuple[str | None, int, str | None, str | None]]) -> Path:
+    names = ("url", "fetch_status", "content_mime_detected", "content_languages")
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(
+        pa.table(
+            columns,
+            pa.schema([(names[0], pa.string()), (names[1], pa.int16())] + [(n, pa.string()) for n in names[2:]]),
+        ),
+        path,
+    )
+    return path
+
+
+def lines(path: Path) -> list[list[str]]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return [line.rstrip("\n").split("\t") for line in file]
+
+
+def run(*arguments: object) -> None:
+    main([str(argument) for argument in ("language", *arguments)])
+
+
+def many(path: Path, domains: int, each: int, lang: str = "isl") -> Path:
+    urls = [f"https://www.{lang}{d}.com/{i}" for d in range(domains) for i in range(each)]
+    return index(path, [(url, 200, HTML, lang) for url in urls])
+
+
+def test_pages_of_the_index_in_one_language_and_what_is_no_document(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = index(
+        tmp_path / "crawl=CC-MAIN-2023-06" / "part-0.parquet",
+        [
+            ("https://a.is/frettir", 200, HTML, "isl"),
+            ("https://a.is/xhtml", 200, "application/xhtml+xml", "isl"),
+            ("https://a.is/gone", 404, HTML, "isl"),
+            ("https://a.is/both", 200, HTML, "isl,eng"),
+            ("https://a.is/empty", 200, HTML, None),
+            ("https://a.is/logo.png", 200, "image/png", None),
+            ("https://a.is/app.js", 200, "application/javascript", None),
+            ("https://a.is/report.pdf", 200, "application/pdf", None),
+            ("https://b.com/" + "x" * 2000, 200, HTML, "eng"),
+            ("https://b.com/two words", 200, HTML, "eng"),
+            (None, 200, HTML, "eng"),
+            ("https://b.com/klingon", 200, HTML, "tlh"),
+            ("https://b.com/zagreb", 200, HTML, "hrv"),
+            ("https://b.com/untyped", 200, None, "hrv"),
+        ],
+    )
+    out = tmp_path / "urls.tsv.gz"
+    run(path, "--out", out)
+    header, *rows = lines(out)
+    assert header == ["url", "lang", "source", "evidence"]
+    assert {tuple(row) for row in rows} == {
+        ("https://a.is/frettir", "isl", "CC-MAIN-2023-06", "cld2"),
+        ("https://a.is/xhtml", "isl", "CC-MAIN-2023-06", "cld2"),
+        ("https://a.is/logo.png", "unk", "CC-MAIN-2023-06", "cld2"),
+        ("https://a.is/app.js", "unk", "CC-MAIN-2023-06", "cld2"),
+        ("https://b.com/zagreb", "hrv", "CC-MAIN-2023-06", "cld2"),
+    }
+    told = " ".join(capsys.readouterr().err.split())
+    assert "10 rows" in told
+    for reason in ("not HTTP 200", "several languages", "no language", "text, but not HTML", "no type"):
+        assert f"1 left out ({reason})" in told
+    assert "4 bad" in told
+    for place in (9, 10, 11):
+        assert f"row {place} (not a URL)" in told
+    assert "row 12 (no such language)" in told
+    assert sorted(read_real([out])[0]) == sorted((row[0], row[1]) for row in rows)
+
+
+def test_caps_hold_for_a_domain_and_for_a_language(tmp_path: Path) -> None:
+    files = [many(tmp_path / "isl.parquet", 10, 50), many(tmp_path / "mlt.parquet", 2, 50, "mlt")]
+    out = tmp_path / "urls.tsv.gz"
+    run(*files, "--out", out, "--per-domain", 5, "--per-language", 20)
+    rows = lines(out)[1:]
+    by_domain: dict[tuple[str, str], int] = {}
+    for url, lang, *_ in rows:
+        key = (url.split("/")[2], lang)
+        by_domain[key] = by_domain.get(key, 0) + 1
+    assert max(by_domain.values()) <= 5
+    assert sum(1 for row in rows if row[1] == "isl") == 20
+    assert sum(1 for row in rows if row[1] == "mlt") == 10
+
+
+def test_the_draw_depends_on_the_seed_and_on_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = many(tmp_path / "1.parquet", 20, 20), many(tmp_path / "2.parquet", 40, 15)
+    written = []
+    for name, files, seed in (("a", (one, two), 1), ("b", (two, one), 1), ("c", (one, two), 2)):
+        run(*files, "--out", tmp_path / f"{name}.tsv.gz", "--per-domain", 6, "--per-language", 90, "--seed", seed)
+        written.append([row[0] for row in lines(tmp_path / f"{name}.tsv.gz")])
+    assert written[0] == written[1]
+    assert len(written[2]) == len(written[0]) == 91
+    assert written[2] != written[0]
+
+    # Dropping what is beyond the caps while inputs pass by must not change what is drawn.
+    monkeypatch.setattr(language, "GROWTH", 10)
+    run(one, two, one, "--out", tmp_path / "often.tsv.gz", "--per-domain", 6, "--per-language", 90, "--seed", 1)
+    assert (tmp_path / "often.tsv.gz").read_bytes() == (tmp_path / "a.tsv.gz").read_bytes()
+
+
+def test_lists_keep_their_evidence_and_their_bad_rows_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "given.tsv"
+    path.write_text(
+        "url\tlang\tsource\tevidence\n"
+        "https://a.mt/\tmlt\there\tcld2\n"
+        "https://a.mt/x\tmt\there\tcld2\n"
+        "https://a.mt/y\tmlt\n"
+        "https://a.mt/z\tnonsense\there\tcld2\n"
+        "https://a.mt/img.png\tunk\there\tlist\n"
+        "https://a.mt/\teng\tthere\tcctld\n",
+        encoding="utf-8",
+    )
+    plain = tmp_path / "plain.tsv.gz"
+    plain.write_bytes(gzip.compress(b"lang\turl\neng\thttps://a.mt/\nfin\thttps://b.fi/\n"))
+    out = tmp_path / "urls.tsv.gz"
+    run(path, plain, "--out", out, "--languages", "mlt", "Finnish")
+    assert sorted(lines(out)[1:]) == [
+        ["https://a.mt/", "mlt", "here", "cld2"],
+        ["https://a.mt/img.png", "unk", "here", "list"],
+        ["https://a.mt/x", "mlt", "here", "cld2"],
+        ["https://b.fi/", "fin", "plain.tsv", "list"],
+    ]
+    told = " ".join(capsys.readouterr().err.split())
+    assert "2 bad: line 4 (2 fields instead of 4), line 5 (no such language: nonsense)" in told
+    assert "1 left out (other language)" in told
+
+
+def test_what_cannot_be_used_ends_the_command_and_leaves_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = many(tmp_path / "good.parquet", 2, 2)
+    without = tmp_path / "without.parquet"
+    pq.write_table(pa.table({"url": ["https://a.is/"], "fetch_status": [200]}), without)
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(good.read_bytes()[:200])
+    cut = tmp_path / "cut.tsv.gz"
+    cut.write_bytes(gzip.compress(b"url\tlang\nhttps://a.is/\tisl\n" * 1000)[:40])
+    before = sorted(tmp_path.iterdir())
+    for arguments, message in (
+        ((without,), "content_mime_detected"),
+        ((broken,), "broken.parquet"),
+        ((cut,), "cut.tsv.gz"),
+        ((tmp_path / "none" / "*.parquet",), "no such file"),
+        ((good, "ftp://host/x.parquet"), "ftp://"),
+        ((good, "--languages", "isl", "mlt"), "no example of mlt"),
+        ((good, "--languages", "elvish"), "elvish"),
+    ):
+        with pytest.raises(SystemExit) as stop:
+            run(*arguments, "--out", tmp_path / "urls.tsv.gz")
+        assert stop.value.code == 1
+        assert message in capsys.readouterr().err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_folder_of_the_index_and_real_lists(tmp_path: Path) -> None:
+    for part in range(3):
+        many(tmp_path / "crawl=CC-MAIN-2023-14" / "subset=warc" / f"part-{part}.parquet", 3 + part, 4)
+    run(tmp_path / "crawl=CC-MAIN-2023-14", "--out", tmp_path / "urls.tsv.gz")
+    rows = lines(tmp_path / "urls.tsv.gz")[1:]
+    assert len(rows) == 5 * 4
+    assert {row[2] for row in rows} == {"CC-MAIN-2023-14"}
+
+    shared = Path(__file__).parent.parent.parent / "shared/data/urls/url_language.dev.tsv.gz"
+    if not shared.exists():
+        pytest.skip("needs ../shared/data/urls")
+    run(shared, "--out", tmp_path / "dev.tsv.gz", "--per-domain", 3, "--languages", "isl", "mlt")
+    found = read_real([tmp_path / "dev.tsv.gz"])[0]
+    assert {row[1] for row in found} == {"isl", "mlt", "unk"}
+    assert set(found) <= set(read_real([shared])[0])
