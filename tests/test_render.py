@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
 from components import program
 from warcio.archiveiterator import ArchiveIterator
-from webserver import TEXT, bilingual_site, run_scrapy, serve
+from webserver import TEXT, bilingual_site, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.rendering.shell import is_shell
@@ -138,6 +141,38 @@ def test_always_renders_every_page(tmp_path: Path) -> None:
         result = crawl(tmp_path, site, "-a", "render=always", "-a", "max_pages=4")
     assert stat(result, "pages") == sum(site.asked[path] for path in PLAIN) >= 2
     assert stat(result, "shells") == 0
+
+
+def test_a_stop_from_the_terminal_leaves_no_page_half_rendered(tmp_path: Path) -> None:
+    with serve(with_scripts(*PLAIN), delay=0.1) as site:
+        arguments = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", "-a", "policy=bfs", "-a", "render=auto")
+        command = ("crawl", "bilingual", *arguments, "-s", "JOBDIR=job", "-s", "BILINGUAL_OUTPUT_DIR=out")
+        process = start_scrapy(tmp_path, *command)
+        site.wait_until_asked(8)
+        os.killpg(process.pid, signal.SIGINT)
+        _, log = process.communicate(timeout=60)
+        assert len(documents(tmp_path)) < len(PLAIN), log
+        resumed = run_scrapy(tmp_path, *command)
+    assert resumed.returncode == 0, resumed.stderr
+    assert pairs(tmp_path, site) == PAIRS
+    assert len(documents(tmp_path)) == len(PLAIN)
+
+
+def test_a_browser_that_dies_is_started_again(tmp_path: Path) -> None:
+    with serve(with_scripts(*PLAIN), delay=0.1) as site:
+        arguments = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", "-a", "policy=bfs", "-a", "render=auto")
+        process = start_scrapy(tmp_path, "crawl", "bilingual", *arguments, "-s", "BILINGUAL_OUTPUT_DIR=out")
+        site.wait_until_asked(8)
+        browser = next(
+            child
+            for child in psutil.Process(process.pid).children(recursive=True)
+            if "--remote-debugging-pipe" in child.cmdline() and "--type=" not in " ".join(child.cmdline())
+        )
+        browser.kill()
+        _, log = process.communicate(timeout=120)
+    assert process.returncode == 0, log
+    assert log.count("Launching browser") == 2
+    assert len(documents(tmp_path)) >= len(PLAIN) - 2
 
 
 def test_where_scripts_go_elsewhere_the_crawl_follows(tmp_path: Path) -> None:

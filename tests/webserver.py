@@ -133,7 +133,7 @@ def scrapy_command(*arguments: str) -> list[str]:
 
 
 def start_scrapy(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Start ``scrapy`` in *folder*, with the project's settings and without delays."""
+    """Start ``scrapy`` in *folder* and a process group of its own, with the project's settings and without delays."""
     return subprocess.Popen(
         scrapy_command(*arguments),
         cwd=folder,
@@ -141,6 +141,7 @@ def start_scrapy(folder: Path, *arguments: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
 
 

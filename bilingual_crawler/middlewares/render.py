@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from typing import TYPE_CHECKING, cast
 
 from scrapy import signals
@@ -11,6 +10,7 @@ from scrapy.http import HtmlResponse
 
 from bilingual_crawler.frontier.scheduler import ENTRY, FrontierScheduler
 from bilingual_crawler.middlewares.language import LANGUAGE, PAGE, read_page
+from bilingual_crawler.middlewares.stop import is_stopping, put_back
 from bilingual_crawler.rendering.browser import Browser, RenderError
 from bilingual_crawler.rendering.options import missing_for_rendering
 from bilingual_crawler.rendering.shell import is_shell
@@ -28,13 +28,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_TOTAL = ""
+
 
 class RenderMiddleware:
     """Renders HTML pages: none with the spider's ``render=never``, all with ``always``, shells with ``auto``.
 
     Its place is behind the language filter, whose parse tells the shells and which is repeated on what the browser
     made of the page. Where scripts go to another URL, that is a redirect. A page that cannot be rendered, or is beyond
-    ``BILINGUAL_RENDER_MAX_PAGES`` or ``BILINGUAL_RENDER_MAX_PAGES_PER_SITE``, stays as it was downloaded.
+    ``BILINGUAL_RENDER_MAX_PAGES`` or ``BILINGUAL_RENDER_MAX_PAGES_PER_SITE``, stays as it was downloaded; one whose rendering a
+    stop cuts off is left for the resume.
     Stats: ``bilingual/render/shells|pages|redirects|failed|over_budget``, and those of
     :class:`~bilingual_crawler.rendering.network.Resources`.
     """
@@ -48,7 +51,6 @@ class RenderMiddleware:
         self._browser = None if self._mode == "never" or missing else Browser(crawler, self._slot_of)
         self._max_pages = crawler.settings.getint("BILINGUAL_RENDER_MAX_PAGES")
         self._max_pages_per_site = crawler.settings.getint("BILINGUAL_RENDER_MAX_PAGES_PER_SITE")
-        self._rendered: Counter[str] = Counter()
         if self._mode == "auto" and missing:
             logger.warning(f"render=auto: {missing}; until then pages that need JavaScript stay as downloaded")
 
@@ -74,6 +76,8 @@ class RenderMiddleware:
         try:
             rendered = await self._browser.render(response)
         except RenderError as error:
+            if is_stopping(self._crawler):
+                return put_back(request, self._stats)
             self._note_failure(response, error)
             return response
         if rendered.left_for is not None:
@@ -86,18 +90,24 @@ class RenderMiddleware:
         if self._browser is not None:
             await self._browser.close()
 
-    def _slot_of(self, url: str) -> str:
+    @property
+    def _scheduler(self) -> FrontierScheduler:
         assert self._crawler.engine
-        return cast("FrontierScheduler", self._crawler.engine.scheduler).slot(url)
+        return cast("FrontierScheduler", self._crawler.engine.scheduler)
+
+    def _slot_of(self, url: str) -> str:
+        return self._scheduler.slot(url)
 
     def _take_budget(self, slot: str) -> bool:
-        total, of_site = self._rendered.total(), self._rendered[slot]
-        if self._max_pages and total >= self._max_pages:
-            return False
-        if self._max_pages_per_site and of_site >= self._max_pages_per_site:
-            return False
-        self._rendered[slot] += 1
+        for name, limit in ((_TOTAL, self._max_pages), (slot, self._max_pages_per_site)):
+            if limit and self._spent(name) >= limit:
+                return False
+        for name in (_TOTAL, slot):
+            self._scheduler.store.put(f"rendered {name}", b"%d" % (self._spent(name) + 1))
         return True
+
+    def _spent(self, name: str) -> int:
+        return int(self._scheduler.store.get(f"rendered {name}") or b"0")
 
     def _replaced(self, request: Request, plain: Response, html: str) -> Response:
         headers = plain.headers.copy()

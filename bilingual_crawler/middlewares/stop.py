@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
 
 CHECK_SECONDS = 0.5
 GRACE = 5.0
@@ -55,8 +56,8 @@ class StopMiddleware:
             self._checking.stop()
 
     def process_request(self, request: Request) -> Request | None:
-        if ENTRY in request.meta and self._stopping:
-            return self._put_back(request)
+        if ENTRY in request.meta and is_stopping(self._crawler):
+            return put_back(request, self._stats)
         if self._deadline is not None:
             left = max(self._deadline - time.monotonic(), 1.0)
             request.meta["download_timeout"] = min(request.meta.get("download_timeout", self._timeout), left)
@@ -64,25 +65,27 @@ class StopMiddleware:
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
         if isinstance(exception, StillWanted) and ENTRY in request.meta:
-            return self._put_back(request)
+            return put_back(request, self._stats)
         return None
-
-    @property
-    def _stopping(self) -> bool:
-        engine = self._crawler.engine
-        assert engine
-        return not engine.running or engine._slot is None or engine._slot.closing is not None
-
-    def _put_back(self, request: Request) -> Request:
-        self._stats.inc_value("bilingual/stop/put_back")
-        again = request.copy()
-        again.meta[REST] = Rest(0.0, failed=False)
-        return again
 
     def _check(self) -> None:
         engine: Any = self._crawler.engine
-        if self._stopping and engine:
+        if engine and is_stopping(self._crawler):
             for slot in engine.downloader.slots.values():
                 while slot.queue:
                     _, waiting = slot.queue.popleft()
                     waiting.errback(StillWanted("the crawl is stopping"))
+
+
+def is_stopping(crawler: Crawler) -> bool:
+    engine = crawler.engine
+    assert engine
+    return not engine.running or engine._slot is None or engine._slot.closing is not None
+
+
+def put_back(request: Request, stats: StatsCollector) -> Request:
+    """*request* for the frontier, as if it had not been asked for."""
+    stats.inc_value("bilingual/stop/put_back")
+    again = request.copy()
+    again.meta[REST] = Rest(0.0, failed=False)
+    return again

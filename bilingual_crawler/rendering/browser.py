@@ -18,12 +18,14 @@ from bilingual_crawler.rendering.options import launch_options
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from playwright.async_api import Page
+    from playwright.async_api import BrowserContext, Page
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
 
 logger = logging.getLogger(__name__)
+
+CLOSE_SECONDS = 10.0
 
 
 class RenderError(Exception):
@@ -66,15 +68,15 @@ class Browser:
                 if network.left_for is None:
                     raise RenderError(str(error) or type(error).__name__) from error
                 html = ""
+        if network.interrupted:
+            raise RenderError("the crawl is stopping")
         return Rendered(html, network.left_for)
 
     async def close(self) -> None:
         """Stop the browser, if it was started."""
         handler, self._handler = self._handler, None
         if handler is not None:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._timeout):
-                    await handler.close()
+            await _close(handler)
 
     async def _started(self) -> ScrapyPlaywrightDownloadHandler:
         async with self._starting:
@@ -101,7 +103,7 @@ class Browser:
         finally:
             wrapper = handler.context_wrappers.get(context)
             if wrapper is not None:
-                await wrapper.context.close()
+                await _close(wrapper.context)
         html: str = response.text
         return html
 
@@ -121,6 +123,15 @@ class Browser:
             "playwright_page_goto_kwargs": {"wait_until": "domcontentloaded", "timeout": half},
             "playwright_page_methods": [PageMethod(_settle, timeout=half)],
         }
+
+
+async def _close(closable: BrowserContext | ScrapyPlaywrightDownloadHandler) -> None:
+    """Close a context or everything; what hangs or is gone already is left to the end of the process."""
+    try:
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await closable.close()
+    except Exception as error:
+        logger.debug(f"The browser does not answer: {error!r}")
 
 
 async def _settle(page: Page, timeout: float) -> None:

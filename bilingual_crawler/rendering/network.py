@@ -11,6 +11,8 @@ from cachetools import LRUCache
 from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
+from bilingual_crawler.middlewares.refused import StillWanted
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -63,7 +65,7 @@ class Resources:
         if script and url in self._scripts:
             self._stats.inc_value("bilingual/render/cached_resources")
             return self._scripts[url]
-        meta = {"download_slot": self._slot_of(url), "dont_retry": True}
+        meta = {"download_slot": self._slot_of(url)}
         request = Request(url, headers=headers, callback=NO_CALLBACK, meta=meta)
         assert self._crawler.engine
         self._stats.inc_value("bilingual/render/resources")
@@ -88,6 +90,8 @@ class PageNetwork:
         self._document = document
         self._resources = resources
         self._loads = 0
+        self.interrupted = False
+        """The crawl has stopped before the page got everything it asked for."""
         self.left_for: str | None = None
         """Where scripts have sent the visitor instead of showing the page."""
 
@@ -130,6 +134,7 @@ class PageNetwork:
         try:
             resource = await self._resources.get(request.url, headers, script=script)
         except Exception as error:
+            self.interrupted |= isinstance(error, StillWanted)
             logger.debug(f"{self._url}: the page does not get {request.url}: {error}")
             await route.abort()
         else:
