@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from webserver import Site
 
-PAGES = 4
+PAGES = 3
 SHELL = "<!doctype html><title>app</title><link rel=stylesheet href=/style.css><script src=/app.js></script><div id=app></div>"
 SCRIPT = """
 document.addEventListener("DOMContentLoaded", async () => {
