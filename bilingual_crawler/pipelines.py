@@ -17,7 +17,7 @@ from bilingual_crawler.reporting.records import (
     read_tsv,
     tsv_line,
 )
-from bilingual_crawler.signals import Fetch, url_fetched
+from bilingual_crawler.signals import Fetch, pair_found, url_fetched
 
 if TYPE_CHECKING:
     from typing import Self
@@ -60,6 +60,7 @@ class OutputPipeline:
             self._documents.write(item)
             for pair in self._take(item):
                 self._pairs.write_record(pair)
+                self._crawler.signals.send_catch_log(pair_found, pair=pair)
             self._stats.set_value("bilingual/pairs/found", len(self._tracker))
         return item
 

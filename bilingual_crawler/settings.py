@@ -45,6 +45,7 @@ BILINGUAL_BACKOFF_START = 2
 BILINGUAL_BACKOFF_MAX = 600
 BILINGUAL_RETRY_AFTER_MAX = 3600
 BILINGUAL_HOST_FAILURES = 10
+BILINGUAL_PATIENCE = 10_000
 BILINGUAL_MAX_BYTES = 0
 BILINGUAL_MAX_BYTES_PER_SITE = 0
 DOWNLOAD_TIMEOUT = 60
@@ -69,11 +70,13 @@ DOWNLOADER_MIDDLEWARES = {
     "bilingual_crawler.middlewares.backoff.BackoffMiddleware": 90,
     "bilingual_crawler.middlewares.robots.RobotsMiddleware": 100,
     "bilingual_crawler.middlewares.addresses.AddressGuardMiddleware": 900,
+    "bilingual_crawler.traps.middleware.TrapPagesMiddleware": 550,
     "bilingual_crawler.middlewares.render.RenderMiddleware": 555,
     "bilingual_crawler.middlewares.language.LanguageFilterMiddleware": 560,
     "bilingual_crawler.archive.middleware.WarcMiddleware": 650,
 }
 SPIDER_MIDDLEWARES = {
+    "bilingual_crawler.traps.middleware.TrapLinksMiddleware": 200,
     "bilingual_crawler.middlewares.links.LinkPriorityMiddleware": 100,
 }
 ITEM_PIPELINES = {"bilingual_crawler.pipelines.OutputPipeline": 900}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+pair_found = object()
+"""Sent for every pair when both of its documents are there, with ``pair``."""
 url_fetched = object()
 """Sent once for every URL that was asked for, with ``fetch``: a :class:`Fetch`."""
 

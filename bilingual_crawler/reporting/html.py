@@ -111,6 +111,8 @@ def _funnel(results: Results) -> str:
         + _counts("Why addresses gave no document", summary.get("dropped", {}), scale=fetched, style="bar drop")
         + _counts("Why documents are in no pair", summary.get("unpaired", {}), scale=fetched, style="bar drop")
         + _counts("Why candidate pairs were refused", summary.get("refused", {}), scale=fetched, style="bar drop")
+        + _counts("Links and pages left as traps", summary.get("traps", {}), scale=fetched, style="bar drop")
+        + _counts("Failures that were waited after", summary.get("failures", {}), scale=fetched, style="bar drop")
         + _counts("Languages of the pages", languages, scale=fetched),
     )
 

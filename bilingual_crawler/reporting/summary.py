@@ -89,6 +89,8 @@ def summarise(spider: BilingualSpider, reason: str, stats: Mapping[str, Any]) ->
         "dropped": {name: count for name, count in outcomes.most_common() if name != "document"},
         "unpaired": _under(stats, "bilingual/unpaired/"),
         "refused": _under(stats, "bilingual/refused/"),
+        "traps": _under(stats, "bilingual/traps/"),
+        "failures": _under(stats, "bilingual/backoff/"),
         "languages": dict(languages.most_common()),
         "output_dir": str(spider.output_dir),
     }
@@ -110,10 +112,14 @@ def _print(summary: Mapping[str, Any]) -> None:
     table.add_row(str(summary["candidates"]), "candidate pairs" + _reasons(summary["refused"], "refused"))
     table.add_row(str(summary["pairs"]), "pairs" + _reasons(summary["unpaired"], "documents left over"))
     table.add_row(f"{summary['harvest_rate']:.0%}", "harvest rate: documents in pairs per page fetched")
+    if summary["traps"]:
+        table.add_row(str(sum(summary["traps"].values())), "links and pages left" + _reasons(summary["traps"], "traps"))
+    if summary["failures"]:
+        table.add_row(str(sum(summary["failures"].values())), "failures" + _reasons(summary["failures"], "waited after"))
     console = Console(stderr=True)
     console.print(f"\n[bold]{summary['pair']}[/bold], policy {summary['policy']}, {summary['finish_reason']}")
     console.print(table)
-    console.print(f"Outputs: {summary['output_dir']}", soft_wrap=True)
+    console.print(f"Outputs: {summary['output_dir']}", soft_wrap=True, markup=False)
 
 
 def _reasons(counts: Mapping[str, int], title: str) -> str:

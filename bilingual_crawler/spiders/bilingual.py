@@ -10,7 +10,7 @@ from scrapy import Request, Spider, signals
 from scrapy.exceptions import CannotResolveHostError, IgnoreRequest, StopDownload
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from bilingual_crawler.frontier.entry import Entry, Kind
+from bilingual_crawler.frontier.entry import Entry, Kind, State
 from bilingual_crawler.frontier.policies.base import FetchedPage
 from bilingual_crawler.frontier.scheduler import ENTRY, FrontierScheduler
 from bilingual_crawler.items import Document, FoundLinks
@@ -21,6 +21,7 @@ from bilingual_crawler.pages.sitemap import parse_sitemap, sitemaps_in_robots
 from bilingual_crawler.signals import Fetch, url_fetched
 from bilingual_crawler.spiders.arguments import CrawlArguments
 from bilingual_crawler.spiders.output import make_output_dir
+from bilingual_crawler.traps.traps import Traps
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class BilingualSpider(Spider):
     """
 
     name = "bilingual"
+    traps: Traps
     _obeys_meta: bool
 
     def __init__(self, arguments: CrawlArguments) -> None:
@@ -65,6 +67,7 @@ class BilingualSpider(Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = cls(CrawlArguments.parse(crawler.settings, **kwargs))
         make_output_dir(crawler.settings, spider.output_dir)
+        spider.traps = Traps(patience=crawler.settings.getint("BILINGUAL_PATIENCE"))
         spider._obeys_meta = crawler.settings.getbool("BILINGUAL_META_ROBOTS_OBEY")
         spider._set_crawler(crawler)
         crawler.signals.connect(spider.robots_received, signal=signals.response_received)
@@ -123,7 +126,8 @@ class BilingualSpider(Spider):
             http = "http" + entry.url.removeprefix("https")
             self._scheduler.push([Entry(http, entry.slot, entry.priority)])
         self.policy.gone(entry.url)
-        self._scheduler.frontier.finish(entry)
+        refused = isinstance(failure.value, Refused) and not failure.value.status
+        self._scheduler.frontier.finish(entry, State.REFUSED if refused else State.DONE)
 
     def robots_received(self, response: Response, request: Request) -> None:
         """Queue the sitemaps that a robots.txt names."""
@@ -192,7 +196,7 @@ def _reason(failure: Failure) -> tuple[int, str]:
     if isinstance(error, NotHtml):
         return 200, "not-html"
     if isinstance(error, Refused):
-        return 0, error.outcome
+        return error.status, error.outcome
     if isinstance(error, IgnoreRequest):
         return 0, "robots" if "robots.txt" in str(error) else "ignored"
     if isinstance(error, CannotResolveHostError):

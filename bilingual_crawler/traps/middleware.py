@@ -1,0 +1,162 @@
+"""Where pages and links meet what is known about traps."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
+
+from scrapy import Request
+from scrapy.http.request import NO_CALLBACK
+
+from bilingual_crawler.frontier.scheduler import ENTRY
+from bilingual_crawler.items import FoundLinks
+from bilingual_crawler.middlewares.language import PAGE
+from bilingual_crawler.middlewares.refused import Refused
+from bilingual_crawler.pages.decode import decode_body
+from bilingual_crawler.pages.html import parse_page
+from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.signals import pair_found
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.pages.model import Link, Page
+    from bilingual_crawler.pairing.tracker import Pair
+    from bilingual_crawler.spiders.bilingual import BilingualSpider
+    from bilingual_crawler.traps.traps import Traps
+
+logger = logging.getLogger(__name__)
+
+COPY = "bilingual_copy"
+"""Meta key: the page says what too many others of its host have said."""
+MAX_LINKS = 5000
+"""Links of a page that are followed; those that name languages go first."""
+
+
+class TrapPagesMiddleware:
+    """Downloader middleware: learns from pages, drops soft-404 pages and URLs that have become a trap in the queue.
+
+    A host of which ten pages are fetched is asked once for a page that does not exist, for comparison.
+    Stats: ``bilingual/traps/probes|soft-404|copies``, ``bilingual/traps/refused/<kind>``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats
+        self._crawler = crawler
+        self._stats = crawler.stats
+        self._traps = _traps(crawler)
+        self._probes = not crawler.settings.getlist("BILINGUAL_REPLAY")
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        middleware = cls(crawler)
+        crawler.signals.connect(middleware.pair_found, signal=pair_found)
+        return middleware
+
+    def pair_found(self, pair: Pair) -> None:
+        self._traps.barren.note_pair(pair.url_a, pair.url_b)
+
+    def process_request(self, request: Request) -> None:
+        entry: Entry | None = request.meta.get(ENTRY)
+        kind = self._traps.refuses(entry.url) if entry and entry.parent else None
+        if kind:
+            self._stats.inc_value(f"bilingual/traps/refused/{kind}")
+            raise Refused(f"trap-{kind}", "belongs to a trap")
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        page: Page | None = request.meta.get(PAGE)
+        if page is None or response.status != 200:
+            return response
+        await self._probe(page, request)
+        host = urlsplit(page.url).netloc
+        if request.meta[ENTRY].parent and self._traps.missing.is_missing(host, page.text, page.url):
+            self._note("soft-404", page.url)
+            raise Refused("soft-404", "shows what its host shows for any URL", status=200)
+        for kind, group in self._traps.learn(page):
+            logger.info(f"{group}: {kind}, left from now on", extra={"spider": self._crawler.spider})
+        if self._traps.is_copy(page):
+            self._note("copies", page.url)
+            request.meta[COPY] = True
+        return response
+
+    async def _probe(self, page: Page, request: Request) -> None:
+        parts = urlsplit(page.url)
+        if not self._traps.missing.wants_probe(parts.netloc) or not self._probes:
+            return
+        self._stats.inc_value("bilingual/traps/probes")
+        url = f"{parts.scheme}://{parts.netloc}/{secrets.token_hex(8)}"
+        meta = {"download_slot": request.meta["download_slot"], "dont_redirect": True}
+        assert self._crawler.engine
+        try:
+            answer = await self._crawler.engine.download_async(Request(url, meta=meta, callback=NO_CALLBACK))
+        except Exception as error:
+            logger.debug(f"{url}: {error}")
+            return
+        if answer.status == 200:
+            content_type = answer.headers.get("Content-Type", b"") or b""
+            shown = parse_page(decode_body(answer.body, content_type.decode("latin-1")), url)
+            self._traps.missing.learn(parts.netloc, shown.text, url)
+
+    def _note(self, kind: str, url: str) -> None:
+        if not self._stats.get_value(f"bilingual/traps/{kind}"):
+            logger.info(f"First of the {kind}: {url}", extra={"spider": self._crawler.spider})
+        self._stats.inc_value(f"bilingual/traps/{kind}")
+
+
+class TrapLinksMiddleware:
+    """Spider middleware: removes links that lead into traps, all links of copies, and what is too many of one page.
+
+    Stats: ``bilingual/traps/links/<kind>``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats
+        self._stats = crawler.stats
+        self._traps = _traps(crawler)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        async for output in result:
+            if not isinstance(output, FoundLinks):
+                yield output
+            elif COPY in response.meta:
+                self._stats.inc_value("bilingual/traps/links/copy", len(output.links))
+                yield replace(output, links=())
+            else:
+                yield replace(output, links=self._followed(output.links))
+
+    def _followed(self, links: Any) -> list[Link]:
+        kinds: Counter[str] = Counter()
+        followed = []
+        for link in links:
+            kind = self._traps.refuses(link.url)
+            if kind is None:
+                followed.append(link)
+            else:
+                kinds[kind] += 1
+        if len(followed) > MAX_LINKS:
+            kinds["too-many"] = len(followed) - MAX_LINKS
+            followed = sorted(followed, key=_names_no_language)[:MAX_LINKS]
+        for kind, count in kinds.items():
+            self._stats.inc_value(f"bilingual/traps/links/{kind}", count)
+        return followed
+
+
+def _names_no_language(link: Link) -> bool:
+    return not (link.alternate or link.hreflang or link.position is LinkPosition.SWITCHER)
+
+
+def _traps(crawler: Crawler) -> Traps:
+    return cast("BilingualSpider", crawler.spider).traps

@@ -1,0 +1,43 @@
+"""Everything that a crawl learns about traps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from bilingual_crawler.traps.barren import Barren
+from bilingual_crawler.traps.copies import Copies, MissingPages
+from bilingual_crawler.traps.staleness import Staleness
+from bilingual_crawler.traps.text import sequences
+from bilingual_crawler.urls.traps import grown
+
+if TYPE_CHECKING:
+    from bilingual_crawler.pages.model import Page
+
+
+class Traps:
+    """Knows which URLs are not worth a fetch. Kept in memory, bounded; a resumed crawl learns it anew."""
+
+    def __init__(self, *, patience: int) -> None:
+        self.missing = MissingPages()
+        self.barren = Barren(patience)
+        self._staleness = Staleness()
+        self._copies = Copies()
+
+    def refuses(self, url: str) -> str | None:
+        """The kind of trap that *url* belongs to."""
+        if self._staleness.refuses(url):
+            return "stale"
+        if self.barren.refuses(url):
+            return "barren"
+        return grown(url)
+
+    def learn(self, page: Page) -> list[tuple[str, str]]:
+        """Note a page that was fetched; returns (kind, group of URLs) of the traps that it completes."""
+        found = [("stale", self._staleness.learn(page.url, sequences(page.text)))]
+        found.append(("barren", self.barren.learn(page.url)))
+        return [(kind, group) for kind, group in found if group is not None]
+
+    def is_copy(self, page: Page) -> bool:
+        """Whether the page's host has shown its text too often already. Called once a page."""
+        return self._copies.learn(urlsplit(page.url).netloc, page.text)

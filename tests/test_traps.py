@@ -1,0 +1,180 @@
+"""What a crawl learns about traps."""
+
+from __future__ import annotations
+
+import random
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+from scripted import Answer, scripted
+from test_crawl import crawl, documents
+from test_manners import outcomes, summary
+from webserver import TEXT, bilingual_site, html
+
+from bilingual_crawler.traps.barren import Barren
+from bilingual_crawler.traps.copies import MAX_COPIES, PROBE_AFTER, Copies, MissingPages
+from bilingual_crawler.traps.shapes import folders, shapes
+from bilingual_crawler.traps.staleness import STALE_PAGES, Staleness
+from bilingual_crawler.traps.text import sequences
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MONTHS = ("January", "February", "March", "April", "May", "June", "July")
+START, END = ("ba", "do", "ke", "li", "mu", "ra", "so", "ti"), ("lan", "mer", "nis", "pol", "rud")
+WORDS = [f"{a}{b}{c}" for a in START for b in START for c in END]
+
+
+def prose(seed: int, words: int = 60) -> str:
+    return " ".join(random.Random(seed).choices(WORDS, k=words))
+
+
+@pytest.mark.parametrize(
+    ("url", "groups"),
+    [
+        ("https://a.is/calendar/2031/5", ("a.is/calendar/0/0", "a.is/calendar/0/*")),
+        ("https://a.is/list?sort=a&p=3&p=4", ("a.is/list?p&sort", "a.is/list?*", "a.is/*")),
+        ("https://a.is/S(1x2y3z4w5v)/x", ("a.is/x/x", "a.is/x/*")),
+        ("https://a.is/news/a-good-year-2031.html", ("a.is/news/a-good-year-0.html", "a.is/news/*")),
+        ("https://a.is", ("a.is", "/*")),
+    ],
+)
+def test_shapes(url: str, groups: tuple[str, ...]) -> None:
+    assert shapes(url) == groups
+
+
+def test_folders() -> None:
+    assert folders("https://a.is/b/c/d/e/f.html") == ["a.is/", "a.is/b/", "a.is/b/c/", "a.is/b/c/d/"]
+    assert folders("https://a.is") == ["a.is/"]
+
+
+def test_a_calendar_becomes_stale_and_the_articles_beside_it_do_not() -> None:
+    staleness = Staleness()
+    menu = prose(0)
+    for number in range(100):
+        month = f"https://a.is/calendar/{2026 + number // 7}/{number % 7}"
+        staleness.learn(month, sequences(f"{menu} Events of {MONTHS[number % 7]} {number}: there are none."))
+        staleness.learn(f"https://a.is/?p={number}", sequences(f"{menu} {prose(number + 1)}"))
+    assert staleness.refuses("https://a.is/calendar/2099/1")
+    assert not staleness.refuses("https://a.is/calendar")
+    assert not staleness.refuses("https://a.is/?p=100")
+    assert not staleness.refuses("https://b.is/calendar/2099/1")
+
+
+def test_filters_and_sort_orders_of_the_same_things_become_stale() -> None:
+    staleness = Staleness()
+    things = [prose(number, 20) for number in range(8)]
+    chooser = random.Random(1)
+    for number in range(300):
+        shown = chooser.sample(things, 4)
+        keys = "&".join(f"{name}={number}" for name in chooser.sample("abcdefgh", 3))
+        staleness.learn(f"https://a.is/shop?{keys}", sequences(" ".join(shown)))
+    assert staleness.refuses("https://a.is/shop?a=1&z=2")
+
+
+def test_a_large_site_of_one_shape_is_never_stale() -> None:
+    staleness = Staleness()
+    for number in range(3000):
+        assert staleness.learn(f"https://a.is/node/{number}", sequences(prose(number, 300))) is None
+
+
+def test_one_new_page_ends_a_row() -> None:
+    staleness = Staleness()
+    for number in range(10 * STALE_PAGES):
+        text = prose(number) if number % (STALE_PAGES - 1) == 0 else prose(0)
+        assert staleness.learn(f"https://a.is/?p={number}", sequences(text)) is None
+
+
+def test_a_host_without_pairs_is_left_and_one_pair_is_enough_to_stay() -> None:
+    barren = Barren(5)
+    barren.note_pair("https://a.is/docs/en/1", "https://a.is/docs/is/1")
+    for number in range(5):
+        assert not barren.refuses("https://a.is/maze/x/y")
+        barren.learn(f"https://a.is/maze/{number}/x")
+        barren.learn(f"https://a.is/docs/en/{number}")
+        barren.learn(f"https://b.is/{number}")
+    assert barren.refuses("https://a.is/maze/9/9")
+    assert not barren.refuses("https://a.is/docs/en/9")
+    assert not barren.refuses("https://a.is/other/")
+    assert barren.refuses("https://b.is/other/")
+    barren.note_pair("https://b.is/en", "https://b.is/is")
+    assert not barren.refuses("https://b.is/other/")
+    never = Barren(0)
+    assert [never.learn("https://a.is/") for _ in range(100)] == [None] * 100
+
+
+def test_copies_are_counted_per_host_and_empty_pages_are_none() -> None:
+    copies = Copies()
+    assert [copies.learn("a.is", "same") for _ in range(MAX_COPIES + 1)] == [False] * MAX_COPIES + [True]
+    assert not copies.learn("b.is", "same")
+    assert not any(copies.learn("a.is", "") for _ in range(10))
+
+
+def test_a_page_is_missing_if_it_says_what_a_missing_page_says_and_no_more() -> None:
+    missing = MissingPages()
+    sorry = f"{prose(0)} Sorry, there is nothing at"
+    missing.learn("a.is", f"{sorry} /zzz", "https://a.is/zzz")
+    assert missing.is_missing("a.is", f"{sorry} /old/news", "https://a.is/old/news")
+    assert not missing.is_missing("a.is", f"{prose(0)} {prose(1, 20)}", "https://a.is/x")
+    assert not missing.is_missing("b.is", f"{sorry} /old/news", "https://b.is/old/news")
+    missing.learn("c.is", "Not here", "https://c.is/zzz")
+    assert not missing.is_missing("c.is", "Not here", "https://c.is/x")
+
+
+def test_a_host_is_probed_once() -> None:
+    missing = MissingPages()
+    assert [missing.wants_probe("a.is") for _ in range(30)].count(True) == 1
+
+
+SITE = bilingual_site(PROBE_AFTER)
+GONE = [f"gone-{number}" for number in range(20)]
+
+
+def test_a_soft_404_is_no_document_and_its_links_are_not_followed(tmp_path: Path) -> None:
+    links = count()
+    home = SITE["/en/"].replace("<h1>", "".join(f"<a href=/{name}>{name}</a> " for name in GONE) + "<h1>")
+
+    def answer(path: str) -> Answer:
+        if path == "/robots.txt":
+            return Answer(status=404)
+        sorry = f"<p>{TEXT['en'] * 2}<p>There is no {path}. <a href={path}/{next(links)}>Try this</a>"
+        return Answer(home if path == "/en/" else SITE.get(path, html("en", "Sorry", sorry)))
+
+    with scripted(answer) as site:
+        result = crawl(tmp_path, f"{site.url}/en/", "-s", "CONCURRENT_REQUESTS=1")
+    assert result.returncode == 0, result.stderr
+    found = outcomes(tmp_path, site.url)
+    assert not [path for path in SITE if path[1:3] in ("en", "es") and found[path] != "document"]
+    assert len([path for path, outcome in found.items() if outcome == "soft-404"]) >= len(GONE) - PROBE_AFTER
+    assert len(documents(tmp_path)) <= 2 * PROBE_AFTER + 2 + PROBE_AFTER
+    assert "'bilingual/traps/probes': 1" in result.stderr
+
+
+def test_an_honest_404_is_asked_for_once(tmp_path: Path) -> None:
+    with scripted(lambda path: Answer(SITE[path]) if path in SITE else Answer(status=404)) as site:
+        crawl(tmp_path, f"{site.url}/en/")
+    assert len(documents(tmp_path)) == 2 * PROBE_AFTER + 2
+    assert len([path for path in site.paths() if path not in SITE]) == 4
+
+
+def test_copies_that_link_to_copies_end(tmp_path: Path) -> None:
+    def answer(path: str) -> Answer:
+        if path == "/robots.txt":
+            return Answer(status=404)
+        return Answer(html("en", "loop", f"<a href={path}?v={len(path)}>next</a><a href={path}/sub>deep</a>"))
+
+    with scripted(answer) as site:
+        crawl(tmp_path, f"{site.url}/")
+    assert len(site.asked) < 20
+    assert summary(tmp_path)["traps"]["copies"] > 0
+
+
+def test_a_page_with_too_many_links_gives_its_languages_and_the_first(tmp_path: Path) -> None:
+    many = "".join(f"<a href=/x/{number}>x</a>" for number in range(6000))
+    switch = "<nav class=language-switcher><a href=/es/ hreflang=es>es</a></nav>"
+    pages = {"/": html("en", "home", many + switch), "/es/": html("es", "inicio", "")}
+    with scripted(lambda path: Answer(pages[path]) if path in pages else Answer(status=404)) as site:
+        result = crawl(tmp_path, f"{site.url}/", "-a", "max_pages=20")
+    assert "'bilingual/traps/links/too-many': 1001" in result.stderr
+    assert "'bilingual/frontier/new': 5001" in result.stderr
