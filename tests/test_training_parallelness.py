@@ -1,17 +1,16 @@
 from __future__ import annotations
 
 import json
-import lzma
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from pair_data import WORDS, tiny_sources
 
 from bilingual_crawler.scoring.models import ModelError, ParallelnessModel
 from training.data import DataError
 from training.evaluate import main as evaluate
 from training.pair_fit import Recipe, calibration_error, fit_calibration
-from training.pairs import Sources, fold_of
 from training.parallelness import run
 from training.parallelness_metrics import (
     LabelledPair,
@@ -24,37 +23,13 @@ from training.parallelness_metrics import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-WORDS = ("news", "about", "contact", "products", "history", "team", "press", "shop", "jobs", "events")
-
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model trained on made-up sites in seconds."""
     root = tmp_path_factory.mktemp("training")
-    rows = ["url_a\tlang_a\turl_b\tlang_b\tsource\tevidence"]
-    for number in range(30):
-        for word in WORDS:
-            base = f"https://site{number}{word[0]}x.org"
-            rows.append(f"{base}/en/{word}/{number}\teng\t{base}/is/{word}/{number}\tisl\tx\tgold")
-    (root / "pairs.tsv").write_text("\n".join(rows) + "\n")
-    site = root / "sites" / "small"
-    site.mkdir(parents=True)
-    held_out = next(f"small{i}" for i in range(99) if fold_of(f"small{i}") == 0)
-    urls = [f"https://{held_out}.net/{lang}/{word}" for lang in ("en", "fi") for word in WORDS]
-    graph = [f"{url}\t{'eng' if '/en/' in url else 'fin'}\t500\t{' '.join(urls)}" for url in urls]
-    gold = [f"{url}\teng\t{url.replace('/en/', '/fi/')}\tfin\threflang" for url in urls[: len(WORDS)]]
-    for name, lines in (("graph", graph), ("pairs", gold)):
-        with lzma.open(site / f"{name}.tsv.xz", "wt") as file:
-            file.write("\n".join(lines) + "\n")
-    lexicon = ["lang_a\ttext_a\tlang_b\ttext_b"]
-    lexicon += [f"eng\t{a}{b}\tspa\t{a}o {b}as" for a in WORDS for b in WORDS] * 25
-    (root / "lexicon.tsv").write_text("\n".join(lexicon) + "\n")
-    (root / "urls.tsv").write_text(
-        "url\tlang\n" + "\n".join(f"https://t{i % 5}.fr/p/{w}{i}\tfra" for i, w in enumerate(WORDS * 4))
-    )
     recipe = Recipe(epochs=3, batch=64, rate=1e-2, pieces=300, made_up=5, word_epochs=1)
-    sources = Sources(root / "pairs.tsv", root / "sites", root / "urls.tsv", root / "lexicon.tsv")
-    run(sources, root / "model", recipe, folds=1, work=root / "work")
+    run(tiny_sources(root), root / "model", recipe, folds=1, work=root / "work")
     return root / "model"
 
 

@@ -99,9 +99,9 @@ def train(
     weights: NDArray[np.float32],
     chosen: NDArray[np.int64],
     recipe: Recipe,
-    checkpoint: Path,
+    checkpoint: Path | None = None,
 ) -> None:
-    """Train in place on the examples `chosen`; goes on from `checkpoint` if it is of the same training."""
+    """Train in place on the examples `chosen`; goes on from `checkpoint` if that is of the same training."""
     shares = weights[chosen].astype(np.float64)
     drawn = round(shares.sum())
     steps = recipe.epochs * -(-drawn // recipe.batch)
@@ -114,7 +114,7 @@ def train(
     parts = {"net": net, "optimizer": optimizer, "schedule": schedule}
     key = f"{recipe} {net.config} {len(chosen)}"
     done = 0
-    if checkpoint.exists() and (saved := torch.load(checkpoint, weights_only=True))["key"] == key:
+    if checkpoint and checkpoint.exists() and (saved := torch.load(checkpoint, weights_only=True))["key"] == key:
         for name, part in parts.items():
             part.load_state_dict(saved[name])
         done = saved["epochs"]
@@ -134,9 +134,11 @@ def train(
             optimizer.step()
             schedule.step()
             total += loss.item() * len(indices)
-        save({"key": key, "epochs": epoch + 1, **{name: part.state_dict() for name, part in parts.items()}}, checkpoint)
-        seconds = time.perf_counter() - began
-        print(f"{checkpoint.stem}: epoch {epoch + 1} loss {total / len(order):.4f} seconds {seconds:.0f}", flush=True)
+        if checkpoint:
+            states = {name: part.state_dict() for name, part in parts.items()}
+            save({"key": key, "epochs": epoch + 1, **states}, checkpoint)
+            seconds = time.perf_counter() - began
+            print(f"{checkpoint.stem}: epoch {epoch + 1} loss {total / drawn:.4f} seconds {seconds:.0f}", flush=True)
 
 
 def save(state: dict[str, Any], path: Path) -> None:

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from pair_data import tiny_sources
+
+from training.pair_sets import main as pair_sets
+from training.study import COMBINATIONS, FoldResult, main, ranked, read_results
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_there_are_63_combinations() -> None:
+    assert len(set(COMBINATIONS)) == 63
+    assert {"1", "6", "1+2+3+4+5", "1+2+3+4+5+6"} <= set(COMBINATIONS)
+
+
+def test_ranking_by_hand() -> None:
+    rows = ranked(
+        [FoldResult("1", 0, 1, 1, 0, 7), FoldResult("1", 1, 0, 0, 1, 0), FoldResult("2+3", 0, 2, 0, 0, 8)],
+    )
+    assert [row.combination for row in rows] == ["2+3", "1"]
+    assert rows[0].macro == 1
+    assert rows[1].positive == pytest.approx(2 / 4)
+    assert rows[1].negative == pytest.approx(14 / 16)
+    assert rows[1].folds == 2
+
+
+def test_study_goes_on_where_it_was_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sources = tiny_sources(tmp_path, hosts=8)
+    pair_sets(["negatives", str(sources.pairs), "--combination", "1+4", "--out", str(tmp_path / "tests.tsv")])
+    arguments = ["--pairs", str(sources.pairs), "--tests", str(tmp_path / "tests.tsv"), "--folds", "2"]
+    arguments += ["--results", str(tmp_path / "results.tsv"), "--sample", "60", "--epochs", "2", "--combinations"]
+    main([*arguments, "1+4"])
+    once = read_results(tmp_path / "results.tsv")
+    assert [(result.combination, result.fold) for result in once] == [("1+4", 0), ("1+4", 1)]
+
+    lines = (tmp_path / "results.tsv").read_text().splitlines(keepends=True)
+    (tmp_path / "results.tsv").write_text("".join(lines[:-1]) + lines[-1][:5])
+    capsys.readouterr()
+    main([*arguments, "1+4", "3"])
+    again = read_results(tmp_path / "results.tsv")
+    assert {(result.combination, result.fold) for result in again} == {("1+4", 0), ("1+4", 1), ("3", 0), ("3", 1)}
+    assert again[:2] == once
+    printed = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("| 1+4 |") or line.startswith("| 3 |") for line in printed) == 2
+    macros = [float(line.split("|")[2]) for line in printed if line.startswith(("| 1+4", "| 3"))]
+    assert macros == sorted(macros, reverse=True)
