@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import astuple, fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import argparse
 
 METHODS = ("auto", "url", "content", "structure")
+FORMATS = ("bitextor", "tmx", "moses", "jsonl", "parquet")
 
 
 class Command(ScrapyCommand):
@@ -40,7 +42,8 @@ class Command(ScrapyCommand):
         return (
             "INPUT is the output folder of a crawl, a WARC file, a folder of WARC files, or a frozen site. Writes the"
             " pairs, best first inside each registered domain, with the columns url_a, url_b, score (0 to 1) and"
-            " method (the strongest evidence)."
+            " method (the strongest evidence). With --bitext also aligns their sentences, and writes those that are fit"
+            " for training a translator in the formats of other tools."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -49,6 +52,8 @@ class Command(ScrapyCommand):
         add("--pair", required=True, help="the two languages, such as eng-mlt")
         add("--method", choices=METHODS, default="auto", help="what speaks for a pair (%(default)s)")
         add("--out", type=Path, default=Path("pairs.tsv"), help="output file (%(default)s)")
+        add("--bitext", type=Path, metavar="DIR", help="align sentences too, and write them into this folder")
+        add("--formats", default="bitextor,tmx,moses,jsonl", help=f"of {', '.join(FORMATS)} (%(default)s)")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if not args:
@@ -56,15 +61,24 @@ class Command(ScrapyCommand):
         assert self.settings
         try:
             pair = LanguagePair.parse(opts.pair, self.settings.getlist("BILINGUAL_EQUIVALENT_LANGUAGES"))
-            self._align(list(map(Path, args)), pair, opts.method, opts.out)
+            self._align(list(map(Path, args)), pair, opts)
         except (ArchiveError, LanguageError) as error:
             raise UsageError(str(error), print_help=False) from None
 
-    def _align(self, paths: list[Path], pair: LanguagePair, name: str, out: Path) -> None:
+    def _align(self, paths: list[Path], pair: LanguagePair, opts: argparse.Namespace) -> None:
         # every scrapy command imports this module
+        from bilingual_crawler.bitext.exports import EXPORTS
+        from bilingual_crawler.bitext.produce import BitextProducer
         from bilingual_crawler.pairing.align import align, read_corpus
         from bilingual_crawler.pairing.methods import METHODS as SCORERS
 
+        formats = opts.formats.split(",")
+        if unknown := sorted(set(formats) - set(FORMATS)):
+            raise UsageError(f"--formats {','.join(unknown)}: choose of {', '.join(FORMATS)}", print_help=False)
+        if opts.bitext and "parquet" in formats and not find_spec("pyarrow"):
+            raise UsageError(
+                "--formats parquet needs pyarrow: pip install 'bilingual-crawler[parquet]'", print_help=False
+            )
         console = Console()
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         count = 0
@@ -73,11 +87,23 @@ class Command(ScrapyCommand):
             reading = progress.add_task("reading", total=None)
             corpus = read_corpus(paths, pair, lambda: progress.advance(reading))
             aligning = progress.add_task("aligning", total=len(corpus))
-            file = stack.enter_context(out.open("w", encoding="utf-8", errors="surrogatepass"))
+            exports = [EXPORTS[name](opts.bitext, pair) for name in formats] if opts.bitext else []
+            bitext = BitextProducer(corpus, exports)
+            file = stack.enter_context(opts.out.open("w", encoding="utf-8", errors="surrogatepass"))
             file.write(tsv_line([field.name for field in fields(Pair)]))
-            for alignment in align(corpus, SCORERS[name]):
+            for alignment in align(corpus, SCORERS[opts.method]):
                 file.writelines(tsv_line(astuple(found)) for found in alignment.pairs)
                 count += len(alignment.pairs)
+                if opts.bitext:
+                    bitext.add(alignment)
                 progress.advance(aligning, 2 * len(alignment.pairs) + len(alignment.unpaired))
+            bitext.close()
         documents = ", ".join(f"{corpus.languages[language]} {language}" for language in (pair.a, pair.b))
-        console.print(f"{count} pairs of {documents} documents in {out}", highlight=False)
+        console.print(f"{count} pairs of {documents} documents in {opts.out}", highlight=False)
+        if opts.bitext:
+            dropped = ", ".join(f"{number} {reason}" for reason, number in bitext.dropped.most_common())
+            console.print(
+                f"{bitext.counts['kept']} of {bitext.counts['aligned']} sentence pairs in {opts.bitext}"
+                + (f" (dropped: {dropped})" if dropped else ""),
+                highlight=False,
+            )

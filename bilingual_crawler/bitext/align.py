@@ -1,0 +1,94 @@
+"""Sentence alignment of the documents of a domain, which teach the aligner their words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.bitext.beads import best_beads
+from bilingual_crawler.bitext.evidence import weigh
+from bilingual_crawler.bitext.lexicon import Lexicon, words
+from bilingual_crawler.bitext.sentences import split
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bilingual_crawler.bitext.beads import Bead
+    from bilingual_crawler.bitext.sentences import Sentence
+
+    Encoder = Callable[[Sequence[str]], NDArray[np.float32]]
+    """Texts to unit vectors, a row each."""
+
+SURE = 0.9
+"""Score from which the beads of the first pass teach words."""
+LONGEST = 3000
+"""Sentences of a document that are aligned; what comes after them is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePair:
+    """Aligned text of two documents; paragraphs are numbers of lines, from 0, joined by ``+``."""
+
+    text_a: str
+    text_b: str
+    score: float
+    """How sure the alignment is, 0 to 1."""
+    paragraph_a: str
+    paragraph_b: str
+
+
+class SentenceAligner:
+    """Aligns the sentences of document pairs by lengths, numbers, names and paragraphs, and by words it has learnt.
+
+    With an encoder it also sees how near the meanings of sentences are.
+    """
+
+    def __init__(self, language_a: str, language_b: str, encoder: Encoder | None = None) -> None:
+        self._languages = (language_a, language_b)
+        self._encoder = encoder
+        self._lexicon = Lexicon({})
+
+    def learn(self, documents: Iterable[tuple[Sequence[str], Sequence[str]]]) -> None:
+        """Forget what was learnt; align *documents* (lines of both sides) and learn words from what is sure."""
+        sides = [self._split(a, b) for a, b in documents]
+        second = [words(sentence.text) for _, b in sides for sentence in b]
+        counts = Counter(word for sentence in second for word in sentence)
+        shares = {word: count / len(second) for word, count in counts.items()}
+        self._lexicon = Lexicon(shares)
+        sure = {
+            (words(_text(a, bead.a)), words(_text(b, bead.b)))
+            for a, b in sides
+            for bead in self._beads(a, b)
+            if bead.score >= SURE
+        }
+        self._lexicon = Lexicon.learn(sorted(sure), shares)
+
+    def align(self, lines_a: Sequence[str], lines_b: Sequence[str]) -> list[SentencePair]:
+        """Sentence pairs of two documents, in order."""
+        a, b = self._split(lines_a, lines_b)
+        return [_pair(a, b, bead) for bead in self._beads(a, b)]
+
+    def _split(self, a: Sequence[str], b: Sequence[str]) -> tuple[list[Sentence], list[Sentence]]:
+        return split(a, self._languages[0])[:LONGEST], split(b, self._languages[1])[:LONGEST]
+
+    def _beads(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> list[Bead]:
+        if not a or not b:
+            return []
+        vectors = self._encoder and (self._encoder([s.text for s in a]), self._encoder([s.text for s in b]))
+        return best_beads(weigh(a, b, self._lexicon, vectors))
+
+
+def _text(side: Sequence[Sentence], places: tuple[int, int]) -> str:
+    return " ".join(sentence.text for sentence in side[slice(*places)])
+
+
+def _pair(a: Sequence[Sentence], b: Sequence[Sentence], bead: Bead) -> SentencePair:
+    paragraphs = [
+        "+".join(str(number) for number in sorted({s.paragraph for s in side[slice(*places)]}))
+        for side, places in ((a, bead.a), (b, bead.b))
+    ]
+    return SentencePair(_text(a, bead.a), _text(b, bead.b), bead.score, *paragraphs)

@@ -1,0 +1,126 @@
+"""What speaks for two sentences being translations: log-odds by length, words and place."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bilingual_crawler.bitext.lexicon import words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from bilingual_crawler.bitext.lexicon import Lexicon, Words
+    from bilingual_crawler.bitext.sentences import Sentence
+
+LENGTH_SPREAD = 0.3
+"""Standard deviation of the logarithm of the length ratio of translations (Gale and Church 1993 model the same)."""
+SHORT = 8
+"""Characters added to lengths, as short sentences differ more."""
+MAX_WORD_EVIDENCE = 8.0
+MISSING_NUMBER = -1.0
+"""Log-odds of a number that only one side has."""
+MAX_MISSING = 3
+STARTS = 0.4
+"""Log-odds of both sentences beginning a paragraph, or neither; less as much if only one does."""
+CLOSENESS = 1.5
+"""Log-odds that one standard deviation of similarity by the encoder is worth."""
+USUAL = 2.0
+"""Standard deviations over chance from which the similarity of two sentences speaks for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Log-odds for sentences of two documents, a row for each of the first; -inf across paragraphs."""
+
+    one_one: NDArray[np.float32]
+    one_two: NDArray[np.float32]
+    """For a sentence and two consecutive ones, named by the first of them: one column less."""
+    two_one: NDArray[np.float32]
+    """One row less."""
+
+
+def weigh(
+    a: Sequence[Sentence],
+    b: Sequence[Sentence],
+    lexicon: Lexicon,
+    vectors: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
+) -> Evidence:
+    """Evidence for the sentences of two documents, neither without a sentence.
+
+    *vectors*: unit vectors of the sentences of both sides by a multilingual encoder, a row each.
+    """
+    words_a, words_b = [words(s.text) for s in a], [words(s.text) for s in b]
+    meaning = _by_words(words_a, words_b, lexicon) + _by_numbers(words_a, words_b)
+    if vectors is not None:
+        meaning += _by_closeness(*vectors)
+    lengths_a, lengths_b = (np.array([len(s.text) for s in side], np.float64) for side in (a, b))
+    ratio = lengths_b.sum() / lengths_a.sum()
+    chance = math.sqrt(np.log(lengths_a + SHORT).var() + np.log(lengths_b + SHORT).var())
+    begins_a, begins_b = _begins(a), _begins(b)
+    place = np.where(begins_a[:, None] == begins_b, STARTS, -STARTS)
+    one_two = _by_length(ratio * lengths_a, lengths_b[:-1] + lengths_b[1:], chance) + _both(
+        meaning[:, :-1], meaning[:, 1:]
+    )
+    one_two[:, begins_b[1:]] = -np.inf
+    two_one = _by_length(ratio * (lengths_a[:-1] + lengths_a[1:]), lengths_b, chance) + _both(meaning[:-1], meaning[1:])
+    two_one[begins_a[1:]] = -np.inf
+    one_one = _by_length(ratio * lengths_a, lengths_b, chance) + place + meaning
+    return Evidence(one_one.astype(np.float32), one_two.astype(np.float32), two_one.astype(np.float32))
+
+
+def _by_length(expected: NDArray[np.float64], lengths: NDArray[np.float64], chance: float) -> NDArray[np.float64]:
+    """Normal density of the length ratio of translations over that of any two sentences of these documents."""
+    chance = max(chance, 1.2 * LENGTH_SPREAD)
+    squares = np.log((lengths + SHORT) / (expected[:, None] + SHORT)) ** 2
+    return np.asarray(math.log(chance / LENGTH_SPREAD) - squares * (1 / LENGTH_SPREAD**2 - 1 / chance**2) / 2)
+
+
+def _both(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Two halves must both belong: the weaker counts whole, the stronger half."""
+    return np.minimum(one, other) + np.maximum(one, other) / 2
+
+
+def _begins(side: Sequence[Sentence]) -> NDArray[np.bool_]:
+    return np.array([n == 0 or s.paragraph != side[n - 1].paragraph for n, s in enumerate(side)], bool)
+
+
+def _by_numbers(a: Sequence[Words], b: Sequence[Words]) -> NDArray[np.float64]:
+    """A price for each number that only one of two sentences has."""
+    numbers_a, numbers_b = ([{w for w in sentence if w.isdigit()} for sentence in side] for side in (a, b))
+    counts_a, counts_b = (np.array([len(numbers) for numbers in side]) for side in (numbers_a, numbers_b))
+    unshared = counts_a[:, None] + counts_b
+    for i in np.flatnonzero(counts_a):
+        for j in np.flatnonzero(counts_b):
+            unshared[i, j] -= 2 * len(numbers_a[i] & numbers_b[j])
+    return np.asarray(MISSING_NUMBER * np.minimum(unshared, MAX_MISSING))
+
+
+def _by_words(a: Sequence[Words], b: Sequence[Words], lexicon: Lexicon) -> NDArray[np.float64]:
+    """Sum over the words of one sentence of what their best translation in the other is worth."""
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for j, sentence in enumerate(b):
+        for word in sentence:
+            places[word].append(j)
+    total = np.zeros((len(a), len(b)))
+    for i, sentence in enumerate(a):
+        for word in sentence:
+            best: dict[int, float] = {}
+            for translation, gain in lexicon.translations(word).items():
+                for j in places.get(translation, ()):
+                    best[j] = max(gain, best.get(j, 0.0))
+            total[i, list(best)] += list(best.values())
+    return np.minimum(MAX_WORD_EVIDENCE, total)
+
+
+def _by_closeness(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Similarities in standard deviations over what these sentences have with others (as margin scores do)."""
+    cosine = (a @ b.T).astype(np.float64)
+    excess = cosine - (cosine.mean(1, keepdims=True) + cosine.mean(0, keepdims=True)) / 2
+    return np.asarray(np.clip(CLOSENESS * (excess / max(excess.std(), 0.02) - USUAL), -6.0, MAX_WORD_EVIDENCE))
