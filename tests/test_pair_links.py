@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import json
+import lzma
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from bilingual_crawler.harvest.sites import Task, read_site
+from training.pair_links import ALL, NOT_ALIKE, TWO, UNDECLARED, WAYS, declared, main, score_site, summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+HOME = "https://s.org/en/x"
+PARTNER, REFUSED, OTHER = "https://s.org/fi/x", "https://s.org/sv/x", "https://s.org/en/y"
+HTML = f'<html><link rel=alternate hreflang=sv href="{REFUSED}"><a href="{PARTNER}">Lue</a><a href="{OTHER}">y</a>'
+
+
+@pytest.fixture
+def sites(tmp_path: Path) -> Path:
+    """One site: an English page, its Finnish partner, a Swedish address that holds English, another page."""
+    folder = tmp_path / "sites" / "s"
+    folder.mkdir(parents=True)
+    rows = {HOME: "eng", PARTNER: "fin", REFUSED: "eng", OTHER: "eng"}
+    links = {HOME: f"{PARTNER} {REFUSED} {OTHER}"}
+    texts = {
+        "graph.tsv.xz": "".join(f"{url}\t{lang}\t500\t{links.get(url, '')}\n" for url, lang in rows.items()),
+        "pairs.tsv.xz": f"{HOME}\teng\t{PARTNER}\tfin\threflang\n",
+        "pages.warc.xz": warc_record(HOME, HTML),
+    }
+    for name, text in texts.items():
+        with lzma.open(folder / name, "wb") as file:
+            file.write(text.encode())
+    task = f"s\teng\tfin\t1\t4\t{HOME}\n"
+    (folder.parent / "tasks.tsv").write_text("site\tlang_a\tlang_b\tgold_pairs\treachable_pages\tseeds\n" + task)
+    return folder.parent
+
+
+def warc_record(url: str, html: str) -> str:
+    http = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(html)}\r\n\r\n{html}"
+    fields = ("WARC/1.0", "WARC-Type: response", f"WARC-Target-URI: {url}", "WARC-Date: 2024-01-01T00:00:00Z")
+    head = "\r\n".join([*fields, "Content-Type: application/http", f"Content-Length: {len(http)}"])
+    return f"{head}\r\n\r\n{http}\r\n\r\n"
+
+
+def by_end(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
+    return np.array([{"x": 0.9 if "sv" in v else 0.8, "y": 0.1}[v[-1]] for _, v in pairs], dtype=np.float32)
+
+
+def test_what_a_page_names_as_its_translation(sites: Path) -> None:
+    assert (HOME, REFUSED) in declared(read_site(sites / "s"))
+    assert (HOME, OTHER) not in declared(read_site(sites / "s"))
+
+
+def test_each_way_counts_other_negatives(sites: Path) -> None:
+    found = score_site(read_site(sites / "s"), [Task("s", "eng", "fin", (HOME,))], by_end)
+    assert {way: int(found.counted[way].sum()) for way in WAYS} == {ALL: 3, UNDECLARED: 2, NOT_ALIKE: 2, TWO: 3}
+    assert summarise([found], ALL).average_precision == 0.5
+    assert summarise([found], UNDECLARED).average_precision == 1.0
+    assert summarise([found], UNDECLARED).calibration_error == pytest.approx(0.15)
+
+
+def test_command_prints_a_table_and_writes_json(
+    sites: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["--sites", str(sites), "--model", "rules", "--json", str(tmp_path / "o.json")])
+    found = json.loads((tmp_path / "o.json").read_text())
+    assert set(found) == set(WAYS)
+    assert found[ALL]["sites"] == {"s": 0.5}
+    assert "| s | 0.500 | 1.000 | 1.000 | 0.500 |" in capsys.readouterr().out
