@@ -40,8 +40,8 @@ class Recipe:
     """
 
     seed: int = 71213
-    epochs: int = 6
-    epoch_size: int = 300_000
+    epochs: int = 4
+    epoch_size: int = 250_000
     batch: int = 512
     rate: float = 2e-3
     decay: float = 0.01
