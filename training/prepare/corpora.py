@@ -149,7 +149,9 @@ def read_tmx(path: Path, stream: IO[bytes], account: Account) -> Iterator[UrlPai
 
 def _side(variant: etree._Element) -> tuple[str | None, list[str]]:
     code = variant.get(_LANG) or variant.get("lang") or ""
-    texts = (prop.text or "" for prop in variant.iterchildren("prop") if prop.get("type") == "source-document")
+    props = (prop for prop in variant.iterchildren("prop") if prop.get("type") == "source-document")
+    # An entity that was not expanded is a child of the property.
+    texts = (prop.text or "" for prop in props if not len(prop))
     return from_bcp47(code), [url for text in texts if is_url(url := text.strip())]
 
 
