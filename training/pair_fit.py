@@ -111,7 +111,7 @@ def train(
     groups: list[dict[str, Any]] = [{"params": rest}, {"params": words, "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, lr=recipe.rate, weight_decay=recipe.decay)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rates, total_steps=steps, pct_start=recipe.warmup)
-    parts = {"net": net, "optimizer": optimizer, "schedule": schedule}
+    parts: dict[str, Any] = {"net": net, "optimizer": optimizer, "schedule": schedule}
     key = f"{recipe} {net.config} {len(chosen)}"
     done = 0
     if checkpoint and checkpoint.exists() and (saved := torch.load(checkpoint, weights_only=True))["key"] == key:
@@ -183,7 +183,7 @@ def fit_calibration(
 
 
 def calibration_error(
-    probabilities: NDArray[np.floating], labels: NDArray[np.floating], weights: NDArray[np.floating]
+    probabilities: NDArray[np.floating], labels: NDArray[np.number], weights: NDArray[np.floating]
 ) -> float:
     """Expected calibration error: weighted mean gap between probability and share of positives, in 15 equal bins."""
     bins = np.minimum((probabilities * BINS).astype(int), BINS - 1)
