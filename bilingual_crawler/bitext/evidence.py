@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +29,7 @@ MISSING_NUMBER = -1.0
 """Log-odds of a number that only one side has."""
 MAX_MISSING = 3
 STARTS = 0.4
-"""Log-odds of both sentences beginning a paragraph, or neither; less as much if only one does."""
+"""Log-odds of both sentences beginning a paragraph, or neither; their opposite if only one does."""
 CLOSENESS = 1.5
 """Log-odds that one standard deviation of similarity by the encoder is worth."""
 USUAL = 2.0
@@ -57,21 +58,37 @@ def weigh(
     *vectors*: unit vectors of the sentences of both sides by a multilingual encoder, a row each.
     """
     words_a, words_b = [words(s.text) for s in a], [words(s.text) for s in b]
-    meaning = _by_words(words_a, words_b, lexicon) + _by_numbers(words_a, words_b)
-    if vectors is not None:
-        meaning += _by_closeness(*vectors)
+    numbers_a, numbers_b = ([frozenset(filter(str.isdigit, side)) for side in sides] for sides in (words_a, words_b))
+    by_words = _by_words(words_a, words_b, lexicon)
+    near = np.zeros_like(by_words) if vectors is None else _by_closeness(*vectors)
     lengths_a, lengths_b = (np.array([len(s.text) for s in side], np.float64) for side in (a, b))
     ratio = lengths_b.sum() / lengths_a.sum()
     chance = math.sqrt(np.log(lengths_a + SHORT).var() + np.log(lengths_b + SHORT).var())
     begins_a, begins_b = _begins(a), _begins(b)
     place = np.where(begins_a[:, None] == begins_b, STARTS, -STARTS)
-    one_two = _by_length(ratio * lengths_a, lengths_b[:-1] + lengths_b[1:], chance) + _both(
-        meaning[:, :-1], meaning[:, 1:]
+    one_one = (
+        _by_length(ratio * lengths_a, lengths_b, chance)
+        + np.minimum(MAX_WORD_EVIDENCE, by_words)
+        + _by_numbers(numbers_a, numbers_b)
+        + near
+        + place
+    )
+    one_two = (
+        _by_length(ratio * lengths_a, lengths_b[:-1] + lengths_b[1:], chance)
+        + np.minimum(MAX_WORD_EVIDENCE, by_words[:, :-1] + by_words[:, 1:])
+        + _by_numbers(numbers_a, _joined(numbers_b))
+        + _both(near[:, :-1], near[:, 1:])
+        + place[:, :-1]
     )
     one_two[:, begins_b[1:]] = -np.inf
-    two_one = _by_length(ratio * (lengths_a[:-1] + lengths_a[1:]), lengths_b, chance) + _both(meaning[:-1], meaning[1:])
+    two_one = (
+        _by_length(ratio * (lengths_a[:-1] + lengths_a[1:]), lengths_b, chance)
+        + np.minimum(MAX_WORD_EVIDENCE, by_words[:-1] + by_words[1:])
+        + _by_numbers(_joined(numbers_a), numbers_b)
+        + _both(near[:-1], near[1:])
+        + place[:-1]
+    )
     two_one[begins_a[1:]] = -np.inf
-    one_one = _by_length(ratio * lengths_a, lengths_b, chance) + place + meaning
     return Evidence(one_one.astype(np.float32), one_two.astype(np.float32), two_one.astype(np.float32))
 
 
@@ -91,14 +108,17 @@ def _begins(side: Sequence[Sentence]) -> NDArray[np.bool_]:
     return np.array([n == 0 or s.paragraph != side[n - 1].paragraph for n, s in enumerate(side)], bool)
 
 
-def _by_numbers(a: Sequence[Words], b: Sequence[Words]) -> NDArray[np.float64]:
+def _joined(numbers: Sequence[frozenset[str]]) -> list[frozenset[str]]:
+    return [one | other for one, other in pairwise(numbers)]
+
+
+def _by_numbers(a: Sequence[frozenset[str]], b: Sequence[frozenset[str]]) -> NDArray[np.float64]:
     """A price for each number that only one of two sentences has."""
-    numbers_a, numbers_b = ([{w for w in sentence if w.isdigit()} for sentence in side] for side in (a, b))
-    counts_a, counts_b = (np.array([len(numbers) for numbers in side]) for side in (numbers_a, numbers_b))
+    counts_a, counts_b = (np.array([len(numbers) for numbers in side], int) for side in (a, b))
     unshared = counts_a[:, None] + counts_b
     for i in np.flatnonzero(counts_a):
         for j in np.flatnonzero(counts_b):
-            unshared[i, j] -= 2 * len(numbers_a[i] & numbers_b[j])
+            unshared[i, j] -= 2 * len(a[i] & b[j])
     return np.asarray(MISSING_NUMBER * np.minimum(unshared, MAX_MISSING))
 
 
@@ -116,7 +136,7 @@ def _by_words(a: Sequence[Words], b: Sequence[Words], lexicon: Lexicon) -> NDArr
                 for j in places.get(translation, ()):
                     best[j] = max(gain, best.get(j, 0.0))
             total[i, list(best)] += list(best.values())
-    return np.minimum(MAX_WORD_EVIDENCE, total)
+    return total
 
 
 def _by_closeness(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import base64
+import gzip
+from pathlib import Path
+
+import datasets
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from bilingual_crawler.bitext.align import SentenceAligner, SentencePair
+from bilingual_crawler.bitext.beads import best_beads
+from bilingual_crawler.bitext.clean import Cleaner
+from bilingual_crawler.bitext.evidence import weigh
+from bilingual_crawler.bitext.exports import EXPORTS
+from bilingual_crawler.bitext.exports.base import DocumentPair
+from bilingual_crawler.bitext.lexicon import Lexicon
+from bilingual_crawler.bitext.sentences import Sentence, split
+from bilingual_crawler.languages import LanguagePair
+
+PAIR = LanguagePair.parse("eng-fin")
+ENGLISH = [
+    "The library opens at 9 and closes at 17. Loans are free of charge.",
+    "Opening hours",
+    "Aino Virtanen wrote the history of the library in 1999.",
+    "You can borrow 30 books, 5 films and 2 games at a time. Most loans last for four weeks.",
+    "Contact us",
+]
+FINNISH = [
+    "Kirjasto aukeaa kello 9 ja sulkeutuu kello 17. Lainaaminen on maksutonta.",
+    "Aukioloajat",
+    "Aino Virtanen kirjoitti kirjaston historian vuonna 1999.",
+    "Voit lainata kerralla 30 kirjaa, 5 elokuvaa ja 2 peliä, ja useimmat lainat ovat voimassa neljä viikkoa.",
+    "Ota yhteyttä",
+]
+
+
+def align(a: list[str], b: list[str]) -> list[SentencePair]:
+    aligner = SentenceAligner("eng", "fin")
+    aligner.learn([(a, b)])
+    return aligner.align(a, b)
+
+
+def test_sentences_keep_their_paragraph_and_ordinals_do_not_end_them() -> None:
+    assert split(["Hann kom 5. maí 2020. Svo fór hann.", "", "Ný grein"], "isl") == [
+        Sentence("Hann kom 5. maí 2020.", 0),
+        Sentence("Svo fór hann.", 0),
+        Sentence("Ný grein", 2),
+    ]
+
+
+def test_translations_are_aligned_one_to_one_and_two_to_one() -> None:
+    found = {pair.text_a: pair.text_b for pair in align(ENGLISH, FINNISH)}
+    assert found["Aino Virtanen wrote the history of the library in 1999."] == FINNISH[2]
+    assert found["Opening hours"] == "Aukioloajat"
+    assert found[ENGLISH[3]] == FINNISH[3]
+    assert len(found) == 6
+
+
+def test_what_only_one_side_has_is_left_out() -> None:
+    extra = [
+        *FINNISH[:2],
+        "Tämä pitkä kappale on vain suomenkielisellä sivulla, eikä sille ole käännöstä 2024.",
+        *FINNISH[2:],
+    ]
+    assert extra[2] not in {pair.text_b for pair in align(ENGLISH, extra)}
+    assert align(ENGLISH, []) == []
+
+
+def test_words_are_learnt_from_sure_sentences() -> None:
+    pairs = [(("cat", f"x{n}"), ("kissa", f"y{n}")) for n in range(5)] + [(("dog",), ("koira",))]
+    lexicon = Lexicon.learn(pairs, {"kissa": 0.1, "koira": 0.1, "1999": 0.01, "virtanen": 0.01, "on": 0.01})
+    assert set(lexicon.translations("cat")) == {"kissa"}
+    assert not lexicon.translations("dog")
+    assert lexicon.translations("1999")["1999"] > 2
+    assert lexicon.translations("virtanen")["virtanen"] > 2
+    assert not lexicon.translations("on")
+
+
+def test_an_encoder_overrules_lengths() -> None:
+    a = [Sentence("x" * 20, 0), Sentence("y" * 21, 1)]
+    b = [Sentence("z" * 40, 0), Sentence("v" * 20, 1), Sentence("w" * 21, 2)]
+    near = np.eye(3, dtype=np.float32)
+    beads = best_beads(weigh(a, b, Lexicon({}), (near[1:], near)))
+    assert [(bead.a, bead.b) for bead in beads] == [((0, 1), (1, 2)), ((1, 2), (2, 3))]
+
+
+sides = st.lists(st.builds(Sentence, st.text(min_size=1, max_size=30), st.integers(0, 3)), min_size=1, max_size=12)
+
+
+@given(sides, sides)
+def test_beads_are_in_order_and_share_no_sentence(a: list[Sentence], b: list[Sentence]) -> None:
+    last_a = last_b = 0
+    for bead in best_beads(weigh(a, b, Lexicon({}))):
+        assert last_a <= bead.a[0] < bead.a[1] <= len(a)
+        assert last_b <= bead.b[0] < bead.b[1] <= len(b)
+        assert (bead.a[1] - bead.a[0], bead.b[1] - bead.b[0]) in {(1, 1), (1, 2), (2, 1)}
+        assert 0 <= bead.score <= 1
+        last_a, last_b = bead.a[1], bead.b[1]
+
+
+@given(sides)
+def test_the_best_sum_is_found(side: list[Sentence]) -> None:
+    evidence = weigh(side, side[::-1], Lexicon({}))
+    n = len(side)
+
+    def best(i: int, j: int, known: dict[tuple[int, int], float]) -> float:
+        if (i, j) not in known:
+            options = [0.0] if (i, j) == (0, 0) else []
+            for table, step_a, step_b, price in (
+                (evidence.one_one, 1, 1, 0.0),
+                (evidence.one_two, 1, 2, -1.5),
+                (evidence.two_one, 2, 1, -1.5),
+            ):
+                if i >= step_a and j >= step_b:
+                    options.append(best(i - step_a, j - step_b, known) + float(table[i - step_a, j - step_b]) + price)
+            options += [best(i - 1, j, known) - 0.7] if i else []
+            options += [best(i, j - 1, known) - 0.7] if j else []
+            known[i, j] = max(options)
+        return known[i, j]
+
+    beads = best_beads(evidence)
+    total = -0.7 * (2 * n - sum(b.a[1] - b.a[0] + b.b[1] - b.b[0] for b in beads))
+    for bead in beads:
+        shape = (bead.a[1] - bead.a[0], bead.b[1] - bead.b[0])
+        table = {(1, 1): evidence.one_one, (1, 2): evidence.one_two, (2, 1): evidence.two_one}[shape]
+        total += float(table[bead.a[0], bead.b[0]]) - (0 if shape == (1, 1) else 1.5)
+    assert total == pytest.approx(best(n, n, {}), abs=1e-3)
+
+
+LONG = "This sentence is long enough for its language to be known."
+PITKA = "Tämä lause on tarpeeksi pitkä, jotta sen kieli tunnistetaan."
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "score", "reason"),
+    [
+        (LONG, PITKA, 0.9, None),
+        (LONG, PITKA, 0.1, "score"),
+        ("12 %", "12 %", 0.9, "letters"),
+        ("Nokia 3310", "nokia 3310", 0.9, "equal"),
+        ("Yes", PITKA, 0.9, "length"),
+        (PITKA, LONG, 0.9, "language"),
+        (LONG, LONG + " It is not Finnish.", 0.9, "language"),
+    ],
+)
+def test_unfit_sentence_pairs_are_counted_by_reason(a: str, b: str, score: float, reason: str | None) -> None:
+    cleaner = Cleaner(PAIR)
+    assert cleaner.keeps(SentencePair(a, b, score, "0", "0")) == (reason is None)
+    assert dict(cleaner.dropped) == ({reason: 1} if reason else {})
+
+
+def test_a_sentence_pair_is_kept_once() -> None:
+    cleaner = Cleaner(PAIR)
+    pairs = [SentencePair(text, PITKA, 0.9, "0", "0") for text in (LONG, LONG.upper(), LONG + " ")]
+    assert [cleaner.keeps(pair) for pair in pairs] == [True, False, False]
+
+
+DOCUMENTS = DocumentPair(
+    "https://a.fi/en?x=1&y=<2>", "https://a.fi/fi", "One.\nTwo \x02 & <b>.", "Yksi.\nKaksi.", 0.97, "url"
+)
+KEPT = [SentencePair("Two \x02 &\u2028<b>.", "Kaksi\tja\n\u00a0kolme.", 0.91, "1", "1+2")]
+RAW = [SentencePair("One.", "One.", 0.8, "0", "0"), *KEPT]
+
+
+@pytest.fixture
+def exported(tmp_path: Path) -> Path:
+    for name in EXPORTS:
+        export = EXPORTS[name](tmp_path, PAIR)
+        export.add(DOCUMENTS, RAW, KEPT)
+        assert not [path for path in tmp_path.iterdir() if not path.name.startswith(".")] or name != "bitextor"
+        export.close()
+    return tmp_path
+
+
+def rows(path: Path) -> list[list[str]]:
+    """As Bitextor reads its tables."""
+    return [line.split("\t") for line in gzip.decompress(path.read_bytes()).decode().rstrip("\n").split("\n")]
+
+
+def test_bitextor_tables_give_back_text_and_columns(exported: Path) -> None:
+    tables = {name: rows(exported / f"en-fi.{name}.gz") for name in ("documents", "raw", "sent")}
+    header, row = tables["documents"]
+    record = dict(zip(header, row, strict=True))
+    assert base64.b64decode(record["src_doc"]).decode() == DOCUMENTS.text_a
+    assert base64.b64decode(record["trg_doc"]).decode() == DOCUMENTS.text_b
+    assert (record["src_url"], record["trg_url"]) == (DOCUMENTS.url_a, DOCUMENTS.url_b)
+    assert len(tables["raw"]) == 3
+    sent = dict(zip(*tables["sent"], strict=True))
+    assert (sent["trg_text"], sent["num_tokens_trg"], sent["trg_paragraph_id"]) == ("Kaksi ja kolme.", "3", "1+2")
+
+
+def test_tmx_is_valid_and_keeps_urls_and_scores(exported: Path) -> None:
+    tree = etree.fromstring(gzip.decompress((exported / "en-fi.tmx.gz").read_bytes()))
+    dtd = etree.DTD(str(Path(__file__).with_name("data") / "tmx14.dtd"))
+    assert dtd.validate(tree), dtd.error_log
+    assert tree.xpath("//tuv[1]/prop/text()") == [DOCUMENTS.url_a]
+    assert tree.xpath("//tu/prop/text()") == ["0.91", "0.97"]
+    assert tree.xpath("//tuv[@xml:lang='en']/seg/text()") == ["Two  &\u2028<b>."]
+
+
+def test_moses_files_have_equally_many_lines(exported: Path) -> None:
+    lines = [(exported / f"en-fi.{suffix}").read_text(encoding="utf-8").splitlines() for suffix in ("en", "fi", "ids")]
+    assert list(map(len, lines)) == [1, 1, 1]
+    assert lines[1] == ["Kaksi ja kolme."]
+
+
+def test_datasets_loads_the_json_lines_and_the_parquet(exported: Path) -> None:
+    cache = str(exported / "cache")
+    rows = datasets.load_dataset("json", data_files=str(exported / "en-fi.jsonl.gz"), cache_dir=cache)["train"]
+    assert rows[0]["translation"] == {"en": KEPT[0].text_a, "fi": KEPT[0].text_b}
+    assert rows[0]["url"]["fi"] == DOCUMENTS.url_b
+    table = pq.read_table(exported / "en-fi.parquet").to_pylist()
+    assert table[0]["text_fi"] == KEPT[0].text_b
+    assert table[0]["document_score"] == pytest.approx(0.97)
+
+
+def test_exports_are_the_same_bytes_every_time(exported: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    again = tmp_path_factory.mktemp("again")
+    for name in ("bitextor", "tmx", "moses", "jsonl"):
+        export = EXPORTS[name](again, PAIR)
+        export.add(DOCUMENTS, RAW, KEPT)
+        export.close()
+    for path in again.iterdir():
+        assert path.read_bytes() == (exported / path.name).read_bytes()
