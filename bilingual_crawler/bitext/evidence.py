@@ -116,8 +116,8 @@ def _by_numbers(a: Sequence[frozenset[str]], b: Sequence[frozenset[str]]) -> NDA
     """A price for each number that only one of two sentences has."""
     counts_a, counts_b = (np.array([len(numbers) for numbers in side], int) for side in (a, b))
     unshared = counts_a[:, None] + counts_b
-    for i in np.flatnonzero(counts_a):
-        for j in np.flatnonzero(counts_b):
+    for i in np.flatnonzero(counts_a).tolist():
+        for j in np.flatnonzero(counts_b).tolist():
             unshared[i, j] -= 2 * len(a[i] & b[j])
     return np.asarray(MISSING_NUMBER * np.minimum(unshared, MAX_MISSING))
 
