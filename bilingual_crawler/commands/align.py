@@ -17,6 +17,7 @@ from bilingual_crawler.archive import ArchiveError
 from bilingual_crawler.languages import LanguageError, LanguagePair
 from bilingual_crawler.pairing.tracker import Pair
 from bilingual_crawler.reporting.records import tsv_line
+from bilingual_crawler.scoring.models import ModelError
 
 if TYPE_CHECKING:
     import argparse
@@ -62,7 +63,7 @@ class Command(ScrapyCommand):
         try:
             pair = LanguagePair.parse(opts.pair, self.settings.getlist("BILINGUAL_EQUIVALENT_LANGUAGES"))
             self._align(list(map(Path, args)), pair, opts)
-        except (ArchiveError, LanguageError) as error:
+        except (ArchiveError, LanguageError, ModelError) as error:
             raise UsageError(str(error), print_help=False) from None
 
     def _align(self, paths: list[Path], pair: LanguagePair, opts: argparse.Namespace) -> None:
@@ -70,7 +71,7 @@ class Command(ScrapyCommand):
         from bilingual_crawler.bitext.exports import EXPORTS
         from bilingual_crawler.bitext.produce import BitextProducer
         from bilingual_crawler.pairing.align import align, read_corpus
-        from bilingual_crawler.pairing.methods import METHODS as SCORERS
+        from bilingual_crawler.pairing.methods import make_method
 
         formats = opts.formats.split(",")
         if unknown := sorted(set(formats) - set(FORMATS)):
@@ -79,6 +80,8 @@ class Command(ScrapyCommand):
             raise UsageError(
                 "--formats parquet needs pyarrow: pip install 'bilingual-crawler[parquet]'", print_help=False
             )
+        assert self.settings
+        method = make_method(opts.method, Path(self.settings["BILINGUAL_MODELS_DIR"]))
         console = Console()
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         count = 0
@@ -91,7 +94,7 @@ class Command(ScrapyCommand):
             bitext = BitextProducer(corpus, exports)
             file = stack.enter_context(opts.out.open("w", encoding="utf-8", errors="surrogatepass"))
             file.write(tsv_line([field.name for field in fields(Pair)]))
-            for alignment in align(corpus, SCORERS[opts.method]):
+            for alignment in align(corpus, method):
                 file.writelines(tsv_line(astuple(found)) for found in alignment.pairs)
                 count += len(alignment.pairs)
                 if opts.bitext:

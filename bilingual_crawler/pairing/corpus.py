@@ -31,7 +31,8 @@ class Corpus:
         """Documents of each language."""
         self.replaced = 0
         """Pages that were left out because a longer one has the same URL but for scheme and ``www.``."""
-        self._redirects: dict[str, str] = {}
+        self.redirects: dict[str, str] = {}
+        """Link key to the link key of the page that answers for it."""
         self._bases: dict[str, str] = {}
         self._file = tempfile.TemporaryFile(prefix="bilingual-align-")  # noqa: SIM115
         self._places: dict[str, int] = {}
@@ -57,7 +58,7 @@ class Corpus:
 
     def redirect(self, redirects: Mapping[str, str], alias_bases: Mapping[str, str]) -> None:
         """Take note of URLs, and of starts of URLs, that stand for others."""
-        self._redirects.update((link_key(url), link_key(target)) for url, target in redirects.items())
+        self.redirects.update((link_key(url), link_key(target)) for url, target in redirects.items())
         self._bases.update((link_key(alias), link_key(base)) for alias, base in alias_bases.items())
 
     def resolve(self, key: str) -> str:
@@ -66,7 +67,7 @@ class Corpus:
             if key.startswith(alias) and key[len(alias) :][:1] in ("", "/"):
                 key = base + key[len(alias) :]
                 break
-        return self._redirects.get(key, key)
+        return self.redirects.get(key, key)
 
     def domains(self) -> list[str]:
         """Registered domains in alphabetical order."""

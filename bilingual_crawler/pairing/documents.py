@@ -38,9 +38,6 @@ class Document:
         return "\n".join(self.lines)
 
 
-Hashes = "NDArray[np.uint32]"
-
-
 @dataclass(frozen=True, slots=True)
 class Profile:
     """What is compared of a document: 32-bit hashes (CRC-32) and sizes. Sets are sorted arrays without repetitions."""
@@ -55,7 +52,10 @@ class Profile:
     """URLs that its language switcher leads to."""
     marked: str | None
     """Language that the URL names, ISO 639-3; country suffixes do not count."""
-    translator: str | None
+    declared: str | None
+    """Language that the page declares itself to be in (``lang`` of its root), ISO 639-3."""
+    share: float
+    """Share of the text that is in the document's language, 0 to 1."""
     size: int
     """Bytes of HTML; 0 if unknown."""
     tags: str
@@ -64,15 +64,17 @@ class Profile:
     """The lines of the text in order."""
     lengths: NDArray[np.uint16]
     """Characters of each line."""
+    title: NDArray[np.uint32]
+    """Words of the title in lower case."""
     words: NDArray[np.uint32]
-    """Words in lower case."""
+    """Words of title and text in lower case."""
     word_count: int
     names: NDArray[np.uint32]
     """Words with a capital, or with letters and digits mixed, that do not begin a line."""
     numbers: NDArray[np.uint32]
     """Numbers in order, repetitions included."""
-    images: NDArray[np.uint32]
-    """File names of images."""
+    files: NDArray[np.uint32]
+    """Names of the images and other files that are shown or linked."""
     external: NDArray[np.uint32]
     """Links that leave the host."""
     internal: NDArray[np.uint32]

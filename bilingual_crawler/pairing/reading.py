@@ -13,6 +13,7 @@ import numpy as np
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.language import identify
+from bilingual_crawler.pages.links import is_page
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.pairing.documents import Document, Profile
 from bilingual_crawler.pairing.translators import find_translator
@@ -38,7 +39,7 @@ _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _TAG = re.compile(r"<(/?[a-zA-Z][a-zA-Z0-9]*)")
 _NO_TAGS = re.compile(r"<(script|style|svg|template)\b.*?</\1|<!--.*?-->", re.IGNORECASE | re.DOTALL)
-_IMAGE = re.compile(r"""<img\b[^>]{0,2000}?\bsrc\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE)
+_SOURCE = re.compile(r"""\b(?:src|href)\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +65,26 @@ def read_page(raw: RawPage, pair: LanguagePair) -> tuple[Document, Profile] | No
     html = ""
     title, text, alternates, switches = raw.title, raw.text, raw.alternates, raw.switches
     links: list[str] = []
+    declared = None
     if raw.body is not None:
         html = decode_body(raw.body, raw.content_type)
         page = parse_page(html, raw.url, raw.link_headers)
-        title, text = page.title, page.text
+        title, text, declared = page.title, page.text, page.language
         alternates = tuple((link.hreflang, link.url) for link in page.links if link.alternate and link.hreflang)
         switches = tuple(
             (link.hreflang or link.label, link.url) for link in page.links if link.position is LinkPosition.SWITCHER
         )
         links = [link.url for link in page.links if link.position is not LinkPosition.HEAD]
+    whole = identify(text)
     languages = range_languages(text)
-    side = pair.side(majority(text, languages))
+    side = pair.side(majority(whole.language, languages))
     if side is None:
         return None
     lines = tuple(text.split("\n"))
     translator = find_translator(html)
     document = Document(raw.url, side, title, lines, languages, translator, raw.warc_file, raw.warc_offset)
     domain = registered_domain(raw.url)
-    body = text[:MAX_CHARACTERS]
+    body = f"{title}\n{text[:MAX_CHARACTERS]}"
     words = [word for word in map(str.lower, _WORD.findall(body)) if not word[0].isdigit()]
     profile = Profile(
         url=raw.url,
@@ -90,16 +93,18 @@ def read_page(raw: RawPage, pair: LanguagePair) -> tuple[Document, Profile] | No
         claims=tuple(url for tag, url in alternates if tag and pair.side(tag) == pair.other(side)),
         switches=tuple(url for _, url in switches),
         marked=named_language(raw.url, pair.languages),
-        translator=translator,
+        declared=declared,
+        share=sum(share for language, share in whole.shares if pair.side(language) == side) / 100,
         size=len(raw.body or b""),
         tags=_tags(html),
         lines=_hashes(lines),
         lengths=np.array([min(len(line), 65535) for line in lines], dtype=np.uint16),
+        title=_set(set(_WORD.findall(title.lower()))),
         words=_set(set(words)),
         word_count=len(words),
         names=_set(_names(body)),
         numbers=_hashes([re.sub("[.,:]", "", number) for number in _NUMBER.findall(body)[:1000]]),
-        images=_set({_file_name(src) for src in _IMAGE.findall(html)}),
+        files=_set(_files(html)),
         external=_set({link_key(link) for link in links if registered_domain(link) != domain}),
         internal=_set({link_key(link) for link in links if registered_domain(link) == domain}),
     )
@@ -113,10 +118,10 @@ def range_languages(text: str) -> tuple[str, ...]:
     return tuple(identify(text[at : at + max(step, 1)][:RANGE]).language for at in range(0, max(len(text), 1), step))
 
 
-def majority(text: str, languages: Sequence[str]) -> str:
-    """The language of most ranges, the first of equals; that of the whole text where no two ranges agree."""
+def majority(whole: str, languages: Sequence[str]) -> str:
+    """The language of most ranges, the first of equals; that of the *whole* text where no two ranges agree."""
     language, votes = Counter(languages).most_common(1)[0]
-    return language if votes > 1 else identify(text).language
+    return language if votes > 1 else whole
 
 
 def link_key(url: str) -> str:
@@ -154,7 +159,7 @@ def _names(text: str) -> set[str]:
     return found
 
 
-def _file_name(src: str) -> str:
-    if src.startswith("data:"):
-        return src[-64:]
-    return src.partition("?")[0].rpartition("/")[2].lower()
+def _files(html: str) -> set[str]:
+    """Names of what is shown or linked and is no page, lower case."""
+    paths = {source.partition("#")[0].partition("?")[0] for source in _SOURCE.findall(html)}
+    return {path.rpartition("/")[2].lower() for path in paths if not is_page(path)}

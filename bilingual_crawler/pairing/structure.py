@@ -1,0 +1,240 @@
+"""How alike two documents are without knowing what their words mean.
+
+PPLocator's features (Vieira and Moreira 2012, section 3.2: ratio of words, ratio of bytes, edit distance of the tags,
+overlap of words) and later ones that need no dictionary either: shared numbers, names, images and links, lengths of
+the paragraphs, and how a candidate compares with its rivals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rapidfuzz.distance import Indel, Levenshtein
+from rapidfuzz.process import cpdist
+
+from bilingual_crawler.pairing.candidates import nearest
+from bilingual_crawler.pairing.channels import CHANNELS, channels
+from bilingual_crawler.pairing.main_text import main_lines
+from bilingual_crawler.pairing.matching import greedy
+from bilingual_crawler.pairing.neighbours import Links
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.pairing.channels import Channel
+    from bilingual_crawler.pairing.documents import Profile
+    from bilingual_crawler.pairing.domain import Domain
+
+NEAREST = 8
+"""Candidates that are looked for from each document."""
+MAX_NUMBERS = 400
+MAX_LINES = 400
+
+PAPER_FEATURES = ("word_ratio", "byte_ratio", "tags", "word_overlap")
+"""The four features of PPLocator; ratios are a logarithm of first to second."""
+FEATURES = (
+    *CHANNELS,
+    "outlinks",
+    "inlinks",
+    "total",
+    "tags",
+    "word_overlap",
+    "number_order",
+    "paragraphs",
+    "verbatim",
+    "word_ratio",
+    "byte_ratio",
+    "text_ratio",
+    "line_ratio",
+    "word_residual",
+    "text_residual",
+    "shorter",
+    "share_a",
+    "share_b",
+    "declared_a",
+    "declared_b",
+    "held_a",
+    "held_b",
+    "linked_a",
+    "linked_b",
+    "lead_a",
+    "lead_b",
+    "tag_lead_a",
+    "tag_lead_b",
+)
+
+
+@dataclass(slots=True)
+class Side:
+    """What is derived from the profiles of one side, document by document."""
+
+    profiles: Sequence[Profile]
+    main: list[NDArray[np.bool_]]
+    words: NDArray[np.float64]
+    sizes: NDArray[np.float64]
+    text: NDArray[np.float64]
+    """Characters of main text."""
+    lines: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, profiles: Sequence[Profile]) -> Side:
+        """Measure *profiles*."""
+        main = main_lines(profiles)
+
+        def each(measure: Callable[[int], float]) -> NDArray[np.float64]:
+            return np.array([measure(place) for place in range(len(profiles))], dtype=np.float64)
+
+        return cls(
+            profiles,
+            main,
+            each(lambda i: profiles[i].word_count),
+            each(lambda i: profiles[i].size or np.nan),
+            each(lambda i: int(profiles[i].lengths[main[i]].sum())),
+            each(lambda i: int(main[i].sum())),
+        )
+
+
+class StructureMethod:
+    """Candidates of a domain and their features."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        self.a, self.b = Side.of(domain.a), Side.of(domain.b)
+        self.channels: dict[str, Channel] = channels(domain)
+        self.links = Links.of(domain)
+        self.index: sparse.csr_array = nearest(list(self.channels.values()), NEAREST)
+
+    def candidates(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Places of the candidates that the index finds."""
+        rows, columns = self.index.nonzero()
+        return rows.astype(np.intp), columns.astype(np.intp)
+
+    def features(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> dict[str, NDArray[np.float32]]:
+        """The columns of :data:`FEATURES`, a row for each candidate; NaN where a page does not tell."""
+        a, b, pair = self.a, self.b, self.domain.corpus.pair
+        similar = {name: channel.cosine(i, j) for name, channel in self.channels.items()}
+        quality = {}
+        for side, places, links, name in ((a, i, self.links.a, "a"), (b, j, self.links.b, "b")):
+            quality[f"share_{name}"] = np.array([profile.share for profile in side.profiles])[places]
+            quality[f"declared_{name}"] = np.array([_declares(profile, pair) for profile in side.profiles])[places]
+            quality[f"held_{name}"] = _held(side, links)[places]
+        whole = np.sum([np.nan_to_num(column, nan=0.5) for column in quality.values()], axis=0)
+        pairs = greedy(i, j, np.nansum(list(similar.values()), axis=0) + whole)
+        linked = self.links.channels(i[pairs], j[pairs])
+        columns = similar | {name: channel.cosine(i, j) for name, channel in linked.items()}
+        columns["total"] = np.nansum(list(columns.values()), axis=0) + whole
+        columns |= quality
+        columns["linked_a"] = np.log1p(self.links.a.sum(axis=0))[i]
+        columns["linked_b"] = np.log1p(self.links.b.sum(axis=0))[j]
+        columns["tags"] = _similarity(
+            [p.tags for p in a.profiles], [p.tags for p in b.profiles], i, j, Levenshtein.normalized_similarity
+        )
+        columns["number_order"] = _similarity(
+            [_as_text(p.numbers[:MAX_NUMBERS]) for p in a.profiles],
+            [_as_text(p.numbers[:MAX_NUMBERS]) for p in b.profiles],
+            i,
+            j,
+            Indel.normalized_similarity,
+        )
+        columns["paragraphs"] = _similarity(_paragraphs(a), _paragraphs(b), i, j, Levenshtein.normalized_similarity)
+        columns["word_overlap"], columns["verbatim"] = _overlaps(a, b, i, j)
+        columns["word_ratio"] = _log_ratio(a.words[i], b.words[j])
+        columns["byte_ratio"] = _log_ratio(a.sizes[i], b.sizes[j])
+        columns["text_ratio"] = _log_ratio(a.text[i], b.text[j])
+        columns["line_ratio"] = _log_ratio(a.lines[i], b.lines[j])
+        best = _lead(columns["total"], i) >= 0
+        best &= _lead(columns["total"], j) >= 0
+        columns["word_residual"] = _residual(columns["word_ratio"], best)
+        columns["text_residual"] = _residual(columns["text_ratio"], best)
+        columns["shorter"] = np.log1p(np.minimum(a.text[i], b.text[j]))
+        columns["lead_a"], columns["lead_b"] = _lead(columns["total"], i), _lead(columns["total"], j)
+        tags = np.nan_to_num(columns["tags"], nan=0.0)
+        columns["tag_lead_a"], columns["tag_lead_b"] = _lead(tags, i), _lead(tags, j)
+        return {name: columns[name].astype(np.float32) for name in FEATURES}
+
+
+def _declares(profile: Profile, pair: LanguagePair) -> float:
+    """Whether the page declares the language that it is in; NaN if it declares none."""
+    return np.nan if profile.declared is None else float(pair.side(profile.declared) == profile.language)
+
+
+def _held(side: Side, links: sparse.csr_array) -> NDArray[np.float64]:
+    """Share of the links inside the site that lead to documents of the same language."""
+    known = np.array([max(1, len(profile.internal)) for profile in side.profiles], dtype=np.float64)
+    return np.asarray(links.sum(axis=1)) / known
+
+
+def _similarity(
+    left: Sequence[str],
+    right: Sequence[str],
+    i: NDArray[np.intp],
+    j: NDArray[np.intp],
+    scorer: Callable[..., float],
+) -> NDArray[np.float64]:
+    """Normalised similarity of the texts of each candidate; NaN where one is empty."""
+    queries, choices = [left[k] for k in i], [right[k] for k in j]
+    result = cpdist(queries, choices, scorer=scorer, workers=-1, dtype=np.float64)
+    empty = [not (query and choice) for query, choice in zip(queries, choices, strict=True)]
+    result[np.array(empty, dtype=bool)] = np.nan
+    return np.asarray(result, dtype=np.float64)
+
+
+def _as_text(hashes: NDArray[np.uint32]) -> str:
+    """A character for each hash."""
+    return (hashes % np.uint32(0xD000) + np.uint32(0x20)).astype("<u4").tobytes().decode("utf-32-le")
+
+
+def _paragraphs(side: Side) -> list[str]:
+    """The lengths of the main lines of each document, as characters of half an octave."""
+    texts = []
+    for profile, main in zip(side.profiles, side.main, strict=True):
+        lengths = profile.lengths[main][:MAX_LINES].astype(np.float64)
+        texts.append(_as_text(np.round(2 * np.log2(np.maximum(lengths, 1))).astype(np.uint32)))
+    return texts
+
+
+def _overlaps(
+    a: Side, b: Side, i: NDArray[np.intp], j: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Share of common words, and of main text that is the same word for word, in the shorter document."""
+    words, verbatim = np.zeros(len(i)), np.zeros(len(i))
+    for row, (x, y) in enumerate(zip(i, j, strict=True)):
+        one, other = a.profiles[x], b.profiles[y]
+        common = len(np.intersect1d(one.words, other.words, assume_unique=True))
+        words[row] = common / max(1, min(len(one.words), len(other.words)))
+        main = a.main[x]
+        same = np.isin(one.lines[main], other.lines)
+        verbatim[row] = one.lengths[main][same].sum() / max(1.0, min(a.text[x], b.text[y]))
+    return words, np.minimum(verbatim, 1.0)
+
+
+def _log_ratio(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.log((a + 1) / (b + 1))
+
+
+def _residual(ratio: NDArray[np.float64], best: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Distance of a logarithm of ratios from what is usual among the best candidates of the domain."""
+    usual = ratio[best & np.isfinite(ratio)]
+    return np.abs(ratio - np.median(usual)) if len(usual) else np.abs(ratio)
+
+
+def _lead(scores: NDArray[np.float64], places: NDArray[np.intp]) -> NDArray[np.float64]:
+    """How far each candidate is ahead of the best rival for the same document; its own score without a rival."""
+    if not len(scores):
+        return np.zeros(0)
+    best, second = np.zeros(places.max() + 1), np.zeros(places.max() + 1)
+    np.maximum.at(best, places, scores)
+    first = np.full(len(best), -1)
+    for row in np.flatnonzero(scores == best[places]):
+        if first[places[row]] < 0:
+            first[places[row]] = row
+    others = np.ones(len(scores), dtype=bool)
+    others[first[first >= 0]] = False
+    np.maximum.at(second, places[others], scores[others])
+    return np.where(others, scores - best[places], scores - second[places])
