@@ -57,7 +57,10 @@ REMOTE_CONTROL_ENABLED = False
 
 # Safety
 BILINGUAL_ALLOWED_NETWORKS: list[str] = []
-DOWNLOAD_HANDLERS = dict.fromkeys(("data", "file", "ftp", "s3"))
+DOWNLOAD_HANDLERS = {
+    **dict.fromkeys(("data", "file", "ftp", "s3")),
+    **dict.fromkeys(("http", "https"), "bilingual_crawler.middlewares.download.LimitedDownloadHandler"),
+}
 
 LOG_LEVEL = "INFO"
 
