@@ -3,15 +3,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy.settings import Settings
-from test_tracker import document
 
+from bilingual_crawler.frontier.entry import Entry
+from bilingual_crawler.frontier.facts import GONE, page_fact, redirect_fact, relearn
+from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.policies.base import FetchedPage
 from bilingual_crawler.frontier.policies.gain import Gain
-from bilingual_crawler.frontier.resume import relearn
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.model import Link, LinkPosition
-from bilingual_crawler.reporting.records import CRAWL, DOCUMENTS, GzipJsonLines, TsvLog
-from bilingual_crawler.signals import Fetch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,16 +31,17 @@ def test_a_policy_knows_after_a_resume_what_it_knew_before(tmp_path: Path) -> No
     before.redirected("https://a.is/um", "https://a.is/is/um")
     before.gone("https://a.is/gone")
 
-    documents = GzipJsonLines(tmp_path / DOCUMENTS)
-    documents.write(document(EN, "eng", alternates=[("isl", "https://a.is/um")], switches=[("isl", SWITCHED)]))
-    documents.close()
-    log = TsvLog.of(tmp_path / CRAWL, Fetch)
-    log.write_record(Fetch("t", 200, EN, "eng", 0.5, "https://a.is/", 1, "document"))
-    log.write_record(Fetch("t", 301, "https://a.is/um", "", 0.5, EN, 2, "redirect", "https://a.is/is/um"))
-    log.write_record(Fetch("t", 404, "https://a.is/gone", "", 0.5, EN, 2, "http-404"))
-    log.close()
+    store = LmdbStore(tmp_path)
+    store.push([Entry(url, "a.is", 0.5) for url in (QUEUED, SWITCHED, "https://a.is/is/um")])
+    store.remember("a.is", EN, page_fact(page, claims, PAIR))
+    store.remember("a.is", "https://a.is/um", redirect_fact("https://a.is/is/um"))
+    store.remember("a.is", "https://a.is/gone", GONE)
+    store.close()
+    reopened = LmdbStore(tmp_path)
     after = Gain(PAIR, Settings())
-    relearn(after, tmp_path, [QUEUED, SWITCHED, "https://a.is/is/um"])
+    for slot in reopened.slots():
+        relearn(after, reopened.facts(slot), reopened.queued(slot))
+    reopened.close()
 
     for url in (QUEUED, "https://a.is/elsewhere"):
         assert after.explain(url) == before.explain(url)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from bilingual_crawler.frontier.entry import Entry, Push, State
 from bilingual_crawler.frontier.policies.base import NEVER
+from bilingual_crawler.frontier.store import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,8 +19,34 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.store import FrontierStore
 
 
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
 MAX_RECONSIDERED = 32
 """URLs that may fall back before one is handed out all the same."""
+
+
+def _ignore(_: object) -> None:
+    """Told by default."""
+
+
+def _unless_frozen(
+    method: Callable[Concatenate[Frontier, Arguments], Result],
+) -> Callable[Concatenate[Frontier, Arguments], Result | None]:
+    """The frontier freezes when its store fails, and is not asked again."""
+
+    @functools.wraps(method)
+    def call(frontier: Frontier, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result | None:
+        if frontier._frozen:
+            return None
+        try:
+            return method(frontier, *args, **kwargs)
+        except StoreError as error:
+            frontier.freeze()
+            frontier._failed(error)
+            return None
+
+    return call
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +74,40 @@ class Frontier:
         limits: Limits,
         clock: Callable[[], float],
         reconsider: Callable[[str, float], float] | None = None,
+        failed: Callable[[StoreError], None] = _ignore,
     ) -> None:
-        """*reconsider* gives a URL whose turn has come its priority of now; if that is lower, another may go first."""
+        """*reconsider* gives a URL whose turn has come its priority of now; if that is lower, another may go first.
+
+        *failed* is told once when the store cannot go on; the frontier is frozen then.
+        """
         self.store = store
         self._reconsider = reconsider
         self._limits = limits
         self._clock = clock
+        self._failed = failed
+        self._frozen = False
+        self._flying: set[str] = set()
         self._in_flight: Counter[str] = Counter()
         self._resting: dict[str, float] = {}
         self._closed: set[str] = set()
         self._heap: list[tuple[float, int, str]] = []
         self._offered: dict[str, tuple[float, int, str]] = {}
-        self._offer(head.slot for head in store.heads())
+        self.offer(head.slot for head in store.heads())
 
-    def push(self, entries: Sequence[Entry]) -> list[Push]:
+    @_unless_frozen
+    def push(self, entries: Sequence[Entry], told: Callable[[list[Push]], None] = _ignore) -> None:
+        """Queue or raise *entries* in one transaction; *told* gets the outcome for each."""
         outcomes = self.store.push(entries)
-        self._offer({e.slot for e, outcome in zip(entries, outcomes, strict=True) if outcome is not Push.IGNORED})
-        return outcomes
+        self.offer({e.slot for e, outcome in zip(entries, outcomes, strict=True) if outcome is not Push.IGNORED})
+        told(outcomes)
 
+    @_unless_frozen
     def rescore(self, priorities: Mapping[str, float]) -> None:
         """Set new priorities for those of the URLs that are queued, up or down."""
         if priorities:
-            self._offer(self.store.rescore(priorities))
+            self.offer(self.store.rescore(priorities))
 
+    @_unless_frozen
     def pop(self) -> Entry | None:
         """The best URL that may be fetched now, or None."""
         if self._full():
@@ -85,34 +124,63 @@ class Frontier:
                 continue
             if tries and self._fell(slot):
                 tries -= 1
-                self._offer((slot,))
+                self.offer((slot,))
                 continue
             entry = self.store.pop(slot)
-            assert entry is not None
+            if entry is None:
+                continue
+            self._flying.add(entry.url)
             self._in_flight[slot] += 1
-            self._offer((slot,))
+            self.offer((slot,))
             return entry
         return None
 
+    @_unless_frozen
     def finish(self, entry: Entry, state: State = State.DONE) -> None:
         """*entry* needs no further fetch: processed, failed for good, or refused. Saying so twice is harmless."""
-        if self.store.finish(entry.url, state):
-            self._release(entry.slot)
+        if entry.url in self._flying:
+            self.store.finish(entry.url, state)
+            self._release(entry)
 
-    def redirect(self, entry: Entry, target: Entry) -> bool:
-        """*target* takes the place of *entry* in the queue; false if it is known already."""
+    @_unless_frozen
+    def redirect(self, entry: Entry, target: Entry, told: Callable[[bool], None] = _ignore) -> None:
+        """*target* takes the place of *entry* in the queue; *told* gets false if it is known already."""
+        if entry.url not in self._flying:
+            return
         wanted = self.store.redirect(entry.url, target)
-        self._release(entry.slot)
+        self._release(entry)
         if wanted:
-            self._offer((target.slot,))
-        return wanted
+            self.offer((target.slot,))
+        told(wanted)
 
+    @_unless_frozen
     def retry(self, entry: Entry, *, rest: float, failed: bool = True) -> None:
         """Queue *entry* again and leave its slot alone for *rest* seconds; no attempt is lost unless it *failed*."""
-        if self.store.requeue(entry.url, failed=failed):
+        if entry.url in self._flying:
+            self.store.requeue(entry.url, failed=failed)
             until = self._clock() + rest
             self._resting[entry.slot] = max(until, self._resting.get(entry.slot, until))
-            self._release(entry.slot)
+            self._release(entry)
+
+    @_unless_frozen
+    def put_back(self, entry: Entry, priority: float) -> None:
+        """*entry* was not asked for and is worth less than it was: queue it again at its new place."""
+        self.store.requeue(entry.url, failed=False)
+        self.store.rescore({entry.url: priority})
+        self._release(entry)
+
+    def freeze(self) -> None:
+        """Do nothing any more: what is in flight stays so, and is fetched again by the next run."""
+        self._frozen = True
+
+    @_unless_frozen
+    def remember(self, entry: Entry, fact: bytes) -> None:
+        """Keep what fetching *entry* taught."""
+        self.store.remember(entry.slot, entry.url, fact)
+
+    async def states(self, urls: Sequence[str]) -> list[State | None]:
+        """State of each URL, None for unseen ones."""
+        return self.store.states(urls)
 
     def close(self, slot: str) -> bool:
         """Hand out nothing of *slot* any more; false if that was so already."""
@@ -122,6 +190,8 @@ class Frontier:
 
     def has_pending(self) -> bool:
         """Whether anything is in flight or may still be handed out."""
+        if self._frozen:
+            return False
         if self._in_flight.total():
             return True
         if self._spent():
@@ -139,7 +209,8 @@ class Frontier:
         self.store.rescore({entry.url: priority})
         return True
 
-    def _offer(self, slots: Iterable[str]) -> None:
+    def offer(self, slots: Iterable[str]) -> None:
+        """The best URLs of *slots* may have changed."""
         for slot in slots:
             head = self.store.head(slot) if self._open(slot) else None
             if head is None or head.priority == NEVER:
@@ -149,17 +220,18 @@ class Frontier:
                 self._offered[slot] = offer
                 heapq.heappush(self._heap, offer)
 
-    def _release(self, slot: str) -> None:
-        self._in_flight[slot] -= 1
-        if not self._in_flight[slot]:
-            del self._in_flight[slot]
-        self._offer((slot,))
+    def _release(self, entry: Entry) -> None:
+        self._flying.discard(entry.url)
+        self._in_flight[entry.slot] -= 1
+        if not self._in_flight[entry.slot]:
+            del self._in_flight[entry.slot]
+        self.offer((entry.slot,))
 
     def _wake(self) -> None:
         now = self._clock()
         for slot in [slot for slot, until in self._resting.items() if until <= now]:
             del self._resting[slot]
-            self._offer((slot,))
+            self.offer((slot,))
 
     def _open(self, slot: str) -> bool:
         return (

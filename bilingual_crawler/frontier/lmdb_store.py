@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import struct
-from hashlib import blake2b
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import lmdb
 import msgpack
 
 from bilingual_crawler.frontier.entry import Entry, Kind, Push, State
-from bilingual_crawler.frontier.store import Head, StoreError
+from bilingual_crawler.frontier.store import Head, StoreError, digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-FORMAT = b"bilingual-frontier 1"
+FORMAT = b"bilingual-frontier 2"
 _COUNTED = tuple(State)
 _RANK = struct.Struct(">QQ")
 _DOUBLE = struct.Struct(">d")
@@ -38,20 +38,17 @@ def _priority(descending: int) -> float:
     return float(_DOUBLE.unpack(_UINT.pack(bits))[0])
 
 
-def _key(url: str) -> bytes:
-    return blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
 class LmdbStore:
     """A :class:`FrontierStore` on LMDB.
 
     ``urls`` maps a 16-byte hash of the URL to its record, ``queue`` holds
     (slot, priority descending, discovery order) so that the first key of a slot is its best URL, ``flight`` the URLs
-    handed out, ``meta`` counters and named values. Commits reach the operating system at once, so the death of the
-    process loses nothing; :meth:`sync` makes them survive the death of the machine as well. URLs in flight when the
-    store was last open are queued again on opening.
+    handed out, ``facts`` what was learnt by slot, ``meta`` counters and named values. Commits reach the operating
+    system at once, so the death of the process loses nothing; :meth:`sync` makes them survive the death of the machine
+    as well. URLs in flight when the store was last open are queued again on opening.
 
-    Raises :class:`StoreError` if the folder holds something else or another format.
+    Raises :class:`StoreError` if the folder holds something else or another format, and from the first write on that
+    fails (disk full): what was committed before stays, and nothing is written after it.
     """
 
     def __init__(self, folder: Path, *, map_size: int = 1 << 36) -> None:
@@ -64,12 +61,14 @@ class LmdbStore:
             self._queue = self._env.open_db(b"queue")
             self._flight = self._env.open_db(b"flight")
             self._slots = self._env.open_db(b"slots")
+            self._facts = self._env.open_db(b"facts")
             self._meta = self._env.open_db(b"meta")
         except lmdb.Error as error:
             raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start anew") from error
+        self._folder = folder
+        self._broken: StoreError | None = None
         self._slot_ids: dict[str, bytes] = {}
-        self._slot_names: dict[bytes, str] = {}
-        with self._env.begin(write=True) as txn:
+        with self._write() as txn:
             stored = txn.get(b"format", db=self._meta)
             if stored is None:
                 txn.put(b"format", FORMAT, db=self._meta)
@@ -83,10 +82,22 @@ class LmdbStore:
             self._counts = {state: self._number(txn, b"count%d" % state) for state in _COUNTED}
             for name, slot in txn.cursor(db=self._slots):
                 self._slot_ids[name.decode()] = slot
-                self._slot_names[slot] = name.decode()
             self._reclaim(txn)
 
     # transactions -------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _write(self) -> Iterator[Any]:
+        if self._broken:
+            raise self._broken
+        try:
+            with self._env.begin(write=True) as txn:
+                yield txn
+        except (lmdb.Error, OSError) as error:
+            self._broken = StoreError(
+                f"{self._folder}: the frontier cannot be written ({error}); make room and resume, nothing is lost"
+            )
+            raise self._broken from error
 
     def _number(self, txn: Any, name: bytes) -> int:
         value = txn.get(name, db=self._meta)
@@ -103,7 +114,6 @@ class LmdbStore:
             slot = struct.pack(">I", len(self._slot_ids))
             txn.put(name.encode(), slot, db=self._slots)
             self._slot_ids[name] = slot
-            self._slot_names[slot] = name
         return slot
 
     def _load(self, txn: Any, key: bytes) -> Entry | None:
@@ -154,9 +164,9 @@ class LmdbStore:
 
     def push(self, entries: Iterable[Entry]) -> list[Push]:
         outcomes = []
-        with self._env.begin(write=True) as txn:
+        with self._write() as txn:
             for entry in entries:
-                key = _key(entry.url)
+                key = digest(entry.url)
                 held = self._load(txn, key)
                 if held is None:
                     self._order += 1
@@ -175,7 +185,7 @@ class LmdbStore:
         return outcomes
 
     def pop(self, slot: str) -> Entry | None:
-        with self._env.begin(write=True) as txn:
+        with self._write() as txn:
             found = self._first(txn, slot)
             if found is None:
                 return None
@@ -195,21 +205,24 @@ class LmdbStore:
             found = self._first(txn, slot)
             return self._load(txn, found[1]) if found else None
 
-    def queued(self) -> Iterator[str]:
+    def slots(self) -> list[str]:
+        return list(self._slot_ids)
+
+    def queued(self, slot: str) -> Iterator[str]:
         with self._env.begin() as txn:
-            for _, key in txn.cursor(db=self._queue):
+            for key in self._values(txn, self._queue, slot):
                 entry = self._load(txn, key)
                 assert entry is not None
                 yield entry.url
 
     def finish(self, url: str, state: State = State.DONE) -> bool:
-        with self._env.begin(write=True) as txn:
+        with self._write() as txn:
             return self._end(txn, url, state) is not None
 
     def redirect(self, url: str, target: Entry) -> bool:
-        with self._env.begin(write=True) as txn:
+        with self._write() as txn:
             source = self._end(txn, url, State.REDIRECTED)
-            key = _key(target.url)
+            key = digest(target.url)
             held = self._load(txn, key)
             if held is not None and held.state is not State.QUEUED:
                 return False
@@ -227,8 +240,8 @@ class LmdbStore:
         return True
 
     def requeue(self, url: str, *, failed: bool = True) -> bool:
-        key = _key(url)
-        with self._env.begin(write=True) as txn:
+        key = digest(url)
+        with self._write() as txn:
             if txn.pop(key, db=self._flight) is None:
                 return False
             entry = self._load(txn, key)
@@ -241,9 +254,9 @@ class LmdbStore:
 
     def rescore(self, priorities: Mapping[str, float]) -> set[str]:
         changed: set[str] = set()
-        with self._env.begin(write=True) as txn:
+        with self._write() as txn:
             for url, priority in priorities.items():
-                key = _key(url)
+                key = digest(url)
                 entry = self._load(txn, key)
                 if entry is None or entry.state is not State.QUEUED or entry.priority == priority:
                     continue
@@ -255,7 +268,7 @@ class LmdbStore:
 
     def states(self, urls: Sequence[str]) -> list[State | None]:
         with self._env.begin() as txn:
-            entries = (self._load(txn, _key(url)) for url in urls)
+            entries = (self._load(txn, digest(url)) for url in urls)
             return [entry.state if entry else None for entry in entries]
 
     def heads(self) -> list[Head]:
@@ -276,21 +289,45 @@ class LmdbStore:
         with self._env.begin() as txn:
             return self._number(txn, b"done " + self._slot_ids.get(slot, b""))
 
+    def remember(self, slot: str, url: str, fact: bytes) -> None:
+        with self._write() as txn:
+            place = self._slot_id(txn, slot) + _UINT.pack(txn.stat(self._facts)["entries"])
+            txn.put(place, msgpack.packb((url, fact)), db=self._facts)
+
+    def facts(self, slot: str) -> Iterator[tuple[str, bytes]]:
+        with self._env.begin() as txn:
+            for value in self._values(txn, self._facts, slot):
+                yield tuple(msgpack.unpackb(value))
+
     def get(self, name: str) -> bytes | None:
         with self._env.begin() as txn:
             value: bytes | None = txn.get(b"named " + name.encode(), db=self._meta)
             return value
 
     def put(self, name: str, value: bytes) -> None:
-        with self._env.begin(write=True) as txn:
+        with self._write() as txn:
             txn.put(b"named " + name.encode(), value, db=self._meta)
 
     def sync(self) -> None:
+        if self._broken:
+            raise self._broken
         self._env.sync(True)
 
     def close(self) -> None:
-        self.sync()
+        if not self._broken:
+            self.sync()
         self._env.close()
+
+    def _values(self, txn: Any, db: Any, slot: str) -> Iterator[bytes]:
+        """The values of *db* whose keys begin with the slot."""
+        slot_id = self._slot_ids.get(slot)
+        cursor = txn.cursor(db=db)
+        if slot_id is None or not cursor.set_range(slot_id):
+            return
+        for key, value in cursor:
+            if not key.startswith(slot_id):
+                return
+            yield value
 
     def _first(self, txn: Any, slot: str) -> tuple[bytes, bytes] | None:
         slot_id = self._slot_ids.get(slot)
@@ -302,7 +339,7 @@ class LmdbStore:
         return cursor.key(), cursor.value()
 
     def _end(self, txn: Any, url: str, state: State) -> Entry | None:
-        key = _key(url)
+        key = digest(url)
         if txn.pop(key, db=self._flight) is None:
             return None
         entry = self._load(txn, key)

@@ -12,14 +12,16 @@ from urllib.parse import urlsplit
 from scrapy import Request
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.utils.asyncio import call_later, create_looping_call
+from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
 from bilingual_crawler.frontier.backoff import REST, Rest
 from bilingual_crawler.frontier.entry import Entry, Kind, Push, State
+from bilingual_crawler.frontier.facts import GONE, page_fact, redirect_fact, relearn
 from bilingual_crawler.frontier.frontier import Frontier, Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.politeness import CrawlDelays
-from bilingual_crawler.frontier.resume import relearn
+from bilingual_crawler.frontier.store import StoreError
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
 
-    from bilingual_crawler.frontier.policies.base import Policy
+    from bilingual_crawler.frontier.policies.base import FetchedPage, Policy
+    from bilingual_crawler.pages.model import Link
     from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 logger = logging.getLogger(__name__)
@@ -62,6 +65,7 @@ class FrontierScheduler(BaseScheduler):
         self._settings = crawler.settings
         self._per_host = crawler.settings.get("BILINGUAL_POLITENESS") == "host"
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._stopping = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -81,13 +85,14 @@ class FrontierScheduler(BaseScheduler):
             pages_per_slot=self._spider.max_pages_per_site,
         )
         self.store = LmdbStore(folder)
-        self.frontier = Frontier(self.store, limits, time.monotonic, self.policy.reconsider)
-        self._syncing = create_looping_call(self.store.sync)
+        self.frontier = Frontier(self.store, limits, time.monotonic, self.policy.reconsider, self.stop)
+        self._syncing = create_looping_call(self._sync)
         self._syncing.start(SYNC_SECONDS, now=False)
         self._crawl_delays = CrawlDelays(self._crawler, self.slot)
         queued = self.store.count(State.QUEUED)
         if queued:
-            relearn(self.policy, self._spider.output_dir, self.store.queued())
+            for slot in self.store.slots():
+                relearn(self.policy, self.store.facts(slot), self.store.queued(slot))
             logger.info(f"Resuming: {queued} URLs queued, {self.store.count(State.DONE)} done", extra=self._extra)
 
     def close(self, reason: str) -> None:
@@ -105,7 +110,8 @@ class FrontierScheduler(BaseScheduler):
             return False
         entry: Entry | None = request.meta.get(ENTRY)
         if entry is None:
-            return self.push([self._entry(request)])[0] is not Push.IGNORED
+            self.push([self._entry(request)])
+            return True
         if "redirect_urls" in request.meta:
             return self._redirect(entry, request)
         rest: Rest = request.meta.get(REST) or Rest(min(MAX_REST, 2.0**entry.attempts))
@@ -118,12 +124,31 @@ class FrontierScheduler(BaseScheduler):
         entry = self.frontier.pop()
         return None if entry is None else self._request(entry)
 
-    def push(self, entries: Sequence[Entry]) -> list[Push]:
+    def push(self, entries: Sequence[Entry]) -> None:
         """Push or raise *entries* in one transaction."""
-        outcomes = self.frontier.push(entries)
-        for outcome in Push:
-            self._stats.inc_value(f"bilingual/frontier/{outcome}", outcomes.count(outcome))
-        return outcomes
+        self.frontier.push(entries, self._count_pushed)
+
+    def learn(self, entry: Entry, page: FetchedPage, links: Sequence[Link]) -> None:
+        """*entry* gave *page* with *links*: the policy learns from it, and those that come after this process can."""
+        self.policy.learn(page, links)
+        self.frontier.remember(entry, page_fact(page, links, self.policy.pair))
+        self.frontier.rescore(self.policy.changed())
+
+    def gone(self, entry: Entry) -> None:
+        """*entry* gave no page."""
+        self.policy.gone(entry.url)
+        self.frontier.remember(entry, GONE)
+
+    def stop(self, error: Exception) -> None:
+        """Frontier or outputs cannot be written: stop so that the next run fetches again what is in flight now."""
+        self.frontier.freeze()
+        engine = self._crawler.engine
+        assert engine
+        if self._stopping:
+            return
+        self._stopping = True
+        logger.error(f"Stopping, a resume goes on from here: {error}", extra=self._extra)
+        deferred_from_coro(engine.close_spider_async(reason="write_error"))
 
     def slot(self, url: str) -> str:
         """The politeness slot of *url*: its registered domain, or its host with ``BILINGUAL_POLITENESS = "host"``."""
@@ -180,10 +205,23 @@ class FrontierScheduler(BaseScheduler):
             self.frontier.finish(entry)
             self._stats.inc_value("bilingual/redirect/endless")
             return False
-        wanted = self.frontier.redirect(entry, target)
         self.policy.redirected(entry.url, url)
+        self.frontier.remember(entry, redirect_fact(url))
+        self.frontier.redirect(entry, target, self._count_redirect)
+        return True
+
+    def _count_pushed(self, outcomes: list[Push]) -> None:
+        for outcome in Push:
+            self._stats.inc_value(f"bilingual/frontier/{outcome}", outcomes.count(outcome))
+
+    def _count_redirect(self, wanted: bool) -> None:
         self._stats.inc_value(f"bilingual/redirect/{'followed' if wanted else 'known'}")
-        return wanted
+
+    def _sync(self) -> None:
+        try:
+            self.store.sync()
+        except StoreError as error:
+            self.stop(error)
 
 
 def _redirect_status(request: Request) -> int:

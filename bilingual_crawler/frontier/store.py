@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Protocol
 
 from bilingual_crawler.frontier.entry import State
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class StoreError(Exception):
-    """The store on disk cannot be used; the message names it and the fix."""
+    """The store cannot be used, or no longer; the message names it and the fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,11 @@ class Head:
     slot: str
     priority: float
     order: int
+
+
+def digest(url: str) -> bytes:
+    """16 bytes that stand for *url*."""
+    return blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 class FrontierStore(Protocol):
@@ -44,8 +50,11 @@ class FrontierStore(Protocol):
     def peek(self, slot: str) -> Entry | None:
         """The best queued URL of *slot*, left where it is."""
 
-    def queued(self) -> Iterator[str]:
-        """Every queued URL, in no order."""
+    def slots(self) -> list[str]:
+        """The slots that are this process's to crawl."""
+
+    def queued(self, slot: str) -> Iterator[str]:
+        """The queued URLs of *slot*, in no order."""
 
     def finish(self, url: str, state: State = State.DONE) -> bool:
         """The URL is done (or refused); false and without effect unless it was in flight."""
@@ -72,8 +81,14 @@ class FrontierStore(Protocol):
     def done_in(self, slot: str) -> int:
         """How many URLs of *slot* are done."""
 
+    def remember(self, slot: str, url: str, fact: bytes) -> None:
+        """Keep what fetching *url* taught, with its slot."""
+
+    def facts(self, slot: str) -> Iterator[tuple[str, bytes]]:
+        """What was remembered of *slot*, by URL and in that order."""
+
     def get(self, name: str) -> bytes | None:
-        """A named value kept beside the queue (policy state)."""
+        """A named value kept beside the queue."""
 
     def put(self, name: str, value: bytes) -> None: ...
 

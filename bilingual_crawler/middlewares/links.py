@@ -114,14 +114,13 @@ class LinkPriorityMiddleware:
     async def _follow(self, found: FoundLinks, entry: Entry) -> None:
         self._stats.inc_value("bilingual/links/found", len(found.links))
         if entry.kind is Kind.PAGE:
-            self._spider.policy.learn(found.page, found.links)
-            self._scheduler.frontier.rescore(self._spider.policy.changed())
+            self._scheduler.learn(entry, found.page, found.links)
         if not self._spider.policy.expands(found.page):
             return
         if entry.depth >= self._max_depth:
             self._stats.inc_value("bilingual/links/too_deep", len(found.links))
             return
-        links = self._admitted(found)
+        links = await self._admitted(found)
         scores = await self._scores(found.page, links)
         priorities = self._spider.policy.priorities(found.page, links, scores)
         self._scheduler.push(
@@ -131,11 +130,11 @@ class LinkPriorityMiddleware:
             ]
         )
 
-    def _admitted(self, found: FoundLinks) -> list[Link]:
+    async def _admitted(self, found: FoundLinks) -> list[Link]:
         followed = [link for link in found.links if link.source in self._sources and link.url != found.page.url]
         in_scope = [link for link in followed if self._spider.scope.admits(link.url)]
         self._stats.inc_value("bilingual/links/out_of_scope", len(followed) - len(in_scope))
-        states = self._scheduler.store.states([link.url for link in in_scope])
+        states = await self._scheduler.frontier.states([link.url for link in in_scope])
         open_links = [
             link for link, state in zip(in_scope, states, strict=True) if state is None or state is State.QUEUED
         ]

@@ -125,7 +125,7 @@ class BilingualSpider(Spider):
         if status == 0 and entry.url in self.https_guesses:
             http = "http" + entry.url.removeprefix("https")
             self._scheduler.push([Entry(http, entry.slot, entry.priority)])
-        self.policy.gone(entry.url)
+        self._scheduler.gone(entry)
         refused = isinstance(failure.value, Refused) and not failure.value.status
         self._scheduler.frontier.finish(entry, State.REFUSED if refused else State.DONE)
 
@@ -148,13 +148,16 @@ class BilingualSpider(Spider):
 
     def _push_sitemaps(self, urls: list[str], parent: Entry | None) -> None:
         depth = parent.depth + 1 if parent else 1
-        canonical = [url for text in urls if (url := canonicalise(text)) and self.scope.admits(url)]
-        self._scheduler.push(
-            [
-                Entry(url, self._scheduler.slot(url), 0.0, parent.url if parent else "", depth, Kind.SITEMAP)
-                for url in canonical
-            ]
+        found = (
+            Entry(url, self._scheduler.slot(url), 0.0, parent.url if parent else "", depth, Kind.SITEMAP)
+            for text in urls
+            if (url := canonicalise(text)) and self.scope.admits(url)
         )
+        entries = [entry for entry in found if self.traps.wants_sitemap(entry)]
+        if len(entries) < len(urls):
+            assert self.crawler.stats
+            self.crawler.stats.inc_value("bilingual/traps/sitemaps", len(urls) - len(entries))
+        self._scheduler.push(entries)
 
     def _document(
         self, response: Response, entry: Entry, page: Page, identified: Identification, side: str

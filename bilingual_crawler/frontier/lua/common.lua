@@ -1,0 +1,99 @@
+-- What all scripts share. KEYS[1] is the prefix of the crawl's keys:
+--   urls      hash   digest of a URL -> record, or one byte with the state once nothing more is to be known of it
+--   queue:S   zset   the queued URLs of politeness slot S; the member begins with the discovery order, counted down
+--   open      set    slots with a URL that may be handed out
+--   owner     hash   slot -> worker; owned:W the slots of worker W; unowned the open slots of nobody
+--   flight:W  set    digests of the URLs leased to W
+--   news:W    set    slots of W that others have changed
+--   workers   zset   worker -> time of its last sign of life, in ms of the server's clock; idle, active hashes of them
+--   counts, done     URLs by state; done ones by slot. facts:S list of what was learnt
+local prefix, worker = KEYS[1], ARGV[1]
+local QUEUED, IN_FLIGHT, DONE, REDIRECTED = 0, 1, 2, 3
+local STATE, PRIORITY, ORDER, SLOT, PARENT, DEPTH, ATTEMPTS = 1, 2, 3, 4, 5, 6, 8
+local NEVER, LAST = '-inf', 2 ^ 53
+
+local function load(key)
+  local value = redis.call('HGET', prefix .. 'urls', key)
+  if not value then return nil end
+  if #value == 1 then return { value:byte() } end
+  return cmsgpack.unpack(value)
+end
+
+local function save(key, record)
+  redis.call('HSET', prefix .. 'urls', key, cmsgpack.pack(record))
+end
+
+local function count(state, by)
+  redis.call('HINCRBY', prefix .. 'counts', state, by)
+end
+
+local function place(key, record)
+  return struct.pack('>I7', LAST - record[ORDER]) .. key
+end
+
+local function unqueue(key, record)
+  redis.call('ZREM', prefix .. 'queue:' .. record[SLOT], place(key, record))
+end
+
+local function enqueue(key, record)
+  record[STATE] = QUEUED
+  save(key, record)
+  redis.call('ZADD', prefix .. 'queue:' .. record[SLOT], record[PRIORITY], place(key, record))
+end
+
+local function head(slot)
+  local best = redis.call('ZREVRANGE', prefix .. 'queue:' .. slot, 0, 0, 'WITHSCORES')
+  if #best == 0 then return { slot } end
+  return { slot, best[2], LAST - struct.unpack('>I7', best[1]) }
+end
+
+-- Keeps the set of open slots, tells the owner if that is another worker, and returns the head.
+local function changed(slot)
+  local best = head(slot)
+  local owner = redis.call('HGET', prefix .. 'owner', slot)
+  if best[2] and best[2] ~= NEVER then
+    redis.call('SADD', prefix .. 'open', slot)
+    if not owner then redis.call('SADD', prefix .. 'unowned', slot) end
+  else
+    redis.call('SREM', prefix .. 'open', slot)
+    redis.call('SREM', prefix .. 'unowned', slot)
+  end
+  if owner and owner ~= worker then redis.call('SADD', prefix .. 'news:' .. owner, slot) end
+  return best
+end
+
+local function heads(slots)
+  local found = {}
+  for slot in pairs(slots) do found[#found + 1] = changed(slot) end
+  return found
+end
+
+local function own(slot, name)
+  redis.call('HSET', prefix .. 'owner', slot, name)
+  redis.call('SADD', prefix .. 'owned:' .. name, slot)
+end
+
+local function disown(slot, name)
+  redis.call('HDEL', prefix .. 'owner', slot)
+  redis.call('SREM', prefix .. 'owned:' .. name, slot)
+  if redis.call('SISMEMBER', prefix .. 'open', slot) == 1 then redis.call('SADD', prefix .. 'unowned', slot) end
+end
+
+local function reclaim(key, name)
+  redis.call('SREM', prefix .. 'flight:' .. name, key)
+  local record = load(key)
+  enqueue(key, record)
+  count(IN_FLIGHT, -1)
+  count(QUEUED, 1)
+  changed(record[SLOT])
+end
+
+-- A worker is gone: what it had leased is queued again, its slots are anybody's.
+local function leave(name)
+  for _, key in ipairs(redis.call('SMEMBERS', prefix .. 'flight:' .. name)) do reclaim(key, name) end
+  for _, slot in ipairs(redis.call('SMEMBERS', prefix .. 'owned:' .. name)) do disown(slot, name) end
+  redis.call('DEL', prefix .. 'news:' .. name)
+  redis.call('ZREM', prefix .. 'workers', name)
+  redis.call('HDEL', prefix .. 'idle', name)
+  redis.call('HDEL', prefix .. 'active', name)
+end

@@ -1,0 +1,13 @@
+-- After lost answers: leases and slots that the worker knows nothing of are given up.
+-- ARGV: worker, packed digests and slots that it knows. Returns the heads of its slots.
+local known, found = {}, {}
+for _, names in ipairs(cmsgpack.unpack(ARGV[2])) do
+  for _, name in ipairs(names) do known[name] = true end
+end
+for _, key in ipairs(redis.call('SMEMBERS', prefix .. 'flight:' .. worker)) do
+  if not known[key] then reclaim(key, worker) end
+end
+for _, slot in ipairs(redis.call('SMEMBERS', prefix .. 'owned:' .. worker)) do
+  if known[slot] then found[#found + 1] = head(slot) else disown(slot, worker) end
+end
+return found

@@ -1,0 +1,21 @@
+-- Queues unseen URLs and raises queued ones, never lowers or revives. ARGV: worker, packed entries.
+-- Returns a letter for each (n new, r raised, i ignored) and the heads of the slots that changed.
+local outcomes, slots = {}, {}
+for i, entry in ipairs(cmsgpack.unpack(ARGV[2])) do
+  local key, record = entry[1], entry[2]
+  local held = load(key)
+  if not held then
+    record[ORDER] = redis.call('INCR', prefix .. 'order')
+    enqueue(key, record)
+    count(QUEUED, 1)
+    outcomes[i], slots[record[SLOT]] = 'n', true
+  elseif held[STATE] == QUEUED and record[PRIORITY] > held[PRIORITY] then
+    held[PRIORITY], held[PARENT], held[DEPTH] = record[PRIORITY], record[PARENT], math.min(held[DEPTH], record[DEPTH])
+    save(key, held)
+    redis.call('ZADD', prefix .. 'queue:' .. held[SLOT], 'XX', 'GT', held[PRIORITY], place(key, held))
+    outcomes[i], slots[held[SLOT]] = 'r', true
+  else
+    outcomes[i] = 'i'
+  end
+end
+return { table.concat(outcomes), heads(slots) }

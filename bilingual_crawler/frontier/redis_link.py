@@ -1,0 +1,110 @@
+"""A connection to Redis that outlives Redis: named Lua scripts, and patience when there is no answer."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from bilingual_crawler.frontier.store import StoreError
+
+try:
+    import redis
+except ImportError as error:
+    raise StoreError("BILINGUAL_FRONTIER: Redis needs its client; pip install 'bilingual-crawler[redis]'") from error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
+
+SCHEMES = ("redis", "rediss")
+CONNECT_SECONDS = 5.0
+ANSWER_SECONDS = 20.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+_LATER = ("MISCONF", "OOM", "READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY")
+"""Errors of a server that may work again in a while: disk or memory full, starting, failing over."""
+
+
+class RedisLink:
+    """Runs commands and the scripts of ``frontier/lua`` on the keys under *prefix*.
+
+    A command that gets no answer is sent again, for as long as it takes, until :meth:`give_up`; every one must
+    therefore bear to be run twice. Raises :class:`StoreError` if the server cannot be reached at the start, refuses
+    the password, or is given up.
+    """
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in SCHEMES or not parts.hostname:
+            raise StoreError(
+                f"BILINGUAL_FRONTIER={parts.scheme}://…: give redis://[user:password@]host[:port][/db][#name of the crawl], "
+                "or rediss:// for TLS"
+            )
+        self._where = f"Redis at {parts.hostname}:{parts.port or 6379}"
+        self.prefix = f"bilingual:{parts.fragment or 'crawl'}:"
+        self._redis = redis.Redis.from_url(
+            url, socket_timeout=ANSWER_SECONDS, socket_connect_timeout=CONNECT_SECONDS, retry=None
+        )
+        common, *scripts = _sources()
+        self._scripts = {name: self._redis.register_script(common[1] + source) for name, source in scripts}
+        self._given_up = threading.Event()
+        self.interruptions = 0
+        """How often an answer may have been lost."""
+        try:
+            self._redis.ping()
+        except redis.RedisError as error:
+            raise StoreError(f"{self._where} cannot be used as a frontier: {error}") from error
+
+    def script(self, name: str, *arguments: Any) -> Any:
+        """What the script answers."""
+        return self._patiently(lambda: self._scripts[name](keys=[self.prefix], args=arguments))
+
+    def command(self, name: str, key: str, *arguments: Any) -> Any:
+        """What a command on one key under the prefix answers."""
+        return self._patiently(lambda: self._redis.execute_command(name, self.prefix + key, *arguments))  # type: ignore[no-untyped-call]
+
+    def give_up(self) -> None:
+        """Wait for no answer any more."""
+        self._given_up.set()
+
+    def close(self) -> None:
+        self._redis.close()
+
+    def _patiently(self, ask: Callable[[], Any]) -> Any:
+        try:
+            return ask()
+        except redis.RedisError as error:
+            self._check(error)
+        self.interruptions += 1
+        begun, pause = time.monotonic(), FIRST_PAUSE
+        logger.warning(f"{self._where} does not answer; the crawl waits for it")
+        while not self._given_up.wait(pause):
+            pause = min(2 * pause, LONGEST_PAUSE)
+            try:
+                self._redis.ping()
+                answer = ask()
+            except redis.RedisError as error:
+                self._check(error)
+            else:
+                logger.warning(f"{self._where} is back after {time.monotonic() - begun:.0f} s")
+                return answer
+        raise StoreError(f"{self._where} does not answer")
+
+    def _check(self, error: redis.RedisError) -> None:
+        """Raise what waiting does not mend."""
+        passing = isinstance(error, redis.ConnectionError | redis.TimeoutError) or str(error).startswith(_LATER)
+        if not passing or isinstance(error, redis.AuthenticationError):
+            raise StoreError(f"{self._where}: {error}") from error
+
+
+def _sources() -> list[tuple[str, str]]:
+    """Name and text of the scripts, the common part first."""
+    scripts = [
+        file for file in files("bilingual_crawler.frontier").joinpath("lua").iterdir() if file.name.endswith(".lua")
+    ]
+    found = [(file.name.removesuffix(".lua"), file.read_text(encoding="utf-8")) for file in scripts]
+    return sorted(found, key=lambda script: script[0] != "common")

@@ -1,0 +1,278 @@
+"""The shared store: one Redis for the workers of a crawl."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgpack
+
+from bilingual_crawler.frontier.entry import Entry, Kind, Push, State
+from bilingual_crawler.frontier.redis_link import RedisLink
+from bilingual_crawler.frontier.store import Head, StoreError, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+FORMAT = b"bilingual-frontier-redis 1"
+WORKER_SECONDS = 30.0
+"""A worker that was silent for so long is taken for dead."""
+_OUTCOMES = {"n": Push.NEW, "r": Push.RAISED, "i": Push.IGNORED}
+_BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The answer to a sign of life."""
+
+    gained: list[str]
+    """Slots that are the worker's from now on."""
+    changed: list[str]
+    """Slots of the worker that others may have changed."""
+    surplus: int
+    """How many slots with something to fetch it should release."""
+    over: bool
+    """No worker has anything to do."""
+
+
+class RedisStore:
+    """A :class:`~bilingual_crawler.frontier.store.FrontierStore` on Redis, of which the workers of a crawl have one each.
+
+    Politeness slots belong to workers, and one hands out URLs of its own slots only, so that delays and what is learnt
+    of a site stay in one process. What it takes is leased as long as it gives signs of life (:meth:`share`, every
+    second or so); then its leases are queued again and its slots go to the others. A worker that begins again under its
+    name has its leases back at once. Only the server's clock counts. Every method is one script in ``lua`` and blocks
+    until it is answered. Values are msgpack, never pickle.
+    """
+
+    def __init__(self, url: str, worker: str, *, worker_seconds: float = WORKER_SECONDS) -> None:
+        self._worker = worker
+        self._worker_milliseconds = round(worker_seconds * 1000)
+        self._heads: dict[str, Head | None] = {}
+        self._done: dict[str, int] = {}
+        self._leased: set[bytes] = set()
+        self._link = RedisLink(url)
+        self._interruptions = 0
+        stored = self._run("join", FORMAT)
+        if stored != FORMAT:
+            raise StoreError(
+                f"BILINGUAL_FRONTIER: the crawl under {self._link.prefix}* has format {stored.decode()!r}, this version "
+                f"reads {FORMAT.decode()!r}; finish it with the version that began it, or name another one with #name"
+            )
+
+    # workers ------------------------------------------------------------------------------------------------------
+
+    def share(self, *, idle: bool, active: int) -> Share:
+        """A sign of life of a worker with *active* slots to fetch from; *idle* if none can be asked ever again."""
+        lost, astray, gained, news, surplus, over = self._run(
+            "share", self._worker_milliseconds, int(idle), active, len(self._leased), len(self._heads)
+        )
+        if lost:
+            self._heads.clear()
+        changed = [self._note(head) for head in news]
+        for head, done in gained:
+            self._heads[_text(head[0])] = _head(head)
+            self._done[_text(head[0])] = done
+        if lost or astray or self._interruptions != self._link.interruptions:
+            self._interruptions = self._link.interruptions
+            changed += self._keep()
+        return Share([_text(head[0]) for head, _ in gained], changed, surplus, bool(over))
+
+    def release(self, slots: Sequence[str]) -> None:
+        """Give *slots* to other workers; nothing of them may be in flight."""
+        for slot in slots:
+            del self._heads[slot]
+        self._run("release", *map(_bytes, slots))
+
+    def give_up(self) -> None:
+        """Wait for Redis no more; may be called from another thread."""
+        self._link.give_up()
+
+    # the protocol -------------------------------------------------------------------------------------------------
+
+    def push(self, entries: Iterable[Entry]) -> list[Push]:
+        items = [(digest(entry.url), _record(entry)) for entry in entries]
+        outcomes: list[Push] = []
+        for start in range(0, len(items), _BATCH):
+            letters, heads = self._run("push", _pack(items[start : start + _BATCH]))
+            outcomes += [_OUTCOMES[letter] for letter in letters.decode()]
+            for head in heads:
+                self._note(head)
+        return outcomes
+
+    def pop(self, slot: str) -> Entry | None:
+        record, *head = self._run("pop", _bytes(slot))
+        if head:
+            self._note(head[0])
+        else:
+            self._heads.pop(slot, None)
+        if record is None:
+            return None
+        entry = _entry(record)
+        self._leased.add(digest(entry.url))
+        return entry
+
+    def peek(self, slot: str) -> Entry | None:
+        record = self._run("peek", _bytes(slot))
+        return _entry(record) if record else None
+
+    def slots(self) -> list[str]:
+        return list(self._heads)
+
+    def queued(self, slot: str) -> Iterator[str]:
+        cursor = 0
+        while True:
+            cursor, found = self._link.command("ZSCAN", f"queue:{slot}", cursor, "COUNT", _BATCH)
+            keys = [member[7:] for member, _ in found]
+            if keys:
+                for record in self._link.command("HMGET", "urls", *keys):
+                    if len(record) > 1:
+                        yield _entry(record).url
+            if not cursor:
+                return
+
+    def finish(self, url: str, state: State = State.DONE) -> bool:
+        answer = self._run("finish", self._returned(url), int(state))
+        if answer is None:
+            return False
+        slot, done = answer
+        self._done[_text(slot)] = done
+        return True
+
+    def redirect(self, url: str, target: Entry) -> bool:
+        wanted, *head = self._run("redirect", self._returned(url), digest(target.url), _pack(_record(target)))
+        for changed in head:
+            self._note(changed)
+        return bool(wanted)
+
+    def requeue(self, url: str, *, failed: bool = True) -> bool:
+        head = self._run("requeue", self._returned(url), int(failed))
+        if head:
+            self._note(head)
+        return head is not None
+
+    def rescore(self, priorities: Mapping[str, float]) -> set[str]:
+        items = [(digest(url), priority) for url, priority in priorities.items()]
+        changed = set()
+        for start in range(0, len(items), _BATCH):
+            changed |= {self._note(head) for head in self._run("rescore", _pack(items[start : start + _BATCH]))}
+        return changed
+
+    def states(self, urls: Sequence[str]) -> list[State | None]:
+        if not urls:
+            return []
+        return [_state(value) for value in self._link.command("HMGET", "urls", *map(digest, urls))]
+
+    def heads(self) -> list[Head]:
+        return [head for head in self._heads.values() if head]
+
+    def head(self, slot: str) -> Head | None:
+        return self._heads.get(slot)
+
+    def count(self, state: State) -> int:
+        return int(self._link.command("HGET", "counts", int(state)) or 0)
+
+    def done_in(self, slot: str) -> int:
+        return self._done.get(slot, 0)
+
+    def remember(self, slot: str, url: str, fact: bytes) -> None:
+        self._link.command("RPUSH", f"facts:{slot}", _pack((_bytes(url), fact)))
+
+    def facts(self, slot: str) -> Iterator[tuple[str, bytes]]:
+        start = 0
+        while found := self._link.command("LRANGE", f"facts:{slot}", start, start + _BATCH - 1):
+            for packed in found:
+                url, fact = msgpack.unpackb(packed, raw=True)
+                yield _text(url), fact
+            start += _BATCH
+
+    def get(self, name: str) -> bytes | None:
+        value: bytes | None = self._link.command("HGET", "named", name)
+        return value
+
+    def put(self, name: str, value: bytes) -> None:
+        self._link.command("HSET", "named", name, value)
+
+    def sync(self) -> None:
+        """Redis writes its append-only file by itself."""
+
+    def close(self) -> None:
+        """Leave: the slots are the others' at once."""
+        self._run("leave")
+        self._link.close()
+
+    def _run(self, script: str, *arguments: Any) -> Any:
+        return self._link.script(script, self._worker, *arguments)
+
+    def _keep(self) -> list[str]:
+        """Agree with the server on what is leased and owned."""
+        known = [list(self._leased), [_bytes(slot) for slot in self._heads]]
+        self._heads = {_text(head[0]): _head(head) for head in self._run("keep", _pack(known))}
+        return list(self._heads)
+
+    def _returned(self, url: str) -> bytes:
+        key = digest(url)
+        self._leased.discard(key)
+        return key
+
+    def _note(self, head: list[Any]) -> str:
+        slot = _text(head[0])
+        if slot in self._heads:
+            self._heads[slot] = _head(head)
+        return slot
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")
+
+
+def _pack(value: Any) -> bytes:
+    packed: bytes = msgpack.packb(value, use_bin_type=False)
+    return packed
+
+
+def _record(entry: Entry) -> tuple[Any, ...]:
+    return (
+        int(entry.state),
+        entry.priority,
+        entry.order,
+        _bytes(entry.slot),
+        _bytes(entry.parent),
+        entry.depth,
+        str(entry.kind),
+        entry.attempts,
+        entry.redirects,
+        _bytes(entry.url),
+    )
+
+
+def _entry(record: bytes) -> Entry:
+    state, priority, order, slot, parent, depth, kind, attempts, redirects, url = msgpack.unpackb(record, raw=True)
+    return Entry(
+        _text(url),
+        _text(slot),
+        float(priority),
+        _text(parent),
+        depth,
+        Kind(_text(kind)),
+        order,
+        attempts,
+        redirects,
+        State(state),
+    )
+
+
+def _state(value: bytes | None) -> State | None:
+    """One byte for a finished URL, else an array whose first item is the state."""
+    return None if value is None else State(value[-1] if len(value) == 1 else value[1])
+
+
+def _head(reply: list[Any]) -> Head | None:
+    if len(reply) < 3:
+        return None
+    slot, priority, order = reply
+    return Head(_text(slot), float(priority), order)
