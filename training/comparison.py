@@ -24,7 +24,10 @@ SHOWN = ("eng", "mlt", "eus", "isl", "fin")
 def compare(
     data: Sequence[Path], synthetic: Sequence[Path], test: Path, model: Path, out: Path, least: int, threads: int
 ) -> dict[str, dict[str, Any]]:
-    """Train the baselines on `data` without the domains of `test`, score all on `test`; results by name."""
+    """Train the baselines on `data` without the domains of `test`, score all on `test`; results by name.
+
+    A baseline that an earlier run left in `out` is not trained again.
+    """
     out.mkdir(parents=True, exist_ok=True)
     judged = read_tsv(test, ("url", "lang")).rows
     barred = {domain_label(url) for url, _ in judged}
@@ -41,13 +44,14 @@ def compare(
         f"rules in the order {', '.join(order)}": LanguageRules(order),
     }
     sizes = dict.fromkeys(guessers, 0)
-    trained = [("fastText, recipe of the paper", PAPER, rows), ("fastText, tuned", TUNED, rows)]
+    trained = {"fastText, recipe of the paper": (PAPER, rows), "fastText, tuned": (TUNED, rows)}
     if made_up:
-        trained.append(("fastText, tuned, with made-up URLs", TUNED, [*rows, *made_up]))
-    for number, (name, recipe, shown) in enumerate(trained):
-        path, began = out / f"fasttext-{number}.bin", time.perf_counter()
-        train_fasttext(shown, recipe, path, threads)
-        print(f"{name}: trained on {len(shown)} URLs in {time.perf_counter() - began:.0f} s", flush=True)
+        trained["fastText, tuned, with made-up URLs"] = (TUNED, [*rows, *made_up])
+    for name, (recipe, shown) in trained.items():
+        path, began = out / f"{name.replace(',', '').replace(' ', '-')}.bin", time.perf_counter()
+        if not path.exists():
+            train_fasttext(shown, recipe, path, threads)
+        print(f"{name}: {len(shown)} URLs, {time.perf_counter() - began:.0f} s", flush=True)
         guessers[name], sizes[name] = FastText(path), path.stat().st_size
     guessers["shipped model"] = ModelGuesser(model)
     sizes["shipped model"] = sum(path.stat().st_size for path in model.glob("*"))
