@@ -55,7 +55,7 @@ def host_of(url_or_host: str) -> str:
     host = rest.rpartition("@")[2].lower()
     if host.startswith("["):
         return host.partition("]")[0] + "]"
-    return host.partition(":")[0]
+    return f"[{host}]" if host.count(":") > 1 else host.partition(":")[0]
 
 
 @lru_cache(maxsize=65536)
