@@ -93,8 +93,9 @@ class FastText:
 def train_fasttext(rows: Sequence[tuple[str, ...]], recipe: dict[str, object], path: Path, threads: int) -> None:
     """Train on (url, label) rows and save the model; the training text lies beside it while it trains."""
     text = TEXTS["reference"]
-    lines = path.with_suffix(".txt")
+    lines, unfinished = path.with_suffix(".txt"), path.with_suffix(".new")
     with lines.open("w", encoding="utf-8") as stream:
         stream.writelines(f"{LABEL}{label} {text(url)}\n" for url, label in rows)
-    fasttext.train_supervised(input=str(lines), thread=threads, verbose=1, **recipe).save_model(str(path))
+    fasttext.train_supervised(input=str(lines), thread=threads, verbose=1, **recipe).save_model(str(unfinished))
+    unfinished.replace(path)
     lines.unlink()
