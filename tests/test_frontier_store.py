@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import math
+import shutil
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+import redis
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from redis_server import RedisServer, redis_server
 
 from bilingual_crawler.frontier.entry import Entry, Push, State
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
-from bilingual_crawler.frontier.store import StoreError
+from bilingual_crawler.frontier.redis_store import RedisStore
+from bilingual_crawler.frontier.store import Head, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bilingual_crawler.frontier.store import FrontierStore
 
 URLS = [f"https://site{i % 3}.example/{i}" for i in range(12)]
 PRIORITIES = st.floats(allow_nan=False) | st.sampled_from([0.0, -0.0, 1.0, math.inf, -math.inf, 5e-324])
@@ -23,17 +33,42 @@ def slot(url: str) -> str:
     return url.split("/")[2]
 
 
+SERVER: dict[str, RedisServer] = {}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    with redis_server(tmp_path_factory.mktemp("redis")) as server:
+        SERVER["only"] = server
+        yield server
+
+
+def shared_store(worker: str, *, worker_seconds: float = 1000.0) -> RedisStore:
+    return RedisStore(SERVER["only"].url, worker, worker_seconds=worker_seconds)
+
+
 class StoreMachine(RuleBasedStateMachine):
+    """Whatever is done to a store, it does what the model does, also after it was closed or its process killed."""
+
+    store: FrontierStore
+
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory()
-        self.store = LmdbStore(Path(self.folder.name))
         self.model: dict[str, Entry] = {}
         self.order = 0
+        self.open()
+
+    def open(self) -> None:
+        raise NotImplementedError
+
+    def kill(self) -> None:
+        raise NotImplementedError
+
+    def settle(self) -> None:
+        """Have the store notice new slots."""
 
     def teardown(self) -> None:
         self.store.close()
-        self.folder.cleanup()
 
     @rule(items=st.lists(st.tuples(st.sampled_from(URLS), PRIORITIES, st.integers(0, 9)), max_size=6))
     def push(self, items: list[tuple[str, float, int]]) -> None:
@@ -50,10 +85,14 @@ class StoreMachine(RuleBasedStateMachine):
             else:
                 expected.append(Push.IGNORED)
         assert self.store.push(Entry(u, slot(u), p, f"p{d}", d) for u, p, d in items) == expected
+        self.settle()
 
     @rule(url=st.sampled_from(URLS))
     def pop(self, url: str) -> None:
         best = self.best(slot(url))
+        if best is not None and best.priority == -math.inf:
+            return
+        assert self.store.peek(slot(url)) == best
         popped = self.store.pop(slot(url))
         if best is None:
             assert popped is None
@@ -73,6 +112,7 @@ class StoreMachine(RuleBasedStateMachine):
         if url in self.model and self.model[url].state is State.IN_FLIGHT:
             self.model[url].state = State.QUEUED
             self.model[url].attempts += 1
+        self.settle()
 
     @rule(priorities=st.dictionaries(st.sampled_from(URLS), PRIORITIES, max_size=5))
     def rescore(self, priorities: dict[str, float]) -> None:
@@ -80,6 +120,7 @@ class StoreMachine(RuleBasedStateMachine):
         for url, priority in priorities.items():
             if url in self.model and self.model[url].state is State.QUEUED:
                 self.model[url].priority = priority
+        self.settle()
 
     @rule(url=st.sampled_from(URLS), to=st.sampled_from(URLS))
     def redirect(self, url: str, to: str) -> None:
@@ -95,19 +136,29 @@ class StoreMachine(RuleBasedStateMachine):
             if held is not None:
                 order, priority = min(order, held.order), max(priority, held.priority)
             self.model[to] = Entry(to, slot(to), priority, source.parent, source.depth + 1, order=order)
+        self.settle()
 
     @rule(name=st.sampled_from("ab"), value=st.binary(max_size=5))
     def remember(self, name: str, value: bytes) -> None:
         self.store.put(name, value)
         assert self.store.get(name) == value
 
-    @rule()
-    def reopen(self) -> None:
-        self.store.close()
-        self.store = LmdbStore(Path(self.folder.name))
+    @rule(name=st.sampled_from(URLS), fact=st.binary(max_size=5))
+    def learn(self, name: str, fact: bytes) -> None:
+        self.store.remember(slot(name), name, fact)
+        assert list(self.store.facts(slot(name)))[-1] == (name, fact)
+
+    @rule(killed=st.booleans())
+    def reopen(self, killed: bool) -> None:
+        if killed:
+            self.kill()
+        else:
+            self.store.close()
+            self.open()
         for entry in self.model.values():
             if entry.state is State.IN_FLIGHT:
                 entry.state = State.QUEUED
+        self.settle()
 
     def best(self, name: str) -> Entry | None:
         queued = [e for e in self.model.values() if e.slot == name and e.state is State.QUEUED]
@@ -117,9 +168,16 @@ class StoreMachine(RuleBasedStateMachine):
     def heads_are_the_best(self) -> None:
         for name in {slot(url) for url in URLS}:
             best, head = self.best(name), self.store.head(name)
-            assert (best is None) == (head is None)
-            if best is not None and head is not None:
-                assert (head.priority, head.order) == (best.priority, best.order)
+            if best is None or best.priority == -math.inf:
+                assert head is None or head.priority == -math.inf
+            else:
+                assert head == Head(name, best.priority, best.order)
+
+    @invariant()
+    def queued_urls_are_listed(self) -> None:
+        for name in self.store.slots():
+            queued = [e.url for e in self.model.values() if e.slot == name and e.state is State.QUEUED]
+            assert sorted(self.store.queued(name)) == sorted(queued)
 
     @invariant()
     def states_and_counts_agree(self) -> None:
@@ -129,8 +187,51 @@ class StoreMachine(RuleBasedStateMachine):
             assert self.store.count(state) == expected.count(state)
 
 
-StoreMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
-TestStore = StoreMachine.TestCase
+class LmdbMachine(StoreMachine):
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp())
+        super().__init__()
+
+    def open(self) -> None:
+        self.store = LmdbStore(self.folder)
+
+    def kill(self) -> None:
+        """What has reached the operating system is all that a killed process leaves."""
+        left = Path(tempfile.mkdtemp())
+        shutil.copy(self.folder / "data.mdb", left)
+        self.teardown()
+        self.folder = left
+        self.open()
+
+    def teardown(self) -> None:
+        super().teardown()
+        shutil.rmtree(self.folder)
+
+
+class RedisMachine(StoreMachine):
+    def __init__(self) -> None:
+        redis.Redis(port=SERVER["only"].port).flushall()
+        self.workers = 0
+        super().__init__()
+
+    def open(self) -> None:
+        self.store: RedisStore = shared_store("worker")
+
+    def kill(self) -> None:
+        self.workers += 1
+        self.store = shared_store(f"worker{self.workers}", worker_seconds=0)
+
+    def settle(self) -> None:
+        self.store.share(idle=False, active=0)
+
+
+@pytest.mark.usefixtures("server")
+class TestRedisStore(RedisMachine.TestCase):
+    settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+
+
+class TestLmdbStore(LmdbMachine.TestCase):
+    settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 
 
 def test_a_thousand_distinct_priorities_keep_their_order(tmp_path: Path) -> None:
