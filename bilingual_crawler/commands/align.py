@@ -17,7 +17,7 @@ from bilingual_crawler.archive import ArchiveError
 from bilingual_crawler.languages import LanguageError, LanguagePair
 from bilingual_crawler.pairing.tracker import Pair
 from bilingual_crawler.reporting.records import tsv_line
-from bilingual_crawler.scoring.models import ModelError
+from bilingual_crawler.scoring.models import ModelError, models_folder
 
 if TYPE_CHECKING:
     import argparse
@@ -54,6 +54,7 @@ class Command(ScrapyCommand):
         add("--method", choices=METHODS, default="auto", help="what speaks for a pair (%(default)s)")
         add("--out", type=Path, default=Path("pairs.tsv"), help="output file (%(default)s)")
         add("--bitext", type=Path, metavar="DIR", help="align sentences too, and write them into this folder")
+        add("--review", type=Path, metavar="DIR", help="write a sample of the pairs there for a human check")
         add("--formats", default="bitextor,tmx,moses,jsonl", help=f"of {', '.join(FORMATS)} (%(default)s)")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -71,7 +72,9 @@ class Command(ScrapyCommand):
         from bilingual_crawler.bitext.exports import EXPORTS
         from bilingual_crawler.bitext.produce import BitextProducer
         from bilingual_crawler.pairing.align import align, read_corpus
+        from bilingual_crawler.pairing.main_text import main_text
         from bilingual_crawler.pairing.methods import make_method
+        from bilingual_crawler.reporting.review import Review
 
         formats = opts.formats.split(",")
         if unknown := sorted(set(formats) - set(FORMATS)):
@@ -81,7 +84,7 @@ class Command(ScrapyCommand):
                 "--formats parquet needs pyarrow: pip install 'bilingual-crawler[parquet]'", print_help=False
             )
         assert self.settings
-        method = make_method(opts.method, Path(self.settings["BILINGUAL_MODELS_DIR"]))
+        method = make_method(opts.method, models_folder(self.settings["BILINGUAL_MODELS_DIR"]))
         console = Console()
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         count = 0
@@ -92,17 +95,25 @@ class Command(ScrapyCommand):
             aligning = progress.add_task("aligning", total=len(corpus))
             exports = [EXPORTS[name](opts.bitext, pair) for name in formats] if opts.bitext else []
             bitext = BitextProducer(corpus, exports)
+            review = Review(pair)
             file = stack.enter_context(opts.out.open("w", encoding="utf-8", errors="surrogatepass"))
             file.write(tsv_line([field.name for field in fields(Pair)]))
             for alignment in align(corpus, method):
                 file.writelines(tsv_line(astuple(found)) for found in alignment.pairs)
                 count += len(alignment.pairs)
+                review.add(alignment, main_text(corpus, alignment))
                 if opts.bitext:
                     bitext.add(alignment)
                 progress.advance(aligning, 2 * len(alignment.pairs) + len(alignment.unpaired))
             bitext.close()
         documents = ", ".join(f"{corpus.languages[language]} {language}" for language in (pair.a, pair.b))
         console.print(f"{count} pairs of {documents} documents in {opts.out}", highlight=False)
+        for title, counts in (("pairs by method", review.methods), ("documents without a partner", review.unpaired)):
+            if counts:
+                listed = ", ".join(f"{number} {name}" for name, number in counts.most_common())
+                console.print(f"{title}: {listed}", highlight=False)
+        if opts.review:
+            review.write(opts.review)
         if opts.bitext:
             dropped = ", ".join(f"{number} {reason}" for reason, number in bitext.dropped.most_common())
             console.print(
