@@ -176,7 +176,6 @@ class AddressGuardMiddleware:
         if crawler.settings.getlist("BILINGUAL_REPLAY"):
             raise NotConfigured
         self._crawler = crawler
-        self._warned: LRUCache[str, bool] = LRUCache(_REMEMBERED)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -209,11 +208,11 @@ class AddressGuardMiddleware:
             return
         assert self._crawler.stats
         self._crawler.stats.inc_value("bilingual/security/forbidden_address")
-        if host not in self._warned:
-            self._warned[host] = True
-            logger.warning(
-                f"{host}:{port} has the address {address}, which is not public: not fetched. If it is yours: "
-                f"-s BILINGUAL_ALLOWED_NETWORKS={address}",
-                extra={"spider": self._crawler.spider},
-            )
+        first = self._crawler.stats.get_value("bilingual/security/forbidden_address") == 1
+        logger.log(
+            logging.WARNING if first else logging.DEBUG,
+            f"{host}:{port} has the address {address}, which is not public: not fetched. If it is yours: "
+            f"-s BILINGUAL_ALLOWED_NETWORKS={address}",
+            extra={"spider": self._crawler.spider},
+        )
         raise Refused("forbidden-address", f"{host} has the address {address}") from exception

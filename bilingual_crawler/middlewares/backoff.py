@@ -117,8 +117,10 @@ class BackoffMiddleware:
         before = self._backoff.given_up(host)
         rest = self._backoff.failed(host, alive=alive, asked=asked)
         if rest is None and not before:
+            first = not self._stats.get_value("bilingual/backoff/hosts_given_up")
             self._stats.inc_value("bilingual/backoff/hosts_given_up")
-            logger.warning(f"{host} failed too often: given up", extra={"spider": self._crawler.spider})
+            level = logging.WARNING if first else logging.INFO
+            logger.log(level, f"{host} failed too often: given up", extra={"spider": self._crawler.spider})
         return rest
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 50 << 20
 """What is read of a sitemap, after decompression; the protocol allows no more."""
+MAX_ENTRIES = 50_000
+"""URLs that are read of a sitemap; the protocol allows no more, alternates apart."""
 
 _ROBOTS_LINE = re.compile(r"(?im)^[\s\ufeff]*sitemap\s*:\s*(\S+)")
 _FOREIGN_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)")
@@ -34,7 +36,7 @@ def sitemaps_in_robots(text: str) -> list[str]:
 def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str]]:
     """The pages that the sitemap fetched from *url* lists, and the sitemaps that it names.
 
-    *body* is XML or one URL a line, gzip or not, cut at 50 MB. A page is one link, with the ``hreflang`` that any entry
+    *body* is XML or one URL a line, gzip or not, cut at 50 MB and 50,000 URLs. A page is one link, with the ``hreflang`` that any entry
     gives it. Broken XML yields what can be read; entities are never expanded. Never raises.
     """
     body = _unpack(body)
@@ -43,6 +45,8 @@ def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str]]:
     nested: dict[str, None] = {}
     entries = _entries(body) if start.startswith(b"<") else _lines(body)
     for href, hreflang, is_sitemap in entries:
+        if len(pages) + len(nested) == MAX_ENTRIES:
+            break
         target = canonicalise(href, url)
         if target is None:
             continue

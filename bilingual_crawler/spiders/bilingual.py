@@ -148,15 +148,15 @@ class BilingualSpider(Spider):
 
     def _push_sitemaps(self, urls: list[str], parent: Entry | None) -> None:
         depth = parent.depth + 1 if parent else 1
-        found = (
+        canonical = [url for text in urls if (url := canonicalise(text)) and self.scope.admits(url)]
+        found = [
             Entry(url, self._scheduler.slot(url), 0.0, parent.url if parent else "", depth, Kind.SITEMAP)
-            for text in urls
-            if (url := canonicalise(text)) and self.scope.admits(url)
-        )
+            for url in canonical
+        ]
         entries = [entry for entry in found if self.traps.wants_sitemap(entry)]
-        if len(entries) < len(urls):
+        if len(entries) < len(found):
             assert self.crawler.stats
-            self.crawler.stats.inc_value("bilingual/traps/sitemaps", len(urls) - len(entries))
+            self.crawler.stats.inc_value("bilingual/traps/sitemaps", len(found) - len(entries))
         self._scheduler.push(entries)
 
     def _document(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -12,7 +13,13 @@ from bilingual_crawler.traps.text import sequences
 from bilingual_crawler.urls.traps import grown
 
 if TYPE_CHECKING:
+    from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.pages.model import Page
+
+MAX_SITEMAPS = 1000
+"""Of a site."""
+MAX_SITEMAP_DEPTH = 4
+"""Sitemaps that name each other, from robots.txt on; the protocol knows an index and what it lists."""
 
 
 class Traps:
@@ -23,6 +30,7 @@ class Traps:
         self.barren = Barren(patience)
         self._staleness = Staleness()
         self._copies = Copies()
+        self._sitemaps: Counter[str] = Counter()
 
     def refuses(self, url: str) -> str | None:
         """The kind of trap that *url* belongs to."""
@@ -37,6 +45,11 @@ class Traps:
         found = [("stale", self._staleness.learn(page.url, sequences(page.text)))]
         found.append(("barren", self.barren.learn(page.url)))
         return [(kind, group) for kind, group in found if group is not None]
+
+    def wants_sitemap(self, entry: Entry) -> bool:
+        """Whether one more sitemap of its site is read. Called once a sitemap."""
+        self._sitemaps[entry.slot] += 1
+        return entry.depth <= MAX_SITEMAP_DEPTH and self._sitemaps[entry.slot] <= MAX_SITEMAPS
 
     def is_copy(self, page: Page) -> bool:
         """Whether the page's host has shown its text too often already. Called once a page."""
