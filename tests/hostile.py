@@ -166,7 +166,10 @@ class Hostile:
 
     def answer_redirects(self, path: str) -> Answer:
         number = next(self._numbers)
-        target = "/redirects/" if number % 3 == 0 else f"/redirects/{number}"
+        if path == "/redirects/":
+            return Answer(english("/redirects/chain", *(f"/redirects/start/{start}" for start in range(6))))
+        nowhere = ("http://" + "a" * 600 + "/", "http://1.2.3/", "//", "http://a b/", "http://[::1", "/" + "a" * 5000)
+        target = nowhere[int(path[-1])] if "start" in path else f"/redirects/{number}"
         return Answer(status=301, headers={"Location": target})
 
     def answer_busy(self, path: str) -> Answer:

@@ -193,7 +193,12 @@ class FrontierScheduler(BaseScheduler):
             slot.nextcall.schedule()
 
     def _redirect(self, entry: Entry, request: Request) -> bool:
-        url = canonicalise(request.url) or request.url
+        url = canonicalise(request.url)
+        if url is None:
+            self._spider.record(entry, status=_redirect_status(request), outcome="redirect-nowhere")
+            self._stats.inc_value("bilingual/redirect/nowhere")
+            self.frontier.finish(entry)
+            return False
         self._spider.record(entry, status=_redirect_status(request), outcome="redirect", location=url)
         if not self._spider.scope.admits(url) and entry.parent:
             self.frontier.finish(entry)
