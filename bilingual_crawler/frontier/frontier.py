@@ -26,7 +26,7 @@ MAX_RECONSIDERED = 32
 """URLs that may fall back before one is handed out all the same."""
 
 
-def _ignore(_: object) -> None:
+def ignore(_: object) -> None:
     """Told by default."""
 
 
@@ -74,7 +74,7 @@ class Frontier:
         limits: Limits,
         clock: Callable[[], float],
         reconsider: Callable[[str, float], float] | None = None,
-        failed: Callable[[StoreError], None] = _ignore,
+        failed: Callable[[StoreError], None] = ignore,
     ) -> None:
         """*reconsider* gives a URL whose turn has come its priority of now; if that is lower, another may go first.
 
@@ -95,7 +95,7 @@ class Frontier:
         self.offer(head.slot for head in store.heads())
 
     @_unless_frozen
-    def push(self, entries: Sequence[Entry], told: Callable[[list[Push]], None] = _ignore) -> None:
+    def push(self, entries: Sequence[Entry], told: Callable[[list[Push]], None] = ignore) -> None:
         """Queue or raise *entries* in one transaction; *told* gets the outcome for each."""
         outcomes = self.store.push(entries)
         self.offer({e.slot for e, outcome in zip(entries, outcomes, strict=True) if outcome is not Push.IGNORED})
@@ -143,7 +143,7 @@ class Frontier:
             self._release(entry)
 
     @_unless_frozen
-    def redirect(self, entry: Entry, target: Entry, told: Callable[[bool], None] = _ignore) -> None:
+    def redirect(self, entry: Entry, target: Entry, told: Callable[[bool], None] = ignore) -> None:
         """*target* takes the place of *entry* in the queue; *told* gets false if it is known already."""
         if entry.url not in self._flying:
             return
@@ -196,7 +196,19 @@ class Frontier:
             return True
         if self._spent():
             return False
-        return any(head.priority != NEVER and not self._slot_spent(head.slot) for head in self.store.heads())
+        return bool(self.open_slots())
+
+    async def leave(self) -> None:
+        """Close the store."""
+        self.store.close()
+
+    def open_slots(self) -> list[str]:
+        """Slots with something to hand out, now or later."""
+        return [h.slot for h in self.store.heads() if h.priority != NEVER and not self._slot_spent(h.slot)]
+
+    def spare(self, slots: Iterable[str]) -> list[str]:
+        """Those of *slots* that another process could go on with: nothing in flight, not resting."""
+        return [slot for slot in slots if slot not in self._resting and not self._in_flight[slot]]
 
     def _fell(self, slot: str) -> bool:
         """Whether the best of *slot* is worth less than when it was queued; then it has gone back to its place."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import socket
 import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 from scrapy import Request
 from scrapy.core.scheduler import BaseScheduler
@@ -21,18 +23,21 @@ from bilingual_crawler.frontier.facts import GONE, page_fact, redirect_fact, rel
 from bilingual_crawler.frontier.frontier import Frontier, Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.politeness import CrawlDelays
+from bilingual_crawler.frontier.shared import SharedFrontier
 from bilingual_crawler.frontier.store import StoreError
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Self
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
+    from twisted.internet.defer import Deferred
 
     from bilingual_crawler.frontier.policies.base import FetchedPage, Policy
+    from bilingual_crawler.frontier.store import FrontierStore
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.spiders.bilingual import BilingualSpider
 
@@ -54,7 +59,8 @@ class FrontierScheduler(BaseScheduler):
     politeness slot and ``CONCURRENT_REQUESTS`` in all between hand-out and the end of processing. Requests that are
     yielded to the engine are pushed with their ``priority`` (seeds with the policy's); a redirect takes the place of
     what it redirects, a retry goes back to its place while its slot rests. With ``JOBDIR`` the frontier is durable:
-    whatever happens to the process, the next run fetches what is left and what was in flight.
+    whatever happens to the process, the next run fetches what is left and what was in flight. With
+    ``BILINGUAL_FRONTIER`` it is in Redis and shared with other workers.
     Only GET requests without a body have a place in it; others are dropped and counted.
     """
 
@@ -74,32 +80,39 @@ class FrontierScheduler(BaseScheduler):
     def open(self, spider: Spider) -> None:
         self._spider = cast("BilingualSpider", spider)
         self.policy: Policy = self._spider.policy
-        jobdir = job_dir(self._settings)
-        if jobdir is None:
-            self._temporary = tempfile.TemporaryDirectory(prefix="frontier-")
-        folder = Path(jobdir or self._temporary.name) / "frontier"  # type: ignore[union-attr]
+        self._crawl_delays = CrawlDelays(self._crawler, self.slot)
         limits = Limits(
             per_slot=self._settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"),
             in_flight=self._settings.getint("CONCURRENT_REQUESTS"),
             pages=self._spider.max_pages,
             pages_per_slot=self._spider.max_pages_per_site,
         )
-        self.store = LmdbStore(folder)
-        self.frontier = Frontier(self.store, limits, time.monotonic, self.policy.reconsider, self.stop)
+        jobdir = job_dir(self._settings)
+        url = self._settings["BILINGUAL_FRONTIER"]
+        self.store: FrontierStore
+        self.frontier: Frontier | SharedFrontier
+        if url:
+            # the client of Redis comes with an extra
+            from bilingual_crawler.frontier.redis_store import RedisStore
+
+            self.store = RedisStore(url, worker_name(jobdir))
+            self.frontier = SharedFrontier(self.store, limits, time.monotonic, self)
+        else:
+            if jobdir is None:
+                self._temporary = tempfile.TemporaryDirectory(prefix="frontier-")
+            self.store = LmdbStore(Path(jobdir or self._temporary.name) / "frontier")  # type: ignore[union-attr]
+            self.frontier = Frontier(self.store, limits, time.monotonic, self.policy.reconsider, self.stop)
+            for slot in self.store.slots():
+                self.gained(self.store.facts(slot), self.store.queued(slot))
         self._syncing = create_looping_call(self._sync)
         self._syncing.start(SYNC_SECONDS, now=False)
-        self._crawl_delays = CrawlDelays(self._crawler, self.slot)
-        queued = self.store.count(State.QUEUED)
-        if queued:
-            for slot in self.store.slots():
-                relearn(self.policy, self.store.facts(slot), self.store.queued(slot))
-            logger.info(f"Resuming: {queued} URLs queued, {self.store.count(State.DONE)} done", extra=self._extra)
+        known = self.store.count(State.QUEUED), self.store.count(State.DONE)
+        if any(known):
+            logger.info(f"Resuming: {known[0]} URLs queued, {known[1]} done", extra=self._extra)
 
-    def close(self, reason: str) -> None:
+    def close(self, reason: str) -> Deferred[None]:
         self._syncing.stop()
-        self.store.close()
-        if self._temporary:
-            self._temporary.cleanup()
+        return deferred_from_coro(self._leave())
 
     def has_pending_requests(self) -> bool:
         return self.frontier.has_pending()
@@ -116,7 +129,7 @@ class FrontierScheduler(BaseScheduler):
             return self._redirect(entry, request)
         rest: Rest = request.meta.get(REST) or Rest(min(MAX_REST, 2.0**entry.attempts))
         self.frontier.retry(entry, rest=rest.seconds, failed=rest.failed)
-        call_later(rest.seconds, self._wake)
+        call_later(rest.seconds, self.wake)
         self._stats.inc_value("bilingual/frontier/retried")
         return True
 
@@ -127,6 +140,12 @@ class FrontierScheduler(BaseScheduler):
     def push(self, entries: Sequence[Entry]) -> None:
         """Push or raise *entries* in one transaction."""
         self.frontier.push(entries, self._count_pushed)
+
+    def reconsider(self, url: str, priority: float) -> float:
+        return self.policy.reconsider(url, priority)
+
+    def gained(self, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
+        relearn(self.policy, facts, queued)
 
     def learn(self, entry: Entry, page: FetchedPage, links: Sequence[Link]) -> None:
         """*entry* gave *page* with *links*: the policy learns from it, and those that come after this process can."""
@@ -185,7 +204,7 @@ class FrontierScheduler(BaseScheduler):
             request.meta["retry_times"] = entry.attempts
         return request
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
         """Have the engine ask again now; left alone it does so every five seconds."""
         assert self._crawler.engine
         slot = self._crawler.engine._slot
@@ -222,11 +241,27 @@ class FrontierScheduler(BaseScheduler):
     def _count_redirect(self, wanted: bool) -> None:
         self._stats.inc_value(f"bilingual/redirect/{'followed' if wanted else 'known'}")
 
+    async def _leave(self) -> None:
+        await self.frontier.leave()
+        if self._temporary:
+            self._temporary.cleanup()
+
     def _sync(self) -> None:
         try:
             self.store.sync()
         except StoreError as error:
             self.stop(error)
+
+
+def worker_name(jobdir: str | None) -> str:
+    """A name of this process among the workers of a crawl; the same one whenever it goes on with *jobdir*."""
+    new = f"{socket.gethostname()}-{uuid4().hex[:12]}"
+    if jobdir is None:
+        return new
+    memo = Path(jobdir) / "worker"
+    if not memo.exists():
+        memo.write_text(new, encoding="utf-8")
+    return memo.read_text(encoding="utf-8")
 
 
 def _redirect_status(request: Request) -> int:

@@ -1,0 +1,182 @@
+"""The frontier of one worker among several."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Protocol
+
+from scrapy.utils.asyncio import create_looping_call
+
+from bilingual_crawler.frontier.entry import Entry, Push, State
+from bilingual_crawler.frontier.frontier import Frontier, Limits, ignore
+from bilingual_crawler.frontier.store import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from bilingual_crawler.frontier.redis_store import RedisStore
+
+SHARE_SECONDS = 0.5
+"""Between signs of life."""
+LEAVE_SECONDS = 10.0
+"""For which a worker that ends waits for the store; then its leases end by themselves."""
+
+
+class Worker(Protocol):
+    """What the frontier tells the process that it belongs to; called in the event loop."""
+
+    def reconsider(self, url: str, priority: float) -> float:
+        """The priority of a URL whose turn has come; if it is lower, the URL goes back."""
+
+    def gained(self, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
+        """A slot is ours now: what was learnt of it, and its queued URLs."""
+
+    def wake(self) -> None:
+        """Something may be fetched, or all is over."""
+
+    def stop(self, error: StoreError) -> None:
+        """The store cannot go on."""
+
+
+class SharedFrontier:
+    """A :class:`Frontier` on a store that other workers use too, with the same methods.
+
+    All calls go, in their order, to one thread that runs the frontier, so that the event loop never waits for the
+    network: while the store does not answer, nothing is handed out and nothing forgotten. After each call the thread
+    takes what may be fetched now; :meth:`pop` finds it there. The frontier's own limits hold for what is taken, so
+    no URL is taken much before its turn.
+    """
+
+    def __init__(self, store: RedisStore, limits: Limits, clock: Callable[[], float], worker: Worker) -> None:
+        self.store = store
+        self._worker = worker
+        self._frontier = Frontier(store, limits, clock, failed=self._failed)
+        self._loop = asyncio.get_running_loop()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="frontier")
+        self._ready: deque[Entry] = deque()
+        self._calls = 0
+        self._over = False
+        self._frozen = False
+        self._closed: set[str] = set()
+        self._sharing_now = False
+        self._sharing = create_looping_call(self._share)
+        self._sharing.start(SHARE_SECONDS, now=False)
+
+    def push(self, entries: Sequence[Entry], told: Callable[[list[Push]], None] = ignore) -> None:
+        self._do(self._frontier.push, entries, self._in_loop(told))
+
+    def rescore(self, priorities: Mapping[str, float]) -> None:
+        if priorities:
+            self._do(self._frontier.rescore, priorities)
+
+    def pop(self) -> Entry | None:
+        while self._ready and not self._frozen:
+            entry = self._ready.popleft()
+            priority = self._worker.reconsider(entry.url, entry.priority)
+            if priority >= entry.priority:
+                return entry
+            self._do(self._frontier.put_back, entry, priority)
+        return None
+
+    def finish(self, entry: Entry, state: State = State.DONE) -> None:
+        self._do(self._frontier.finish, entry, state)
+
+    def redirect(self, entry: Entry, target: Entry, told: Callable[[bool], None] = ignore) -> None:
+        self._do(self._frontier.redirect, entry, target, self._in_loop(told))
+
+    def retry(self, entry: Entry, *, rest: float, failed: bool = True) -> None:
+        self._do(lambda: self._frontier.retry(entry, rest=rest, failed=failed))
+
+    def remember(self, entry: Entry, fact: bytes) -> None:
+        self._do(self._frontier.remember, entry, fact)
+
+    async def states(self, urls: Sequence[str]) -> list[State | None]:
+        return await self._loop.run_in_executor(self._thread, self.store.states, urls)
+
+    def close(self, slot: str) -> bool:
+        closed = slot in self._closed
+        self._closed.add(slot)
+        self._do(self._frontier.close, slot)
+        return not closed
+
+    def has_pending(self) -> bool:
+        """Whether this or another worker has anything in flight or to hand out."""
+        return not self._frozen and (not self._over or bool(self._ready) or self._calls > 0)
+
+    def freeze(self) -> None:
+        self._frozen = True
+        self._frontier.freeze()
+
+    async def leave(self) -> None:
+        """Give what is ours to the others."""
+        self._sharing.stop()
+        leaving = self._loop.run_in_executor(self._thread, self.store.close)
+        try:
+            await asyncio.wait_for(asyncio.shield(leaving), LEAVE_SECONDS)
+        except (TimeoutError, StoreError):
+            self.store.give_up()
+        self._thread.shutdown(wait=False)
+
+    def _do(self, work: Callable[..., Any], *arguments: Any) -> None:
+        self._over = False
+        self._calls += 1
+        self._submit(self._done, work, *arguments)
+
+    def _submit(self, done: Callable[[Future[None]], None], work: Callable[..., Any], *arguments: Any) -> None:
+        self._thread.submit(self._run, work, *arguments).add_done_callback(self._in_loop(done))
+
+    def _run(self, work: Callable[..., Any], *arguments: Any) -> None:
+        """In the thread: do what was asked for, then take what may be fetched."""
+        work(*arguments)
+        while entry := self._frontier.pop():
+            self._loop.call_soon_threadsafe(self._take, entry)
+
+    def _take(self, entry: Entry) -> None:
+        self._ready.append(entry)
+        self._worker.wake()
+
+    def _done(self, call: Future[None]) -> None:
+        self._calls -= 1
+        if self._over:
+            self._worker.wake()
+        call.result()
+
+    def _failed(self, error: StoreError) -> None:
+        self._loop.call_soon_threadsafe(self._worker.stop, error)
+
+    def _in_loop(self, told: Callable[[Any], None]) -> Callable[[Any], Any]:
+        """*told*, to be called from the thread."""
+        return lambda answer: self._loop.call_soon_threadsafe(functools.partial(told, answer))
+
+    def _share(self) -> None:
+        if not self._sharing_now:
+            self._sharing_now = True
+            self._submit(self._shared, self._take_share)
+
+    def _shared(self, call: Future[None]) -> None:
+        self._sharing_now = False
+        call.result()
+
+    def _take_share(self) -> None:
+        """In the thread: give a sign of life, give slots away or take some over."""
+        try:
+            open_slots = self._frontier.open_slots()
+            share = self.store.share(idle=not self._frontier.has_pending(), active=len(open_slots))
+            self.store.release(self._frontier.spare(open_slots)[: share.surplus])
+            for slot in share.gained:
+                known = list(self.store.facts(slot)), list(self.store.queued(slot))
+                self._loop.call_soon_threadsafe(self._worker.gained, *known)
+        except StoreError as error:
+            self._failed(error)
+            return
+        self._frontier.offer([*share.gained, *share.changed])
+        if share.over:
+            self._loop.call_soon_threadsafe(self._end)
+
+    def _end(self) -> None:
+        """Every worker is idle."""
+        self._over = True
+        self._worker.wake()
