@@ -78,7 +78,11 @@ class QuietServer(ThreadingHTTPServer):
 
 @contextmanager
 def serve(
-    pages: Mapping[str, str], *, redirects: Mapping[str, str] | None = None, delay: float = 0.0
+    pages: Mapping[str, str],
+    *,
+    redirects: Mapping[str, str] | None = None,
+    delay: float = 0.0,
+    address: str = "127.0.0.1",
 ) -> Iterator[Site]:
     """Serve *pages* (path to HTML) on a free port; a path that ends in .pdf is a PDF, others are 404."""
     site = Site(pages, redirects or {}, delay)
@@ -115,11 +119,11 @@ def serve(
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    server = QuietServer(("127.0.0.1", 0), Handler)
+    server = QuietServer((address, 0), Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    site.url = f"http://127.0.0.1:{server.server_address[1]}"
+    site.url = f"http://{address}:{server.server_address[1]}"
     try:
         yield site
     finally:
