@@ -54,7 +54,9 @@ def load_model(recipe: Recipe, kind: str, labels: tuple[str, ...]) -> PreTrained
         model.roberta.load_state_dict(e5.state_dict(weights))
     else:
         config = AutoConfig.from_pretrained(recipe.base, **settings)
-        model = AutoModelForSequenceClassification.from_pretrained(recipe.base, config=config, dtype=torch.float32)
+        model = AutoModelForSequenceClassification.from_pretrained(
+            recipe.base, config=config, dtype=torch.float32, ignore_mismatched_sizes=True
+        )
     room = model.config.max_position_embeddings - (model.config.pad_token_id or 0) - 1
     if recipe.max_length > room:
         raise DataError(f"{recipe.base} has {room} positions: use --max-length {room}")

