@@ -17,27 +17,30 @@ MAX_LANGUAGES = 2
 """Language codes that follow each other in a path; two are a country and its language."""
 
 _LETTER = re.compile(r"[^\W\d_]")
-_CODE = re.compile(r"[a-z]{2}(?:[-_][A-Za-z]{2,4})?")
+_CODES = re.compile(rf"(?:/[a-z]{{2}}(?:[-_][A-Za-z]{{2,4}})?(?![^/])){{{MAX_LANGUAGES + 1},}}")
 
 
 def grown(url: str) -> str | None:
     """Which way *url* has grown by itself: what is wrong with it in two words; None if nothing is."""
-    path, _, query = url.partition("?")
-    segments = [segment for segment in path.split("/")[3:] if segment]
-    if len(segments) > MAX_SEGMENTS:
-        return "deep-path"
-    if len(segments) > MAX_REPEATS and _repeats(segments):
-        return "repeated-segment"
-    if sum(segment.startswith("www.") for segment in segments) > 1:
-        return "nested-host"
-    if any(named and len(list(run)) > MAX_LANGUAGES for named, run in groupby(segments, _names_language)):
-        return "nested-language"
-    if query:
-        parameters = query.split("&")
-        if len(parameters) > MAX_PARAMETERS:
-            return "long-query"
-        if max(Counter(parameters).values()) > MAX_REPEATS:
-            return "repeated-query"
+    address, _, query = url.partition("?")
+    path = address[address.find("/", 8) :]
+    segments = path.split("/")[1:]
+    if len(segments) > MAX_REPEATS:
+        segments = [segment for segment in segments if segment]
+        if len(segments) > MAX_SEGMENTS:
+            return "deep-path"
+        if len(segments) - len(set(segments)) >= MAX_REPEATS and _repeats(segments):
+            return "repeated-segment"
+        if path.count("/www.") > 1:
+            return "nested-host"
+        codes = _CODES.search(path)
+        if codes and _nests_languages(codes[0].split("/")[1:]):
+            return "nested-language"
+    parameters = query.split("&")
+    if len(parameters) > MAX_PARAMETERS:
+        return "long-query"
+    if len(parameters) > MAX_REPEATS and max(Counter(parameters).values()) > MAX_REPEATS:
+        return "repeated-query"
     return None
 
 
@@ -48,5 +51,7 @@ def _repeats(segments: list[str]) -> bool:
     return any(len(list(run)) > MAX_REPEATS for _, run in groupby(segments))
 
 
-def _names_language(segment: str) -> bool:
-    return _CODE.fullmatch(segment) is not None and bool(languages_of(segment))
+def _nests_languages(codes: list[str]) -> bool:
+    return any(
+        named and len(list(run)) > MAX_LANGUAGES for named, run in groupby(codes, lambda c: bool(languages_of(c)))
+    )
