@@ -14,6 +14,7 @@ from warcio.archiveiterator import ArchiveIterator
 from webserver import TEXT, bilingual_site, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.pages.html import parse_page
+from bilingual_crawler.rendering.network import REQUESTS
 from bilingual_crawler.rendering.shell import is_shell
 from bilingual_crawler.reporting.records import read_json_lines, read_tsv
 
@@ -32,7 +33,6 @@ document.addEventListener("DOMContentLoaded", async () => {
 })
 """
 ELSEWHERE = "<!doctype html><title>app</title><script>location.replace('/en/page-0.html')</script>"
-ENDLESS = "<!doctype html><title>app</title><script>setTimeout(() => { while (true) {} }, 50)</script><p>wait"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -184,12 +184,23 @@ def test_where_scripts_go_elsewhere_the_crawl_follows(tmp_path: Path) -> None:
     assert site.asked["/en/page-0.html"] == 1
 
 
-def test_a_page_that_never_ends_costs_its_time_and_nothing_else(tmp_path: Path) -> None:
-    with serve(with_scripts("/es/") | {"/en/page-2.html": ENDLESS}) as site:
-        result = crawl(tmp_path, site, "-a", "render=auto", "-s", "BILINGUAL_RENDER_TIMEOUT=16")
-    assert stat(result, "failed") == 1
-    assert stat(result, "pages") == 1
-    assert pairs(tmp_path, site) == PAIRS - {("/en/page-2.html", "/es/page-2.html")}
+def test_hostile_pages_cost_their_time_and_nothing_else(tmp_path: Path) -> None:
+    hostile = {
+        "/en/page-1.html": "setInterval(() => fetch('/news?' + Math.random()), 20)",
+        "/es/page-1.html": "document.body.append('x'.repeat(5e6))",
+        "/en/page-2.html": "setTimeout(() => { while (true) {} }, 50)",
+        "/es/page-2.html": "location.reload()",
+    }
+    pages = {path: f"<title>app</title><body>wait<script>{script}</script>" for path, script in hostile.items()}
+    limits = ("-s", "DOWNLOAD_MAXSIZE=1000000", "-s", "BILINGUAL_RENDER_TIMEOUT=20")
+    with serve(with_scripts("/es/") | pages) as site:
+        result = crawl(tmp_path, site, "-a", "render=auto", *limits)
+    assert 0 < sum(path.startswith("/news") for path in site.asked) <= REQUESTS
+    assert stat(result, "shells") == 1 + len(hostile)
+    assert stat(result, "failed") >= 3
+    assert len(documents(tmp_path)) == 4
+    assert result.stderr.count("was not rendered") == 1
+    assert pairs(tmp_path, site) == {("/en/", "/es/"), ("/en/page-0.html", "/es/page-0.html")}
 
 
 def test_the_budget_of_a_site(tmp_path: Path) -> None:

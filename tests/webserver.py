@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -151,5 +152,9 @@ def start_scrapy(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 
 def run_scrapy(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     process = start_scrapy(folder, *arguments)
-    out, err = process.communicate(timeout=120)
+    try:
+        out, err = process.communicate(timeout=120)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)

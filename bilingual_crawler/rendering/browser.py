@@ -52,6 +52,7 @@ class Browser:
         self._crawler = crawler
         self._resources = Resources(crawler, slot_of)
         self._timeout = crawler.settings.getfloat("BILINGUAL_RENDER_TIMEOUT")
+        self._max_size = crawler.settings.getint("DOWNLOAD_MAXSIZE")
         self._open = asyncio.Semaphore(crawler.settings.getint("BILINGUAL_RENDER_CONCURRENCY"))
         self._starting = asyncio.Lock()
         self._numbers = itertools.count()
@@ -104,6 +105,8 @@ class Browser:
             wrapper = handler.context_wrappers.get(context)
             if wrapper is not None:
                 await _close(wrapper.context)
+        if not response.url.startswith("http"):
+            raise RenderError(f"its scripts ended at {response.url}")
         html: str = response.text
         return html
 
@@ -114,6 +117,7 @@ class Browser:
         return {
             "playwright": True,
             "playwright_context": context,
+            "playwright_include_page": True,  # closed here with its context
             "playwright_context_kwargs": {
                 "user_agent": self._crawler.settings["USER_AGENT"],
                 "accept_downloads": False,
@@ -121,7 +125,7 @@ class Browser:
             },
             "playwright_page_init_callback": network.attach,
             "playwright_page_goto_kwargs": {"wait_until": "domcontentloaded", "timeout": half},
-            "playwright_page_methods": [PageMethod(_settle, timeout=half)],
+            "playwright_page_methods": [PageMethod(_settle, timeout=half), PageMethod(_measure, limit=self._max_size)],
         }
 
 
@@ -140,3 +144,9 @@ async def _settle(page: Page, timeout: float) -> None:
 
     with suppress(StillBusy):
         await page.wait_for_load_state("networkidle", timeout=timeout)
+
+
+async def _measure(page: Page, limit: int) -> None:
+    size = await page.evaluate("document.documentElement.outerHTML.length")
+    if limit and size > limit:
+        raise RenderError(f"its scripts made {size} characters of HTML, DOWNLOAD_MAXSIZE is {limit}")

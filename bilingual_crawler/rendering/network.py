@@ -27,6 +27,8 @@ FETCHED = frozenset(("script", "xhr", "fetch"))
 """Playwright's names of what builds a page; nothing else is fetched for it, neither images nor frames nor beacons."""
 LOADS = 3
 """How often a page may load itself anew."""
+REQUESTS = 100
+"""Scripts and data that one page may ask for; some ask every second for ever."""
 CACHE_BYTES = 64 << 20
 _NOT_FORWARDED = frozenset(("accept-encoding", "connection", "content-length", "cookie", "host", "user-agent"))
 _NOT_RETURNED = frozenset(("content-encoding", "content-length", "transfer-encoding"))
@@ -90,6 +92,7 @@ class PageNetwork:
         self._document = document
         self._resources = resources
         self._loads = 0
+        self._requests = 0
         self.interrupted = False
         """The crawl has stopped before the page got everything it asked for."""
         self.left_for: str | None = None
@@ -107,7 +110,10 @@ class PageNetwork:
             await self._navigate(route)
         elif kind == "stylesheet":
             await route.fulfill(status=200, content_type="text/css", body="")
-        elif kind in FETCHED and request.method == "GET" and request.url.startswith("http"):
+        elif (
+            kind in FETCHED and request.method == "GET" and request.url.startswith("http") and self._requests < REQUESTS
+        ):
+            self._requests += 1
             await self._fetch(route, script=kind == "script")
         else:
             await route.abort()
