@@ -53,18 +53,18 @@ def bomb(encoding: str) -> bytes:
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
 def test_decompression_bombs(tmp_path: Path, encoding: str) -> None:
     outcome = only(tmp_path, Answer(bomb(encoding), headers={"Content-Encoding": encoding}))
-    assert outcome == "ignored"
+    assert outcome == "too-large"
 
 
 def test_a_bomb_in_several_wrappings(tmp_path: Path) -> None:
     wrapped = gzip.compress(gzip.compress(bomb("gzip")))
-    assert only(tmp_path, Answer(wrapped, headers={"Content-Encoding": "gzip, gzip, gzip"})) == "ignored"
+    assert only(tmp_path, Answer(wrapped, headers={"Content-Encoding": "gzip, gzip, gzip"})) == "too-large"
 
 
 def test_a_body_without_end(tmp_path: Path) -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
     endless = (head, *repeat(MEGABYTE, 200))
-    assert only(tmp_path, Answer(raw=endless)).startswith("error-")
+    assert only(tmp_path, Answer(raw=endless)) == "too-large"
 
 
 @pytest.mark.parametrize("line", [b"X-Filler: " + b"a" * 1000 + b"\r\n", b" folded\r\n", b"no colon\r\n"])
@@ -84,7 +84,7 @@ def test_a_status_line_that_is_none(tmp_path: Path) -> None:
 
 def test_more_promised_than_sent_and_less(tmp_path: Path) -> None:
     short = [b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 99999999999\r\n\r\nx"]
-    assert only(tmp_path, Answer(raw=short)).startswith("error-")
+    assert only(tmp_path, Answer(raw=short)) == "too-large"
     other = tmp_path / "negative"
     other.mkdir()
     wrong = [b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: -5\r\n\r\n" + HOME.encode()]

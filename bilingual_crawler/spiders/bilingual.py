@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from scrapy import Request, Spider, signals
-from scrapy.exceptions import CannotResolveHostError, IgnoreRequest, StopDownload
+from scrapy.exceptions import CannotResolveHostError, DownloadCancelledError, IgnoreRequest, StopDownload
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from bilingual_crawler.frontier.entry import Entry, Kind, State
@@ -16,6 +16,7 @@ from bilingual_crawler.frontier.scheduler import ENTRY, FrontierScheduler
 from bilingual_crawler.items import Document, FoundLinks
 from bilingual_crawler.middlewares.language import LANGUAGE, PAGE, NotHtml
 from bilingual_crawler.middlewares.refused import Refused
+from bilingual_crawler.middlewares.robots import MAX_BYTES as MAX_ROBOTS_BYTES
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.pages.sitemap import parse_sitemap, sitemaps_in_robots
 from bilingual_crawler.signals import Fetch, url_fetched
@@ -134,7 +135,8 @@ class BilingualSpider(Spider):
         if not request.url.endswith("/robots.txt") or response.status != 200:
             return
         if str(Kind.SITEMAP) in self.settings.getlist("BILINGUAL_LINK_SOURCES"):
-            self._push_sitemaps(sitemaps_in_robots(response.text if hasattr(response, "text") else ""), None)
+            text = response.body[:MAX_ROBOTS_BYTES].decode("utf-8", "replace")
+            self._push_sitemaps(sitemaps_in_robots(text), None)
 
     def record(self, entry: Entry, *, status: int, outcome: str, language: str = "", location: str = "") -> None:
         """Tell everybody what came of fetching *entry*."""
@@ -200,8 +202,10 @@ def _reason(failure: Failure) -> tuple[int, str]:
         return 200, "not-html"
     if isinstance(error, Refused):
         return error.status, error.outcome
+    if isinstance(error, DownloadCancelledError) or "DOWNLOAD_MAXSIZE" in str(error):
+        return 0, "too-large"
     if isinstance(error, IgnoreRequest):
-        return 0, "robots" if "robots.txt" in str(error) else "ignored"
+        return 0, "ignored"
     if isinstance(error, CannotResolveHostError):
         return 0, "host-not-found"
     return 0, f"error-{type(error).__name__}"
