@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bilingual_crawler.scoring.tokens import Tokens
+    from training.soft_labels import Lesson
 
 SLASH = FIRST_BYTE + ord("/")
 DOT = FIRST_BYTE + ord(".")
@@ -143,10 +144,12 @@ def train(
     valid: NDArray[np.int64],
     recipe: Recipe,
     checkpoint: Path,
+    lesson: Lesson | None = None,
 ) -> list[dict[str, float]]:
     """Train in place; one record per epoch. Goes on from `checkpoint` if there is one of the same recipe.
 
-    `weights` are those of the draw; `valid` are the indices of the held-out examples, of weight 0.
+    `weights` are those of the draw; `valid` are the indices of the held-out examples, of weight 0. A
+    teacher's `lesson` takes the place of the labels.
     """
     cumulative = np.cumsum(weights)
     target = torch.from_numpy(labels)
@@ -174,7 +177,8 @@ def train(
         for indices in like_lengths(drawn, data.lengths, recipe.batch, rng):
             hide = rng.random(len(indices)) / max(recipe.hide_host, 1e-9)
             logits = net(data.batch(indices, hide))
-            loss = nn.functional.cross_entropy(logits, target[indices], label_smoothing=recipe.smoothing)
+            wanted = lesson.targets(indices) if lesson else target[indices]
+            loss = nn.functional.cross_entropy(logits, wanted, label_smoothing=recipe.smoothing)
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()

@@ -22,6 +22,7 @@ from training.export import parity, write_card, write_folder
 from training.fit import Encoded, Recipe, macro_f1, predict, train
 from training.networks import WordNet, WordNetConfig
 from training.onnx_graph import language_graph, round_tables
+from training.soft_labels import SHARE, Lesson, SoftLabels
 from training.transformer import hand_over
 
 if TYPE_CHECKING:
@@ -55,7 +56,13 @@ def shift_priors(net: WordNet, logits: Tensor, examples: Examples, recipe: Recip
 
 
 def run(
-    data: Sequence[Path], synthetic: Sequence[Path], excluded: Sequence[Path], out: Path, recipe: Recipe
+    data: Sequence[Path],
+    synthetic: Sequence[Path],
+    excluded: Sequence[Path],
+    out: Path,
+    recipe: Recipe,
+    soft: Path | None = None,
+    share: float = SHARE,
 ) -> dict[str, float]:
     """Read, train, export, write the card; returns the numbers of the card."""
     torch.set_num_threads(1)
@@ -69,6 +76,9 @@ def run(
         f"{np.count_nonzero(examples.real)} real and {np.count_nonzero(examples.made_up)} synthetic URLs to draw "
         f"from, {len(valid)} held out by domain, {len(names)} labels; {len(barred)} evaluation domains left out"
     )
+    lesson = Lesson(SoftLabels.load(soft), examples.urls, labels, names, share) if soft else None
+    if lesson:
+        report.append(str(lesson))
     print("\n".join(report), flush=True)
 
     encoded = Encoded(ByteTokens(recipe.max_length), [TEXTS[TEXT](url) for url in examples.urls])
@@ -76,7 +86,7 @@ def run(
     net = WordNet(WordNetConfig(labels=len(names), **sizes))
     out.mkdir(parents=True, exist_ok=True)
     checkpoint = out / "checkpoint.pt"
-    history = train(net, encoded, labels, examples.weights(recipe.synthetic_share), valid, recipe, checkpoint)
+    history = train(net, encoded, labels, examples.weights(recipe.synthetic_share), valid, recipe, checkpoint, lesson)
 
     round_tables(net)
     logits, share = shift_priors(net, predict(net, encoded, valid), examples, recipe)
@@ -156,12 +166,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--synthetic", type=Path, nargs="*", default=[], help="TSV files of training.synthetic")
     parser.add_argument("--exclude", type=Path, nargs="*", default=[], help="TSV files whose domains are left out")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--soft-labels", type=Path, help="a teacher's probabilities, written by training.distil")
+    parser.add_argument("--soft-share", type=float, default=SHARE, help="of the teacher in the targets")
     for name, value in asdict(Recipe()).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
     options = vars(parser.parse_args(left))
     recipe = Recipe(**{name: options[name] for name in asdict(Recipe())})
     try:
-        run(options["data"], options["synthetic"], options["exclude"], options["out"], recipe)
+        sources = (options["data"], options["synthetic"], options["exclude"])
+        run(*sources, options["out"], recipe, options["soft_labels"], options["soft_share"])
     except DataError as error:
         parser.error(str(error))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import copy
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from training.pair_tokenizer import build_tokenizer, count_features, count_words
 from training.pair_words import count_lexicon, count_url_words, learn_vectors, read_lexicon
 from training.pairs import FOLDS, MADE_UP, Sources, fold_of, training_examples
 from training.parallelness_validation import validation_scores, validation_table
+from training.soft_labels import SHARE, SoftLabels, softened
 from training.transformer import hand_over
 
 if TYPE_CHECKING:
@@ -36,13 +37,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Everything that training and cross-validation need; `start` is the network before the first example."""
+    """Everything that training and cross-validation need.
+
+    `start` is the network before the first example, `targets` what it learns: the labels, or a teacher's mixed in.
+    """
 
     examples: list[Example]
     tokenizer: Tokenizer
     start: PairNet
     data: Encoded
     labels: NDArray[np.float32]
+    targets: NDArray[np.float32]
     weights: NDArray[np.float32]
     folds: NDArray[np.int64]
 
@@ -75,7 +80,9 @@ def prepare(sources: Sources, recipe: Recipe, work: Path) -> Prepared:
     labels = np.array([e.label for e in examples], dtype=np.float32)
     folds = np.array([fold_of(e.group) for e in examples])
     print(f"{len(examples)} pairs, {int(labels.sum())} positive; {net.config}", flush=True)
-    return Prepared(examples, tokenizer, net, Encoded(tokenizer, texts), labels, weights_of(examples, recipe), folds)
+    return Prepared(
+        examples, tokenizer, net, Encoded(tokenizer, texts), labels, labels, weights_of(examples, recipe), folds
+    )
 
 
 def add_vectors(
@@ -98,7 +105,7 @@ def cross_validate(prepared: Prepared, recipe: Recipe, folds: int, work: Path) -
     for number in range(folds):
         net = copy.deepcopy(p.start)
         chosen = np.flatnonzero((p.folds != number) & clear)
-        train(net, p.data, p.labels, p.weights, chosen, recipe, work / f"fold{number}.pt")
+        train(net, p.data, p.targets, p.weights, chosen, recipe, work / f"fold{number}.pt")
         inside = np.flatnonzero(p.folds == number)
         logits[inside] = predict(net, p.data, inside)
     seen = np.flatnonzero(p.folds < folds)
@@ -109,14 +116,28 @@ def cross_validate(prepared: Prepared, recipe: Recipe, folds: int, work: Path) -
     return HeldOut(seen, (logits[seen] + shift) / temperature, temperature, shift)
 
 
-def run(sources: Sources, out: Path, recipe: Recipe, folds: int, work: Path) -> None:
-    """Cross-validate on `folds` of the five domain folds, then train on everything and write the folder."""
+def run(
+    sources: Sources,
+    out: Path,
+    recipe: Recipe,
+    folds: int,
+    work: Path,
+    soft: Path | None = None,
+    share: float = SHARE,
+) -> None:
+    """Cross-validate on `folds` of the five domain folds, then train on everything and write the folder.
+
+    A share of the targets is a teacher's, from the file `soft`.
+    """
     p = prepare(sources, recipe, work)
+    if soft:
+        pairs = [(e.url_a, e.url_b) for e in p.examples]
+        p = replace(p, targets=softened(SoftLabels.load(soft), pairs, p.labels, share))
     held_out = cross_validate(p, recipe, folds, work)
     scores = validation_scores([p.examples[i] for i in held_out.indices], held_out.logits, p.weights[held_out.indices])
     print(validation_table(scores))
     net = copy.deepcopy(p.start)
-    train(net, p.data, p.labels, p.weights, np.flatnonzero(p.weights > 0), recipe, work / "all.pt")
+    train(net, p.data, p.targets, p.weights, np.flatnonzero(p.weights > 0), recipe, work / "all.pt")
     with torch.no_grad():
         net.last.bias.add_(held_out.shift)
     probe = p.data.batch(np.arange(min(256, len(p.examples))))
@@ -150,9 +171,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m training.parallelness", description=__doc__)
     arguments_of(parser)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--soft-labels", type=Path, help="a teacher's probabilities, written by training.distil")
+    parser.add_argument("--soft-share", type=float, default=SHARE, help="of the teacher in the targets")
     options = parser.parse_args(left)
     sources, recipe = chosen_by(options)
-    run(sources, options.out, recipe, options.folds, options.work)
+    run(sources, options.out, recipe, options.folds, options.work, options.soft_labels, options.soft_share)
 
 
 if __name__ == "__main__":

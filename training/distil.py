@@ -1,0 +1,85 @@
+"""`python -m training.distil language|parallelness`: a small student learns from labels and from a large teacher.
+
+The teacher's probabilities are written once, best on a GPU; with that file the student can be trained anywhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.scoring.models import LanguageModel, ModelError, ParallelnessModel
+from training import language, parallelness
+from training.data import DataError, read_real, read_tsv
+from training.pairs import training_examples
+from training.soft_labels import SHARE, SoftLabels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from training.soft_labels import Key
+
+
+def language_labels(teacher: Path, arguments: Sequence[str]) -> SoftLabels:
+    """What a language model says about the URLs in `--data` and `--synthetic`."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--data", type=Path, nargs="+", required=True)
+    parser.add_argument("--synthetic", type=Path, nargs="*", default=[])
+    options = parser.parse_known_args(arguments)[0]
+    rows = [
+        *read_real(options.data)[0],
+        *(row for path in options.synthetic for row in read_tsv(path, ("url", "lang")).rows),
+    ]
+    model = LanguageModel(teacher)
+    return SoftLabels.of(
+        model.labels, [(row[0],) for row in rows], lambda urls: model.probabilities([u for (u,) in urls])
+    )
+
+
+def pair_labels(teacher: Path, arguments: Sequence[str]) -> SoftLabels:
+    """What a pair model says, mean of both orders, about the examples that the student will learn from."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parallelness.arguments_of(parser)
+    sources, recipe = parallelness.chosen_by(parser.parse_known_args(arguments)[0])
+    examples = training_examples(sources, recipe.negatives, recipe.hard, recipe.made_up, recipe.seed)
+    model = ParallelnessModel(teacher)
+
+    def both_orders(pairs: Sequence[Key]) -> NDArray[np.float32]:
+        there = model.probabilities([(u, v) for u, v in pairs])
+        back = model.probabilities([(v, u) for u, v in pairs])
+        mean: NDArray[np.float32] = (there + back) / 2
+        return mean[:, None]
+
+    return SoftLabels.of(("parallel",), [(e.url_a, e.url_b) for e in examples], both_orders)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the teacher's probabilities to --scores unless they are there, then train the student with them.
+
+    All other arguments are those of `training.language` or `training.parallelness`.
+    """
+    parser = argparse.ArgumentParser(prog="python -m training.distil", description=main.__doc__, allow_abbrev=False)
+    parser.add_argument("kind", choices=("language", "parallelness"))
+    parser.add_argument("--teacher", type=Path, required=True, help="model folder, such as OUT/fp16 of a fine-tuning")
+    parser.add_argument("--scores", type=Path, required=True, help="file (.npz) of the teacher's probabilities")
+    parser.add_argument("--student", choices=("small",), default="small", help="recipe of the student")
+    parser.add_argument("--share", type=float, default=SHARE, help="of the teacher in the targets, 0 to 1")
+    options, rest = parser.parse_known_args(arguments)
+    score, train = {
+        "language": (language_labels, language.main),
+        "parallelness": (pair_labels, parallelness.main),
+    }[options.kind]
+    try:
+        if not options.scores.exists():
+            score(options.teacher, rest).save(options.scores)
+    except (DataError, ModelError) as error:
+        parser.error(str(error))
+    train([*rest, "--soft-labels", str(options.scores), "--soft-share", str(options.share)])
+
+
+if __name__ == "__main__":
+    main()
