@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -49,6 +50,16 @@ def bilingual_site(pages: int) -> dict[str, str]:
             switch = f"<nav class=language-switcher><a href=/{other}/{name}.html>{other}</a></nav>"
             site[f"/{lang}/{name}.html"] = html(lang, name, switch)
     return site
+
+
+def varied(site: Mapping[str, str]) -> dict[str, str]:
+    """*site* with another text on every page, as a real one has."""
+    pages = {}
+    for path, page in site.items():
+        words = TEXT[page.partition("lang=")[2][:2]].split()
+        random.Random(path).shuffle(words)
+        pages[path] = page.replace("</body>", f"<p>{' '.join(words)}</p></body>")
+    return pages
 
 
 class Site:

@@ -90,6 +90,7 @@ class Frontier:
         self._in_flight: Counter[str] = Counter()
         self._resting: dict[str, float] = {}
         self._closed: set[str] = set()
+        self._leaving: set[str] = set()
         self._heap: list[tuple[float, int, str]] = []
         self._offered: dict[str, tuple[float, int, str]] = {}
         self.offer(head.slot for head in store.heads())
@@ -206,9 +207,16 @@ class Frontier:
         """Slots with something to hand out, now or later."""
         return [h.slot for h in self.store.heads() if h.priority != NEVER and not self._slot_spent(h.slot)]
 
-    def spare(self, slots: Iterable[str]) -> list[str]:
-        """Those of *slots* that another process could go on with: nothing in flight, not resting."""
-        return [slot for slot in slots if slot not in self._resting and not self._in_flight[slot]]
+    def hand_over(self, count: int) -> list[str]:
+        """Those of *count* slots chosen to leave this process of which nothing is in flight; the rest is asked no more."""
+        staying = [slot for slot in self.open_slots() if slot not in self._leaving and slot not in self._resting]
+        staying.sort(key=self._in_flight.__getitem__)
+        self._leaving.update(staying[: max(0, count - len(self._leaving))])
+        back = set(list(self._leaving)[count:])
+        gone = {slot for slot in self._leaving - back if not self._in_flight[slot]}
+        self._leaving -= back | gone
+        self.offer(back)
+        return list(gone)
 
     def _fell(self, slot: str) -> bool:
         """Whether the best of *slot* is worth less than when it was queued; then it has gone back to its place."""
@@ -248,6 +256,7 @@ class Frontier:
     def _open(self, slot: str) -> bool:
         return (
             slot not in self._resting
+            and slot not in self._leaving
             and self._in_flight[slot] < (self._limits.per_slot or math.inf)
             and not self._slot_spent(slot)
         )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 FORMAT = b"bilingual-frontier-redis 1"
-WORKER_SECONDS = 30.0
+WORKER_SECONDS = 15.0
 """A worker that was silent for so long is taken for dead."""
 _OUTCOMES = {"n": Push.NEW, "r": Push.RAISED, "i": Push.IGNORED}
 _BATCH = 500
@@ -80,9 +80,10 @@ class RedisStore:
 
     def release(self, slots: Sequence[str]) -> None:
         """Give *slots* to other workers; nothing of them may be in flight."""
-        for slot in slots:
-            del self._heads[slot]
-        self._run("release", *map(_bytes, slots))
+        if slots:
+            for slot in slots:
+                self._heads.pop(slot, None)
+            self._run("release", *map(_bytes, slots))
 
     def give_up(self) -> None:
         """Wait for Redis no more; may be called from another thread."""

@@ -163,9 +163,9 @@ class SharedFrontier:
     def _take_share(self) -> None:
         """In the thread: give a sign of life, give slots away or take some over."""
         try:
-            open_slots = self._frontier.open_slots()
-            share = self.store.share(idle=not self._frontier.has_pending(), active=len(open_slots))
-            self.store.release(self._frontier.spare(open_slots)[: share.surplus])
+            active = len(self._frontier.open_slots())
+            share = self.store.share(idle=not self._frontier.has_pending(), active=active)
+            self.store.release(self._frontier.hand_over(share.surplus))
             for slot in share.gained:
                 known = list(self.store.facts(slot)), list(self.store.queued(slot))
                 self._loop.call_soon_threadsafe(self._worker.gained, *known)

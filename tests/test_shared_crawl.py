@@ -1,0 +1,147 @@
+"""Crawls of several hosts by real ``scrapy crawl`` processes that share a frontier on a real Redis."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections import Counter
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+from redis_server import redis_server
+from webserver import bilingual_site, serve, start_scrapy, varied
+
+from bilingual_crawler.reporting.records import read_json_lines, read_tsv
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from redis_server import RedisServer
+    from webserver import Site
+
+HOSTS = 6
+PAGES = 12
+
+
+@pytest.fixture
+def sites() -> Iterator[list[Site]]:
+    with ExitStack() as stack:
+        pages = varied(bilingual_site(PAGES))
+        yield [
+            stack.enter_context(
+                serve(pages, redirects={"/old": "/en/page-1.html"}, address=f"127.0.0.{n + 2}", delay=0.02)
+            )
+            for n in range(HOSTS)
+        ]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    with redis_server(tmp_path) as server:
+        yield server
+
+
+def start_worker(
+    folder: Path, sites: list[Site], server: RedisServer | None, *settings: str, policy: str = "gain"
+) -> subprocess.Popen[str]:
+    folder.mkdir(exist_ok=True)
+    frontier = (f"BILINGUAL_FRONTIER={server.url}",) if server else ()
+    chosen = (*frontier, f"BILINGUAL_OUTPUT_DIR={folder / 'out'}", *settings)
+    return start_scrapy(
+        folder,
+        *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", "seeds=" + ",".join(f"{site.url}/" for site in sites)),
+        *("-a", f"policy={policy}"),
+        *(part for setting in chosen for part in ("-s", setting)),
+    )
+
+
+def end(process: subprocess.Popen[str]) -> str:
+    _, log = process.communicate(timeout=120)
+    assert process.returncode == 0, log
+    return log
+
+
+def documents(folder: Path) -> set[str]:
+    return {record["url"] for record in read_json_lines(folder / "out" / "documents.jsonl.gz")}
+
+
+def hosts(folder: Path) -> set[str]:
+    return {row["url"].split("/")[2] for row in read_tsv(folder / "out" / "crawl.tsv")}
+
+
+def every_document(sites: list[Site]) -> set[str]:
+    pages = bilingual_site(PAGES)
+    return {f"{site.url}{path}" for site in sites for path in pages if path.startswith(("/en/", "/es/"))}
+
+
+def asked(sites: list[Site]) -> Counter[str]:
+    return Counter(
+        {f"{site.url}{path}": n for site in sites for path, n in site.asked.items() if path != "/robots.txt"}
+    )
+
+
+def test_two_workers_split_the_hosts_and_fetch_nothing_twice(
+    tmp_path: Path, sites: list[Site], server: RedisServer
+) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    workers = [start_worker(folder, sites, server) for folder in folders]
+    logs = [end(worker) for worker in workers]
+    assert all("Traceback" not in log for log in logs)
+    one, two = map(documents, folders)
+    assert one | two == every_document(sites)
+    assert not one & two
+    assert min(len(hosts(folder)) for folder in folders) >= 2
+    assert max(asked(sites).values()) == 1
+
+
+def test_the_work_of_a_killed_worker_is_taken_over(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    killed, survivor = (start_worker(folder, sites, server) for folder in folders)
+    while not (folders[0] / "out" / "documents.jsonl.gz").exists() or len(documents(folders[0])) < 5:
+        time.sleep(0.1)
+        assert killed.poll() is None
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    end(survivor)
+    one, two = map(documents, folders)
+    assert one | two == every_document(sites)
+    fetched = asked(sites)
+    assert max(fetched.values()) <= 2
+    assert sum(n > 1 for n in fetched.values()) <= 16
+
+
+def test_a_killed_worker_comes_back_and_redis_is_killed_under_it(
+    tmp_path: Path, sites: list[Site], server: RedisServer
+) -> None:
+    folder = tmp_path / "one"
+    jobdir = f"JOBDIR={folder / 'job'}"
+    killed = start_worker(folder, sites, server, jobdir)
+    while asked(sites).total() < 20:
+        time.sleep(0.05)
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    again = start_worker(folder, sites, server, jobdir)
+    while asked(sites).total() < 40:
+        time.sleep(0.05)
+    server.stop()
+    time.sleep(2)
+    server.start()
+    log = end(again)
+    assert "is back after" in log
+    assert log.count("does not answer") == 1
+    assert documents(folder) == every_document(sites)
+    assert sum(n > 1 for n in asked(sites).values()) <= 16
+
+
+def test_a_wrong_address_ends_with_what_to_do_and_no_password(tmp_path: Path, sites: list[Site]) -> None:
+    for url, said in (
+        ("redis://:secret@127.0.0.1:9/0", "Redis at 127.0.0.1:9 cannot be used"),
+        ("postgres://u:secret@127.0.0.1/0", "give redis://"),
+    ):
+        worker = start_worker(tmp_path, sites, None, f"BILINGUAL_FRONTIER={url}")
+        _, log = worker.communicate(timeout=60)
+        assert said in log
+        assert "secret" not in log
