@@ -1,8 +1,9 @@
 """`python -m training.lexicon OUT.tsv.gz`: words and phrases with translations, from Debian packages.
 
-Columns lang_a, text_a, lang_b, text_b. Sources: FreeDict and Apertium dictionaries (GPL and others), messages of WordPress (GPL),
-Django (BSD), MediaWiki (GPL) and iso-codes (LGPL). Needs apt-get, dpkg-deb and the network; nothing is installed.
-For training only: the list is not shipped.
+Columns lang_a, text_a, lang_b, text_b. Sources: FreeDict and Apertium dictionaries (GPL and others), messages of
+WordPress (GPL), Django (BSD), MediaWiki (GPL) and iso-codes (LGPL), and the names that sections of websites have in 31
+languages (`navigation.tsv`, written for this). Needs apt-get, dpkg-deb and the network; nothing is installed. For
+training only: the list is not shipped.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import re
 import subprocess
 import tempfile
 from collections import defaultdict
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 Row = tuple[str, str, str, str]
 
+NAVIGATION = Path(__file__).parent / "navigation.tsv"
 MESSAGES = ("wordpress-l10n", "python3-django", "mediawiki", "iso-codes")
 DICTIONARIES = (
     "^dict-freedict-(eng-(fra|spa|deu|ita|por|nld|pol|ces|hrv|srp|hun|fin|swe|nor|dan|lit|ell|tur|rus|bul|hin|ara|cym|"
@@ -103,6 +106,14 @@ def messages(root: Path) -> Iterator[Row]:
                 yield from (("eng", keys[k], str(lang), texts[k]) for k in keys if isinstance(texts.get(k), str))
 
 
+def navigation() -> Iterator[Row]:
+    """Names of the sections of a website in every two languages."""
+    languages, *concepts = (line.split("\t") for line in NAVIGATION.read_text(encoding="utf-8").splitlines())
+    for names in concepts:
+        for (lang_a, a), (lang_b, b) in combinations(zip(languages, names, strict=True), 2):
+            yield lang_a, a, lang_b, b
+
+
 def chosen(rows: Iterable[Row], seed: int = 71213) -> list[Row]:
     """Distinct rows of up to four words a side, at most 40,000 of each pair of languages, short ones first."""
     rng = random.Random(seed)
@@ -128,7 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         root = options.root or fetch(Path(folder))
-        rows = chosen([*freedict(root), *apertium(root), *messages(root)])
+        rows = chosen([*navigation(), *freedict(root), *apertium(root), *messages(root)])
     with gzip.open(options.out, "wt", encoding="utf-8") as file:
         file.write("lang_a\ttext_a\tlang_b\ttext_b\n")
         file.writelines("\t".join(row) + "\n" for row in rows)

@@ -39,7 +39,7 @@ class Recipe:
     that, an unclear negative nothing, the refused links (`pairs.is_refused`) of a site together at most `refused`.
     An epoch draws examples by weight, as many as the weights add up to. `hide` is the share of tokens hidden from the network in training. `negatives` and `hard` are per positive (and
     generator). `made_up` sites of each kind are made up. The table of word pieces learns at `word_rate` times the
-    rate, after `word_epochs` on the lexicon.
+    rate, after `word_epochs` on the lexicon; at 0 it stays as the lexicon left it, which halves the work.
     """
 
     seed: int = 71213
@@ -105,6 +105,7 @@ def train(
     shares = weights[chosen].astype(np.float64)
     drawn = round(shares.sum())
     steps = recipe.epochs * -(-drawn // recipe.batch)
+    net.word_table.requires_grad_(recipe.word_rate > 0)
     words = list(net.word_table.parameters())
     rest = [parameter for name, parameter in net.named_parameters() if not name.startswith("word_table")]
     rates = [recipe.rate, recipe.rate * recipe.word_rate]

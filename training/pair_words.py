@@ -80,7 +80,8 @@ def learn_vectors(
     order = rng.permutation(len(lexicon))
     held_out, order = order[:HELD_OUT], order[HELD_OUT:]
     first = net.config.features
-    optimizer = torch.optim.Adam(net.word_table.parameters(), lr=RATE)
+    net.word_table.sparse = True  # a step touches few rows of a table that has tens of thousands
+    optimizer = torch.optim.SparseAdam(list(net.word_table.parameters()), lr=RATE)
     steps = max(1, epochs * (len(order) // BATCH))
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: max(0.0, 1 - step / steps))
     for _ in range(epochs):
@@ -101,6 +102,7 @@ def learn_vectors(
             f"words: loss {total / max(1, len(order) // BATCH):.3f} seconds {time.perf_counter() - began:.0f}",
             flush=True,
         )
+    net.word_table.sparse = False
     with torch.no_grad():
         a, b = (bag(net, padded(side, held_out, first, rng)) for side in sides)
         nearest = (a @ b.T).argmax(1) == torch.arange(len(held_out))
