@@ -83,15 +83,25 @@ def test_the_layout_of_the_reference_code_is_read(tmp_path: Path, labels: int) -
     assert torch.equal(net(ids, mask), model(ids, mask).logits)
 
 
-def test_a_pair_checkpoint_joins_the_urls_with_one_separator(tmp_path: Path) -> None:
-    model = checkpoint(tmp_path / "hub", 2, "transformers")
+@pytest.mark.parametrize("logits", [1, 2])
+def test_a_pair_checkpoint_joins_the_urls_with_one_separator(tmp_path: Path, logits: int) -> None:
+    model = checkpoint(tmp_path / "hub", logits, "transformers")
     export.main(f"--from-hub {tmp_path}/hub --kind parallelness --out {tmp_path}/out".split())
     pair = ("https://a.mt/en/x", "https://a.mt/mt/x")
     ids = tokenizer()(f"{model_text(pair[0])}</s>{model_text(pair[1])}", return_tensors="pt")["input_ids"]
     assert (ids == 2).sum() == 2
     with torch.no_grad():
-        expected = float(model(ids).logits[0].softmax(0)[1])
+        found = model(ids).logits[0]
+    expected = float(found.sigmoid()[0] if logits == 1 else found.softmax(0)[1])
     assert ParallelnessModel(tmp_path / "out").probabilities([pair])[0] == pytest.approx(expected, abs=1e-4)
+
+
+def test_parity_is_stated(exported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    export.main(f"--from-hub {exported}/hub --kind language --precision int8 --out {tmp_path}".split())
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert "logits differ from PyTorch by" in line
+    assert "of 4 inputs" in line
+    assert "int8: logits differ" in (tmp_path / "README.md").read_text()
 
 
 @pytest.mark.parametrize("precision", ["fp16", "int8"])

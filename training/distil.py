@@ -9,6 +9,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bilingual_crawler.scoring.models import LanguageModel, ModelError, ParallelnessModel
 from training import language, parallelness
 from training.data import DataError, read_real, read_tsv
@@ -18,7 +20,6 @@ from training.soft_labels import SHARE, SoftLabels
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from training.soft_labels import Key
@@ -49,10 +50,9 @@ def pair_labels(teacher: Path, arguments: Sequence[str]) -> SoftLabels:
     model = ParallelnessModel(teacher)
 
     def both_orders(pairs: Sequence[Key]) -> NDArray[np.float32]:
-        there = model.probabilities([(u, v) for u, v in pairs])
-        back = model.probabilities([(v, u) for u, v in pairs])
-        mean: NDArray[np.float32] = (there + back) / 2
-        return mean[:, None]
+        orders = (pairs, [pair[::-1] for pair in pairs])
+        found = np.stack([model.probabilities([(u, v) for u, v in order]) for order in orders], axis=1)
+        return found.mean(axis=1, keepdims=True, dtype=np.float32)
 
     return SoftLabels.of(("parallel",), [(e.url_a, e.url_b) for e in examples], both_orders)
 
