@@ -52,7 +52,8 @@ def pair_labels(teacher: Path, arguments: Sequence[str]) -> SoftLabels:
     def both_orders(pairs: Sequence[Key]) -> NDArray[np.float32]:
         orders = (pairs, [pair[::-1] for pair in pairs])
         found = np.stack([model.probabilities([(u, v) for u, v in order]) for order in orders], axis=1)
-        return found.mean(axis=1, keepdims=True, dtype=np.float32)
+        mean: NDArray[np.float32] = found.mean(axis=1, keepdims=True, dtype=np.float32)
+        return mean
 
     return SoftLabels.of(("parallel",), [(e.url_a, e.url_b) for e in examples], both_orders)
 
