@@ -61,6 +61,8 @@ def layout_of(path: Path, line: bytes, languages: tuple[str, str] | None) -> Lay
 
     DataError if it is no known table, or nobody says the languages.
     """
+    if not line:
+        raise DataError(f"{path} is empty")
     fields = split_header(line)
     source, header, first = unpacked_name(path).partition(".")[0], fields, 2
     urls = [is_url(field) for field in fields]

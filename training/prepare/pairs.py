@@ -41,7 +41,7 @@ class PairStore:
 
     def add(self, pairs: Iterable[UrlPair]) -> None:
         """Take pairs."""
-        rows = ((*pair, next(self._places)) for pair in _without_near_repeats(pairs))
+        rows = ((*pair, next(self._places)) for pair in pairs)
         self._added += insert(self._db, "INSERT INTO pair SELECT * FROM batch", (*UrlPair._fields, "place"), rows)
         if self._added > max(GROWTH, self._settled):
             self.settle()
@@ -88,7 +88,8 @@ def prepare_pairs(
         for path in files:
             account = Account(shown_name(path), {".tmx": "unit", ".lett": "document"}.get(_ending(path), "line"))
             with open_input(path, progress) as stream:
-                store.add(_usable(_read(path, stream, gold, languages, account), gold, account))
+                pairs = _without_near_repeats(_read(path, stream, gold, languages, account))
+                store.add(_usable(pairs, gold, account))
             report(account.report())
             progress.advance(task)
         store.settle()
