@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from training.wmt16 import main, one_to_one, read_gold, recall
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOST = "http://a.ca/"
+
+
+def test_a_refused_pair_does_not_use_up_its_pages() -> None:
+    scored = [(0.9, "A", "B"), (0.8, "A", "C"), (0.7, "D", "C")]
+    assert one_to_one(scored) == [("A", "B"), ("D", "C")]
+
+
+def test_soft_recall_counts_copies_of_known_pages() -> None:
+    gold = {("e1", "f1"), ("e2", "f2"), ("e3", "f3")}
+    text = "Le même texte, mot à mot, sur une autre page du même site. " * 3
+    texts = {"f2": text, "copy": text + "!", "f3": text, "other": "Autre chose."}
+    found = recall([("e1", "f1"), ("e2", "copy"), ("e3", "other")], gold, texts)
+    assert (found.gold, found.found, found.found_softly) == (3, 1, 2)
+
+
+def lett(path: Path, pages: dict[str, tuple[str, str]]) -> Path:
+    def encode(text: str) -> str:
+        return base64.b64encode(text.encode()).decode()
+
+    rows = [
+        "\t".join((language, "text/html", "charset=utf-8", HOST + name, encode(f"<p>{text}"), encode(text)))
+        for name, (language, text) in pages.items()
+    ]
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def test_rules_on_a_small_site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pages = {f"{language}/{n}.html": (language, f"{language} {n} " * 20) for language in ("en", "fr") for n in range(4)}
+    gold = tmp_path / "gold.pairs"
+    lines = [f"{HOST}en/{n}.html\t{HOST}fr/{n}.html" for n in range(3)] + [f"{HOST}en/x.html\t{HOST}fr/y.html"]
+    gold.write_text("\n".join(lines) + "\n")
+    out = tmp_path / "out.json"
+    main([str(lett(tmp_path / "a.lett", pages)), "--gold", str(gold), "--model", "rules", "--json", str(out)])
+    assert json.loads(out.read_text())["recall"] == 75
+    assert "4 known pairs: recall 75.00" in capsys.readouterr().out
+
+
+def test_bad_gold_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "gold.pairs"
+    path.write_text("a\tb\nonly one\n")
+    with pytest.raises(ValueError, match=r"gold.pairs, line 2: 1 columns"):
+        read_gold(path)

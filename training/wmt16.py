@@ -1,0 +1,161 @@
+"""`python -m training.wmt16`: recall and soft recall of a URL model on the WMT16 document alignment task (Table 3).
+
+Buck and Koehn 2016: every pair of an English and a French document of one site is scored, pairs are taken best first
+if neither page was taken before, and recall is over all known pairs. Soft recall also counts a page whose text is at
+least 95 % the text of the known one (edit distance).
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import gzip
+import json
+import lzma
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from rapidfuzz.distance import Levenshtein
+from rich.progress import track
+
+from bilingual_crawler.languages import from_bcp47
+from training.data import DataError
+from training.evaluate import pair_scorer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from training.parallelness_metrics import PairScorer
+
+NEAR = 0.95
+"""Similarity of two texts from which they count as one document."""
+THRESHOLD = 0.5
+BATCH = 4096
+_FIELDS = 6
+_OPENERS: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Found known pairs, and those found softly too, of all."""
+
+    gold: int
+    found: int
+    found_softly: int
+
+    def as_dict(self) -> dict[str, float]:
+        """Counts and percentages."""
+        share = {
+            "recall": 100 * self.found / self.gold,
+            "soft_recall": 100 * self.found_softly / self.gold,
+        }
+        return {"gold": self.gold, "found": self.found, "found_softly": self.found_softly, **share}
+
+
+def one_to_one(scored: Iterable[tuple[float, str, str]]) -> list[tuple[str, str]]:
+    """Pairs best first, equals by URL, each page once: a refused pair does not use up its pages."""
+    taken: set[str] = set()
+    pairs = []
+    for _, a, b in sorted(scored, key=lambda row: (-row[0], row[1], row[2])):
+        if a not in taken and b not in taken:
+            taken |= {a, b}
+            pairs.append((a, b))
+    return pairs
+
+
+def recall(pairs: Iterable[tuple[str, str]], gold: set[tuple[str, str]], texts: Mapping[str, str]) -> Recall:
+    """How many pairs of *gold* are among *pairs*; *texts* are for soft recall."""
+    pairs = list(pairs)
+    found = gold & set(pairs)
+    soft = set(found)
+    by_a, by_b = dict(gold), {b: a for a, b in gold}
+    for a, b in pairs:
+        for known in ((a, by_a.get(a)), (by_b.get(b), b)):
+            if None in known or known in soft:
+                continue
+            candidate, truth = (b, known[1]) if known[0] == a else (a, known[0])
+            if _near(texts.get(candidate, ""), texts.get(truth or "", "")):
+                soft.add((str(known[0]), str(known[1])))
+    return Recall(len(gold), len(found), len(soft))
+
+
+def _near(a: str, b: str) -> bool:
+    return bool(a and b) and Levenshtein.normalized_similarity(a, b, score_cutoff=NEAR) >= NEAR
+
+
+def read_gold(path: Path) -> set[tuple[str, str]]:
+    """Pairs of a file with two columns without a header, English first; DataError names a bad line."""
+    with path.open(encoding="utf-8") as lines:
+        rows = [line.rstrip("\n").split("\t") for line in lines]
+    for number, row in enumerate(rows, 1):
+        if len(row) != 2:
+            raise DataError(f"{path}, line {number}: {len(row)} columns instead of 2")
+    return {(a, b) for a, b in rows}
+
+
+def read_texts(path: Path, languages: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """URL to language and text of the documents of a `.lett` file that are in one of the *languages*."""
+    documents = {}
+    with _OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            fields = line.rstrip("\n").split("\t")
+            language = from_bcp47(fields[0])
+            if len(fields) == _FIELDS and language in languages:
+                text = base64.b64decode(fields[5]).decode(errors="replace")
+                documents.setdefault(fields[3], (str(language), text))
+    return documents
+
+
+def evaluate(letts: Sequence[Path], gold: set[tuple[str, str]], scorer: PairScorer, languages: Sequence[str]) -> Recall:
+    """Score all documents of all sites; pages are compared inside a host only, as the task has it."""
+    hosts: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+    for a, b in gold:
+        hosts[urlsplit(a).netloc].add((a, b))
+    total = Recall(len(gold), 0, 0)
+    for path in track(letts, "Sites"):
+        documents = read_texts(path, languages)
+        sides: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        for url, (language, _) in documents.items():
+            sides[urlsplit(url).netloc, language].append(url)
+        for host, known in hosts.items():
+            first, second = (sides[host, language] for language in languages)
+            if not first or not second:
+                continue
+            pairs = list(product(first, second))
+            scored: list[tuple[float, str, str]] = []
+            for start in range(0, len(pairs), BATCH):
+                batch = pairs[start : start + BATCH]
+                scored += [(float(p), *pair) for p, pair in zip(scorer(batch), batch, strict=True) if p >= THRESHOLD]
+            texts = {url: documents[url][1] for url in (*first, *second)}
+            here = recall(one_to_one(scored), known, texts)
+            total = Recall(total.gold, total.found + here.found, total.found_softly + here.found_softly)
+    return total
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print and write the recall."""
+    parser = argparse.ArgumentParser(prog="python -m training.wmt16", description=__doc__.splitlines()[0])
+    parser.add_argument("letts", type=Path, nargs="+", help=".lett files, plain, .gz or .xz")
+    parser.add_argument("--gold", type=Path, required=True, help="test.pairs: two columns, English and French URL")
+    parser.add_argument("--model", required=True, help="a model folder, rules or yoda")
+    parser.add_argument("--languages", nargs=2, default=("eng", "fra"))
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args(arguments)
+    try:
+        result = evaluate(options.letts, read_gold(options.gold), pair_scorer(options.model), options.languages)
+    except (DataError, OSError) as error:
+        parser.error(str(error))
+    print(
+        f"{result.gold} known pairs: recall {result.as_dict()['recall']:.2f},"
+        f" soft recall {result.as_dict()['soft_recall']:.2f}"
+    )
+    if options.json:
+        options.json.write_text(json.dumps(result.as_dict(), indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
