@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import astuple, fields
 from typing import TYPE_CHECKING, Any, cast
+
+from scrapy.exceptions import DropItem
 
 from bilingual_crawler.items import Document
 from bilingual_crawler.pairing.tracker import Pair, PairTracker
@@ -17,14 +20,18 @@ from bilingual_crawler.reporting.records import (
     read_tsv,
     tsv_line,
 )
-from bilingual_crawler.signals import Fetch, pair_found, url_fetched
+from bilingual_crawler.signals import Fetch, output_failed, pair_found, url_fetched
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Self
 
     from scrapy.crawler import Crawler
 
     from bilingual_crawler.spiders.bilingual import BilingualSpider
+
+
+logger = logging.getLogger(__name__)
 
 
 class OutputPipeline:
@@ -57,10 +64,11 @@ class OutputPipeline:
 
     def process_item(self, item: Any) -> Any:
         if isinstance(item, Document) and item.url not in self._written:
-            self._documents.write(item)
-            for pair in self._take(item):
-                self._pairs.write_record(pair)
-                self._crawler.signals.send_catch_log(pair_found, pair=pair)
+            try:
+                self._write(item)
+            except OSError as error:
+                self._crawler.signals.send_catch_log(output_failed, error=error)
+                raise DropItem(f"cannot be written: {error}", log_level="ERROR") from error
             self._stats.set_value("bilingual/pairs/found", len(self._tracker))
         return item
 
@@ -68,17 +76,29 @@ class OutputPipeline:
         self._documents.close()
         self._pairs.close()
         pairs = self._tracker.pairs()
-        complete = self._folder / f"{PAIRS}.new"
-        with complete.open("w", encoding="utf-8", errors="surrogatepass") as file:
-            file.write(tsv_line([field.name for field in fields(Pair)]))
-            file.writelines(tsv_line(astuple(pair)) for pair in pairs)
-        complete.replace(self._folder / PAIRS)
+        try:
+            self._replace_pairs(pairs)
+        except OSError as error:
+            logger.error(f"{PAIRS} stays in the order of discovery: {error}")
         self._stats.set_value("bilingual/pairs/found", len(pairs))
         self._stats.set_value("bilingual/pairs/candidates", self._tracker.candidates)
         for reason, count in self._tracker.unpaired().items():
             self._stats.set_value(f"bilingual/unpaired/{reason}", count)
         for reason, count in self._tracker.rejected.items():
             self._stats.set_value(f"bilingual/refused/{reason}", count)
+
+    def _write(self, document: Document) -> None:
+        self._documents.write(document)
+        for pair in self._take(document):
+            self._pairs.write_record(pair)
+            self._crawler.signals.send_catch_log(pair_found, pair=pair)
+
+    def _replace_pairs(self, pairs: Sequence[Pair]) -> None:
+        complete = self._folder / f"{PAIRS}.new"
+        with complete.open("w", encoding="utf-8", errors="surrogatepass") as file:
+            file.write(tsv_line([field.name for field in fields(Pair)]))
+            file.writelines(tsv_line(astuple(pair)) for pair in pairs)
+        complete.replace(self._folder / PAIRS)
 
     def _take(self, document: Document) -> list[Pair]:
         self._written.add(document.url)

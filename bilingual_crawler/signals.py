@@ -12,6 +12,9 @@ url_fetched = object()
 page_rendered = object()
 """Sent with ``request`` and ``response`` (HTML in UTF-8) for a page that the browser rendered."""
 
+output_failed = object()
+"""Sent with ``error``, an OSError, when an output cannot be written (disk full): nothing may be finished any more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fetch:

@@ -148,12 +148,16 @@ def scrapy_command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "scrapy", *arguments, *(part for setting in quick for part in ("-s", setting))]
 
 
+def scrapy_environment() -> dict[str, str]:
+    return {**os.environ, "SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings"}
+
+
 def start_scrapy(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     """Start ``scrapy`` in *folder* and a process group of its own, with the project's settings and without delays."""
     return subprocess.Popen(
         scrapy_command(*arguments),
         cwd=folder,
-        env={**os.environ, "SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings"},
+        env=scrapy_environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -11,7 +11,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.defer import deferred_from_coro
 
-from bilingual_crawler.signals import page_rendered
+from bilingual_crawler.signals import output_failed, page_rendered
 
 from .replay import DATE_META, MISSING_FLAG
 from .writer import Exchange, WarcWriter
@@ -107,6 +107,7 @@ class WarcMiddleware:
 
     def _give_up(self, error: OSError) -> None:
         logger.error(f"WARC cannot be written, closing the crawl: {error}")
+        self._crawler.signals.send_catch_log(output_failed, error=error)
         self.spider_closed()
         engine = self._crawler.engine
         assert engine is not None

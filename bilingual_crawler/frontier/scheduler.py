@@ -25,6 +25,7 @@ from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.politeness import CrawlDelays
 from bilingual_crawler.frontier.shared import SharedFrontier
 from bilingual_crawler.frontier.store import StoreError
+from bilingual_crawler.signals import output_failed
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class FrontierScheduler(BaseScheduler):
             self.frontier = Frontier(self.store, limits, time.monotonic, self.policy.reconsider, self.stop)
             for slot in self.store.slots():
                 self.gained(self.store.facts(slot), self.store.queued(slot))
+        self._crawler.signals.connect(self.stop, signal=output_failed)
         self._syncing = create_looping_call(self._sync)
         self._syncing.start(SYNC_SECONDS, now=False)
         known = self.store.count(State.QUEUED), self.store.count(State.DONE)

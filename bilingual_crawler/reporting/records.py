@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-    from typing import BinaryIO
 
     from _typeshed import DataclassInstance
 
@@ -21,6 +20,28 @@ PAIRS = "pairs.tsv"
 SUMMARY = "summary.json"
 
 
+class _Records:
+    """Appends whole records: of one that does not fit on the disk nothing stays. Raises OSError then."""
+
+    def __init__(self, path: Path, end: int) -> None:
+        self._file = path.open("ab", buffering=0)
+        self._file.truncate(end)
+        self._end = end
+
+    def append(self, record: bytes) -> None:
+        rest = memoryview(record)
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError:
+            self._file.truncate(self._end)
+            raise
+        self._end += len(record)
+
+    def close(self) -> None:
+        self._file.close()
+
+
 class GzipJsonLines:
     """Appends JSON objects to a gzip file, one member per line; a partial tail left by a crash is cut off on opening.
 
@@ -28,17 +49,14 @@ class GzipJsonLines:
     """
 
     def __init__(self, path: Path) -> None:
-        end = sum(size for size, _ in _members(path))
-        self._file: BinaryIO = path.open("ab")
-        self._file.truncate(end)
+        self._records = _Records(path, sum(size for size, _ in _members(path)))
 
     def write(self, record: DataclassInstance) -> None:
         line = json.dumps(asdict(record), ensure_ascii=False) + "\n"
-        self._file.write(gzip.compress(line.encode("utf-8", "surrogatepass"), 6, mtime=0))
-        self._file.flush()
+        self._records.append(gzip.compress(line.encode("utf-8", "surrogatepass"), 6, mtime=0))
 
     def close(self) -> None:
-        self._file.close()
+        self._records.close()
 
 
 def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -76,8 +94,7 @@ class TsvLog:
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
         end = path.read_bytes().rfind(b"\n") + 1 if path.exists() else 0
-        self._file = path.open("ab")
-        self._file.truncate(end)
+        self._records = _Records(path, end)
         if not end:
             self.write(columns)
 
@@ -87,14 +104,13 @@ class TsvLog:
         return cls(path, [field.name for field in fields(record)])
 
     def write(self, values: Sequence[object]) -> None:
-        self._file.write(tsv_line(values).encode("utf-8", "surrogatepass"))
-        self._file.flush()
+        self._records.append(tsv_line(values).encode("utf-8", "surrogatepass"))
 
     def write_record(self, record: DataclassInstance) -> None:
         self.write(astuple(record))
 
     def close(self) -> None:
-        self._file.close()
+        self._records.close()
 
 
 def tsv_line(values: Sequence[object]) -> str:
@@ -105,8 +121,8 @@ def read_tsv(path: Path) -> Iterator[dict[str, str]]:
     """Complete rows of a TSV file with a header; none if it is missing."""
     if not path.exists():
         return
-    with path.open(encoding="utf-8", errors="surrogatepass") as file:
-        columns = next(file, "").rstrip("\n").split("\t")
-        for line in file:
-            if line.endswith("\n"):
-                yield dict(zip(columns, line.rstrip("\n").split("\t"), strict=False))
+    with path.open("rb") as file:
+        lines = (line[:-1].decode("utf-8", "surrogatepass") for line in file if line.endswith(b"\n"))
+        columns = next(lines, "").split("\t")
+        for line in lines:
+            yield dict(zip(columns, line.split("\t"), strict=False))

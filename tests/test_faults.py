@@ -1,0 +1,146 @@
+"""What a crawl survives: full disks, cut files, wrong clocks, kills; the long version is ``benchmarks/faults.py``."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from redis_server import redis_server
+from webserver import bilingual_site, run_scrapy, scrapy_command, scrapy_environment, serve, start_scrapy, varied
+
+from bilingual_crawler.archive import open_archive
+from bilingual_crawler.frontier.entry import Entry, State
+from bilingual_crawler.frontier.lmdb_store import LmdbStore
+from bilingual_crawler.frontier.store import StoreError
+from bilingual_crawler.reporting.records import read_json_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from webserver import Site
+
+PAGES = 15
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with serve(varied(bilingual_site(PAGES)), redirects={"/old": "/en/page-1.html"}, delay=0.01) as site:
+        yield site
+
+
+def arguments(folder: Path, site: Site, *settings: str) -> list[str]:
+    chosen = (f"BILINGUAL_OUTPUT_DIR={folder / 'out'}", f"JOBDIR={folder / 'job'}", *settings)
+    return [
+        *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", "-a", "policy=gain"),
+        *(part for setting in chosen for part in ("-s", setting)),
+    ]
+
+
+def assert_complete(folder: Path, site: Site, *, twice: int) -> None:
+    records = list(read_json_lines(folder / "out" / "documents.jsonl.gz"))
+    pages = {f"{site.url}{path}" for path in bilingual_site(PAGES) if path.startswith(("/en/", "/es/"))}
+    assert {record["url"] for record in records} == pages
+    assert len(records) == len(pages)
+    archive = open_archive([folder / "out"])
+    assert all(archive.find(url) is not None for url in pages)
+    fetched = [count for path, count in site.asked.items() if path != "/robots.txt"]
+    assert sum(count - 1 for count in fetched) <= twice, site.asked
+
+
+@pytest.mark.parametrize(("size", "shared"), [(20_000, False), (90_000, False), (5_000, True), (12_000, True)])
+def test_a_full_disk_stops_the_crawl_and_costs_nothing(tmp_path: Path, site: Site, size: int, shared: bool) -> None:
+    with redis_server(tmp_path) as server:
+        settings = (f"BILINGUAL_FRONTIER={server.url}",) if shared else ()
+        crawl = start_scrapy(tmp_path, *arguments(tmp_path, site, *settings))
+        while site.asked.total() < 5:
+            time.sleep(0.01)
+        resource.prlimit(crawl.pid, resource.RLIMIT_FSIZE, (size, size))
+        _, log = crawl.communicate(timeout=120)
+        assert log.count("Stopping, a resume goes on from here") == 1, log
+        result = run_scrapy(tmp_path, *arguments(tmp_path, site, *settings))
+    assert result.returncode == 0, result.stderr
+    assert_complete(tmp_path, site, twice=16)
+
+
+def test_a_full_store_says_so_and_keeps_what_it_has(tmp_path: Path) -> None:
+    store = LmdbStore(tmp_path, map_size=1 << 20)
+    pushed = 0
+    try:
+        while True:
+            store.push([Entry(f"https://a.example/{pushed + n}", "a.example", 0.5) for n in range(100)])
+            pushed += 100
+    except StoreError:
+        assert pushed
+    with pytest.raises(StoreError, match="make room"):
+        store.pop("a.example")
+    store.close()
+    reopened = LmdbStore(tmp_path)
+    assert reopened.count(State.QUEUED) == pushed
+    assert sum(1 for _ in reopened.queued("a.example")) == pushed
+    reopened.close()
+
+
+def test_cut_and_garbled_tails_are_left_behind(tmp_path: Path, site: Site) -> None:
+    crawl = start_scrapy(tmp_path, *arguments(tmp_path, site))
+    while site.asked.total() < 12:
+        time.sleep(0.05)
+    crawl.send_signal(signal.SIGKILL)
+    crawl.communicate()
+    out = tmp_path / "out"
+    for name in ("documents.jsonl.gz", "crawl.tsv", "crawl-00000.warc.gz"):
+        with (out / name).open("ab") as file:
+            file.write(b"\x1f\x8b\x08\x00half a record")
+    result = run_scrapy(tmp_path, *arguments(tmp_path, site))
+    assert result.returncode == 0, result.stderr
+    assert_complete(tmp_path, site, twice=16)
+
+
+CLOCKS = """
+import time
+real, begun = time.time, time.monotonic()
+def jumping():
+    return real() + (86_400 if int(2 * (time.monotonic() - begun)) % 2 else -86_400)
+time.time = jumping
+"""
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_clock_that_jumps_by_a_day_changes_nothing(tmp_path: Path, site: Site, shared: bool) -> None:
+    (tmp_path / "sitecustomize.py").write_text(CLOCKS)
+    environment = {**scrapy_environment(), "PYTHONPATH": str(tmp_path)}
+    with redis_server(tmp_path) as server:
+        settings = (f"BILINGUAL_FRONTIER={server.url}",) if shared else ()
+        result = subprocess.run(
+            scrapy_command(*arguments(tmp_path, site, *settings)),
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert result.returncode == 0, result.stderr
+    # Twisted's time-outs go by the wall clock: a download in flight may be broken off, and is retried
+    assert_complete(tmp_path, site, twice=16)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_kills_at_any_moment_lose_nothing(tmp_path: Path, site: Site, shared: bool) -> None:
+    kills = 3
+    with redis_server(tmp_path) as server:
+        settings = (f"BILINGUAL_FRONTIER={server.url}",) if shared else ()
+        for number in range(1, kills + 1):
+            crawl = start_scrapy(tmp_path, *arguments(tmp_path, site, *settings))
+            while site.asked.total() < 8 * number:
+                time.sleep(0.01)
+                assert crawl.poll() is None
+            crawl.send_signal(signal.SIGKILL)
+            crawl.communicate()
+        result = run_scrapy(tmp_path, *arguments(tmp_path, site, *settings))
+    assert result.returncode == 0, result.stderr
+    assert_complete(tmp_path, site, twice=16 * kills)
