@@ -99,7 +99,7 @@ def read_gold(path: Path) -> set[tuple[str, str]]:
 
 def read_texts(path: Path, languages: Sequence[str]) -> dict[str, tuple[str, str]]:
     """URL to language and text of the documents of a `.lett` file that are in one of the *languages*."""
-    documents = {}
+    documents: dict[str, tuple[str, str]] = {}
     with _OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8", errors="replace") as lines:
         for line in lines:
             fields = line.rstrip("\n").split("\t")

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from training.report import main
+
+MODELS = Path(__file__).parent.parent / "models"
+
+
+def test_a_report_has_tables_and_figures(tmp_path: Path) -> None:
+    languages = tmp_path / "languages.tsv"
+    rows = [
+        f"https://a{n}.{suffix}/{path}/{n}\t{lang}"
+        for n in range(35)
+        for suffix, path, lang in (("fi", "tuotteet", "fin"), ("is", "frettir", "isl"), ("com", "news", "eng"))
+    ]
+    languages.write_text("url\tlang\n" + "\n".join(rows) + "\n")
+    pairs = tmp_path / "pairs.tsv"
+    rows = [
+        f"https://a.fi/en/{n}\thttps://a.fi/{path}/{n}\t{label}\t{kind}"
+        for n in range(40)
+        for path, label, kind in (("fi", 1, "positive"), ("fi/x", 0, "child"))
+    ]
+    pairs.write_text("url_a\turl_b\tlabel\tkind\n" + "\n".join(rows) + "\n")
+    out = tmp_path / "out"
+    main(
+        [
+            "--languages",
+            str(languages),
+            "--training",
+            str(languages),
+            "--pairs",
+            str(pairs),
+            "--out",
+            str(out),
+            "--language-models",
+            str(MODELS / "url-language"),
+            "rules",
+            "--pair-models",
+            str(MODELS / "url-parallelness"),
+            "rules",
+        ]
+    )
+    text = (out / "report.md").read_text()
+    assert "| rules |" in text
+    assert "Table 4" in text
+    assert "expected calibration error" in text
+    for name in ("figure2", "figure3", "figure5", "calibration"):
+        assert f"({name}.png)" in text
+        assert (out / f"{name}.png").stat().st_size > 3000
+
+
+def test_nothing_to_report_on_and_missing_data_are_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--out", str(tmp_path)])
+    assert "give --languages, --pairs or both" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["--out", str(tmp_path), "--pairs", str(tmp_path / "none.tsv")])
+    assert "none.tsv" in capsys.readouterr().err

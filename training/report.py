@@ -1,0 +1,175 @@
+"""`python -m training.report`: the tables and figures of the paper for our models, as one Markdown page.
+
+Table 1 (languages, macro means), Table 4 (pairs), Figure 2 (training URLs by language), Figure 3 (F1 by language),
+Figure 5 (F1 by kind of pair), confusion with English, calibration and speed. Table 3 is `python -m training.wmt16`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+from bilingual_crawler.scoring.models import LanguageModel, ModelError
+from training.calibration import calibration_error
+from training.data import DataError, read_real, read_tsv
+from training.evaluate import language_guesser, measure_guesser, pair_scorer
+from training.parallelness_metrics import evaluate_parallelness, read_labelled_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+LEAST = 30
+"""URLs of a language or pairs of a kind from which it is shown on its own."""
+CONFUSED = 0.1
+BINS = 10
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A Markdown table; numbers with a fraction get three digits."""
+    shown = [[f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
+    lines = [columns, ["---"] + ["---:"] * (len(columns) - 1), *shown]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def bars(groups: Mapping[str, Mapping[str, float]], names: Sequence[str], label: str, path: Path, log: bool) -> None:
+    """Bars of every group for every name."""
+    figure = Figure(figsize=(max(6.0, 0.22 * len(names) * len(groups) + 2), 3.5), layout="constrained")
+    axes = figure.subplots()
+    width = 0.8 / len(groups)
+    for number, (group, values) in enumerate(groups.items()):
+        places = np.arange(len(names)) + number * width
+        axes.bar(places, [values.get(name, 0) for name in names], width, label=group)
+    axes.set_xticks(np.arange(len(names)) + 0.4 - width / 2, names, rotation=90, fontsize=7)
+    axes.set_ylabel(label)
+    if log:
+        axes.set_yscale("log")
+    if len(groups) > 1:
+        axes.legend(fontsize=7)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=150)
+
+
+def reliability(confidence: NDArray[np.float32], right: NDArray[np.bool_], path: Path) -> None:
+    """How often guesses of a confidence are right."""
+    places = np.minimum((confidence * BINS).astype(int), BINS - 1)
+    counts = np.bincount(places, minlength=BINS)
+    shown = counts > 0
+    figure = Figure(figsize=(3.5, 3.5), layout="constrained")
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1], color="0.7", linewidth=1)
+    means = [np.bincount(places, values, BINS)[shown] / counts[shown] for values in (confidence, right)]
+    axes.plot(*means, marker="o")
+    axes.set_xlabel("probability of the best language")
+    axes.set_ylabel("share that is right")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=150)
+
+
+def language_part(options: argparse.Namespace) -> str:
+    """Table 1, Figures 2 and 3, confusion with English, calibration."""
+    rows = read_tsv(options.languages, ("url", "lang")).rows
+    results = {name: measure_guesser(language_guesser(name), rows, LEAST) for name in options.language_models}
+    kept = sorted(
+        (name for name, row in next(iter(results.values()))["classes"].items() if row["support"] >= LEAST),
+        key=lambda name: -next(iter(results.values()))["classes"][name]["support"],
+    )
+    scores = {name: {lang: result["classes"][lang]["f1"] for lang in kept} for name, result in results.items()}
+    bars(scores, kept, "F1", options.out / "figure3.png", log=False)
+    macro = [
+        [name, *(r["macro"][k] for k in ("precision", "recall", "f1")), r["accuracy"], f"{r['urls_per_second']:,.0f}"]
+        for name, r in results.items()
+    ]
+    text = (
+        f"## Language of a URL\n\n{len(rows):,} URLs, macro means over {len(kept)} languages with {LEAST} or more.\n\n"
+        + table(("Table 1", "precision", "recall", "F1", "accuracy", "URLs/s"), macro)
+        + "\n![F1 by language](figure3.png)\n\n"
+    )
+    if options.training:
+        counts = Counter(row[1] for row in read_real(options.training)[0])
+        names = [name for name, _ in counts.most_common(60)]
+        bars({"training": counts}, names, "URLs", options.out / "figure2.png", log=True)
+        text += "Training URLs of the 60 most frequent languages:\n\n![URLs by language](figure2.png)\n\n"
+    return text + _model_part(options, rows, kept)
+
+
+def _model_part(options: argparse.Namespace, rows: Sequence[tuple[str, ...]], kept: Sequence[str]) -> str:
+    """What only a model with probabilities can show: for the first model folder."""
+    folder = next((Path(name) for name in options.language_models if Path(name).is_dir()), None)
+    if folder is None:
+        return ""
+    model = LanguageModel(folder)
+    probabilities = np.concatenate(
+        [model.probabilities([url for url, *_ in rows[start : start + 256]]) for start in range(0, len(rows), 256)]
+    )
+    columns = {label: column for column, label in enumerate(model.labels)}
+    truth = np.array([columns.get(row[1], -1) for row in rows])
+    guess = probabilities.argmax(axis=1)
+    reliability(probabilities.max(axis=1), guess == truth, options.out / "calibration.png")
+    english = columns["eng"]
+    shares = {name: float(np.mean(guess[truth == columns[name]] == english)) for name in kept if name in columns}
+    confused = sorted((n for n in shares if shares[n] >= CONFUSED and n != "eng"), key=lambda n: -shares[n])
+    return (
+        f"Of `{folder}`: expected calibration error {calibration_error(probabilities, truth):.3f}.\n\n"
+        "![Calibration](calibration.png)\n\n"
+        f"Languages of which {CONFUSED:.0%} or more are taken for English: "
+        + (", ".join(f"{name} {shares[name]:.0%}" for name in confused) or "none")
+        + ".\n\n"
+    )
+
+
+def pair_part(options: argparse.Namespace) -> str:
+    """Table 4 and Figure 5."""
+    pairs = read_labelled_pairs(options.pairs)
+    results: dict[str, Any] = {name: evaluate_parallelness(pairs, pair_scorer(name)) for name in options.pair_models}
+    rows = [
+        [f"{name}, {part}", *(result[part][key] for key in ("precision", "recall", "f1"))]
+        for name, result in results.items()
+        for part in ("positive", "negative", "macro")
+    ]
+    kinds = [kind for kind, row in next(iter(results.values()))["kinds"].items() if row["n"] >= LEAST]
+    accuracy = {name: {kind: result["kinds"][kind]["accuracy"] for kind in kinds} for name, result in results.items()}
+    bars(accuracy, kinds, "accuracy", options.out / "figure5.png", log=False)
+    precision = ", ".join(f"{name} {result['average_precision']:.3f}" for name, result in results.items())
+    speed = ", ".join(f"{name} {result['pairs_per_second']:,.0f}" for name, result in results.items())
+    return (
+        f"## Parallelness of two URLs\n\n{len(pairs):,} pairs, {sum(p.label for p in pairs):,} of them translations.\n\n"
+        + table(("Table 4", "precision", "recall", "F1"), rows)
+        + f"\nAverage precision: {precision}. Pairs per second: {speed}.\n\n![Accuracy by kind](figure5.png)\n"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write report.md and its figures."""
+    parser = argparse.ArgumentParser(prog="python -m training.report", description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--languages", type=Path, help="TSV (url, lang) to score languages on")
+    add("--language-models", nargs="+", default=["models/url-language", "rules"], help="as training.evaluate --model")
+    add("--training", type=Path, nargs="*", default=[], help="what the model learnt from, for Figure 2")
+    add("--pairs", type=Path, help="TSV (url_a, url_b, label, kind) to score parallelness on")
+    add("--pair-models", nargs="+", default=["models/url-parallelness", "rules", "yoda"])
+    add("--out", type=Path, required=True, help="folder for report.md and the figures")
+    options = parser.parse_args(arguments)
+    if not options.languages and not options.pairs:
+        parser.error("nothing to report on: give --languages, --pairs or both")
+    mpl.use("agg")
+    options.out.mkdir(parents=True, exist_ok=True)
+    try:
+        parts = [language_part(options)] if options.languages else []
+        parts += [pair_part(options)] if options.pairs else []
+    except (DataError, ModelError) as error:
+        parser.error(str(error))
+    text = "# Scores of the URL models\n\n" + "".join(parts)
+    (options.out / "report.md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
