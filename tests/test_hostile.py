@@ -21,11 +21,10 @@ QUICK = {
     "BILINGUAL_BACKOFF_START": 0.2,
     "BILINGUAL_BACKOFF_MAX": 1,
     "BILINGUAL_PATIENCE": 150,
-    "DOWNLOAD_TIMEOUT": 5,
-    "RETRY_TIMES": 1,
+    "DOWNLOAD_TIMEOUT": 10,
     "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
 }
-MINUTES = 4
+MINUTES = 8
 
 
 @pytest.mark.parametrize("policy", ["bfs", "gain"])

@@ -12,8 +12,9 @@ from bilingual_crawler.traps.text import sequences
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
-MAX_COPIES = 3
-"""Pages of one host with the same text whose links are followed."""
+MAX_COPIES = 20
+"""Pages of one host with the same text whose links are followed: what is not translated yet is shown in the same
+language under the URLs of many."""
 PROBE_AFTER = 10
 """Pages of a host after which it is asked for one that does not exist."""
 _PAGES = 200_000
