@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
+from redis_server import redis_server
 from scrapyd_server import copy_checkout, rename_bot, start_scrapyd
-from webserver import bilingual_site, serve
+from webserver import bilingual_site, serve, varied
 
 from bilingual_crawler.reporting.records import read_json_lines, read_tsv
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from scrapyd_server import Scrapyd
 
 PAGES = 8
+HOSTS = 4
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +90,34 @@ def test_an_upgrade_in_the_middle_of_a_crawl_loses_nothing(server: Scrapyd, chec
     folder = server.folder / "crawls" / job
     assert len(list(read_json_lines(folder / "documents.jsonl.gz"))) == 42
     assert len(list(read_tsv(folder / "pairs.tsv"))) == 21
+
+
+def test_jobs_on_two_nodes_that_share_a_frontier_split_the_hosts(
+    tmp_path: Path, server: Scrapyd, checkout: Path
+) -> None:
+    with ExitStack() as stack:
+        redis = stack.enter_context(redis_server(tmp_path))
+        other = stack.enter_context(start_scrapyd(tmp_path / "other"))
+        other.deploy(checkout, "1")
+        pages = varied(bilingual_site(PAGES))
+        sites = [stack.enter_context(serve(pages, address=f"127.0.0.{n + 2}", delay=1)) for n in range(HOSTS)]
+        arguments = {"pair": "eng-spa", "seeds": ",".join(f"{site.url}/" for site in sites)}
+        frontier = [f"BILINGUAL_FRONTIER={redis.url}#split"]
+        jobs = [(node, node.schedule(arguments, frontier)) for node in (server, other)]
+        folders = [node.folder / "crawls" / job for node, job in jobs]
+        deadline = time.monotonic() + 60
+        while not all(any(read_tsv(folder / "crawl.tsv")) for folder in folders) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        for site in sites:
+            site.delay = 0.05
+        for node, job in jobs:
+            node.wait(job)
+    found = [{record["url"] for record in read_json_lines(folder / "documents.jsonl.gz")} for folder in folders]
+    assert all(found)
+    assert not found[0] & found[1]
+    assert len(found[0] | found[1]) == HOSTS * (2 * PAGES + 2)
+    for folder, documents in zip(folders, found, strict=True):
+        held = {(url, url.replace("/en/", "/es/")) for url in documents if "/en/" in url}
+        rows = list(read_tsv(folder / "pairs.tsv"))
+        assert {(row["url_a"], row["url_b"]) for row in rows} == {pair for pair in held if pair[1] in documents}
+    assert max(count for site in sites for path, count in site.asked.items() if path != "/robots.txt") == 1
