@@ -22,6 +22,11 @@ BILINGUAL_RENDER_TIMEOUT = 60
 DEPTH_LIMIT = 100
 BILINGUAL_FRONTIER: str | None = None
 
+# Which documents are pairs
+BILINGUAL_ALIGN = "auto"
+BILINGUAL_ENCODER = "e5-small"
+BILINGUAL_CACHE_DIR = "~/.cache/bilingual-crawler"
+
 # What is written
 BILINGUAL_OUTPUT_DIR = None
 BILINGUAL_WARC = True

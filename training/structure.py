@@ -17,22 +17,27 @@ import numpy as np
 from rich.progress import track
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
 from bilingual_crawler.harvest.sites import Task, read_site, read_tasks
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pairing.align import read_corpus
 from bilingual_crawler.pairing.classifier import FOLDER, View
 from bilingual_crawler.pairing.domain import Domain
+from bilingual_crawler.pairing.encoders import load_encoder
 from bilingual_crawler.pairing.evidence import VIEWS, gather
 from bilingual_crawler.pairing.matching import greedy
-from training.trees import boosted_to_onnx
+from bilingual_crawler.pairing.structure import PAPER_FEATURES
+from training.trees import boosted_to_onnx, tree_to_onnx
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-FOLDS = 6
+    from bilingual_crawler.pairing.embeddings import Encoder
+
+FOLDS = 5
 SEED = 1
 THRESHOLD = 0.5
 
@@ -74,7 +79,7 @@ def family(site: str) -> str:
     return "-".join(site.removeprefix("deb.").split("-")[:2]).removesuffix("-help").removesuffix("-en")
 
 
-def read_examples(sites: Path, task: Task) -> list[Examples]:
+def read_examples(sites: Path, task: Task, encoder: Encoder) -> list[Examples]:
     """Candidates with all features and labels, domain by domain."""
     pair = LanguagePair.parse(task.pair)
     corpus = read_corpus([sites / task.site], pair)
@@ -83,7 +88,7 @@ def read_examples(sites: Path, task: Task) -> list[Examples]:
     found: list[Examples] = []
     for name in corpus.domains():
         domain = Domain.of(name, corpus, corpus.profiles(name))
-        evidence = gather(domain, urls=True)
+        evidence = gather(domain, "auto-content", encoder)
         pairs = [(domain.a[i].url, domain.b[j].url) for i, j in zip(evidence.a, evidence.b, strict=True)]
         found.append(
             Examples(
@@ -106,8 +111,8 @@ def fit(examples: Sequence[Examples], features: Sequence[str]) -> HistGradientBo
     counts = [int(one.judged.sum()) for one in examples]
     weights = np.concatenate([np.full(count, count**-0.5) for count in counts if count])
     model = HistGradientBoostingClassifier(
-        max_iter=150,
-        learning_rate=0.08,
+        max_iter=100,
+        learning_rate=0.1,
         max_leaf_nodes=12,
         min_samples_leaf=20,
         l2_regularization=1.0,
@@ -157,10 +162,15 @@ def main() -> None:
     """Train all views, print their cross-validated quality, write models and configuration."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sites", type=Path, help="folder of frozen sites with tasks.tsv")
+    parser.add_argument("--encoder", default="e5-small", help="sentence encoder (%(default)s)")
+    parser.add_argument(
+        "--cache", type=Path, default=Path("~/.cache/bilingual-crawler"), help="of vectors (%(default)s)"
+    )
     parser.add_argument("--out", type=Path, default=Path("models") / FOLDER, help="model folder (%(default)s)")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    examples = [one for task in track(read_tasks(args.sites)) for one in read_examples(args.sites, task)]
+    encoder = load_encoder(args.encoder, args.cache.expanduser())
+    examples = [one for task in track(read_tasks(args.sites)) for one in read_examples(args.sites, task, encoder)]
     views = {}
     for name, features in VIEWS.items():
         scores = cross_validated(examples, features)
@@ -169,6 +179,12 @@ def main() -> None:
         print(f"{name}: recall {recall:.4f}, precision {precision:.4f} on sites not trained on")
         views[name] = asdict(View(tuple(features), slope, shift, THRESHOLD))
         (args.out / f"{name}.onnx").write_bytes(boosted_to_onnx(fit(examples, features)))
+    tree = DecisionTreeClassifier(max_depth=6, min_samples_leaf=20, random_state=SEED)
+    rows = np.concatenate([one.rows(PAPER_FEATURES)[one.judged] for one in examples])
+    tree.fit(rows, np.concatenate([one.parallel[one.judged] for one in examples]))
+    (args.out / "pplocator.onnx").write_bytes(tree_to_onnx(tree))
+    # the tree gives a probability: spread it out, so that the scale of a logit does no harm to one half
+    views["pplocator"] = asdict(View(PAPER_FEATURES, 20.0, -10.0, THRESHOLD))
     (args.out / "config.json").write_text(json.dumps({"format": 1, "views": views}, indent=1) + "\n")
 
 

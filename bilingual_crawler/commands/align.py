@@ -15,6 +15,7 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError
 from bilingual_crawler.languages import LanguageError, LanguagePair
+from bilingual_crawler.pairing.errors import EncoderError
 from bilingual_crawler.pairing.tracker import Pair
 from bilingual_crawler.reporting.records import tsv_line
 from bilingual_crawler.scoring.models import ModelError, models_folder
@@ -64,7 +65,7 @@ class Command(ScrapyCommand):
         try:
             pair = LanguagePair.parse(opts.pair, self.settings.getlist("BILINGUAL_EQUIVALENT_LANGUAGES"))
             self._align(list(map(Path, args)), pair, opts)
-        except (ArchiveError, LanguageError, ModelError) as error:
+        except (ArchiveError, LanguageError, ModelError, EncoderError) as error:
             raise UsageError(str(error), print_help=False) from None
 
     def _align(self, paths: list[Path], pair: LanguagePair, opts: argparse.Namespace) -> None:
@@ -84,7 +85,12 @@ class Command(ScrapyCommand):
                 "--formats parquet needs pyarrow: pip install 'bilingual-crawler[parquet]'", print_help=False
             )
         assert self.settings
-        method = make_method(opts.method, models_folder(self.settings["BILINGUAL_MODELS_DIR"]))
+        method = make_method(
+            opts.method,
+            models_folder(self.settings["BILINGUAL_MODELS_DIR"]),
+            self.settings["BILINGUAL_ENCODER"] or "",
+            Path(self.settings["BILINGUAL_CACHE_DIR"]).expanduser(),
+        )
         console = Console()
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         count = 0

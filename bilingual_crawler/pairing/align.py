@@ -9,6 +9,7 @@ import numpy as np
 from bilingual_crawler.pairing.corpus import Corpus
 from bilingual_crawler.pairing.documents import Alignment
 from bilingual_crawler.pairing.domain import Domain
+from bilingual_crawler.pairing.duplicates import near_duplicates
 from bilingual_crawler.pairing.inputs import Inputs
 from bilingual_crawler.pairing.matching import greedy
 from bilingual_crawler.pairing.reading import read_page
@@ -18,8 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from bilingual_crawler.languages import LanguagePair
-    from bilingual_crawler.pairing.methods import Method
+    from bilingual_crawler.pairing.documents import Profile
+    from bilingual_crawler.pairing.methods import Candidates, Method
+
+SHORTEST = 200
+"""Characters of main text from which documents can be near-duplicates."""
 
 
 def read_corpus(paths: Sequence[Path], pair: LanguagePair, on_page: Callable[[], None] = lambda: None) -> Corpus:
@@ -42,9 +49,15 @@ def align(corpus: Corpus, method: Method) -> Iterator[Alignment]:
 
 
 def align_domain(domain: Domain, method: Method) -> Alignment:
-    """One-to-one pairs among the documents of *domain*, and why the others are in none."""
+    """One-to-one pairs among the documents of *domain*, and why the others are in none.
+
+    Of near-duplicates only one can be in a pair: the one with the better score, the longer of equals.
+    """
     candidates = method(domain)
-    chosen = greedy(candidates.a, candidates.b, candidates.scores, candidates.threshold)
+    group_a, group_b = _groups(domain.a, domain.main_a), _groups(domain.b, domain.main_b)
+    order = np.argsort(-_lengths(domain, candidates), kind="stable")
+    a, b, scores = group_a[candidates.a[order]], group_b[candidates.b[order]], candidates.scores[order]
+    chosen = order[greedy(a, b, scores, candidates.threshold)]
     pairs = tuple(
         Pair(
             domain.a[candidates.a[k]].url,
@@ -54,11 +67,32 @@ def align_domain(domain: Domain, method: Method) -> Alignment:
         )
         for k in chosen
     )
-    good = candidates.scores >= candidates.threshold
-    reasons: dict[str, str] = {}
-    for side, places in ((domain.a, candidates.a), (domain.b, candidates.b)):
-        paired, rivals, seen = (set(map(int, places[rows])) for rows in (chosen, good, np.arange(len(places))))
-        for place, profile in enumerate(side):
-            if place not in paired:
-                reasons[profile.url] = "taken" if place in rivals else "low_score" if place in seen else "no_candidate"
-    return Alignment(domain.name, pairs, reasons)
+    good = np.flatnonzero(candidates.scores >= candidates.threshold)
+    unpaired: dict[str, str] = {}
+    for profiles, places, groups in ((domain.a, candidates.a, group_a), (domain.b, candidates.b, group_b)):
+        paired, rivals, seen = set(places[chosen].tolist()), set(places[good].tolist()), set(places.tolist())
+        done = set(groups[places[chosen]].tolist())
+        for place, profile in enumerate(profiles):
+            if place in paired:
+                continue
+            if int(groups[place]) in done:
+                unpaired[profile.url] = "duplicate"
+            elif place in rivals:
+                unpaired[profile.url] = "taken"
+            else:
+                unpaired[profile.url] = "low_score" if place in seen else "no_candidate"
+    return Alignment(domain.name, pairs, unpaired)
+
+
+def _groups(profiles: Sequence[Profile], main: Sequence[NDArray[np.bool_]]) -> NDArray[np.intp]:
+    """Groups of near-duplicates; documents with next to no main text stand alone."""
+    lines = [profile.lines[kept] for profile, kept in zip(profiles, main, strict=True)]
+    sizes = [int(profile.lengths[kept].sum()) for profile, kept in zip(profiles, main, strict=True)]
+    empty = np.zeros(0, dtype=np.uint32)
+    return near_duplicates([one if size >= SHORTEST else empty for one, size in zip(lines, sizes, strict=True)])
+
+
+def _lengths(domain: Domain, candidates: Candidates) -> NDArray[np.float64]:
+    """Characters of both documents of each candidate."""
+    a, b = (np.array([profile.lengths.sum() for profile in side], dtype=float) for side in (domain.a, domain.b))
+    return np.asarray(a[candidates.a] + b[candidates.b]) if len(candidates.a) else np.zeros(0)

@@ -116,7 +116,7 @@ def _matrix(sets: Sequence[NDArray[np.uint32]], vocabulary: NDArray[np.uint32]) 
 def rarity(matrix: sparse.csr_array) -> NDArray[np.float64]:
     """Inverse document frequency of each column; next to nothing for what all documents have."""
     frequency = np.maximum(matrix.sum(axis=0), 1)
-    return np.log(max(matrix.shape[0], 1) / frequency) + 1e-3
+    return np.asarray(np.log(max(matrix.shape[0], 1) / frequency) + 1e-3)
 
 
 def normal_rows(matrix: sparse.csr_array, weights: NDArray[np.float64]) -> sparse.csr_array:

@@ -12,7 +12,7 @@ import onnxruntime as ort
 from bilingual_crawler.scoring.models import ModelError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from importlib.resources.abc import Traversable
 
     from numpy.typing import NDArray
 
@@ -35,7 +35,7 @@ class View:
 class PairClassifier:
     """Judges candidates by one view of the evidence, such as ``structure`` or ``auto``."""
 
-    def __init__(self, models: Path, view: str) -> None:
+    def __init__(self, models: Traversable, view: str) -> None:
         """Load a view; ModelError names the file that is missing or unreadable."""
         folder = models / FOLDER
         try:

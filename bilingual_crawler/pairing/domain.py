@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from bilingual_crawler.pairing.main_text import main_lines
 from bilingual_crawler.pairing.reading import link_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from bilingual_crawler.pairing.corpus import Corpus
     from bilingual_crawler.pairing.documents import Profile
@@ -26,6 +30,9 @@ class Domain:
     places_a: dict[str, int] = field(default_factory=dict)
     """Link key of a document to its place in *a*."""
     places_b: dict[str, int] = field(default_factory=dict)
+    main_a: list[NDArray[np.bool_]] = field(default_factory=list)
+    """Which lines of each document in *a* are main text."""
+    main_b: list[NDArray[np.bool_]] = field(default_factory=list)
 
     @classmethod
     def of(cls, name: str, corpus: Corpus, profiles: Iterable[Profile]) -> Domain:
@@ -37,6 +44,7 @@ class Domain:
             )
             places[link_key(profile.url)] = len(side)
             side.append(profile)
+        domain.main_a, domain.main_b = main_lines(domain.a), main_lines(domain.b)
         return domain
 
     def targets(self, urls: Iterable[str], places: dict[str, int]) -> set[int]:

@@ -15,14 +15,12 @@ if TYPE_CHECKING:
 PERMUTATIONS = 64
 BAND = 4
 """Values of a signature that must agree for two documents to be compared at all."""
-SIMILAR = 0.9
-"""Share of equal values of two signatures (an estimate of the Jaccard similarity of their lines) of near-duplicates."""
-
-_PRIME = np.uint64((1 << 61) - 1)
+SIMILAR = 0.95
+"""Jaccard similarity of the lines of two near-duplicates."""
 
 
 def near_duplicates(lines: Sequence[NDArray[np.uint32]]) -> NDArray[np.intp]:
-    """Group number of each document, given the hashes of its lines: MinHash with banding, groups by single link.
+    """Group number of each document, given the hashes of its lines: found by MinHash with banding, then compared.
 
     Documents without lines are in no group with others.
     """
@@ -41,11 +39,15 @@ def near_duplicates(lines: Sequence[NDArray[np.uint32]]) -> NDArray[np.intp]:
         band = np.ascontiguousarray(signatures[:, start : start + BAND]).view(f"V{4 * BAND}").ravel()
         order = np.argsort(band, kind="stable")
         for first, second in itertools.pairwise(order):
-            if band[first] == band[second] and _root(groups, first) != _root(groups, second):
-                alike = np.mean(signatures[first] == signatures[second])
-                if alike >= SIMILAR:
-                    groups[_root(groups, second)] = _root(groups, first)
+            same = band[first] == band[second] and _root(groups, first) != _root(groups, second)
+            if same and _jaccard(lines[first], lines[second]) >= SIMILAR:
+                groups[_root(groups, second)] = _root(groups, first)
     return np.array([_root(groups, place) for place in range(len(lines))], dtype=np.intp)
+
+
+def _jaccard(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> float:
+    common = len(np.intersect1d(one, other))
+    return common / max(1, len(np.union1d(one, other)))
 
 
 def _root(groups: NDArray[np.intp], place: int) -> int:

