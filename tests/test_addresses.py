@@ -66,10 +66,19 @@ def test_networks_can_be_allowed_and_wrong_ones_are_named() -> None:
         AddressRule.of(Settings({"BILINGUAL_ALLOWED_NETWORKS": "10.0.0.0/99"}), [])
 
 
+def test_the_proxy_of_the_environment_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "10.0.0.1:3128")
+    monkeypatch.setenv("no_proxy", "localhost,127.0.0.1:80,example.org:x")
+    rule = AddressRule.of(Settings(), ["https://example.org/"])
+    assert rule.admits("10.0.0.1", 3128, "10.0.0.1")
+    assert not rule.admits("127.0.0.1", 80, "127.0.0.1")
+
+
 class Rebinding:
     """A name server whose first answer is public and whose second is not."""
 
-    answers = ["93.184.216.34", "127.0.0.1"]
+    def __init__(self) -> None:
+        self.answers = ["93.184.216.34", "127.0.0.1"]
 
     def resolveHostName(self, receiver, name, port=0, types=None, semantics="TCP"):  # type: ignore[no-untyped-def]
         receiver.resolutionBegan(None)

@@ -75,7 +75,8 @@ class AddressRule:
         asked |= {(host, 443) for host, port in asked if port == 80} | {
             (host, 80) for host, port in asked if port == 443
         }
-        proxies = {authority(url if "://" in url else f"http://{url}") for url in getproxies().values() if url}
+        servers = [url for scheme, url in getproxies().items() if scheme != "no"]
+        proxies = {authority(url if "://" in url else f"http://{url}") for url in servers}
         return cls(tuple(allowed_networks(settings)), frozenset(asked | proxies))
 
     def admits(self, host: str, port: int, address: str) -> bool:
