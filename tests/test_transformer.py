@@ -22,7 +22,7 @@ from training import evaluate, language, pair_sets, parallelness
 from training.data import DataError
 from training.transformer import base, e5, fit, lists
 from training.transformer.plan import PlannedSampler, growing
-from training.transformer.recipes import RECIPES, Recipe
+from training.transformer.recipes import RECIPES, Recipe, RecipeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -143,6 +143,9 @@ def test_language_from_list_to_evaluation_through_a_kill(tmp_path: Path, steps: 
     assert len(steps) == growing(rows_of(out), recipe).ends[-1] - reached
     expected = undisturbed("language", data, tmp_path / "whole", recipe)
     assert fit.history(out / "trainer_state.json") == expected
+    steps.clear()
+    assert undisturbed("language", data, tmp_path / "whole", recipe) == expected
+    assert not steps  # what is trained is only applied
     assert not list(out.glob("checkpoint-*"))
     assert list(out.glob("runs/*/events*"))
     card = (out / "fp32" / "README.md").read_text()
@@ -207,7 +210,7 @@ def test_sigmoid_head_and_new_top_layers(tmp_path: Path) -> None:
     truth = torch.tensor([[1.0], [0.0]])
     out = after(torch.tensor([[0, 5, 2], [0, 9, 2]]), labels=truth)
     assert torch.allclose(out.loss, torch.nn.functional.binary_cross_entropy_with_logits(out.logits, truth))
-    with pytest.raises(DataError, match="--max-length 128"):
+    with pytest.raises(RecipeError, match="--max-length 128"):
         base.load_model(replace(recipe, max_length=256), "parallelness", ("0", "1"))
 
 
@@ -248,8 +251,21 @@ def test_a_run_is_not_resumed_with_another_recipe(tmp_path: Path) -> None:
 
 def test_a_batch_must_be_shared_out_evenly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "8")
-    with pytest.raises(DataError, match="140 cannot be cut into 8 parts"):
+    with pytest.raises(RecipeError, match="140 cannot be cut into 8 parts"):
         fit.arguments_of(Recipe(), tmp_path, "fp32", 10, 1)
+
+
+def test_several_gpus_want_torchrun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 4)
+    with pytest.raises(RecipeError, match="torchrun --nproc-per-node 4"):
+        fit.arguments_of(Recipe(), tmp_path, "fp32", 10, 1)
+
+
+def test_a_missing_base_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["--recipe", "xlm-roberta-base", "--base", f"{tmp_path}/none", "--data", "x.tsv", "--out", str(tmp_path)]
+    with pytest.raises(SystemExit):
+        language.main(command)
+    assert f"no tokenizer in '{tmp_path}/none'" in capsys.readouterr().err.replace("\n", " ")
 
 
 def test_every_recipe_knows_both_kinds() -> None:

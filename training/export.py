@@ -124,9 +124,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--precision", choices=("fp32", "fp16", "int8"), default="fp32")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(arguments)
-    from training.hub import from_hub  # transformers takes seconds to import
+    from training.hub import HubError, from_hub  # transformers takes seconds to import
 
-    print(f"{options.out}: {from_hub(options.from_hub, options.kind, options.out, options.precision)}")
+    try:
+        print(f"{options.out}: {from_hub(options.from_hub, options.kind, options.out, options.precision)}")
+    except HubError as error:
+        parser.error(str(error))
 
 
 if __name__ == "__main__":

@@ -33,6 +33,10 @@ PROBES = (
 )  # fmt: skip
 
 
+class HubError(ValueError):
+    """A name under which neither a folder nor the hub has a model."""
+
+
 class Classifier(nn.Module):
     """A sequence classifier that gives its logits only; two logits of a pair become their difference."""
 
@@ -71,8 +75,11 @@ def load_classifier(name: str, kind: str) -> Classifier:
 
 
 def load_tokenizer(name: str) -> PreTrainedTokenizerFast:
-    """The fast tokenizer from the hub or a folder."""
-    return cast("PreTrainedTokenizerFast", AutoTokenizer.from_pretrained(name))
+    """The fast tokenizer from the hub or a folder; HubError if there is none."""
+    try:
+        return cast("PreTrainedTokenizerFast", AutoTokenizer.from_pretrained(name))
+    except (OSError, ValueError) as error:
+        raise HubError(f"no tokenizer in {name!r}, neither as a folder nor on the hub: {error}") from error
 
 
 def classifier_graph(net: Classifier) -> onnx.ModelProto:
@@ -174,8 +181,8 @@ def answers(logits: NDArray[np.float32]) -> NDArray[np.int64]:
 
 def from_hub(name: str, kind: str, out: Path, precision: str = "fp32") -> Parity:
     """Convert a classifier from the hub or a folder."""
-    net = load_classifier(name, kind)
     tokenizer = load_tokenizer(name)
+    net = load_classifier(name, kind)
     labels = label_names(net.model.config) if kind == "language" else ()
     probe = [
         TEXTS["reference"](a) if kind == "language" else PAIR_TEXTS["reference"](a, b, tokenizer.sep_token or "</s>")

