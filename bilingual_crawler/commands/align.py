@@ -104,13 +104,19 @@ class Command(ScrapyCommand):
             review = Review(pair)
             file = stack.enter_context(opts.out.open("w", encoding="utf-8", errors="surrogatepass"))
             file.write(tsv_line([field.name for field in fields(Pair)]))
-            for alignment in align(corpus, method):
+            done = 0
+
+            def on_progress(domain: str, share: float) -> None:
+                progress.update(aligning, completed=done + share * corpus.size(domain))
+
+            for alignment in align(corpus, method, on_progress):
                 file.writelines(tsv_line(astuple(found)) for found in alignment.pairs)
                 count += len(alignment.pairs)
                 review.add(alignment, main_text(corpus, alignment))
                 if opts.bitext:
                     bitext.add(alignment)
-                progress.advance(aligning, 2 * len(alignment.pairs) + len(alignment.unpaired))
+                done += corpus.size(alignment.domain)
+                progress.update(aligning, completed=done)
             bitext.close()
         documents = ", ".join(f"{corpus.languages[language]} {language}" for language in (pair.a, pair.b))
         console.print(f"{count} pairs of {documents} documents in {opts.out}", highlight=False)

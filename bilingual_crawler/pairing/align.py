@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from bilingual_crawler.pairing.domain import Domain
 from bilingual_crawler.pairing.duplicates import near_duplicates
 from bilingual_crawler.pairing.inputs import Inputs
 from bilingual_crawler.pairing.matching import greedy
-from bilingual_crawler.pairing.reading import read_page
+from bilingual_crawler.pairing.read_pages import read_pages
 from bilingual_crawler.pairing.tracker import Pair
 
 if TYPE_CHECKING:
@@ -33,8 +34,7 @@ def read_corpus(paths: Sequence[Path], pair: LanguagePair, on_page: Callable[[],
     """Read all documents of *pair* behind *paths*; ArchiveError if one of them cannot be read."""
     inputs = Inputs(paths)
     corpus = Corpus(pair)
-    for raw in inputs.pages():
-        read = read_page(raw, pair)
+    for read in read_pages(inputs.pages(), pair):
         if read is not None:
             corpus.add(*read)
         on_page()
@@ -42,10 +42,17 @@ def read_corpus(paths: Sequence[Path], pair: LanguagePair, on_page: Callable[[],
     return corpus
 
 
-def align(corpus: Corpus, method: Method) -> Iterator[Alignment]:
-    """Pair the documents of each registered domain, in alphabetical order of domains."""
+def align(
+    corpus: Corpus, method: Method, on_progress: Callable[[str, float], None] = lambda domain, share: None
+) -> Iterator[Alignment]:
+    """Pair the documents of each registered domain, in alphabetical order of domains.
+
+    *on_progress* hears which share of the work on a domain is done.
+    """
     for name in corpus.domains():
-        yield align_domain(Domain.of(name, corpus, corpus.profiles(name)), method)
+        domain = Domain.of(name, corpus, corpus.profiles(name))
+        domain.on_progress = partial(on_progress, name)
+        yield align_domain(domain, method)
 
 
 def align_domain(domain: Domain, method: Method) -> Alignment:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from bilingual_crawler.pairing.channels import Channel
 
@@ -18,13 +18,15 @@ BLOCK = 2_000
 """Documents that are searched at a time."""
 
 
-def nearest(channels: Sequence[Channel], count: int) -> sparse.csr_array:
+def nearest(
+    channels: Sequence[Channel], count: int, on_progress: Callable[[float], None] = lambda share: None
+) -> sparse.csr_array:
     """For each document of both sides its *count* most similar ones of the other; similarities summed over channels."""
     left = sparse.csr_array(sparse.hstack([channel.a for channel in channels]))
     right = sparse.csr_array(sparse.hstack([channel.b for channel in channels]))
     left, right = _affordable(left, right)
-    forward = _search(left, right, count)
-    backward = _search(right, left, count).T.tocsr()
+    forward = _search(left, right, count, lambda share: on_progress(share / 2))
+    backward = _search(right, left, count, lambda share: on_progress((1 + share) / 2)).T.tocsr()
     return sparse.csr_array(forward.maximum(backward))
 
 
@@ -36,7 +38,9 @@ def _affordable(left: sparse.csr_array, right: sparse.csr_array) -> tuple[sparse
     return left[:, kept], right[:, kept]
 
 
-def _search(left: sparse.csr_array, right: sparse.csr_array, count: int) -> sparse.csr_array:
+def _search(
+    left: sparse.csr_array, right: sparse.csr_array, count: int, on_progress: Callable[[float], None]
+) -> sparse.csr_array:
     transposed = right.T.tocsr()
     rows, columns, values = [], [], []
     for start in range(0, left.shape[0], BLOCK):
@@ -50,6 +54,7 @@ def _search(left: sparse.csr_array, right: sparse.csr_array, count: int) -> spar
             rows.append(np.full(len(found), start + row))
             columns.append(found)
             values.append(near)
+        on_progress(min(1.0, (start + BLOCK) / left.shape[0]))
     shape = (left.shape[0], right.shape[0])
     if not rows:
         return sparse.csr_array(shape, dtype=np.float32)

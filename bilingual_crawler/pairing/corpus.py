@@ -73,6 +73,10 @@ class Corpus:
         """Registered domains in alphabetical order."""
         return sorted(self._domains)
 
+    def size(self, domain: str) -> int:
+        """Documents of *domain*, those included that longer ones replaced."""
+        return len(self._domains[domain])
+
     def profiles(self, domain: str) -> list[Profile]:
         """Profiles of the documents of *domain*, in order of arrival."""
         latest: dict[str, Profile] = {}

@@ -9,7 +9,7 @@ from bilingual_crawler.pairing.main_text import main_lines
 from bilingual_crawler.pairing.reading import link_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     import numpy as np
     from numpy.typing import NDArray
@@ -33,6 +33,8 @@ class Domain:
     main_a: list[NDArray[np.bool_]] = field(default_factory=list)
     """Which lines of each document in *a* are main text."""
     main_b: list[NDArray[np.bool_]] = field(default_factory=list)
+    on_progress: Callable[[float], None] = lambda share: None
+    """Hears which share of the work is done, 0 to 1."""
 
     @classmethod
     def of(cls, name: str, corpus: Corpus, profiles: Iterable[Profile]) -> Domain:

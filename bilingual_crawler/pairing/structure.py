@@ -106,7 +106,9 @@ class StructureMethod:
         self.a, self.b = Side.of(domain.a, domain.main_a), Side.of(domain.b, domain.main_b)
         self.channels: dict[str, Channel] = channels(domain)
         self.links = Links.of(domain)
-        self.index: sparse.csr_array = nearest(list(self.channels.values()), NEAREST)
+        self.index: sparse.csr_array = nearest(
+            list(self.channels.values()), NEAREST, lambda share: domain.on_progress(share / 2)
+        )
 
     def candidates(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Places of the candidates that the index finds."""
