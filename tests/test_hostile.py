@@ -20,7 +20,8 @@ from bilingual_crawler.reporting.records import read_tsv
 QUICK = {
     "BILINGUAL_BACKOFF_START": 0.2,
     "BILINGUAL_BACKOFF_MAX": 1,
-    "BILINGUAL_PATIENCE": 150,
+    "BILINGUAL_STALE_PAGES": 20,
+    "BILINGUAL_BARREN_PAGES": 150,
     "DOWNLOAD_TIMEOUT": 10,
     "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
 }

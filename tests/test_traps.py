@@ -15,13 +15,14 @@ from webserver import TEXT, bilingual_site, html
 from bilingual_crawler.traps.barren import Barren
 from bilingual_crawler.traps.copies import MAX_COPIES, PROBE_AFTER, Copies, MissingPages
 from bilingual_crawler.traps.shapes import folders, shapes
-from bilingual_crawler.traps.staleness import STALE_PAGES, Staleness
+from bilingual_crawler.traps.staleness import FOLDER_FACTOR, PAIRS_FACTOR, Staleness
 from bilingual_crawler.traps.text import sequences
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 MONTHS = ("January", "February", "March", "April", "May", "June", "July")
+STALE_PAGES = 20
 START, END = ("ba", "do", "ke", "li", "mu", "ra", "so", "ti"), ("lan", "mer", "nis", "pol", "rud")
 WORDS = [f"{a}{b}{c}" for a in START for b in START for c in END]
 
@@ -50,7 +51,7 @@ def test_folders() -> None:
 
 
 def test_a_calendar_becomes_stale_and_the_articles_beside_it_do_not() -> None:
-    staleness = Staleness()
+    staleness = Staleness(STALE_PAGES)
     menu = prose(0)
     for number in range(100):
         month = f"https://a.is/calendar/{2026 + number // 7}/{number % 7}"
@@ -63,7 +64,7 @@ def test_a_calendar_becomes_stale_and_the_articles_beside_it_do_not() -> None:
 
 
 def test_filters_and_sort_orders_of_the_same_things_become_stale() -> None:
-    staleness = Staleness()
+    staleness = Staleness(STALE_PAGES)
     things = [prose(number, 20) for number in range(8)]
     chooser = random.Random(1)
     for number in range(300):
@@ -74,13 +75,26 @@ def test_filters_and_sort_orders_of_the_same_things_become_stale() -> None:
 
 
 def test_a_large_site_of_one_shape_is_never_stale() -> None:
-    staleness = Staleness()
+    staleness = Staleness(STALE_PAGES)
     for number in range(3000):
         assert staleness.learn(f"https://a.is/node/{number}", sequences(prose(number, 300))) is None
 
 
+def test_a_template_that_is_translated_is_no_trap_for_ten_times_as_long() -> None:
+    staleness = Staleness(STALE_PAGES)
+    text = sequences(prose(0))
+    for number in range(10_000):
+        pair = f"https://a.is/en/{number}/data/", f"https://a.is/is/{number}/data/"
+        left = [staleness.learn(url, text) for url in pair]
+        staleness.note_pair(*pair)
+        if any(left):
+            break
+    assert number == PAIRS_FACTOR * STALE_PAGES
+    assert FOLDER_FACTOR > 1
+
+
 def test_one_new_page_ends_a_row() -> None:
-    staleness = Staleness()
+    staleness = Staleness(STALE_PAGES)
     for number in range(10 * STALE_PAGES):
         text = prose(number) if number % (STALE_PAGES - 1) == 0 else prose(0)
         assert staleness.learn(f"https://a.is/?p={number}", sequences(text)) is None

@@ -68,7 +68,10 @@ class BilingualSpider(Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = cls(CrawlArguments.parse(crawler.settings, **kwargs))
         make_output_dir(crawler.settings, spider.output_dir)
-        spider.traps = Traps(patience=crawler.settings.getint("BILINGUAL_PATIENCE"))
+        spider.traps = Traps(
+            stale_pages=crawler.settings.getint("BILINGUAL_STALE_PAGES"),
+            barren_pages=crawler.settings.getint("BILINGUAL_BARREN_PAGES"),
+        )
         spider._obeys_meta = crawler.settings.getbool("BILINGUAL_META_ROBOTS_OBEY")
         spider._set_crawler(crawler)
         crawler.signals.connect(spider.robots_received, signal=signals.response_received)

@@ -10,10 +10,10 @@ _FOLDERS = 100_000
 
 
 class Barren:
-    """Refuses URLs of a host or folder after *patience* of its pages without a single pair; 0 is for ever."""
+    """Refuses URLs of a host or folder after *limit* of its pages without a single pair; 0 is never."""
 
-    def __init__(self, patience: int) -> None:
-        self._patience = patience
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self._pages: LRUCache[str, int] = LRUCache(_FOLDERS)
         self._fertile: LRUCache[str, bool] = LRUCache(_FOLDERS)
         self._barren: LRUCache[str, bool] = LRUCache(_FOLDERS)
@@ -21,9 +21,9 @@ class Barren:
     def learn(self, url: str) -> str | None:
         """Note that the page *url* was fetched; returns the folder that is given up with it, if any."""
         found = None
-        for folder in folders(url) if self._patience else ():
+        for folder in folders(url) if self._limit else ():
             pages = self._pages[folder] = self._pages.get(folder, 0) + 1
-            if pages >= self._patience and folder not in self._fertile and folder not in self._barren:
+            if pages >= self._limit and folder not in self._fertile and folder not in self._barren:
                 self._barren[folder] = True
                 found = found or folder
         return found

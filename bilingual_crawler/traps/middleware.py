@@ -63,7 +63,7 @@ class TrapPagesMiddleware:
         return middleware
 
     def pair_found(self, pair: Pair) -> None:
-        self._traps.barren.note_pair(pair.url_a, pair.url_b)
+        self._traps.note_pair(pair.url_a, pair.url_b)
 
     def process_request(self, request: Request) -> None:
         entry: Entry | None = request.meta.get(ENTRY)

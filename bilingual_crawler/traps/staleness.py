@@ -11,9 +11,11 @@ from bilingual_crawler.traps.shapes import shapes
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
-STALE_PAGES = 20
-"""Pages in a row that say nothing new, after which a group of URLs is left; a whole folder after three times as many.
-The longest such row on the training sites is 3, in a folder 7."""
+FOLDER_FACTOR = 3
+"""How much more is asked of a whole folder than of one shape."""
+PAIRS_FACTOR = 10
+"""How many more pages may say nothing new if they are in pairs: a template that is filled in for every town and product
+is translated as well, and so are some calendars."""
 NEW_SHARE = 0.05
 """Share of a page's word sequences that are new to its group, from which it says something new."""
 _BITS = 1 << 17
@@ -24,12 +26,13 @@ _SAMPLE = 3
 class _Group:
     """Remembers a quarter of the word sequences of its pages in 16 kB; when half full it forgets them all."""
 
-    __slots__ = ("bits", "held", "row")
+    __slots__ = ("alone", "bits", "held", "row")
 
     def __init__(self) -> None:
         self.bits = bytearray(_BITS // 8)
         self.held = 0
         self.row = 0
+        self.alone = 0
 
     def read(self, sample: list[int]) -> None:
         new = 0
@@ -42,13 +45,19 @@ class _Group:
         if self.held > _BITS // 2:
             self.bits = bytearray(_BITS // 8)
             self.held = 0
-        self.row = self.row + 1 if new <= NEW_SHARE * len(sample) else 0
+        stale = new <= NEW_SHARE * len(sample)
+        self.row = self.row + 1 if stale else 0
+        self.alone = self.alone + 1 if stale else 0
 
 
 class Staleness:
-    """Learns from each page of a host, and refuses URLs of groups that are stale. Bounded: 1,000 groups."""
+    """Learns from each page of a host, and refuses URLs of groups that are stale. Bounded: 1,000 groups.
 
-    def __init__(self) -> None:
+    A group is stale after *limit* pages in a row that say nothing new and are in no pair; 0 is never.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self._groups: LRUCache[str, _Group] = LRUCache(_GROUPS)
         self._stale: LRUCache[str, bool] = LRUCache(10 * _GROUPS)
 
@@ -61,10 +70,19 @@ class Staleness:
             if group is None:
                 group = self._groups[shape] = _Group()
             group.read(sample)
-            if group.row >= STALE_PAGES * (3 if shape.endswith("/*") else 1) and shape not in self._stale:
+            limit = self._limit * (FOLDER_FACTOR if shape.endswith("/*") else 1)
+            if 0 < limit <= max(group.alone, group.row // PAIRS_FACTOR) and shape not in self._stale:
                 self._stale[shape] = True
                 found = found or shape
         return found
+
+    def note_pair(self, *urls: str) -> None:
+        """The pages *urls* are in a pair, and so is what they are a template of."""
+        for url in urls:
+            for shape in shapes(url):
+                if shape in self._groups:
+                    group = self._groups[shape]
+                    group.alone = max(0, group.alone - 1)
 
     def refuses(self, url: str) -> bool:
         return bool(self._stale) and any(shape in self._stale for shape in shapes(url))

@@ -25,10 +25,10 @@ MAX_SITEMAP_DEPTH = 4
 class Traps:
     """Knows which URLs are not worth a fetch. Kept in memory, bounded; a resumed crawl learns it anew."""
 
-    def __init__(self, *, patience: int) -> None:
+    def __init__(self, *, stale_pages: int, barren_pages: int) -> None:
         self.missing = MissingPages()
-        self.barren = Barren(patience)
-        self._staleness = Staleness()
+        self._barren = Barren(barren_pages)
+        self._staleness = Staleness(stale_pages)
         self._copies = Copies()
         self._sitemaps: Counter[str] = Counter()
 
@@ -36,20 +36,25 @@ class Traps:
         """The kind of trap that *url* belongs to."""
         if self._staleness.refuses(url):
             return "stale"
-        if self.barren.refuses(url):
+        if self._barren.refuses(url):
             return "barren"
         return grown(url)
 
     def learn(self, page: Page) -> list[tuple[str, str]]:
         """Note a page that was fetched; returns (kind, group of URLs) of the traps that it completes."""
         found = [("stale", self._staleness.learn(page.url, sequences(page.text)))]
-        found.append(("barren", self.barren.learn(page.url)))
+        found.append(("barren", self._barren.learn(page.url)))
         return [(kind, group) for kind, group in found if group is not None]
 
     def wants_sitemap(self, entry: Entry) -> bool:
         """Whether one more sitemap of its site is read. Called once a sitemap."""
         self._sitemaps[entry.slot] += 1
         return entry.depth <= MAX_SITEMAP_DEPTH and self._sitemaps[entry.slot] <= MAX_SITEMAPS
+
+    def note_pair(self, *urls: str) -> None:
+        """The pages *urls* are in a pair."""
+        self._barren.note_pair(*urls)
+        self._staleness.note_pair(*urls)
 
     def is_copy(self, page: Page) -> bool:
         """Whether the page's host has shown its text too often already. Called once a page."""
