@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import shutil
 import tempfile
@@ -67,6 +68,9 @@ class StoreMachine(RuleBasedStateMachine):
     def settle(self) -> None:
         """Have the store notice new slots."""
 
+    def committed(self) -> None:
+        """What was done so far outlives the process."""
+
     def teardown(self) -> None:
         self.store.close()
 
@@ -105,6 +109,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.store.finish(url)
         if url in self.model and self.model[url].state is State.IN_FLIGHT:
             self.model[url].state = State.DONE
+        self.committed()
 
     @rule(url=st.sampled_from(URLS))
     def requeue(self, url: str) -> None:
@@ -136,6 +141,7 @@ class StoreMachine(RuleBasedStateMachine):
             if held is not None:
                 order, priority = min(order, held.order), max(priority, held.priority)
             self.model[to] = Entry(to, slot(to), priority, source.parent, source.depth + 1, order=order)
+        self.committed()
         self.settle()
 
     @rule(name=st.sampled_from("ab"), value=st.binary(max_size=5))
@@ -194,9 +200,14 @@ class LmdbMachine(StoreMachine):
 
     def open(self) -> None:
         self.store = LmdbStore(self.folder)
+        self.committed()
+
+    def committed(self) -> None:
+        self.saved = copy.deepcopy(self.model), self.order
 
     def kill(self) -> None:
         """What has reached the operating system is all that a killed process leaves."""
+        self.model, self.order = self.saved
         left = Path(tempfile.mkdtemp())
         shutil.copy(self.folder / "data.mdb", left)
         self.teardown()

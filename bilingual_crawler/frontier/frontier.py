@@ -180,8 +180,8 @@ class Frontier:
         self.store.remember(entry.slot, entry.url, fact)
 
     async def states(self, urls: Sequence[str]) -> list[State | None]:
-        """State of each URL, None for unseen ones."""
-        return self.store.states(urls)
+        """State of each URL, None for unseen ones; a frozen frontier has no use for any."""
+        return [State.DONE] * len(urls) if self._frozen else self.store.states(urls)
 
     def close(self, slot: str) -> bool:
         """Hand out nothing of *slot* any more; false if that was so already."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import struct
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import lmdb
 import msgpack
 
 from bilingual_crawler.frontier.entry import Entry, Kind, Push, State
+from bilingual_crawler.frontier.lmdb_transaction import OpenTransaction
 from bilingual_crawler.frontier.store import Head, StoreError, digest
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ _COUNTED = tuple(State)
 _RANK = struct.Struct(">QQ")
 _DOUBLE = struct.Struct(">d")
 _UINT = struct.Struct(">Q")
+_STATE = 1
+"""Where the state of a URL is in its record: after the byte that says how many fields there are."""
 _SIGN = 1 << 63
 _ALL = (1 << 64) - 1
 
@@ -38,14 +40,20 @@ def _priority(descending: int) -> float:
     return float(_DOUBLE.unpack(_UINT.pack(bits))[0])
 
 
+def _entry(record: bytes) -> Entry:
+    state, priority, order, slot, parent, depth, kind, attempts, redirects, url = msgpack.unpackb(record)
+    return Entry(url, slot, priority, parent, depth, Kind(kind), order, attempts, redirects, State(state))
+
+
 class LmdbStore:
     """A :class:`FrontierStore` on LMDB.
 
     ``urls`` maps a 16-byte hash of the URL to its record, ``queue`` holds
     (slot, priority descending, discovery order) so that the first key of a slot is its best URL, ``flight`` the URLs
-    handed out, ``facts`` what was learnt by slot, ``meta`` counters and named values. Commits reach the operating
-    system at once, so the death of the process loses nothing; :meth:`sync` makes them survive the death of the machine
-    as well. URLs in flight when the store was last open are queued again on opening.
+    handed out, ``facts`` what was learnt by slot, ``meta`` counters and named values. What is done goes into one
+    transaction until a URL is finished or redirected; then all of it reaches the operating system, and the death of the
+    process does not undo it. What a death does undo belongs to URLs that were in flight, and these are queued again on
+    opening. :meth:`sync` makes it survive the death of the machine as well.
 
     Raises :class:`StoreError` if the folder holds something else or another format, and from the first write on that
     fails (disk full): what was committed before stays, and nothing is written after it.
@@ -65,10 +73,9 @@ class LmdbStore:
             self._meta = self._env.open_db(b"meta")
         except lmdb.Error as error:
             raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start anew") from error
-        self._folder = folder
-        self._broken: StoreError | None = None
+        self._open = OpenTransaction(self._env, folder, self._save_numbers)
         self._slot_ids: dict[str, bytes] = {}
-        with self._write() as txn:
+        with self._env.begin(write=True) as txn:
             stored = txn.get(b"format", db=self._meta)
             if stored is None:
                 txn.put(b"format", FORMAT, db=self._meta)
@@ -78,26 +85,15 @@ class LmdbStore:
                     f"{folder}: frontier format {stored.decode(errors='replace')!r}, this version reads "
                     f"{FORMAT.decode()!r}; finish that crawl with the version that began it"
                 )
+        with self._open as txn:
             self._order = self._number(txn, b"order")
             self._counts = {state: self._number(txn, b"count%d" % state) for state in _COUNTED}
             for name, slot in txn.cursor(db=self._slots):
                 self._slot_ids[name.decode()] = slot
             self._reclaim(txn)
+        self._open.commit()
 
     # transactions -------------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def _write(self) -> Iterator[Any]:
-        if self._broken:
-            raise self._broken
-        try:
-            with self._env.begin(write=True) as txn:
-                yield txn
-        except (lmdb.Error, OSError) as error:
-            self._broken = StoreError(
-                f"{self._folder}: the frontier cannot be written ({error}); make room and resume, nothing is lost"
-            )
-            raise self._broken from error
 
     def _number(self, txn: Any, name: bytes) -> int:
         value = txn.get(name, db=self._meta)
@@ -117,11 +113,8 @@ class LmdbStore:
         return slot
 
     def _load(self, txn: Any, key: bytes) -> Entry | None:
-        value = txn.get(key, db=self._urls)
-        if value is None:
-            return None
-        state, priority, order, slot, parent, depth, kind, attempts, redirects, url = msgpack.unpackb(value)
-        return Entry(url, slot, priority, parent, depth, Kind(kind), order, attempts, redirects, State(state))
+        record = txn.get(key, db=self._urls)
+        return None if record is None else _entry(record)
 
     def _save(self, txn: Any, key: bytes, entry: Entry) -> None:
         record = (
@@ -137,6 +130,7 @@ class LmdbStore:
             entry.url,
         )
         txn.put(key, msgpack.packb(record), db=self._urls)
+        self._open.changes += 1
 
     def _place(self, txn: Any, entry: Entry) -> bytes:
         return self._slot_id(txn, entry.slot) + _RANK.pack(_descending(entry.priority), entry.order)
@@ -158,13 +152,12 @@ class LmdbStore:
             self._move(entry.state, State.QUEUED)
             self._enqueue(txn, key, entry)
             txn.delete(key, db=self._flight)
-        self._save_numbers(txn)
 
     # the protocol -------------------------------------------------------------------------------------------------
 
     def push(self, entries: Iterable[Entry]) -> list[Push]:
         outcomes = []
-        with self._write() as txn:
+        with self._open as txn:
             for entry in entries:
                 key = digest(entry.url)
                 held = self._load(txn, key)
@@ -181,67 +174,53 @@ class LmdbStore:
                     outcomes.append(Push.RAISED)
                 else:
                     outcomes.append(Push.IGNORED)
-            self._save_numbers(txn)
         return outcomes
 
     def pop(self, slot: str) -> Entry | None:
-        with self._write() as txn:
-            found = self._first(txn, slot)
-            if found is None:
+        with self._open as txn:
+            cursor = self._best(txn, slot)
+            if cursor is None:
                 return None
-            place, key = found
-            txn.delete(place, db=self._queue)
-            entry = self._load(txn, key)
-            assert entry is not None
-            entry.state = State.IN_FLIGHT
-            self._save(txn, key, entry)
+            key = cursor.value()
+            cursor.delete()
+            record = txn.get(key, db=self._urls)
+            self._set_state(txn, key, record, State.IN_FLIGHT)
             txn.put(key, b"", db=self._flight)
             self._move(State.QUEUED, State.IN_FLIGHT)
-            self._save_numbers(txn)
+        entry = _entry(record)
+        entry.state = State.IN_FLIGHT
         return entry
 
     def peek(self, slot: str) -> Entry | None:
-        with self._env.begin() as txn:
-            found = self._first(txn, slot)
-            return self._load(txn, found[1]) if found else None
+        with self._open as txn:
+            cursor = self._best(txn, slot)
+            return self._load(txn, cursor.value()) if cursor else None
 
     def slots(self) -> list[str]:
         return list(self._slot_ids)
 
     def queued(self, slot: str) -> Iterator[str]:
-        with self._env.begin() as txn:
+        with self._open as txn:
             for key in self._values(txn, self._queue, slot):
                 entry = self._load(txn, key)
                 assert entry is not None
                 yield entry.url
 
     def finish(self, url: str, state: State = State.DONE) -> bool:
-        with self._write() as txn:
-            return self._end(txn, url, state) is not None
+        with self._open as txn:
+            ended = self._end(txn, url, state) is not None
+        self._open.commit()
+        return ended
 
     def redirect(self, url: str, target: Entry) -> bool:
-        with self._write() as txn:
-            source = self._end(txn, url, State.REDIRECTED)
-            key = digest(target.url)
-            held = self._load(txn, key)
-            if held is not None and held.state is not State.QUEUED:
-                return False
-            if held is not None:
-                txn.delete(self._place(txn, held), db=self._queue)
-            else:
-                self._move(None, State.QUEUED)
-            if source is not None:
-                target.order, target.priority = source.order, source.priority
-                if held is not None:
-                    target.order = min(held.order, source.order)
-                    target.priority = max(held.priority, source.priority)
-            self._enqueue(txn, key, target)
-            self._save_numbers(txn)
-        return True
+        with self._open as txn:
+            wanted = self._replace(txn, url, target)
+        self._open.commit()
+        return wanted
 
     def requeue(self, url: str, *, failed: bool = True) -> bool:
         key = digest(url)
-        with self._write() as txn:
+        with self._open as txn:
             if txn.pop(key, db=self._flight) is None:
                 return False
             entry = self._load(txn, key)
@@ -249,12 +228,11 @@ class LmdbStore:
             entry.attempts += failed
             self._enqueue(txn, key, entry)
             self._move(State.IN_FLIGHT, State.QUEUED)
-            self._save_numbers(txn)
         return True
 
     def rescore(self, priorities: Mapping[str, float]) -> set[str]:
         changed: set[str] = set()
-        with self._write() as txn:
+        with self._open as txn:
             for url, priority in priorities.items():
                 key = digest(url)
                 entry = self._load(txn, key)
@@ -267,55 +245,53 @@ class LmdbStore:
         return changed
 
     def states(self, urls: Sequence[str]) -> list[State | None]:
-        with self._env.begin() as txn:
-            entries = (self._load(txn, digest(url)) for url in urls)
-            return [entry.state if entry else None for entry in entries]
+        with self._open as txn:
+            records = (txn.get(digest(url), db=self._urls) for url in urls)
+            return [State(record[_STATE]) if record else None for record in records]
 
     def heads(self) -> list[Head]:
         return [head for slot in self._slot_ids if (head := self.head(slot))]
 
     def head(self, slot: str) -> Head | None:
-        with self._env.begin() as txn:
-            found = self._first(txn, slot)
-        if found is None:
-            return None
-        descending, order = _RANK.unpack(found[0][4:])
+        with self._open as txn:
+            cursor = self._best(txn, slot)
+            if cursor is None:
+                return None
+            descending, order = _RANK.unpack(cursor.key()[4:])
         return Head(slot, _priority(descending), order)
 
     def count(self, state: State) -> int:
         return self._counts[state]
 
     def done_in(self, slot: str) -> int:
-        with self._env.begin() as txn:
+        with self._open as txn:
             return self._number(txn, b"done " + self._slot_ids.get(slot, b""))
 
     def remember(self, slot: str, url: str, fact: bytes) -> None:
-        with self._write() as txn:
+        with self._open as txn:
             place = self._slot_id(txn, slot) + _UINT.pack(txn.stat(self._facts)["entries"])
             txn.put(place, msgpack.packb((url, fact)), db=self._facts)
 
     def facts(self, slot: str) -> Iterator[tuple[str, bytes]]:
-        with self._env.begin() as txn:
+        with self._open as txn:
             for value in self._values(txn, self._facts, slot):
                 yield tuple(msgpack.unpackb(value))
 
     def get(self, name: str) -> bytes | None:
-        with self._env.begin() as txn:
+        with self._open as txn:
             value: bytes | None = txn.get(b"named " + name.encode(), db=self._meta)
             return value
 
     def put(self, name: str, value: bytes) -> None:
-        with self._write() as txn:
+        with self._open as txn:
             txn.put(b"named " + name.encode(), value, db=self._meta)
 
     def sync(self) -> None:
-        if self._broken:
-            raise self._broken
+        self._open.commit()
         self._env.sync(True)
 
     def close(self) -> None:
-        if not self._broken:
-            self.sync()
+        self._open.close()
         self._env.close()
 
     def _values(self, txn: Any, db: Any, slot: str) -> Iterator[bytes]:
@@ -329,26 +305,45 @@ class LmdbStore:
                 return
             yield value
 
-    def _first(self, txn: Any, slot: str) -> tuple[bytes, bytes] | None:
+    def _best(self, txn: Any, slot: str) -> Any:
+        """A cursor on the best URL of *slot* in the queue, if there is one."""
         slot_id = self._slot_ids.get(slot)
         if slot_id is None:
             return None
         cursor = txn.cursor(db=self._queue)
-        if not cursor.set_range(slot_id) or not cursor.key().startswith(slot_id):
-            return None
-        return cursor.key(), cursor.value()
+        return cursor if cursor.set_range(slot_id) and cursor.key().startswith(slot_id) else None
+
+    def _set_state(self, txn: Any, key: bytes, record: bytes, state: State) -> None:
+        txn.put(key, record[:_STATE] + bytes((state,)) + record[_STATE + 1 :], db=self._urls)
+        self._open.changes += 1
+
+    def _replace(self, txn: Any, url: str, target: Entry) -> bool:
+        source = self._end(txn, url, State.REDIRECTED)
+        key = digest(target.url)
+        held = self._load(txn, key)
+        if held is not None and held.state is not State.QUEUED:
+            return False
+        if held is not None:
+            txn.delete(self._place(txn, held), db=self._queue)
+        else:
+            self._move(None, State.QUEUED)
+        if source is not None:
+            target.order, target.priority = source.order, source.priority
+            if held is not None:
+                target.order = min(held.order, source.order)
+                target.priority = max(held.priority, source.priority)
+        self._enqueue(txn, key, target)
+        return True
 
     def _end(self, txn: Any, url: str, state: State) -> Entry | None:
         key = digest(url)
         if txn.pop(key, db=self._flight) is None:
             return None
-        entry = self._load(txn, key)
-        assert entry is not None
-        entry.state = state
-        self._save(txn, key, entry)
+        record = txn.get(key, db=self._urls)
+        self._set_state(txn, key, record, state)
+        entry = _entry(record)
         self._move(State.IN_FLIGHT, state)
         if state is State.DONE:
             name = b"done " + self._slot_id(txn, entry.slot)
             txn.put(name, _UINT.pack(self._number(txn, name) + 1), db=self._meta)
-        self._save_numbers(txn)
         return entry

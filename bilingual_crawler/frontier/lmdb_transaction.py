@@ -1,0 +1,81 @@
+"""One LMDB transaction for many changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import lmdb
+
+from bilingual_crawler.frontier.store import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from types import TracebackType
+
+MAX_CHANGES = 5_000
+"""Changes after which a transaction is committed by itself; bounds the pages that it holds in memory."""
+
+
+class OpenTransaction:
+    """The transaction that everything is read from and written to until it is committed; another begins then.
+
+    Use it as a context for every operation. If one fails, all since the last commit is undone, and this raises
+    :class:`StoreError` from then on: a store that could not be written is not to be trusted with more.
+    """
+
+    def __init__(self, env: Any, folder: Path, before_commit: Callable[[Any], None]) -> None:
+        self._env = env
+        self._folder = folder
+        self._before_commit = before_commit
+        self._txn: Any = None
+        self._error: StoreError | None = None
+        self.changes = 0
+        """To be counted by the user."""
+
+    def __enter__(self) -> Any:
+        if self._error:
+            raise self._error
+        if self._txn is None:
+            self._txn = self._env.begin(write=True)
+        return self._txn
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            if self.changes >= MAX_CHANGES:
+                self.commit()
+        elif isinstance(error, Exception):
+            self._fail(error)
+
+    def commit(self) -> None:
+        """Hand all changes to the operating system."""
+        if self._error:
+            raise self._error
+        if self._txn is None:
+            return
+        try:
+            self._before_commit(self._txn)
+            self._txn.commit()
+        except Exception as error:
+            self._fail(error)
+        self._txn, self.changes = None, 0
+
+    def close(self) -> None:
+        """Commit and wait for the disk, unless something failed."""
+        if not self._error:
+            self.commit()
+            self._env.sync(True)
+
+    def _fail(self, error: Exception) -> None:
+        if self._txn is not None:
+            self._txn.abort()
+            self._txn = None
+        if not isinstance(error, lmdb.Error | OSError):
+            self._error = StoreError(f"{self._folder}: the frontier failed ({error!r})")
+            raise error
+        self._error = StoreError(
+            f"{self._folder}: the frontier cannot be written ({error}); make room and resume, nothing is lost"
+        )
+        raise self._error from error
