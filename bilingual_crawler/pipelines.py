@@ -7,6 +7,7 @@ from dataclasses import astuple, fields
 from typing import TYPE_CHECKING, Any, cast
 
 from scrapy.exceptions import DropItem
+from scrapy.utils.asyncio import run_in_thread
 
 from bilingual_crawler.items import Document
 from bilingual_crawler.pairing.tracker import Pair, PairTracker
@@ -23,6 +24,7 @@ from bilingual_crawler.reporting.records import (
 from bilingual_crawler.signals import Fetch, output_failed, pair_found, url_fetched
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Sequence
     from typing import Self
 
@@ -35,7 +37,10 @@ logger = logging.getLogger(__name__)
 
 
 class OutputPipeline:
-    """Writes ``documents.jsonl.gz`` and streams ``pairs.tsv``, which is put in order of score when the crawl ends.
+    """Writes ``documents.jsonl.gz`` and streams ``pairs.tsv``.
+
+    When the crawl ends, all documents are aligned by the method in ``BILINGUAL_ALIGN`` (the pairs stay as they are
+    if it is empty), and ``pairs.tsv`` is put in order of score.
 
     A resumed crawl first reads back the documents it has, so that a page fetched twice is written once.
     Stats: ``bilingual/pairs/found|candidates``, ``bilingual/unpaired/<reason>``, ``bilingual/refused/<reason>``.
@@ -72,20 +77,35 @@ class OutputPipeline:
             self._stats.set_value("bilingual/pairs/found", len(self._tracker))
         return item
 
-    def close_spider(self) -> None:
+    async def close_spider(self) -> None:
         self._documents.close()
         self._pairs.close()
-        pairs = self._tracker.pairs()
+        pairs, unpaired = await self._align()
         try:
             self._replace_pairs(pairs)
         except OSError as error:
             logger.error(f"{PAIRS} stays in the order of discovery: {error}")
         self._stats.set_value("bilingual/pairs/found", len(pairs))
         self._stats.set_value("bilingual/pairs/candidates", self._tracker.candidates)
-        for reason, count in self._tracker.unpaired().items():
+        for reason, count in unpaired.items():
             self._stats.set_value(f"bilingual/unpaired/{reason}", count)
         for reason, count in self._tracker.rejected.items():
             self._stats.set_value(f"bilingual/refused/{reason}", count)
+
+    async def _align(self) -> tuple[list[Pair], Counter[str]]:
+        pairs, unpaired = self._tracker.pairs(), self._tracker.unpaired()
+        settings = self._crawler.settings
+        if not settings["BILINGUAL_ALIGN"] or not self._written:
+            return pairs, unpaired
+        # scipy takes its time
+        from bilingual_crawler.pairing.at_end import align_crawl
+
+        spider = cast("BilingualSpider", self._crawler.spider)
+        try:
+            return await run_in_thread(align_crawl, self._folder, spider.pair, pairs, settings)
+        except Exception:
+            logger.exception(f"the pairs are those found during the crawl; try: scrapy align {self._folder}")
+            return pairs, unpaired
 
     def _write(self, document: Document) -> None:
         self._documents.write(document)

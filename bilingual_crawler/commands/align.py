@@ -18,7 +18,7 @@ from bilingual_crawler.languages import LanguageError, LanguagePair
 from bilingual_crawler.pairing.errors import EncoderError
 from bilingual_crawler.pairing.tracker import Pair
 from bilingual_crawler.reporting.records import tsv_line
-from bilingual_crawler.scoring.models import ModelError, models_folder
+from bilingual_crawler.scoring.models import ModelError
 
 if TYPE_CHECKING:
     import argparse
@@ -74,7 +74,7 @@ class Command(ScrapyCommand):
         from bilingual_crawler.bitext.produce import BitextProducer
         from bilingual_crawler.pairing.align import align, read_corpus
         from bilingual_crawler.pairing.main_text import main_text
-        from bilingual_crawler.pairing.methods import make_method
+        from bilingual_crawler.pairing.methods import method_of
         from bilingual_crawler.reporting.review import Review
 
         formats = opts.formats.split(",")
@@ -85,12 +85,7 @@ class Command(ScrapyCommand):
                 "--formats parquet needs pyarrow: pip install 'bilingual-crawler[parquet]'", print_help=False
             )
         assert self.settings
-        method = make_method(
-            opts.method,
-            models_folder(self.settings["BILINGUAL_MODELS_DIR"]),
-            self.settings["BILINGUAL_ENCODER"] or "",
-            Path(self.settings["BILINGUAL_CACHE_DIR"]).expanduser(),
-        )
+        method = method_of(opts.method, self.settings)
         console = Console()
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         count = 0

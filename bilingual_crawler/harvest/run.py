@@ -104,6 +104,7 @@ class Harvest:
             "BILINGUAL_OUTPUT_DIR": str(directory),
             "BILINGUAL_SCOPE_PREFIXES": ",".join(site_prefixes(self.sites / task.site)),
             "BILINGUAL_WARC": "False",
+            "BILINGUAL_ALIGN": "",
             "CONCURRENT_REQUESTS": "1",
         }
         sources = LINK_SOURCES[self.links]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -12,13 +13,14 @@ from bilingual_crawler.pairing.classifier import PairClassifier
 from bilingual_crawler.pairing.encoders import is_installed, load_encoder
 from bilingual_crawler.pairing.evidence import gather
 from bilingual_crawler.pairing.url_method import url_evidence, url_score
+from bilingual_crawler.scoring.models import models_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from importlib.resources.abc import Traversable
-    from pathlib import Path
 
     from numpy.typing import NDArray
+    from scrapy.settings import BaseSettings
 
     from bilingual_crawler.pairing.domain import Domain
     from bilingual_crawler.pairing.embeddings import Encoder
@@ -125,3 +127,13 @@ def make_method(name: str, models: Traversable, encoder: str, cache: Path) -> Me
     if name == "auto":
         return AutoMethod(models, partial(load_encoder, encoder, cache) if is_installed(encoder) else None)
     return LearntMethod(models, name, load_encoder(encoder, cache) if name.endswith("content") else None)
+
+
+def method_of(name: str, settings: BaseSettings) -> Method:
+    """As :func:`make_method`, with the models, the encoder and the cache that Scrapy's *settings* name."""
+    return make_method(
+        name,
+        models_folder(settings["BILINGUAL_MODELS_DIR"]),
+        settings["BILINGUAL_ENCODER"] or "",
+        Path(settings["BILINGUAL_CACHE_DIR"]).expanduser(),
+    )
