@@ -130,6 +130,7 @@ def test_lists_keep_their_evidence_and_their_bad_rows_are_told(
         "https://a.mt/x\tmt\there\tcld2\n"
         "https://a.mt/y\tmlt\n"
         "https://a.mt/z\tnonsense\there\tcld2\n"
+        "a.mt\tmlt\there\tcld2\n"
         "https://a.mt/img.png\tunk\there\tlist\n"
         "https://a.mt/\teng\tthere\tcctld\n",
         encoding="utf-8",
@@ -145,7 +146,7 @@ def test_lists_keep_their_evidence_and_their_bad_rows_are_told(
         ["https://b.fi/", "fin", "plain.tsv", "list"],
     ]
     told = " ".join(capsys.readouterr().err.split())
-    assert "2 bad: line 4 (2 fields instead of 4), line 5 (no such language: nonsense)" in told
+    assert "3 bad: line 4 (2 fields instead of 4), line 5 (no such language: nonsense), line 6 (not a URL)" in told
     assert "1 left out (other language)" in told
 
 
@@ -166,6 +167,7 @@ def test_what_cannot_be_used_ends_the_command_and_leaves_nothing(
         ((cut,), "cut.tsv.gz"),
         ((tmp_path / "none" / "*.parquet",), "no such file"),
         ((good, "ftp://host/x.parquet"), "ftp://"),
+        (("http://127.0.0.1:9/none.parquet",), "http://127.0.0.1:9/none.parquet: "),
         ((good, "--languages", "isl", "mlt"), "no example of mlt"),
         ((good, "--languages", "elvish"), "elvish"),
     ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,13 +19,15 @@ from training.prepare.pairs import prepare_pairs
 from training.prepare.split import prepare_split, read_excluded
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    Say = Callable[[str], object]
 
 
-def language(options: argparse.Namespace, progress: Progress) -> None:
+def language(options: argparse.Namespace, progress: Progress, say: Say) -> None:
     """The sub-command of that name."""
     caps = Caps(options.per_language, options.per_domain, tuple(map(parse_language, options.languages)), options.seed)
-    counts = prepare_language(options.inputs, options.out, caps, progress, progress.console.print)
+    counts = prepare_language(options.inputs, options.out, caps, progress, say)
     table = Table("language", "URLs", "domains")
     for lang, urls, domains in counts[:SHOWN]:
         table.add_row(lang, f"{urls:,}", f"{domains:,}")
@@ -33,22 +36,29 @@ def language(options: argparse.Namespace, progress: Progress) -> None:
     Console().print(table)
 
 
-def pairs(options: argparse.Namespace, progress: Progress) -> None:
+def pairs(options: argparse.Namespace, progress: Progress, say: Say) -> None:
     """The sub-command of that name."""
     pair = LanguagePair.parse(options.pair) if options.pair else None
     languages = (pair.a, pair.b) if pair else None
-    counts = prepare_pairs(options.inputs, options.out, languages, progress, progress.console.print)
+    counts = prepare_pairs(options.inputs, options.out, languages, progress, say)
     Console().print(counts.table([ALL]))
 
 
-def split(options: argparse.Namespace, progress: Progress) -> None:
+def split(options: argparse.Namespace, progress: Progress, say: Say) -> None:
     """The sub-command of that name."""
-    shares, say = options.shares, progress.console.print
+    shares = options.shares
     if len(shares) not in (2, 3) or min(shares) <= 0:
         raise DataError(f"--shares {' '.join(map(str, shares))}: two or three numbers above 0, as in 80 10 10 or 60 40")
     excluded = read_excluded(options.exclude, progress, say)
     counts = prepare_split(options.inputs, options.out, shares, options.seed, excluded, progress, say)
     Console().print(counts.table(SPLITS[: len(shares)]))
+
+
+def positive(text: str) -> int:
+    """A whole number above 0."""
+    if (number := int(text)) < 1:
+        raise ValueError(text)
+    return number
 
 
 def arguments_of(arguments: Sequence[str] | None) -> tuple[argparse.ArgumentParser, argparse.Namespace]:
@@ -60,8 +70,10 @@ def arguments_of(arguments: Sequence[str] | None) -> tuple[argparse.ArgumentPars
     sample.add_argument("inputs", nargs="+", help="Parquet files of Common Crawl's index, TSV lists (url, lang)")
     sample.add_argument("--out", type=Path, required=True, help="list to write (.tsv.gz)")
     sample.add_argument("--languages", nargs="+", default=[], help="only these, and each must have URLs")
-    sample.add_argument("--per-language", type=int, default=Caps().per_language, help="most URLs of a language")
-    sample.add_argument("--per-domain", type=int, default=Caps().per_domain, help="most URLs of a language in a domain")
+    sample.add_argument("--per-language", type=positive, default=Caps().per_language, help="most URLs of a language")
+    sample.add_argument(
+        "--per-domain", type=positive, default=Caps().per_domain, help="most URLs of a language in a domain"
+    )
     sample.add_argument("--seed", type=int, default=Caps().seed)
 
     collect = commands.add_parser("pairs", help="URL pairs of translated documents")
@@ -91,7 +103,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     try:
         with Progress(*columns, console=Console(stderr=True)) as progress:
-            options.run(options, progress)
+            say = partial(progress.console.print, markup=False, highlight=False, soft_wrap=True)
+            options.run(options, progress, say)
     except (DataError, LanguageError) as error:
         parser.exit(1, f"{parser.prog}: {error}\n")
 

@@ -11,6 +11,7 @@ import duckdb
 
 from bilingual_crawler.languages import from_bcp47
 from training.data import BadRow, DataError, check_classes, parse_rows, split_header
+from training.prepare.corpora import is_url
 from training.prepare.files import Account, open_input, shown_name, unpacked_name, write_tsv
 from training.prepare.scratch import GROWTH, add_function, fetch, insert, scratch
 
@@ -118,8 +119,8 @@ class Sample:
         columns = ("url", "lang", *told)
         for line, (url, code, *rest) in parse_rows(lines, header, columns, ("url",), account.reject, path):
             lang = UNK if code == UNK else from_bcp47(code)
-            if lang is None:
-                account.reject(BadRow(line, f"no such language: {code}"))
+            if lang is None or not is_url(url):
+                account.reject(BadRow(line, f"no such language: {code}" if lang is None else "not a URL"))
                 continue
             account.read += 1
             if self._caps.wanted and lang not in self._caps.wanted:
@@ -232,9 +233,8 @@ def _connect(db: DuckDBPyConnection, inputs: Sequence[str]) -> None:
         if "s3" in schemes:
             db.execute("CREATE SECRET (TYPE s3, PROVIDER credential_chain, REGION 'us-east-1')")
     except duckdb.Error as error:
-        raise DataError(
-            f"DuckDB cannot read remote files here ({error}); download the files and name their paths instead"
-        ) from error
+        remote = ", ".join(text for text in inputs if "://" in text)
+        raise DataError(f"{remote}: DuckDB cannot read remote files here, download them first ({error})") from error
 
 
 def _expand(db: DuckDBPyConnection, text: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import ExitStack
 from itertools import accumulate, chain, combinations
 from pathlib import Path
@@ -123,6 +124,8 @@ def read_excluded(paths: Sequence[Path], progress: Progress, report: Callable[[s
     for path in paths:
         if path.is_dir():
             labels |= {domain_label(row[0]) for row in read_sites(path)}
+            for info in path.glob("*/site.json"):
+                labels |= {domain_label(url) for url in json.loads(info.read_bytes()).get("alias_bases", ())}
             continue
         account = Account(shown_name(path))
         with open_input(path, progress) as lines:
