@@ -20,7 +20,7 @@ from transformers import BertConfig, BertModel, XLMRobertaConfig, XLMRobertaForS
 
 from training import evaluate, language, pair_sets, parallelness
 from training.data import DataError
-from training.transformer import base, e5, fit, lists
+from training.transformer import base, e5, fit, hand_over, lists
 from training.transformer.plan import PlannedSampler, growing
 from training.transformer.recipes import RECIPES, Recipe, RecipeError
 
@@ -266,6 +266,14 @@ def test_a_missing_base_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit):
         language.main(command)
     assert f"no tokenizer in '{tmp_path}/none'" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_the_small_recipe_keeps_its_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    assert hand_over("language", ["--recipe", "small", "--out", "x"]) == ["--out", "x"]
+    assert hand_over("language", ["--out", "x"]) == ["--out", "x"]
+    with pytest.raises(SystemExit):
+        hand_over("language", ["--recipe", "huge"])
+    assert "unknown recipe 'huge': use small, xlm-roberta-base, e5-small" in capsys.readouterr().err
 
 
 def test_every_recipe_knows_both_kinds() -> None:
