@@ -158,6 +158,15 @@ def test_a_stop_from_the_terminal_leaves_no_page_half_rendered(tmp_path: Path) -
     assert len(documents(tmp_path)) == len(PLAIN)
 
 
+def test_the_time_budget_ends_a_page_that_never_ends(tmp_path: Path) -> None:
+    endless = "<title>app</title><script>setTimeout(() => { while (true) {} }, 50)</script>"
+    with serve(with_scripts() | {"/en/page-0.html": endless}) as site:
+        result = crawl(tmp_path, site, "-a", "render=auto", "-s", "CLOSESPIDER_TIMEOUT=8")
+    elapsed = re.search(r"'elapsed_time_seconds': ([\d.]+)", result.stderr)
+    assert elapsed
+    assert 7 < float(elapsed[1]) < 30
+
+
 def test_a_browser_that_dies_is_started_again(tmp_path: Path) -> None:
     with serve(with_scripts(*PLAIN), delay=0.1) as site:
         arguments = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", "-a", "policy=bfs", "-a", "render=auto")

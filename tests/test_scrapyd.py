@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from redis_server import redis_server
 from scrapyd_server import copy_checkout, rename_bot, start_scrapyd
-from webserver import bilingual_site, serve, varied
+from webserver import bilingual_site, run_scrapy, serve, varied
 
 from bilingual_crawler.reporting.records import read_json_lines, read_tsv
 
@@ -69,6 +69,14 @@ def test_what_keeps_a_job_from_starting_is_in_its_log(
     server.wait(job)
     assert message in server.log(job)
     assert not (server.folder / "crawls" / job).exists()
+
+
+def test_a_node_has_models_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BILINGUAL_MODELS_DIR", "/srv/no-models")
+    arguments = ("-a", "pair=eng-spa", "-a", "seeds=http://127.0.0.1:9/", "-a", "policy=smart")
+    result = run_scrapy(tmp_path, "crawl", "bilingual", *arguments)
+    assert result.returncode == 2
+    assert "/srv/no-models/url-language/config.json: No such file or directory" in result.stderr
 
 
 def test_an_upgrade_in_the_middle_of_a_crawl_loses_nothing(server: Scrapyd, checkout: Path) -> None:

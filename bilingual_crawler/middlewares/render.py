@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING, cast
 
@@ -10,7 +11,7 @@ from scrapy.http import HtmlResponse
 
 from bilingual_crawler.frontier.scheduler import ENTRY, FrontierScheduler
 from bilingual_crawler.middlewares.language import LANGUAGE, PAGE, read_page
-from bilingual_crawler.middlewares.stop import is_stopping, put_back
+from bilingual_crawler.middlewares.stop import CHECK_SECONDS, is_stopping, put_back
 from bilingual_crawler.rendering.browser import Browser, RenderError
 from bilingual_crawler.rendering.options import missing_for_rendering
 from bilingual_crawler.rendering.shell import is_shell
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.rendering.browser import Rendered
     from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 logger = logging.getLogger(__name__)
@@ -74,7 +76,7 @@ class RenderMiddleware:
             self._stats.inc_value("bilingual/render/over_budget")
             return response
         try:
-            rendered = await self._browser.render(response)
+            rendered = await self._render(self._browser, response)
         except RenderError as error:
             if is_stopping(self._crawler):
                 return put_back(request, self._stats)
@@ -97,6 +99,17 @@ class RenderMiddleware:
 
     def _slot_of(self, url: str) -> str:
         return self._scheduler.slot(url)
+
+    async def _render(self, browser: Browser, response: Response) -> Rendered:
+        """Render, unless the crawl stops meanwhile; raises RenderError."""
+        rendering = asyncio.ensure_future(browser.render(response))
+        while not rendering.done():
+            if is_stopping(self._crawler) and not rendering.cancelling():
+                rendering.cancel()
+            await asyncio.wait((rendering,), timeout=CHECK_SECONDS)
+        if rendering.cancelled():
+            raise RenderError("the crawl is stopping")
+        return rendering.result()
 
     def _take_budget(self, slot: str) -> bool:
         for name, limit in ((_TOTAL, self._max_pages), (slot, self._max_pages_per_site)):
