@@ -1,0 +1,234 @@
+"""Document alignment: reading, evidence, matching, and the command."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from webserver import run_scrapy
+
+from bilingual_crawler.archive import ArchiveError, Exchange, WarcWriter
+from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.pairing.align import align, read_corpus
+from bilingual_crawler.pairing.corpus import Corpus
+from bilingual_crawler.pairing.duplicates import near_duplicates
+from bilingual_crawler.pairing.encoders import is_installed, load_encoder
+from bilingual_crawler.pairing.errors import EncoderError
+from bilingual_crawler.pairing.matching import greedy, lead, optimal
+from bilingual_crawler.pairing.methods import make_method
+from bilingual_crawler.pairing.reading import RawPage, majority, read_page
+from bilingual_crawler.reporting.records import read_tsv
+
+if TYPE_CHECKING:
+    from bilingual_crawler.pairing.documents import Alignment
+
+MODELS = Path(__file__).parent.parent / "models"
+PAIR = LanguagePair.parse("eng-spa")
+HOST = "https://www.example.org"
+
+ENGLISH = (
+    "The river rises in the mountains and flows through two small towns before it reaches the sea.",
+    "Every spring the farmers repair the old bridge, which was built by their grandparents.",
+    "Visitors may borrow a boat at the mill, but they have to bring it back before sunset.",
+    "The museum is closed on Mondays and on public holidays.",
+    "Nobody remembers why the tower has no door on its northern side.",
+)
+SPANISH = (
+    "El río nace en las montañas y atraviesa dos pueblos pequeños antes de llegar al mar.",
+    "Cada primavera los campesinos reparan el viejo puente, que construyeron sus abuelos.",
+    "Los visitantes pueden tomar prestada una barca en el molino, pero deben devolverla antes del anochecer.",
+    "El museo está cerrado los lunes y los días festivos.",
+    "Nadie recuerda por qué la torre no tiene puerta en el lado norte.",
+)
+
+
+def html(sentences: tuple[str, ...], head: str = "", more: str = "") -> bytes:
+    body = "".join(f"<p>{sentence}</p>" for sentence in sentences)
+    return f"<html><head><title>x</title>{head}</head><body>{body}{more}</body></html>".encode()
+
+
+def corpus(pages: dict[str, bytes], redirects: dict[str, str] | None = None) -> Corpus:
+    found = Corpus(PAIR)
+    for url, body in pages.items():
+        read = read_page(RawPage(url, body), PAIR)
+        if read is not None:
+            found.add(*read)
+    found.redirect(redirects or {}, {})
+    return found
+
+
+def aligned(documents: Corpus, method: str = "url") -> Alignment:
+    (alignment,) = align(documents, make_method(method, MODELS, "", Path("unused")))
+    return alignment
+
+
+def pairs(alignment: Alignment) -> set[tuple[str, str]]:
+    return {(pair.url_a.removeprefix(HOST), pair.url_b.removeprefix(HOST)) for pair in alignment.pairs}
+
+
+@pytest.mark.parametrize(
+    ("english", "spanish"),
+    [
+        ("https://eng.aaa.com/", "https://aaa.com/"),
+        ("https://aaa.com/en-gb/b", "https://aaa.com/es-es/b"),
+        ("https://aaa.com/English/b", "https://aaa.com/Spanish/b"),
+        ("https://aaa.com/b/en", "https://aaa.com/b/es"),
+        ("https://aaa.com/b/", "https://spanish.aaa.com/b/"),
+        ("https://aaa.com/b?x=1&lang=english", "https://aaa.com/b?x=1&lang=spanish"),
+        ("https://aaa.com/b?lang=en", "https://aaa.com/b?lang=es"),
+        ("https://aaa.com/b", "https://aaa.com/b?lang=1"),
+    ],
+)
+def test_the_url_pairs_of_ccaligned_table_1(english: str, spanish: str) -> None:
+    alignment = aligned(corpus({english: html(ENGLISH), spanish: html(SPANISH)}))
+    assert [(pair.url_a, pair.url_b, pair.method) for pair in alignment.pairs] == [(english, spanish, "url")]
+
+
+def test_a_mark_that_contradicts_the_content_is_not_believed() -> None:
+    pages = {f"{HOST}/es/b": html(ENGLISH), f"{HOST}/b": html(SPANISH)}
+    alignment = aligned(corpus(pages))
+    assert not alignment.pairs
+    assert set(alignment.unpaired.values()) == {"low_score"}
+
+
+def test_announced_translations_are_followed_through_redirects() -> None:
+    announced = f'<link rel="alternate" hreflang="es" href="{HOST}/moved">'
+    pages = {f"{HOST}/about": html(ENGLISH, announced), f"{HOST}/quienes-somos": html(SPANISH)}
+    assert not aligned(corpus(pages)).pairs
+    alignment = aligned(corpus(pages, {f"{HOST}/moved": f"{HOST}/quienes-somos"}))
+    assert [(pair.method, pair.score) for pair in alignment.pairs] == [("hreflang", 0.95)]
+
+
+def test_of_near_duplicates_one_is_paired() -> None:
+    text = tuple(f"{sentence} {number}" for number in range(30) for sentence in ENGLISH[:1])
+    spanish = tuple(f"{sentence} {number}" for number in range(30) for sentence in SPANISH[:1])
+    pages = {
+        f"{HOST}/en/a": html(text[:-1]),
+        f"{HOST}/en/b": html(text),
+        f"{HOST}/es/a": html(spanish),
+        f"{HOST}/es/b": html(spanish),
+    }
+    alignment = aligned(corpus(pages))
+    assert pairs(alignment) == {("/en/b", "/es/b")}
+    assert sorted(alignment.unpaired.values()) == ["duplicate", "duplicate"]
+
+
+def test_near_duplicates_are_those_with_nearly_the_same_lines() -> None:
+    lines = np.arange(100, dtype=np.uint32)
+    other = np.arange(1000, 1100, dtype=np.uint32)
+    groups = near_duplicates([lines, other, lines[:98], lines[:80], other[:0], other[:0]])
+    assert groups[0] == groups[2]
+    assert len(set(groups.tolist())) == 5
+
+
+def test_the_longest_of_pages_that_differ_by_scheme_and_www_stays() -> None:
+    pages = {f"{HOST}/a": html(ENGLISH[:2]), "http://example.org/a": html(ENGLISH), f"{HOST}/a/": html(ENGLISH[:1])}
+    documents = corpus(pages)
+    assert len(documents) == 1
+    assert documents.replaced == 2
+    assert [profile.url for profile in documents.profiles("example.org")] == ["http://example.org/a"]
+    assert documents.document("http://example.org/a").lines == ENGLISH
+
+
+def test_most_ranges_decide_on_the_language() -> None:
+    assert majority("eng", ("spa", "eng", "spa")) == "spa"
+    assert majority("eng", ("spa", "fra")) == "eng"
+    menu = " ".join(SPANISH)
+    read = read_page(RawPage(f"{HOST}/a", html((menu, *(ENGLISH * 12)))), PAIR)
+    assert read is not None
+    document, profile = read
+    assert document.language == "eng"
+    assert set(document.languages) <= {"eng", "spa"}
+    assert 0.5 < profile.share < 1
+
+
+def test_translation_plugins_are_noted() -> None:
+    read = read_page(RawPage(f"{HOST}/a", html(ENGLISH, '<script src="https://cdn.weglot.com/w.js"></script>')), PAIR)
+    assert read is not None
+    assert read[0].translator == "weglot"
+
+
+def test_structure_pairs_documents_whose_urls_tell_nothing() -> None:
+    scale = pytest.importorskip("benchmarks.align_scale", reason="needs wordfreq, of the extra train")
+    made = dict(scale.pages(40, seed=3))
+    urls = list(made)
+    alignment = aligned(corpus({url: page.encode() for url, page in made.items()}), "structure")
+    found = {(pair.url_a, pair.url_b) for pair in alignment.pairs}
+    gold = set(zip(urls[::2], urls[1::2], strict=True))
+    assert len(found & gold) >= 38
+    assert len(found - gold) <= 1
+    assert all(0.5 <= pair.score <= 1 for pair in alignment.pairs)
+
+
+def test_greedy_takes_the_best_first_and_optimal_the_best_sum() -> None:
+    a, b = np.array([0, 0, 1]), np.array([0, 1, 0])
+    scores = np.array([0.9, 0.8, 0.8])
+    assert greedy(a, b, scores).tolist() == [0]
+    assert sorted(optimal(a, b, scores).tolist()) == [1, 2]
+    assert greedy(a, b, scores, 0.95).tolist() == optimal(a, b, scores, 0.95).tolist() == []
+    assert lead(scores, a) == pytest.approx([0.1, -0.1, 0.8])
+
+
+def test_a_domain_without_one_of_the_languages_has_no_pairs() -> None:
+    for method in ("url", "structure", "auto"):
+        alignment = aligned(corpus({f"{HOST}/en/a": html(ENGLISH)}), method)
+        assert alignment.pairs == ()
+        assert alignment.unpaired == {f"{HOST}/en/a": "no_candidate"}
+
+
+@pytest.mark.skipif(not is_installed("e5-small"), reason="the sentence encoder is not installed (extra align)")
+def test_the_encoder_finds_translations_and_remembers(tmp_path: Path) -> None:
+    encoder = load_encoder("e5-small", tmp_path)
+    a, b = (encoder.encode(texts, 64) for texts in (ENGLISH, SPANISH))
+    assert np.linalg.norm(a, axis=1) == pytest.approx(np.ones(5), abs=1e-3)
+    near = (a - a.mean(axis=0)) @ (b - b.mean(axis=0)).T
+    assert near.argmax(axis=1).tolist() == list(range(5))
+    again = encoder.encode(ENGLISH[::-1], 64)
+    assert np.array_equal(again, a[::-1])
+
+
+def test_a_missing_encoder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(EncoderError, match="pip install"):
+        load_encoder("nobody/knows-it", tmp_path)
+
+
+def write_warc(folder: Path, pages: dict[str, bytes]) -> None:
+    writer = WarcWriter(folder)
+    for url, body in pages.items():
+        headers = ((b"Content-Type", b"text/html; charset=utf-8"),)
+        writer.write_exchange(Exchange(url, "GET", (), 200, headers, body, datetime.now(UTC)))
+    location = ((b"Location", b"/es/b"),)
+    writer.write_exchange(Exchange(f"{HOST}/go", "GET", (), 301, location, b"", datetime.now(UTC)))
+    writer.close()
+
+
+def test_the_command_reads_archives_and_writes_pairs(tmp_path: Path) -> None:
+    announced = f'<link rel="alternate" hreflang="es" href="{HOST}/go">'
+    write_warc(tmp_path, {f"{HOST}/one": html(ENGLISH, announced), f"{HOST}/es/b": html(SPANISH)})
+    out = tmp_path / "pairs.tsv"
+    result = run_scrapy(tmp_path, "align", str(tmp_path), "--pair", "en-es", "--method", "url", "--out", str(out))
+    assert result.returncode == 0, result.stderr
+    assert list(read_tsv(out)) == [
+        {"url_a": f"{HOST}/one", "url_b": f"{HOST}/es/b", "score": "0.95", "method": "hreflang"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nowhere", "--pair", "en-es"), "nowhere"),
+        (("nowhere", "--pair", "en-klingonese"), "klingonese"),
+    ],
+)
+def test_wrong_arguments_are_named_at_once(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    result = run_scrapy(tmp_path, "align", *arguments)
+    assert result.returncode != 0
+    assert message in result.stderr + result.stdout
+
+
+def test_a_missing_archive_is_an_error_before_anything_is_read() -> None:
+    with pytest.raises(ArchiveError, match="nowhere"):
+        read_corpus([Path("nowhere")], PAIR)
