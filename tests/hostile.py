@@ -78,7 +78,7 @@ class Hostile:
                 b"".join(map(packer.compress, repeat(MEGABYTE, 200))) + packer.flush(), kind="application/gzip"
             )
         number = next(self._numbers)
-        names = "".join(f"<sitemap><loc>/sitemap.xml?n={number}-{i}</loc></sitemap>" for i in range(30))
+        names = "".join(f"<sitemap><loc>/sitemap.xml?n={number}-{i}</loc></sitemap>" for i in range(3))
         return Answer(f"<sitemapindex>{names}<url><loc>{self._forbidden}/s</loc></url></sitemapindex>", kind=XML)
 
     def answer_bombs_xml(self, path: str) -> Answer:

@@ -12,11 +12,13 @@ from test_crawl import crawl, documents
 from test_manners import outcomes, summary
 from webserver import TEXT, bilingual_site, html
 
+from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.traps.barren import Barren
 from bilingual_crawler.traps.copies import MAX_COPIES, PROBE_AFTER, Copies, MissingPages
 from bilingual_crawler.traps.shapes import folders, shapes
 from bilingual_crawler.traps.staleness import FOLDER_FACTOR, PAIRS_FACTOR, Staleness
 from bilingual_crawler.traps.text import sequences
+from bilingual_crawler.traps.traps import MAX_SITEMAPS, Traps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,6 +136,14 @@ def test_a_page_is_missing_if_it_says_what_a_missing_page_says_and_no_more() -> 
     assert not missing.is_missing("b.is", f"{sorry} /old/news", "https://b.is/old/news")
     missing.learn("c.is", "Not here", "https://c.is/zzz")
     assert not missing.is_missing("c.is", "Not here", "https://c.is/x")
+
+
+def test_sitemaps_have_a_depth_and_a_number() -> None:
+    traps = Traps(stale_pages=0, barren_pages=0)
+    at = [Entry(f"https://a.is/{depth}.xml", "a.is", 0.0, depth=depth, kind=Kind.SITEMAP) for depth in range(1, 6)]
+    assert [traps.wants_sitemap(entry) for entry in at] == [True] * 4 + [False]
+    assert [traps.wants_sitemap(at[0]) for _ in range(2000)].count(True) == MAX_SITEMAPS - 5
+    assert traps.wants_sitemap(Entry("https://b.is/1.xml", "b.is", 0.0, depth=1, kind=Kind.SITEMAP))
 
 
 def test_a_host_is_probed_once() -> None:
