@@ -197,6 +197,22 @@ def test_copies_that_link_to_copies_end(tmp_path: Path) -> None:
     assert summary(tmp_path)["traps"]["copies"] > 0
 
 
+def test_a_sitemap_may_have_more_links_than_a_page(tmp_path: Path) -> None:
+    urls = "".join(f"<url><loc>/x/{number}</loc></url>" for number in range(6000))
+    pages = {"/": html("en", "home", "")}
+
+    def answer(path: str) -> Answer:
+        if path == "/robots.txt":
+            return Answer(f"User-agent: *\nSitemap: {site.url}/sitemap.xml", kind="text/plain")
+        if path == "/sitemap.xml":
+            return Answer(f"<urlset>{urls}</urlset>", kind="application/xml")
+        return Answer(pages[path]) if path in pages else Answer(status=404)
+
+    with scripted(answer) as site:
+        result = crawl(tmp_path, f"{site.url}/", "-a", "max_pages=20")
+    assert "'bilingual/frontier/new': 6002" in result.stderr
+
+
 def test_a_page_with_too_many_links_gives_its_languages_and_the_first(tmp_path: Path) -> None:
     many = "".join(f"<a href=/x/{number}>x</a>" for number in range(6000))
     switch = "<nav class=language-switcher><a href=/es/ hreflang=es>es</a></nav>"

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
+from bilingual_crawler.frontier.entry import Kind
 from bilingual_crawler.frontier.scheduler import ENTRY
 from bilingual_crawler.items import FoundLinks
 from bilingual_crawler.middlewares.language import PAGE
@@ -19,10 +20,11 @@ from bilingual_crawler.middlewares.refused import Refused
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.pages.sitemap import MAX_ENTRIES
 from bilingual_crawler.signals import pair_found
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -135,9 +137,10 @@ class TrapLinksMiddleware:
                 self._stats.inc_value("bilingual/traps/links/copy", len(output.links))
                 yield replace(output, links=())
             else:
-                yield replace(output, links=self._followed(output.links))
+                sitemap = response.meta[ENTRY].kind is Kind.SITEMAP
+                yield replace(output, links=self._followed(output.links, MAX_ENTRIES if sitemap else MAX_LINKS))
 
-    def _followed(self, links: Any) -> list[Link]:
+    def _followed(self, links: Sequence[Link], most: int) -> list[Link]:
         kinds: Counter[str] = Counter()
         followed = []
         for link in links:
@@ -146,9 +149,9 @@ class TrapLinksMiddleware:
                 followed.append(link)
             else:
                 kinds[kind] += 1
-        if len(followed) > MAX_LINKS:
-            kinds["too-many"] = len(followed) - MAX_LINKS
-            followed = sorted(followed, key=_names_no_language)[:MAX_LINKS]
+        if len(followed) > most:
+            kinds["too-many"] = len(followed) - most
+            followed = sorted(followed, key=_names_no_language)[:most]
         for kind, count in kinds.items():
             self._stats.inc_value(f"bilingual/traps/links/{kind}", count)
         return followed
