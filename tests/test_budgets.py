@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from itertools import count
@@ -34,16 +35,17 @@ def test_the_time_budget_ends_a_crawl_that_hangs(tmp_path: Path) -> None:
         return Answer(pages[path]) if path in pages else Answer(raw=dripping())
 
     with scripted(answer) as server:
-        began = time.monotonic()
         result = crawl(tmp_path, f"{server.url}/", "-s", "CLOSESPIDER_TIMEOUT=3")
-    assert time.monotonic() - began < 3 + 5 + 7
+    elapsed = re.search(r"'elapsed_time_seconds': ([\d.]+)", result.stderr)
+    assert elapsed
+    assert float(elapsed[1]) < 20
     assert "closespider_timeout" in (tmp_path / "out" / "summary.json").read_text()
     assert "'bilingual/stop/put_back': 1" in result.stderr
 
 
 def test_a_pause_does_not_wait_for_delays_and_a_resume_completes(tmp_path: Path) -> None:
     with serve(bilingual_site(2)) as site:
-        site.robots = "User-agent: *\nCrawl-delay: 6\n"
+        site.robots = "User-agent: *\nCrawl-delay: 12\n"
         arguments = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", "-s", "JOBDIR=job")
         process = start_scrapy(tmp_path, *arguments)
         site.wait_until_asked(2)
@@ -51,7 +53,7 @@ def test_a_pause_does_not_wait_for_delays_and_a_resume_completes(tmp_path: Path)
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
-        assert time.monotonic() - began < 4
+        assert time.monotonic() - began < 10
         site.robots = ""
         assert run_scrapy(tmp_path, *arguments).returncode == 0
         [folder] = (tmp_path / "crawls").iterdir()
