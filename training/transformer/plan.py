@@ -48,7 +48,7 @@ class PlannedSampler(Sampler[int]):
 
     def __init__(self, plan: Plan, lengths: NDArray[np.int32]) -> None:
         self.plan = plan
-        self.lengths = torch.from_numpy(lengths)
+        self.lengths = torch.tensor(lengths)
 
     def __len__(self) -> int:
         return self.plan.ends[-1] * self.plan.batch
