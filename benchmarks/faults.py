@@ -18,7 +18,6 @@ import signal
 import sys
 import tempfile
 import time
-from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,8 +72,9 @@ class Crawl:
     rng: random.Random
     server: RedisServer | None
     tally: Tally
-    leased: Counter[str] = field(default_factory=Counter)
-    """How often a page was asked for and not finished when a fault struck."""
+    allowed: dict[str, int] = field(default_factory=dict)
+    """How often a page may have been asked for since the last fault: once more if it was not finished then."""
+    unfinished: set[str] = field(default_factory=set)
 
     def start(self, name: str = "one") -> subprocess.Popen[str]:
         chosen = [f"BILINGUAL_OUTPUT_DIR={self.folder / name}", f"JOBDIR={self.folder / f'job-{name}'}"]
@@ -101,9 +101,11 @@ class Crawl:
     def strike(self, *, workers: int = 1) -> None:
         """A fault has struck: note what is in flight, and read the outputs."""
         self.tally.tried += 1
-        unfinished = self.unfinished()
-        self.leased.update(unfinished)
-        self.tally.again += max(0, len(unfinished) - workers * IN_FLIGHT)
+        self.settle()
+        unfinished = set(self.find_unfinished())
+        self.tally.again += max(0, len(unfinished - self.unfinished) - workers * IN_FLIGHT)
+        self.allowed = {path: count + (path in unfinished) for path, count in self.site.asked.items()}
+        self.unfinished = unfinished
         try:
             if self.documents():
                 open_archive(self.outputs())
@@ -111,7 +113,12 @@ class Crawl:
             print(f"unreadable after a fault: {error!r}", file=sys.stderr)
             self.tally.unreadable += 1
 
-    def unfinished(self) -> list[str]:
+    def settle(self) -> None:
+        """Count what was asked for more often than it may be."""
+        for path in bilingual_site(PAGES):
+            self.tally.again += max(0, self.site.asked[path] - self.allowed.get(path, 1))
+
+    def find_unfinished(self) -> list[str]:
         """The paths that were asked for and that the store, as the fault left it, does not know to be finished."""
         asked = [path for path in self.site.asked if path in bilingual_site(PAGES)]
         keys = [digest(f"{self.site.url}{path}") for path in asked]
@@ -144,10 +151,7 @@ class Crawl:
         _, log = process.communicate(timeout=600)
         if process.returncode:
             print(log, file=sys.stderr)
-        again = {
-            path: count - 1 for path, count in self.site.asked.items() if path in bilingual_site(PAGES) and count > 1
-        }
-        self.tally.again += sum(max(0, count - self.leased[path]) for path, count in again.items())
+        self.settle()
         found = self.documents()
         pages = {f"{self.site.url}{path}" for path in bilingual_site(PAGES) if path.startswith(("/en/", "/es/"))}
         self.tally.lost += len(pages - set(found))
@@ -217,7 +221,7 @@ def clock_jumps(crawl: Crawl, wanted: int) -> None:
     crawl.wait(process)
     crawl.tally.tried += 1
     # downloads may be broken off and retried, as Twisted's time-outs go by the wall clock
-    crawl.leased.update(dict.fromkeys(bilingual_site(PAGES), 1))
+    crawl.allowed = dict.fromkeys(bilingual_site(PAGES), 5)
     crawl.finish(process)
 
 
