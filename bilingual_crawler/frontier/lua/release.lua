@@ -1,2 +1,3 @@
 -- Slots that the worker gives to others. ARGV: worker, slots...
 for i = 2, #ARGV do disown(ARGV[i], worker) end
+redis.call('HINCRBY', prefix .. 'active', worker, 1 - #ARGV)

@@ -35,6 +35,7 @@ end
 local news = {}
 for _, slot in ipairs(redis.call('SMEMBERS', prefix .. 'news:' .. worker)) do news[#news + 1] = head(slot) end
 redis.call('DEL', prefix .. 'news:' .. worker)
+redis.call('HINCRBY', prefix .. 'active', worker, #gained)
 if #gained > 0 or #news > 0 then redis.call('HSET', prefix .. 'idle', worker, 0) end
 
 local over = redis.call('SCARD', prefix .. 'unowned') == 0

@@ -1,0 +1,195 @@
+"""Several workers on one Redis: every URL is handed out once, whoever joins, leaves, dies or is taken for dead."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+import redis
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from redis_server import RedisServer, redis_server
+
+from bilingual_crawler.frontier.entry import Entry, State
+from bilingual_crawler.frontier.redis_store import RedisStore
+from bilingual_crawler.frontier.store import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+URLS = [f"https://site{i % 4}.example/{i}" for i in range(16)]
+NAMES = ("one", "two", "three")
+SERVER: dict[str, RedisServer] = {}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    with redis_server(tmp_path_factory.mktemp("redis")) as server:
+        SERVER["only"] = server
+        yield server
+
+
+@pytest.fixture
+def client(server: RedisServer) -> redis.Redis:
+    client = redis.Redis(port=server.port)
+    client.flushall()
+    return client
+
+
+def slot(url: str) -> str:
+    return url.split("/")[2]
+
+
+class WorkersMachine(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.client = redis.Redis(port=SERVER["only"].port)
+        self.client.flushall()
+        self.workers: dict[str, RedisStore] = {}
+        self.flying: dict[str, dict[str, Entry]] = {}
+        self.known: set[str] = set()
+        self.done: Counter[str] = Counter()
+
+    @rule(name=st.sampled_from(NAMES))
+    def join(self, name: str) -> None:
+        """A worker begins, or begins again after its process died."""
+        self.workers[name] = RedisStore(SERVER["only"].url, name, worker_seconds=1000)
+        self.flying[name] = {}
+        self.share(name)
+
+    @rule(name=st.sampled_from(NAMES))
+    def leave(self, name: str) -> None:
+        if name in self.workers:
+            self.workers.pop(name).close()
+            del self.flying[name]
+
+    @rule(name=st.sampled_from(NAMES))
+    def taken_for_dead(self, name: str) -> None:
+        """The worker is silent for too long, and goes on as if nothing had happened."""
+        if name in self.workers and len(self.workers) > 1:
+            self.client.zadd("bilingual:crawl:workers", {name: 0}, xx=True)
+            for other in self.workers:
+                if other != name:
+                    self.share(other)
+            for entry in self.flying[name].values():
+                assert not self.workers[name].finish(entry.url)
+            self.flying[name] = {}
+
+    @rule(name=st.sampled_from(NAMES), urls=st.lists(st.tuples(st.sampled_from(URLS), st.floats(0, 1)), max_size=6))
+    def push(self, name: str, urls: list[tuple[str, float]]) -> None:
+        if name in self.workers:
+            self.workers[name].push([Entry(url, slot(url), priority) for url, priority in urls])
+            self.known |= {url for url, _ in urls}
+
+    @rule(name=st.sampled_from(NAMES))
+    def share(self, name: str) -> None:
+        if name in self.workers:
+            store = self.workers[name]
+            share = store.share(idle=False, active=len(store.heads()))
+            busy = {entry.slot for entry in self.flying[name].values()}
+            store.release([head.slot for head in store.heads() if head.slot not in busy][: share.surplus])
+
+    @rule(name=st.sampled_from(NAMES), url=st.sampled_from(URLS))
+    def pop(self, name: str, url: str) -> None:
+        if name in self.workers:
+            entry = self.workers[name].pop(slot(url))
+            if entry is not None:
+                assert all(entry.url not in flying for flying in self.flying.values())
+                assert not self.done[entry.url]
+                self.flying[name][entry.url] = entry
+
+    @rule(name=st.sampled_from(NAMES))
+    def finish(self, name: str) -> None:
+        if self.flying.get(name):
+            url, _ = self.flying[name].popitem()
+            assert self.workers[name].finish(url)
+            self.done[url] += 1
+
+    @invariant()
+    def a_slot_has_one_owner(self) -> None:
+        owners = Counter(name for store in self.workers.values() for name in store.slots() if self.owns(store, name))
+        assert max(owners.values(), default=0) <= 1
+
+    def owns(self, store: RedisStore, name: str) -> bool:
+        owner = self.client.hget("bilingual:crawl:owner", name)
+        return owner is not None and owner.decode() == store._worker
+
+    def teardown(self) -> None:
+        """Whoever is left, one last worker finds all that is not done."""
+        for name in list(self.workers):
+            self.leave(name)
+        last = RedisStore(SERVER["only"].url, "last")
+        last.share(idle=False, active=0)
+        for name in last.slots():
+            while entry := last.pop(name):
+                self.done[entry.url] += 1
+                last.finish(entry.url)
+        assert self.done == Counter(self.known)
+        assert last.count(State.DONE) == len(self.known)
+        assert last.share(idle=True, active=0).over
+        last.close()
+
+
+class TestWorkers(WorkersMachine.TestCase):
+    settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+
+
+def test_hosts_are_shared_out_evenly_and_again_when_a_worker_joins(server: RedisServer, client: redis.Redis) -> None:
+    one = RedisStore(server.url, "one")
+    one.push([Entry(url, slot(url), 0.5) for url in URLS])
+    assert len(one.share(idle=False, active=0).gained) == 4
+    two = RedisStore(server.url, "two")
+    assert two.share(idle=True, active=0).gained == []
+    share = one.share(idle=False, active=4)
+    assert (share.surplus, share.over) == (2, False)
+    one.release(one.slots()[:2])
+    assert len(two.share(idle=True, active=0).gained) == 2
+    assert one.share(idle=False, active=2).surplus == 0
+    one.close()
+    two.close()
+
+
+def test_the_crawl_is_not_over_while_another_worker_has_something_in_flight(
+    server: RedisServer, client: redis.Redis
+) -> None:
+    one, two = RedisStore(server.url, "one"), RedisStore(server.url, "two")
+    one.push([Entry(URLS[0], slot(URLS[0]), 0.5)])
+    one.share(idle=False, active=0)
+    entry = one.pop(slot(URLS[0]))
+    assert entry is not None
+    assert not two.share(idle=True, active=0).over
+    one.push([Entry(URLS[1], slot(URLS[1]), 0.5)])
+    one.finish(entry.url)
+    two.push([Entry(URLS[5], slot(URLS[0]), 0.9)])
+    assert not one.share(idle=True, active=0).over
+    one.close()
+    two.close()
+
+
+def test_an_answer_that_was_lost_leaves_no_lease_behind(server: RedisServer, client: redis.Redis) -> None:
+    store = RedisStore(server.url, "one")
+    store.push([Entry(url, "a.example", 0.5) for url in URLS[:2]])
+    store.share(idle=False, active=0)
+    store._run("pop", "a.example")
+    assert store.count(State.IN_FLIGHT) == 1
+    store.share(idle=False, active=1)
+    assert store.count(State.IN_FLIGHT) == 0
+    assert {store.pop("a.example").url for _ in range(2)} == set(URLS[:2])  # type: ignore[union-attr]
+    store.close()
+
+
+def test_another_format_is_refused_with_its_name(server: RedisServer, client: redis.Redis) -> None:
+    client.set("bilingual:crawl:format", "bilingual-frontier-redis 99")
+    with pytest.raises(StoreError, match="frontier-redis 99"):
+        RedisStore(server.url, "one")
+
+
+def test_crawls_with_names_do_not_meet(server: RedisServer, client: redis.Redis) -> None:
+    one, two = RedisStore(f"{server.url}#one", "w"), RedisStore(f"{server.url}#two", "w")
+    one.push([Entry(URLS[0], slot(URLS[0]), 0.5)])
+    assert two.states([URLS[0]]) == [None]
+    assert one.states([URLS[0]]) == [State.QUEUED]
+    one.close()
+    two.close()
