@@ -57,6 +57,9 @@ def summary(u: str, v: str) -> str:
         ("x?page=1", "x?page=2", "lang:none:numbers"),
         ("x#top", "x", "lang:none:words"),
         ("en/x", "en/x", "lang:none:all"),
+        ("nor-gara", "es/quien-somos", "lang:add:words"),
+        ("finnish-lapland-geography", "sv/finska-lappland-geografi", "lang:add:words"),
+        ("de-brunnen", "en-fountains", "lang:swap:words"),
     ],
 )
 def test_summary_of_the_language_tokens(u: str, v: str, expected: str) -> None:

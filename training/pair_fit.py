@@ -43,7 +43,7 @@ class Recipe:
     """
 
     seed: int = 71213
-    epochs: int = 5
+    epochs: int = 4
     batch: int = 512
     rate: float = 4e-3
     decay: float = 0.01
@@ -55,9 +55,9 @@ class Recipe:
     synthetic: float = 0.5
     negatives: int = 3
     hard: int = 3
-    pieces: int = 40_000
-    word_epochs: int = 2
-    word_rate: float = 0.1
+    pieces: int = 56_000
+    word_epochs: int = 3
+    word_rate: float = 0.0
 
 
 class Encoded:

@@ -135,7 +135,7 @@ for _line in _TABLE.strip().splitlines():
 
 _COMMON = """
 por e d f i p r s no is it so or as am me my be at to in us de es la le al ca co si se lat san mac mon mar sun kin may
-est fin cat geo per id tr th st sa sm sn mi ms pa ps ga ti ha he el et ta te ne lo ml mr fo by ba
+est fin cat geo per nor my all cas id tr th st sa sm sn mi ms pa ps ga ti ha he el et ta te ne lo ml mr fo by ba
 """
 AMBIGUOUS = frozenset(_COMMON.split())
 """Language tokens that are as often something else (words, ordinals, abbreviations)."""

@@ -96,8 +96,17 @@ def language_of(token: str) -> str | None:
 
 
 def _is_word(token: str, position: int, last: int) -> bool:
-    """Whether a language token among other words is rather one of them: not at an end, or a common word in front."""
-    return (0 < position < last and (last > 3 or token in AMBIGUOUS)) or (position == 0 and token in AMBIGUOUS)
+    """Whether a language token among other words is rather one of them.
+
+    Not at an end, a common word in front, or a common word or a name of a language (``finnish-history-of…``)
+    anywhere among three or more. Of two words only a common one of three letters is (``nor-gara``).
+    """
+    common = token in AMBIGUOUS
+    if last == 1:
+        return position == 0 and common and len(token) > 2
+    if 0 < position < last:
+        return common or last > 3 or len(token) > 3
+    return (position == 0 and common) or len(token) > 3 or (len(token) == 3 and common)
 
 
 def _add(part: str, zone: str, texts: list[str], zones: list[str]) -> None:
@@ -111,7 +120,7 @@ def _add(part: str, zone: str, texts: list[str], zones: list[str]) -> None:
     last = len(found) - 1
     for position, (separator, word) in enumerate(found):
         sign = separator[-1:]
-        if last > 1 and word in LANGUAGE_OF and sign not in (".", ":") and _is_word(word, position, last):
+        if last > 0 and word in LANGUAGE_OF and sign not in (".", ":") and _is_word(word, position, last):
             sign = INSIDE
         if word.isalpha() or word.isdigit():
             texts.append(word)
