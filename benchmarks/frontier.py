@@ -3,11 +3,11 @@
     python benchmarks/frontier.py [--urls 1000000] [--hosts 2000] [--priorities 20000] [--only NAME…] [--seconds 300]
 
 Each frontier runs in a process of its own: it takes in the URLs (in batches of 100, as the links of pages come), raises
-a tenth of them, hands out a tenth, is closed, opened again, and hands out the next tenth. Handing out and being told that a page is done (when all
-is committed) are timed apart. Seconds are wall time of one
-process; memory is anonymous memory beyond that of the empty frontier (pages of files are the kernel's to keep or
-drop), and that of the Redis server for the two that need one. Those without a raise take the URL in again with the
-higher priority. A part that takes longer than --seconds is broken off; its rate is that of what it did until then.
+a tenth of them, hands out a tenth, is told that these are done (ours commits each), is closed, opened again, and hands
+out the next tenth. Rates are per second of wall time and, in brackets, of processor time of the client process (that
+of a Redis server is not in it). Memory is anonymous memory beyond that of the empty frontier (pages of files are the
+kernel's to keep or drop) and that of the Redis server. Those without a raise take the URL in again with the higher
+priority. A part that takes longer than --seconds is broken off; its rate is that of what it did until then.
 scrapy-redis is a peer to compare with, not a dependency: pip install scrapy-redis.
 """
 
@@ -185,15 +185,16 @@ def batches(source: Iterator[Item]) -> Iterator[list[Item]]:
         yield batch
 
 
-def rate(steps: Iterator[int], seconds: float) -> tuple[float, bool]:
-    """Operations per second of *steps* (each says how many it was), and whether they came to their end."""
-    begun = time.perf_counter()
-    count = 0
+def rate(steps: Iterator[int], seconds: float) -> tuple[list[float], bool]:
+    """Operations per second, of wall and of processor time, and whether *steps* (operations each) came to their end."""
+    begun, cpu = time.perf_counter(), time.process_time()
+    count, complete = 0, True
     for step in steps:
         count += step
         if time.perf_counter() - begun > seconds:
-            return count / (time.perf_counter() - begun), False
-    return count / max(time.perf_counter() - begun, 1e-9), True
+            complete = False
+            break
+    return [count / max(time.perf_counter() - begun, 1e-9), count / max(time.process_time() - cpu, 1e-9)], complete
 
 
 def anonymous_memory() -> int:
@@ -297,7 +298,7 @@ def row(result: dict[str, Any]) -> str:
     if "failed" in result:
         return f"| {result['name']} | fails: {result['failed'][:120]} |"
     cells = [result["name"], f"{result['urls']:,}" + ("" if result["complete"] else " (cut)")]
-    cells += [f"{result[key]:,.0f}" for key in ("enqueue", "raise", "dequeue", "finish")]
+    cells += [f"{result[key][0]:,.0f} ({result[key][1]:,.0f})" for key in ("enqueue", "raise", "dequeue", "finish")]
     cells += [f"{result['memory'] + result['server']:,.0f}", f"{result['disk']:,.0f}" if "disk" in result else "–"]
     cells += [f"{result['reopen']:.2f}" if "reopen" in result else "–"]
     cells += [f"{result['anonymous'] / 1e6:,.0f}", f"{result['peak'] / 1e6:,.0f}"]
