@@ -20,7 +20,7 @@ from bilingual_crawler.pairing.structure import StructureMethod
 from bilingual_crawler.urls.markers import named_language, swap_language
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
@@ -56,7 +56,7 @@ class WmtBaseline:
         return _candidates(found.items(), 0.5, "url")
 
 
-def _stripper(lang: str) -> re.Pattern[str] | object:
+def _stripper(lang: str) -> Callable[[str], str]:
     short = to_bcp47(lang)
     words = {fold(name).replace(" ", "-") for name in (*names_of(lang), own_name(lang))} | {short, lang}
     words |= {f"{short}-[a-z]{{2}}", f"{short}_[a-z]{{2}}"}
@@ -68,7 +68,7 @@ def _stripper(lang: str) -> re.Pattern[str] | object:
         path = re.sub("/+", "/", pattern.sub("", parts.path))
         query = "&".join(part for part in parts.query.split("&") if part and not pattern.search(part))
         name = re.sub(r"[._-]+(?=\.|$|/)|(?<=/)[._-]+", "", path).rstrip("/")
-        return f"{parts.netloc}{name}?{query}".rstrip("?")
+        return f"http://{parts.netloc}{name}?{query}".rstrip("?")
 
     return strip
 
@@ -103,13 +103,12 @@ class Pti:
     """URLs that differ by language names only, and enough words that a bilingual list translates."""
 
     def __init__(self, lexicon: Path | None) -> None:
-        self._lexicon = lexicon
-        self._words: dict[tuple[str, str], dict[int, set[int]]] = {}
+        self._words = _read_lexicon(lexicon) if lexicon else {}
 
     def __call__(self, domain: Domain) -> Candidates:
         pair = domain.corpus.pair
         places = {_normal(profile.url): j for j, profile in enumerate(domain.b)}
-        words = self._translations(pair.a, pair.b)
+        words = self._words.get((pair.a, pair.b), {})
         found = {}
         for i, profile in enumerate(domain.a):
             if named_language(profile.url, (pair.b,)) == pair.b:
@@ -120,11 +119,6 @@ class Pti:
                     found[i, j] = _translated(profile, domain.b[j], words) if words else 1.0
         return _candidates(found.items(), SAME_WORDS if words else 0.5, "url")
 
-    def _translations(self, a: str, b: str) -> dict[int, set[int]]:
-        if (a, b) not in self._words:
-            self._words[a, b] = {x: ys for x, ys in _read_lexicon(self._lexicon, a, b).items()}
-        return self._words[a, b]
-
 
 def _translated(one: Profile, other: Profile, words: dict[int, set[int]]) -> float:
     """Share of the listed words of *one* that have a translation in *other*."""
@@ -133,19 +127,15 @@ def _translated(one: Profile, other: Profile, words: dict[int, set[int]]) -> flo
     return sum(not words[word].isdisjoint(present) for word in listed) / len(listed) if listed else 0.0
 
 
-def _read_lexicon(path: Path | None, a: str, b: str) -> dict[int, set[int]]:
-    words: dict[int, set[int]] = defaultdict(set)
-    if path is None:
-        return words
+def _read_lexicon(path: Path) -> dict[tuple[str, str], dict[int, set[int]]]:
+    """Hashes of words to those of their translations, in both directions of every language pair."""
+    words: defaultdict[tuple[str, str], dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
-            lang_x, x, lang_y, y = line.rstrip("\n").split("\t")
-            if (lang_x, lang_y) == (b, a):
-                x, y = y, x
-            elif (lang_x, lang_y) != (a, b):
-                continue
-            if " " not in x + y:
-                words[hash_text(x)].add(hash_text(y))
+            lang_a, a, lang_b, b = line.rstrip("\n").split("\t")
+            if " " not in a + b:
+                words[lang_a, lang_b][hash_text(a)].add(hash_text(b))
+                words[lang_b, lang_a][hash_text(b)].add(hash_text(a))
     return words
 
 

@@ -2,7 +2,7 @@
 
 Every judge is a gradient boosting of small trees over one view of the evidence (see ``bilingual_crawler.pairing.
 evidence``), calibrated on sites that it was not trained on. Candidates count if one of their documents is in a gold
-pair; each task weighs as the square root of its candidates, so that big sites do not drown the small ones.
+pair; a domain gives a sample of them and weighs as its square root, so that big sites do not drown the small ones.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.embeddings import Encoder
 
 FOLDS = 5
+MOST_ROWS = 3000
+"""Candidates of a domain that a judge is trained on."""
 SEED = 1
 THRESHOLD = 0.5
 
@@ -56,6 +58,13 @@ class Examples:
     parallel: NDArray[np.bool_]
     judged: NDArray[np.bool_]
     """Whether one of the two documents is in a gold pair."""
+
+    def sample(self) -> NDArray[np.intp]:
+        """Judged candidates, all of a document or none, some :data:`MOST_ROWS` in a big domain."""
+        judged = np.flatnonzero(self.judged)
+        documents = np.random.default_rng(SEED).permutation(self.a.max(initial=0) + 1)
+        share = MOST_ROWS / max(len(judged), MOST_ROWS)
+        return np.asarray(judged[documents[self.a[judged]] < share * len(documents)])
 
     def rows(self, features: Sequence[str]) -> NDArray[np.float32]:
         """All candidates as rows of *features*."""
@@ -106,10 +115,10 @@ def read_examples(sites: Path, task: Task, encoder: Encoder) -> list[Examples]:
 
 def fit(examples: Sequence[Examples], features: Sequence[str]) -> HistGradientBoostingClassifier:
     """A judge that sees *features*."""
-    rows = np.concatenate([one.rows(features)[one.judged] for one in examples])
-    labels = np.concatenate([one.parallel[one.judged] for one in examples])
-    counts = [int(one.judged.sum()) for one in examples]
-    weights = np.concatenate([np.full(count, count**-0.5) for count in counts if count])
+    chosen = [one.sample() for one in examples]
+    rows = np.concatenate([one.rows(features)[kept] for one, kept in zip(examples, chosen, strict=True)])
+    labels = np.concatenate([one.parallel[kept] for one, kept in zip(examples, chosen, strict=True)])
+    weights = np.concatenate([np.full(len(kept), len(kept) ** -0.5) for kept in chosen if len(kept)])
     model = HistGradientBoostingClassifier(
         max_iter=100,
         learning_rate=0.1,
