@@ -41,7 +41,7 @@ class Recipe:
     """
 
     seed: int = 71213
-    epochs: int = 4
+    epochs: int = 8
     epoch_size: int = 250_000
     batch: int = 512
     rate: float = 2e-3
