@@ -82,7 +82,7 @@ class Crawl:
         if self.server:
             chosen.append(f"BILINGUAL_FRONTIER={self.server.url}")
         settings = (part for setting in chosen for part in ("-s", setting))
-        arguments = ("-a", "pair=eng-spa", "-a", f"seeds={self.site.url}/en/", "-a", "policy=gain")
+        arguments = ("-a", "pair=eng-spa", "-a", f"seeds={self.site.url}/en/", "-a", "policy=bfs")
         return start_scrapy(self.folder, "crawl", "bilingual", *arguments, *settings)
 
     def wait(self, process: subprocess.Popen[str]) -> bool:
