@@ -90,11 +90,14 @@ CHANNELS: dict[str, Callable[[Profile], NDArray[np.uint32]]] = {
 
 def channels(domain: Domain) -> dict[str, Channel]:
     """All channels of *domain*."""
-    return {name: _channel(domain, tokens) for name, tokens in CHANNELS.items()}
+    return {
+        name: channel_of([tokens(profile) for profile in domain.a], [tokens(profile) for profile in domain.b])
+        for name, tokens in CHANNELS.items()
+    }
 
 
-def _channel(domain: Domain, tokens: Callable[[Profile], NDArray[np.uint32]]) -> Channel:
-    a, b = ([tokens(profile) for profile in side] for side in (domain.a, domain.b))
+def channel_of(a: Sequence[NDArray[np.uint32]], b: Sequence[NDArray[np.uint32]]) -> Channel:
+    """The channel of the documents with these sets of tokens."""
     shared = np.intersect1d(_union(a), _union(b))
     left, right = _matrix(a, shared), _matrix(b, shared)
     weights = np.sqrt(rarity(left) * rarity(right))

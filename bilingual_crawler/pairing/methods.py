@@ -12,8 +12,9 @@ import numpy as np
 from bilingual_crawler.pairing.classifier import PairClassifier
 from bilingual_crawler.pairing.encoders import is_installed, load_encoder
 from bilingual_crawler.pairing.evidence import gather
-from bilingual_crawler.pairing.url_method import url_evidence, url_score
-from bilingual_crawler.scoring.models import models_folder
+from bilingual_crawler.pairing.tracker import SCORES
+from bilingual_crawler.pairing.url_method import alike_urls, url_evidence, url_score
+from bilingual_crawler.scoring.models import ParallelnessModel, models_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +31,8 @@ DOUBT = 0.05
 """Probability up to which a candidate, or that it is none, counts as unlikely."""
 MANY_DOUBTS = 0.05
 """Share of documents in doubt from which it is worth while to read the content of a domain."""
+SURE = 0.95
+"""Probability from which the parallelness model makes a pair by itself; under it, names of talks and articles are taken for each other."""
 LEADS = 0.2
 """Sum of both leads by content from which content counts as the strongest evidence."""
 
@@ -57,12 +60,23 @@ class Method(Protocol):
 
 
 class UrlMethod:
-    """Language marks in URLs, ``hreflang`` and language switchers; reads no text."""
+    """Language marks in URLs, ``hreflang`` and language switchers; reads no text.
+
+    Documents without any of these are left to the parallelness model, which compares similar URLs.
+    """
+
+    def __init__(self, models: Traversable) -> None:
+        self._model = ParallelnessModel(models / "url-parallelness")
 
     def __call__(self, domain: Domain) -> Candidates:
-        """Score the pairs that have any such evidence."""
+        """Score the pairs that have any evidence, and similar URLs of documents that have none."""
         evidence = url_evidence(domain)
         scored = [(*places, *url_score(found)) for places, found in evidence.items()]
+        alike = alike_urls(domain, {(i, j) for i, j, score, _ in scored if score})
+        urls = [(domain.a[i].url, domain.b[j].url) for i, j in alike]
+        for (i, j), probability in zip(alike, self._model.probabilities(urls), strict=True):
+            sure = probability >= SURE
+            scored.append((i, j, SCORES["url"] * float(probability) if sure else 0.0, "url"))
         a, b, scores, names = zip(*scored, strict=True) if scored else ((), (), (), ())
         return Candidates(
             np.array(a, dtype=np.intp), np.array(b, dtype=np.intp), np.array(scores, dtype=float), list(names), 0.5
@@ -123,7 +137,7 @@ def make_method(name: str, models: Traversable, encoder: str, cache: Path) -> Me
     Raises ModelError if a model is missing, EncoderError if the encoder is, and is needed.
     """
     if name == "url":
-        return UrlMethod()
+        return UrlMethod(models)
     if name == "auto":
         return AutoMethod(models, partial(load_encoder, encoder, cache) if is_installed(encoder) else None)
     return LearntMethod(models, name, load_encoder(encoder, cache) if name.endswith("content") else None)

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from bilingual_crawler.pairing.candidates import nearest
+from bilingual_crawler.pairing.channels import channel_of
+from bilingual_crawler.pairing.reading import hash_text
 from bilingual_crawler.pairing.tracker import SCORES
+from bilingual_crawler.urls.markers import named_language
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pairing.documents import Profile
     from bilingual_crawler.pairing.domain import Domain
 
+_WORD = re.compile(r"[^\W_]+")
+ALIKE = 5
+"""Similar URLs that are looked for from each document without other evidence."""
 MAX_SAME_KEY = 20
 """Documents of one side with the same key up to which all of them are candidates."""
 
@@ -69,3 +81,26 @@ def url_score(evidence: UrlEvidence) -> tuple[float, str]:
     if evidence.key:
         return SCORES["url"], "url"
     return 0.0, "url"
+
+
+def alike_urls(domain: Domain, known: set[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Pairs of documents with similar URLs, among those that are in no *known* pair and name no other language."""
+    pair = domain.corpus.pair
+    taken_a, taken_b = {i for i, _ in known}, {j for _, j in known}
+    left = [i for i, profile in enumerate(domain.a) if i not in taken_a and _names_itself(profile, pair)]
+    right = [j for j, profile in enumerate(domain.b) if j not in taken_b and _names_itself(profile, pair)]
+    if not left or not right:
+        return []
+    words = ([_words(domain.a[i].url) for i in left], [_words(domain.b[j].url) for j in right])
+    rows, columns = nearest([channel_of(*words)], ALIKE).nonzero()
+    return [(left[i], right[j]) for i, j in zip(rows, columns, strict=True)]
+
+
+def _words(url: str) -> NDArray[np.uint32]:
+    return np.unique(np.array([hash_text(word) for word in _WORD.findall(url.lower())], dtype=np.uint32))
+
+
+def _names_itself(profile: Profile, pair: LanguagePair) -> bool:
+    """The URL names no language but the content's."""
+    marked = named_language(profile.url)
+    return marked is None or pair.side(marked) == profile.language
