@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 class RedisServer:
     """A server that can be stopped, killed and started again on the same port and files."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **options: str) -> None:
         self._folder = folder
+        self._options = options
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port: int = free.getsockname()[1]
@@ -31,9 +32,10 @@ class RedisServer:
 
     def start(self) -> None:
         options = {"port": self.port, "bind": "127.0.0.1", "dir": self._folder, "appendonly": "yes", "save": ""}
+        options |= {name.replace("_", "-"): value for name, value in self._options.items()}
         arguments = [part for name, value in options.items() for part in (f"--{name}", str(value))]
         self.process = subprocess.Popen(["redis-server", *arguments], stdout=subprocess.DEVNULL)
-        client = redis.Redis(port=self.port)
+        client = redis.Redis(port=self.port, password=self._options.get("requirepass"))
         for _ in range(200):
             try:
                 client.ping()
@@ -48,14 +50,14 @@ class RedisServer:
 
 
 @contextmanager
-def redis_server(folder: Path) -> Iterator[RedisServer]:
+def redis_server(folder: Path, **options: str) -> Iterator[RedisServer]:
     """A server for the time of a test, which is skipped where there is none (and fails in CI)."""
     if shutil.which("redis-server") is None:
         reason = "no redis-server: apt-get install redis-server"
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)
-    server = RedisServer(folder)
+    server = RedisServer(folder, **options)
     try:
         yield server
     finally:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import socket
 from collections import Counter
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 import pytest
 import redis
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -18,6 +25,7 @@ from bilingual_crawler.frontier.store import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 URLS = [f"https://site{i % 4}.example/{i}" for i in range(16)]
 NAMES = ("one", "two", "three")
@@ -184,6 +192,38 @@ def test_another_format_is_refused_with_its_name(server: RedisServer, client: re
     client.set("bilingual:crawl:format", "bilingual-frontier-redis 99")
     with pytest.raises(StoreError, match="frontier-redis 99"):
         RedisStore(server.url, "one")
+
+
+def certificate(folder: Path) -> Path:
+    """A certificate for 127.0.0.1 signed by itself, with its key in the same file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    built = x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + timedelta(days=1))
+    address = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    signed = built.add_extension(address, critical=False).sign(key, hashes.SHA256())
+    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    file = folder / "redis.pem"
+    file.write_bytes(signed.public_bytes(Encoding.PEM) + secret)
+    return file
+
+
+def test_password_and_tls(tmp_path: Path) -> None:
+    pem = certificate(tmp_path)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    tls = {"tls_port": str(port), "tls_cert_file": str(pem), "tls_key_file": str(pem), "tls_auth_clients": "no"}
+    with redis_server(tmp_path, requirepass="sesame", **tls):
+        trusted = f"rediss://:sesame@127.0.0.1:{port}/0?ssl_ca_certs={pem}#crawl"
+        store = RedisStore(trusted, "one")
+        store.push([Entry(URLS[0], slot(URLS[0]), 0.5)])
+        assert store.count(State.QUEUED) == 1
+        store.close()
+        for refused in (trusted.replace("sesame", "wrong"), trusted.replace(f"?ssl_ca_certs={pem}", "")):
+            with pytest.raises(StoreError, match="cannot be used as a frontier") as error:
+                RedisStore(refused, "two")
+            assert "sesame" not in str(error.value)
 
 
 def test_crawls_with_names_do_not_meet(server: RedisServer, client: redis.Redis) -> None:
