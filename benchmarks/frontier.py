@@ -7,7 +7,8 @@ a tenth of them, hands out a tenth, is told that these are done (ours commits ea
 out the next tenth. Rates are per second of wall time and, in brackets, of processor time of the client process (that
 of a Redis server is not in it). Memory is anonymous memory beyond that of the empty frontier (pages of files are the
 kernel's to keep or drop) and that of the Redis server. Those without a raise take the URL in again with the higher
-priority. A part that takes longer than --seconds is broken off; its rate is that of what it did until then.
+priority. A part that takes more than --seconds of processor time is broken off; its rate is that of what it did until
+then.
 scrapy-redis is a peer to compare with, not a dependency: pip install scrapy-redis.
 """
 
@@ -191,7 +192,7 @@ def rate(steps: Iterator[int], seconds: float) -> tuple[list[float], bool]:
     count, complete = 0, True
     for step in steps:
         count += step
-        if time.perf_counter() - begun > seconds:
+        if time.process_time() - cpu > seconds:
             complete = False
             break
     return [count / max(time.perf_counter() - begun, 1e-9), count / max(time.process_time() - cpu, 1e-9)], complete
