@@ -95,7 +95,7 @@ def learn_vectors(
             loss = functional.cross_entropy(scores, target) + functional.cross_entropy(scores.T, target)
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()  # type: ignore[no-untyped-call]  # type: ignore[no-untyped-call]
+            optimizer.step()  # type: ignore[no-untyped-call]
             schedule.step()
             total += loss.item()
         print(
