@@ -163,7 +163,6 @@ def test_joins_like_the_standard_library(segments: list[str], rooted: bool) -> N
         ("http://127.0.0.1/", "127.0.0.1", "127.0.0.1"),
         ("http://[::1]:80/", "[::1]", "[::1]"),
         ("::1", "[::1]", "[::1]"),
-        ("http://[::1]:80/", "[::1]", "[::1]"),
         ("https://github.io/", "github.io", "github.io"),
     ],
 )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from lxml import etree  # type: ignore[import-untyped]
+from lxml import etree
 
 from bilingual_crawler.pages.links import hreflang_of, is_page
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource

@@ -115,7 +115,9 @@ def _print(summary: Mapping[str, Any]) -> None:
     if summary["traps"]:
         table.add_row(str(sum(summary["traps"].values())), "links and pages left" + _reasons(summary["traps"], "traps"))
     if summary["failures"]:
-        table.add_row(str(sum(summary["failures"].values())), "failures" + _reasons(summary["failures"], "waited after"))
+        table.add_row(
+            str(sum(summary["failures"].values())), "failures" + _reasons(summary["failures"], "waited after")
+        )
     console = Console(stderr=True)
     console.print(f"\n[bold]{summary['pair']}[/bold], policy {summary['policy']}, {summary['finish_reason']}")
     console.print(table)
