@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import pickle
 import tempfile
 import zlib
 from array import array
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from bilingual_crawler.pairing.documents import Document, Profile
+from bilingual_crawler.pairing.packing import pack, unpack
 from bilingual_crawler.pairing.reading import link_key
 from bilingual_crawler.urls.canonical import registered_domain
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bilingual_crawler.languages import LanguagePair
-    from bilingual_crawler.pairing.documents import Document, Profile
 
 
 class Corpus:
@@ -44,7 +44,7 @@ class Corpus:
 
     def add(self, document: Document, profile: Profile) -> None:
         """Take in a document."""
-        key = f"{document.language} {link_key(document.url)}"
+        key = _key(document)
         size = sum(map(len, document.lines))
         if key in self._sizes:
             self.replaced += 1
@@ -54,7 +54,7 @@ class Corpus:
             self.languages[document.language] += 1
         self._sizes[key] = size
         self._places[document.url] = self._write(document)
-        self._domains[registered_domain(document.url)].append(self._write((key, profile)))
+        self._domains[registered_domain(document.url)].append(self._write(profile))
 
     def redirect(self, redirects: Mapping[str, str], alias_bases: Mapping[str, str]) -> None:
         """Take note of URLs, and of starts of URLs, that stand for others."""
@@ -81,21 +81,24 @@ class Corpus:
         """Profiles of the documents of *domain*, in order of arrival."""
         latest: dict[str, Profile] = {}
         for place in self._domains[domain]:
-            key, profile = self._read(place)
-            latest[key] = profile
+            profile = unpack(Profile, self._read(place))
+            latest[_key(profile)] = profile
         return list(latest.values())
 
     def document(self, url: str) -> Document:
         """The document with *url*; KeyError if there is none."""
-        document: Document = self._read(self._places[url])
-        return document
+        return unpack(Document, self._read(self._places[url]))
 
-    def _write(self, value: object) -> int:
+    def _write(self, value: Document | Profile) -> int:
         place = self._file.seek(0, 2)
-        data = zlib.compress(pickle.dumps(value, protocol=5), 1)
+        data = zlib.compress(pack(value), 1)
         self._file.write(len(data).to_bytes(4, "big") + data)
         return place
 
-    def _read(self, place: int) -> Any:
+    def _read(self, place: int) -> bytes:
         self._file.seek(place)
-        return pickle.loads(zlib.decompress(self._file.read(int.from_bytes(self._file.read(4), "big"))))
+        return zlib.decompress(self._file.read(int.from_bytes(self._file.read(4), "big")))
+
+
+def _key(page: Document | Profile) -> str:
+    return f"{page.language} {link_key(page.url)}"
