@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks.alignment_baselines import PpLocator, Pti, WmtBaseline
+from benchmarks.alignment_baselines import SOME_WORDS, PpLocator, Pti, WmtBaseline
 from bilingual_crawler.harvest.sites import read_tasks
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pairing.align import align_domain, read_corpus
@@ -122,6 +122,7 @@ def methods(models: Path, encoder: Encoder | None, cache: Path, name: str, lexic
     found: dict[str, Method] = {
         "WMT16 URL baseline": WmtBaseline(),
         "PTI": Pti(lexicon),
+        "PTI, similarity .2": Pti(lexicon, SOME_WORDS),
         "PPLocator": PpLocator(models),
     }
     if encoder is not None:

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 LIKE = 0.85
 """PPLocator: similarity of URLs from which a pair is a candidate (Vieira and Moreira 2012, section 3.1)."""
 SAME_WORDS = 0.9
-"""PTI: similarity of contents from which a candidate is accepted."""
+"""PTI: similarity of contents from which a candidate is accepted, as published."""
+SOME_WORDS = 0.2
+"""The same for free word lists, which know few of the words of a page and fewer of their forms."""
 
 
 class WmtBaseline:
@@ -102,7 +104,8 @@ def _without_tokens(url: str) -> str:
 class Pti:
     """URLs that differ by language names only, and enough words that a bilingual list translates."""
 
-    def __init__(self, lexicon: Path | None) -> None:
+    def __init__(self, lexicon: Path | None, threshold: float = SAME_WORDS) -> None:
+        self._threshold = threshold
         self._words = _read_lexicon(lexicon) if lexicon else {}
 
     def __call__(self, domain: Domain) -> Candidates:
@@ -117,7 +120,7 @@ class Pti:
                 j = places.get(_normal(url))
                 if j is not None:
                     found[i, j] = _translated(profile, domain.b[j], words) if words else 1.0
-        return _candidates(found.items(), SAME_WORDS if words else 0.5, "url")
+        return _candidates(found.items(), self._threshold if words else 0.5, "url")
 
 
 def _translated(one: Profile, other: Profile, words: dict[int, set[int]]) -> float:
