@@ -114,7 +114,16 @@ class LmdbStore:
 
     def _load(self, txn: Any, key: bytes) -> Entry | None:
         record = txn.get(key, db=self._urls)
-        return None if record is None else _entry(record)
+        if record is None:
+            return None
+        entry = _entry(record)
+        entry.state = self._state(txn, key, record)
+        return entry
+
+    def _state(self, txn: Any, key: bytes, record: bytes) -> State:
+        """The state of a record; what is in flight is still queued by its record, which spares a write."""
+        state = State(record[_STATE])
+        return State.IN_FLIGHT if state is State.QUEUED and txn.get(key, db=self._flight) is not None else state
 
     def _save(self, txn: Any, key: bytes, entry: Entry) -> None:
         record = (
@@ -184,9 +193,9 @@ class LmdbStore:
             key = cursor.value()
             cursor.delete()
             record = txn.get(key, db=self._urls)
-            self._set_state(txn, key, record, State.IN_FLIGHT)
             txn.put(key, b"", db=self._flight)
             self._move(State.QUEUED, State.IN_FLIGHT)
+            self._open.changes += 1
         entry = _entry(record)
         entry.state = State.IN_FLIGHT
         return entry
@@ -246,8 +255,11 @@ class LmdbStore:
 
     def states(self, urls: Sequence[str]) -> list[State | None]:
         with self._open as txn:
-            records = (txn.get(digest(url), db=self._urls) for url in urls)
-            return [State(record[_STATE]) if record else None for record in records]
+            keys = [digest(url) for url in urls]
+            records = (txn.get(key, db=self._urls) for key in keys)
+            return [
+                self._state(txn, key, record) if record else None for key, record in zip(keys, records, strict=True)
+            ]
 
     def heads(self) -> list[Head]:
         return [head for slot in self._slot_ids if (head := self.head(slot))]
