@@ -226,7 +226,7 @@ def test_crawl_is_kept(tmp_path: Path) -> None:
     assert probe.stats["bilingual/warc/exchanges"] == len(kept)
     assert probe.stats["bilingual/warc/bytes"] == path.stat().st_size
     for target, page in probe.pages.items():
-        name, offset = page["location"]
+        name, offset, *_ = page["location"]
         with (tmp_path / name).open("rb") as file:
             file.seek(offset)
             assert next(ArchiveIterator(file)).rec_headers["WARC-Target-URI"] == target
