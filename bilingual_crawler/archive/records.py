@@ -101,6 +101,12 @@ def parse_response(record: bytes) -> ArchivedResponse | None:
     return ArchivedResponse(head.url, head.date, head.status, headers, body, head.ip)
 
 
+def parse_conversion(record: bytes) -> bytes | None:
+    """The block of a complete conversion record: what a browser made of a page; None if it is something else."""
+    head = parse_head(record)
+    return record[head.block : head.end] if head is not None and head.kind == b"conversion" else None
+
+
 def _parse_headers(block: bytes) -> dict[bytes, list[bytes]]:
     if b"\n " in block or b"\n\t" in block:
         block = _FOLD.sub(b" ", block)

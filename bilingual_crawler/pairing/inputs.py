@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 
 from bilingual_crawler.archive.files import open_warc
-from bilingual_crawler.archive.records import parse_response
+from bilingual_crawler.archive.records import parse_conversion, parse_response
 from bilingual_crawler.archive.sites import Source, find_sources
 from bilingual_crawler.pairing.reading import RawPage
 from bilingual_crawler.reporting.records import CRAWL, DOCUMENTS, read_json_lines, read_tsv
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _HTML = ("text/html", "application/xhtml+xml")
+RENDERED = "text/html; charset=utf-8"
+"""What a conversion record holds."""
 MAX_BODY = 20 * 1024 * 1024
 """Bytes of a page after decompression beyond which it is left out."""
 
@@ -69,9 +71,10 @@ class Inputs:
             if name and (folder / name).exists():
                 if name not in files:
                     files[name] = open_warc(folder / name)
-                response = parse_response(files[name].read(record["warc_offset"]))
-                body = self._body(response) if response else None
-                content_type, links = _headers(response) if response else (None, ())
+                archived = files[name].read(record["warc_offset"])
+                response, rendered = parse_response(archived), parse_conversion(archived)
+                body = self._body(response) if response else rendered
+                content_type, links = _headers(response) if response else (RENDERED, ())
             yield RawPage(
                 record["url"],
                 body,
