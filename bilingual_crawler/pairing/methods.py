@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 DOUBT = 0.05
 """Probability up to which a candidate, or that it is none, counts as unlikely."""
 MANY_DOUBTS = 0.05
-"""Share of documents in doubt from which it is worth while to read the content of a domain."""
+"""Share of the documents in doubt from which it is worth while to read the content of a domain."""
 SURE = 0.95
 """Probability from which the parallelness model makes a pair by itself; under it, names of talks and articles are taken for each other."""
+FEW_DOUBTS = 20
+"""Documents in doubt for which it is not worth while to load the encoder."""
 LEADS = 0.2
 """Sum of both leads by content from which content counts as the strongest evidence."""
 
@@ -95,8 +97,8 @@ class LearntMethod:
         """Score what the indexes of the view find."""
         return self.judge(domain)[0]
 
-    def judge(self, domain: Domain) -> tuple[Candidates, float]:
-        """Scored candidates, and the share of documents whose best candidate is neither likely nor unlikely."""
+    def judge(self, domain: Domain) -> tuple[Candidates, int]:
+        """Scored candidates, and the number of documents whose best candidate is neither likely nor unlikely."""
         evidence = gather(domain, self._view, self._encoder)
         scores = self._classifier.probabilities(evidence.columns)
         names = np.full(len(scores), "content" if self._view == "content" else "structure", dtype=object)
@@ -106,7 +108,7 @@ class LearntMethod:
             for column, least, name in (("key", 1, "url"), ("switcher", 2, "switcher"), ("hreflang", 1, "hreflang")):
                 names[evidence.columns[column] >= least] = name
         best = evidence.best(scores)
-        doubtful = float(np.mean((best > DOUBT) & (best < 1 - DOUBT))) if len(best) else 0.0
+        doubtful = int(np.sum((best > DOUBT) & (best < 1 - DOUBT)))
         threshold = self._classifier.view.threshold
         return Candidates(evidence.a, evidence.b, scores, names.tolist(), threshold), doubtful
 
@@ -123,7 +125,8 @@ class AutoMethod:
     def __call__(self, domain: Domain) -> Candidates:
         """Score what URLs and the index suggest."""
         candidates, doubtful = self._plain.judge(domain)
-        if self._encoder is None or doubtful < MANY_DOUBTS:
+        enough = max(FEW_DOUBTS, MANY_DOUBTS * (len(domain.a) + len(domain.b)))
+        if self._encoder is None or doubtful < enough:
             return candidates
         if self._thorough is None:
             self._thorough = LearntMethod(self._models, "auto-content", self._encoder())
