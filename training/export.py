@@ -47,6 +47,7 @@ def write_folder(
 ) -> ModelConfig:
     """Write model.onnx, config.json and, unless the model reads bytes, tokenizer.json; returns the configuration."""
     folder.mkdir(parents=True, exist_ok=True)
+    forget_origin(graph)
     (folder / "model.onnx").write_bytes(graph.SerializeToString())
     if tokenizer:
         (folder / TOKENIZER).write_text(tokenizer.to_str(), encoding="utf-8")
@@ -67,6 +68,14 @@ def write_folder(
     )
     (folder / "config.json").write_text(json.dumps(asdict(config), indent=1) + "\n", encoding="utf-8")
     return config
+
+
+def forget_origin(model: onnx.ModelProto) -> None:
+    """Remove what the exporter notes of the source: stack traces with the paths of this machine."""
+    parts = [model, model.graph, *model.graph.node, *model.graph.value_info, *model.graph.initializer, *model.functions]
+    for part in (*parts, *(node for function in model.functions for node in function.node)):
+        part.doc_string = ""
+        part.ClearField("metadata_props")
 
 
 def parity(net: nn.Module, graph: onnx.ModelProto, ids: Tensor, mask: Tensor | None = None) -> float:
