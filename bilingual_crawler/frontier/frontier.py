@@ -99,7 +99,8 @@ class Frontier:
     def push(self, entries: Sequence[Entry], told: Callable[[list[Push]], None] = ignore) -> None:
         """Queue or raise *entries* in one transaction; *told* gets the outcome for each."""
         outcomes = self.store.push(entries)
-        self.offer({e.slot for e, outcome in zip(entries, outcomes, strict=True) if outcome is not Push.IGNORED})
+        changed = (entry for entry, outcome in zip(entries, outcomes, strict=True) if outcome is not Push.IGNORED)
+        self.offer({entry.slot for entry in changed if self._leads(entry)})
         told(outcomes)
 
     @_unless_frozen
@@ -240,6 +241,11 @@ class Frontier:
                 self._offered[slot] = offer
                 heapq.heappush(self._heap, offer)
 
+    def _leads(self, entry: Entry) -> bool:
+        """Whether *entry* may go before what its slot has on offer."""
+        offered = self._offered.get(entry.slot)
+        return offered is None or entry.priority >= -offered[0]
+
     def _release(self, entry: Entry) -> None:
         self._flying.discard(entry.url)
         self._in_flight[entry.slot] -= 1
@@ -248,6 +254,8 @@ class Frontier:
         self.offer((entry.slot,))
 
     def _wake(self) -> None:
+        if not self._resting:
+            return
         now = self._clock()
         for slot in [slot for slot, until in self._resting.items() if until <= now]:
             del self._resting[slot]

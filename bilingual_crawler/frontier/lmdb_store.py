@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT = b"bilingual-frontier 2"
-_COUNTED = tuple(State)
+_STATES = tuple(State)
+_KINDS = {str(kind): kind for kind in Kind}
 _RANK = struct.Struct(">QQ")
 _DOUBLE = struct.Struct(">d")
 _UINT = struct.Struct(">Q")
@@ -42,7 +43,7 @@ def _priority(descending: int) -> float:
 
 def _entry(record: bytes) -> Entry:
     state, priority, order, slot, parent, depth, kind, attempts, redirects, url = msgpack.unpackb(record)
-    return Entry(url, slot, priority, parent, depth, Kind(kind), order, attempts, redirects, State(state))
+    return Entry(url, slot, priority, parent, depth, _KINDS[kind], order, attempts, redirects, _STATES[state])
 
 
 class LmdbStore:
@@ -75,6 +76,7 @@ class LmdbStore:
             raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start anew") from error
         self._open = OpenTransaction(self._env, folder, self._save_numbers)
         self._slot_ids: dict[str, bytes] = {}
+        self._flying: set[bytes] = set()
         with self._env.begin(write=True) as txn:
             stored = txn.get(b"format", db=self._meta)
             if stored is None:
@@ -87,7 +89,7 @@ class LmdbStore:
                 )
         with self._open as txn:
             self._order = self._number(txn, b"order")
-            self._counts = {state: self._number(txn, b"count%d" % state) for state in _COUNTED}
+            self._counts = {state: self._number(txn, b"count%d" % state) for state in _STATES}
             for name, slot in txn.cursor(db=self._slots):
                 self._slot_ids[name.decode()] = slot
             self._reclaim(txn)
@@ -117,15 +119,18 @@ class LmdbStore:
         if record is None:
             return None
         entry = _entry(record)
-        entry.state = self._state(txn, key, record)
+        entry.state = self._state(key, record)
         return entry
 
-    def _state(self, txn: Any, key: bytes, record: bytes) -> State:
+    def _state(self, key: bytes, record: bytes) -> State:
         """The state of a record; what is in flight is still queued by its record, which spares a write."""
-        state = State(record[_STATE])
-        return State.IN_FLIGHT if state is State.QUEUED and txn.get(key, db=self._flight) is not None else state
+        return State.IN_FLIGHT if key in self._flying else _STATES[record[_STATE]]
 
-    def _save(self, txn: Any, key: bytes, entry: Entry) -> None:
+    def _place(self, txn: Any, entry: Entry) -> bytes:
+        return self._slot_id(txn, entry.slot) + _RANK.pack(_descending(entry.priority), entry.order)
+
+    def _enqueue(self, txn: Any, key: bytes, entry: Entry) -> None:
+        entry.state = State.QUEUED
         record = (
             int(entry.state),
             entry.priority,
@@ -139,15 +144,8 @@ class LmdbStore:
             entry.url,
         )
         txn.put(key, msgpack.packb(record), db=self._urls)
-        self._open.changes += 1
-
-    def _place(self, txn: Any, entry: Entry) -> bytes:
-        return self._slot_id(txn, entry.slot) + _RANK.pack(_descending(entry.priority), entry.order)
-
-    def _enqueue(self, txn: Any, key: bytes, entry: Entry) -> None:
-        entry.state = State.QUEUED
-        self._save(txn, key, entry)
         txn.put(self._place(txn, entry), key, db=self._queue)
+        self._open.changes += 1
 
     def _move(self, before: State | None, after: State) -> None:
         if before is not None:
@@ -158,7 +156,7 @@ class LmdbStore:
         for key in [key for key, _ in txn.cursor(db=self._flight)]:
             entry = self._load(txn, key)
             assert entry is not None
-            self._move(entry.state, State.QUEUED)
+            self._move(State.IN_FLIGHT, State.QUEUED)
             self._enqueue(txn, key, entry)
             txn.delete(key, db=self._flight)
 
@@ -194,6 +192,7 @@ class LmdbStore:
             cursor.delete()
             record = txn.get(key, db=self._urls)
             txn.put(key, b"", db=self._flight)
+            self._flying.add(key)
             self._move(State.QUEUED, State.IN_FLIGHT)
             self._open.changes += 1
         entry = _entry(record)
@@ -230,7 +229,7 @@ class LmdbStore:
     def requeue(self, url: str, *, failed: bool = True) -> bool:
         key = digest(url)
         with self._open as txn:
-            if txn.pop(key, db=self._flight) is None:
+            if not self._landed(txn, key):
                 return False
             entry = self._load(txn, key)
             assert entry is not None
@@ -258,7 +257,7 @@ class LmdbStore:
             keys = [digest(url) for url in urls]
             records = (txn.get(key, db=self._urls) for key in keys)
             return [
-                self._state(txn, key, record) if record else None for key, record in zip(keys, records, strict=True)
+                self._state(key, record) if record else None for key, record in zip(keys, records, strict=True)
             ]
 
     def heads(self) -> list[Head]:
@@ -269,7 +268,7 @@ class LmdbStore:
             cursor = self._best(txn, slot)
             if cursor is None:
                 return None
-            descending, order = _RANK.unpack(cursor.key()[4:])
+            descending, order = _RANK.unpack_from(cursor.key(), 4)
         return Head(slot, _priority(descending), order)
 
     def count(self, state: State) -> int:
@@ -325,6 +324,11 @@ class LmdbStore:
         cursor = txn.cursor(db=self._queue)
         return cursor if cursor.set_range(slot_id) and cursor.key().startswith(slot_id) else None
 
+    def _landed(self, txn: Any, key: bytes) -> bool:
+        """Take a URL from those in flight, if it is one of them."""
+        self._flying.discard(key)
+        return bool(txn.delete(key, db=self._flight))
+
     def _set_state(self, txn: Any, key: bytes, record: bytes, state: State) -> None:
         txn.put(key, record[:_STATE] + bytes((state,)) + record[_STATE + 1 :], db=self._urls)
         self._open.changes += 1
@@ -349,7 +353,7 @@ class LmdbStore:
 
     def _end(self, txn: Any, url: str, state: State) -> Entry | None:
         key = digest(url)
-        if txn.pop(key, db=self._flight) is None:
+        if not self._landed(txn, key):
             return None
         record = txn.get(key, db=self._urls)
         self._set_state(txn, key, record, state)
