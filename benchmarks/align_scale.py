@@ -75,7 +75,7 @@ def main() -> None:
         corpus = read_corpus([folder], LanguagePair.parse("eng-spa"))
         read, read_cpu = time.perf_counter(), _cpu()
         method = make_method("auto", Path("models"), "", folder)
-        pairs = [(pair.url_a, pair.url_b) for alignment in align(corpus, method) for pair in alignment.pairs]
+        pairs = [(pair.url_a, pair.url_b) for _, alignment in align(corpus, method) for pair in alignment.pairs]
         aligned, aligned_cpu = time.perf_counter(), _cpu()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     right = len(gold.intersection(pairs))

@@ -61,7 +61,7 @@ def corpus(pages: dict[str, bytes], redirects: dict[str, str] | None = None) -> 
 
 
 def aligned(documents: Corpus, method: str = "url") -> Alignment:
-    (alignment,) = align(documents, make_method(method, MODELS, "", Path("unused")))
+    ((_, alignment),) = align(documents, make_method(method, MODELS, "", Path("unused")))
     return alignment
 
 
@@ -209,7 +209,19 @@ def test_the_command_reads_archives_and_writes_pairs(tmp_path: Path) -> None:
     announced = f'<link rel="alternate" hreflang="es" href="{HOST}/go">'
     write_warc(tmp_path, {f"{HOST}/one": html(ENGLISH, announced), f"{HOST}/es/b": html(SPANISH)})
     out = tmp_path / "pairs.tsv"
-    result = run_scrapy(tmp_path, "align", str(tmp_path), "--pair", "en-es", "--method", "url", "--out", str(out))
+    result = run_scrapy(
+        tmp_path,
+        "align",
+        str(tmp_path),
+        "--pair",
+        "en-es",
+        "--method",
+        "url",
+        "--matching",
+        "optimal",
+        "--out",
+        str(out),
+    )
     assert result.returncode == 0, result.stderr
     assert list(read_tsv(out)) == [
         {"url_a": f"{HOST}/one", "url_b": f"{HOST}/es/b", "score": "0.95", "method": "hreflang"}

@@ -6,6 +6,7 @@ import copy
 import math
 import shutil
 import tempfile
+from abc import abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,11 +60,13 @@ class StoreMachine(RuleBasedStateMachine):
         self.order = 0
         self.open()
 
+    @abstractmethod
     def open(self) -> None:
-        raise NotImplementedError
+        """Open the store, or open it again."""
 
+    @abstractmethod
     def kill(self) -> None:
-        raise NotImplementedError
+        """What was not committed is lost."""
 
     def settle(self) -> None:
         """Have the store notice new slots."""

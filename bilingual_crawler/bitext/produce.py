@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING
 from bilingual_crawler.bitext.align import SentenceAligner
 from bilingual_crawler.bitext.clean import Cleaner
 from bilingual_crawler.bitext.exports.base import DocumentPair
-from bilingual_crawler.pairing.main_text import main_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from bilingual_crawler.bitext.align import Encoder
     from bilingual_crawler.bitext.exports.base import Export
-    from bilingual_crawler.pairing.corpus import Corpus
+    from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pairing.documents import Alignment
-
 
 TEACHERS = 1000
 """Document pairs of a domain from which words are learnt."""
@@ -30,17 +28,15 @@ class BitextProducer:
     Attributes: ``counts`` (documents, aligned, kept sentence pairs), ``dropped`` (sentence pairs by reason).
     """
 
-    def __init__(self, corpus: Corpus, exports: Iterable[Export], encoder: Encoder | None = None) -> None:
-        self._corpus = corpus
+    def __init__(self, pair: LanguagePair, exports: Iterable[Export], encoder: Encoder | None = None) -> None:
         self._exports = list(exports)
-        self._aligner = SentenceAligner(corpus.pair.a, corpus.pair.b, encoder)
-        self._cleaner = Cleaner(corpus.pair)
+        self._aligner = SentenceAligner(pair.a, pair.b, encoder)
+        self._cleaner = Cleaner(pair)
         self.counts: Counter[str] = Counter()
         self.dropped = self._cleaner.dropped
 
-    def add(self, alignment: Alignment) -> None:
-        """Take in the document pairs of one registered domain."""
-        main = main_text(self._corpus, alignment)
+    def add(self, alignment: Alignment, main: Callable[[str], list[str]]) -> None:
+        """Take in the document pairs of one registered domain; *main* gives the main text of a URL, in lines."""
         self._aligner.learn((main(pair.url_a), main(pair.url_b)) for pair in alignment.pairs[:TEACHERS])
         for pair in alignment.pairs:
             a, b = main(pair.url_a), main(pair.url_b)

@@ -53,6 +53,12 @@ class Command(ScrapyCommand):
         add = parser.add_argument
         add("--pair", required=True, help="the two languages, such as eng-mlt")
         add("--method", choices=METHODS, default="auto", help="what speaks for a pair (%(default)s)")
+        add(
+            "--matching",
+            choices=("greedy", "optimal"),
+            default="greedy",
+            help="best first, or the best sum of scores (%(default)s)",
+        )
         add("--out", type=Path, default=Path("pairs.tsv"), help="output file (%(default)s)")
         add("--bitext", type=Path, metavar="DIR", help="align sentences too, and write them into this folder")
         add("--review", type=Path, metavar="DIR", help="write a sample of the pairs there for a human check")
@@ -73,7 +79,7 @@ class Command(ScrapyCommand):
         from bilingual_crawler.bitext.exports import EXPORTS
         from bilingual_crawler.bitext.produce import BitextProducer
         from bilingual_crawler.pairing.align import align, read_corpus
-        from bilingual_crawler.pairing.main_text import main_text
+        from bilingual_crawler.pairing.matching import MATCHINGS
         from bilingual_crawler.pairing.methods import method_of
         from bilingual_crawler.reporting.review import Review
 
@@ -95,7 +101,7 @@ class Command(ScrapyCommand):
             corpus = read_corpus(paths, pair, lambda: progress.advance(reading))
             aligning = progress.add_task("aligning", total=len(corpus))
             exports = [EXPORTS[name](opts.bitext, pair) for name in formats] if opts.bitext else []
-            bitext = BitextProducer(corpus, exports)
+            bitext = BitextProducer(pair, exports)
             review = Review(pair)
             file = stack.enter_context(opts.out.open("w", encoding="utf-8", errors="surrogatepass"))
             file.write(tsv_line([field.name for field in fields(Pair)]))
@@ -104,12 +110,12 @@ class Command(ScrapyCommand):
             def on_progress(domain: str, share: float) -> None:
                 progress.update(aligning, completed=done + share * corpus.size(domain))
 
-            for alignment in align(corpus, method, on_progress):
+            for domain, alignment in align(corpus, method, MATCHINGS[opts.matching], on_progress):
                 file.writelines(tsv_line(astuple(found)) for found in alignment.pairs)
                 count += len(alignment.pairs)
-                review.add(alignment, main_text(corpus, alignment))
+                review.add(alignment, domain.main_text)
                 if opts.bitext:
-                    bitext.add(alignment)
+                    bitext.add(alignment, domain.main_text)
                 done += corpus.size(alignment.domain)
                 progress.update(aligning, completed=done)
             bitext.close()

@@ -256,9 +256,7 @@ class LmdbStore:
         with self._open as txn:
             keys = [digest(url) for url in urls]
             records = (txn.get(key, db=self._urls) for key in keys)
-            return [
-                self._state(key, record) if record else None for key, record in zip(keys, records, strict=True)
-            ]
+            return [self._state(key, record) if record else None for key, record in zip(keys, records, strict=True)]
 
     def heads(self) -> list[Head]:
         return [head for slot in self._slot_ids if (head := self.head(slot))]

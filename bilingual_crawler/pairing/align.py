@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pairing.documents import Profile
+    from bilingual_crawler.pairing.matching import Matching
     from bilingual_crawler.pairing.methods import Candidates, Method
 
 SHORTEST = 200
@@ -43,8 +44,11 @@ def read_corpus(paths: Sequence[Path], pair: LanguagePair, on_page: Callable[[],
 
 
 def align(
-    corpus: Corpus, method: Method, on_progress: Callable[[str, float], None] = lambda domain, share: None
-) -> Iterator[Alignment]:
+    corpus: Corpus,
+    method: Method,
+    matching: Matching = greedy,
+    on_progress: Callable[[str, float], None] = lambda domain, share: None,
+) -> Iterator[tuple[Domain, Alignment]]:
     """Pair the documents of each registered domain, in alphabetical order of domains.
 
     *on_progress* hears which share of the work on a domain is done.
@@ -52,10 +56,10 @@ def align(
     for name in corpus.domains():
         domain = Domain.of(name, corpus, corpus.profiles(name))
         domain.on_progress = partial(on_progress, name)
-        yield align_domain(domain, method)
+        yield domain, align_domain(domain, method, matching)
 
 
-def align_domain(domain: Domain, method: Method) -> Alignment:
+def align_domain(domain: Domain, method: Method, matching: Matching = greedy) -> Alignment:
     """One-to-one pairs among the documents of *domain*, and why the others are in none.
 
     Of near-duplicates only one can be in a pair: the one with the better score, the longer of equals.
@@ -64,7 +68,7 @@ def align_domain(domain: Domain, method: Method) -> Alignment:
     group_a, group_b = _groups(domain.a, domain.main_a), _groups(domain.b, domain.main_b)
     order = np.argsort(-_lengths(domain, candidates), kind="stable")
     a, b, scores = group_a[candidates.a[order]], group_b[candidates.b[order]], candidates.scores[order]
-    chosen = order[greedy(a, b, scores, candidates.threshold)]
+    chosen = order[matching(a, b, scores, candidates.threshold)]
     pairs = tuple(
         Pair(
             domain.a[candidates.a[k]].url,

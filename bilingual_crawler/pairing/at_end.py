@@ -27,7 +27,7 @@ def align_crawl(
     The method is ``BILINGUAL_ALIGN``. Pairs across registered domains stay as the crawl has *found* them.
     """
     corpus = read_corpus([folder], pair)
-    alignments = list(align(corpus, method_of(settings["BILINGUAL_ALIGN"], settings)))
+    alignments = [alignment for _, alignment in align(corpus, method_of(settings["BILINGUAL_ALIGN"], settings))]
     pairs = [one for alignment in alignments for one in alignment.pairs]
     unpaired = {url: reason for alignment in alignments for url, reason in alignment.unpaired.items()}
     for one in found:

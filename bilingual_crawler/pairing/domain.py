@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.pairing.main_text import main_lines
@@ -33,6 +34,8 @@ class Domain:
     main_a: list[NDArray[np.bool_]] = field(default_factory=list)
     """Which lines of each document in *a* are main text."""
     main_b: list[NDArray[np.bool_]] = field(default_factory=list)
+    main: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
+    """The same for both sides, by URL."""
     on_progress: Callable[[float], None] = lambda share: None
     """Hears which share of the work is done, 0 to 1."""
 
@@ -47,7 +50,13 @@ class Domain:
             places[link_key(profile.url)] = len(side)
             side.append(profile)
         domain.main_a, domain.main_b = main_lines(domain.a), main_lines(domain.b)
+        urls = (profile.url for profile in (*domain.a, *domain.b))
+        domain.main = dict(zip(urls, (*domain.main_a, *domain.main_b), strict=True))
         return domain
+
+    def main_text(self, url: str) -> list[str]:
+        """The main text of a document of this domain, in lines."""
+        return list(compress(self.corpus.document(url).lines, self.main[url]))
 
     def targets(self, urls: Iterable[str], places: dict[str, int]) -> set[int]:
         """Places of the documents that *urls* lead to, redirects followed."""

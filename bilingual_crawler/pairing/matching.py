@@ -8,7 +8,11 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
+
+    Matching = Callable[[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64], float], NDArray[np.intp]]
 
 
 def greedy(
@@ -45,6 +49,9 @@ def optimal(
     chosen = index[linear_sum_assignment(gain, maximize=True)]
     chosen = chosen[chosen >= 0]
     return np.asarray(chosen[np.argsort(-scores[chosen], kind="stable")], dtype=np.intp)
+
+
+MATCHINGS: dict[str, Matching] = {"greedy": greedy, "optimal": optimal}
 
 
 def lead(scores: NDArray[np.float64], places: NDArray[np.intp]) -> NDArray[np.float64]:
