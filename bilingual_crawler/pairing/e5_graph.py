@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import ModelProto, NodeProto
 
-    from bilingual_crawler.pairing.e5 import E5Weights
+    from bilingual_crawler.pairing.e5_weights import E5Weights
 
 
 def layers_graph(weights: E5Weights) -> bytes:

