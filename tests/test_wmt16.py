@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from training.wmt16 import main, one_to_one, read_gold, recall
+from training.wmt16 import main, one_to_one, read_gold, read_texts, recall
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,3 +55,10 @@ def test_bad_gold_is_named(tmp_path: Path) -> None:
     path.write_text("a\tb\nonly one\n")
     with pytest.raises(ValueError, match=r"gold.pairs, line 2: 1 columns"):
         read_gold(path)
+
+
+def test_a_broken_document_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "broken.lett"
+    path.write_text("en\ttext/html\tutf-8\thttp://a.ca/1\tPA==\tabc\n")
+    with pytest.raises(ValueError, match=r"broken.lett, line 1: the text is not in base 64"):
+        read_texts(path, ("eng", "fra"))

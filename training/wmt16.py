@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import binascii
 import gzip
 import json
 import lzma
@@ -98,14 +99,20 @@ def read_gold(path: Path) -> set[tuple[str, str]]:
 
 
 def read_texts(path: Path, languages: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """URL to language and text of the documents of a `.lett` file that are in one of the *languages*."""
+    """URL to language and text of the documents of a `.lett` file that are in one of the *languages*.
+
+    DataError names a line whose text is not in base 64.
+    """
     documents: dict[str, tuple[str, str]] = {}
     with _OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8", errors="replace") as lines:
-        for line in lines:
+        for number, line in enumerate(lines, 1):
             fields = line.rstrip("\n").split("\t")
             language = from_bcp47(fields[0])
             if len(fields) == _FIELDS and language in languages:
-                text = base64.b64decode(fields[5]).decode(errors="replace")
+                try:
+                    text = base64.b64decode(fields[5]).decode(errors="replace")
+                except binascii.Error as error:
+                    raise DataError(f"{path}, line {number}: the text is not in base 64 ({error})") from error
                 documents.setdefault(fields[3], (str(language), text))
     return documents
 
