@@ -43,5 +43,5 @@ $(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/installed-for-tests: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "Installing what the tests need into $(VENV) …"
-	@$(PIP) -e '.[dev,train,redis,playwright,scrapyd]'
+	@$(PIP) -e '.[dev,train,align,redis,playwright,scrapyd]'
 	@touch $@ $(VENV)/installed
