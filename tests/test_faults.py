@@ -69,19 +69,27 @@ def test_a_full_disk_stops_the_crawl_and_costs_nothing(tmp_path: Path, site: Sit
 
 def test_a_full_store_says_so_and_keeps_what_it_has(tmp_path: Path) -> None:
     store = LmdbStore(tmp_path, map_size=1 << 20)
-    pushed = 0
-    try:
+    done = 0
+
+    def fill() -> None:
+        """Fetch pages: their links are pushed, and when they are finished, the store keeps what was done."""
+        nonlocal done
         while True:
-            store.push([Entry(f"https://a.example/{pushed + n}", "a.example", 0.5) for n in range(100)])
-            pushed += 100
-    except StoreError:
-        assert pushed
+            store.push([Entry(f"https://a.example/{done} {n}", "a.example", 0.5) for n in range(100)])
+            taken = store.pop("a.example")
+            assert taken
+            store.finish(taken.url)
+            done += 1
+
+    with pytest.raises(StoreError, match="make room"):
+        fill()
+    assert done
     with pytest.raises(StoreError, match="make room"):
         store.pop("a.example")
     store.close()
     reopened = LmdbStore(tmp_path)
-    assert reopened.count(State.QUEUED) == pushed
-    assert sum(1 for _ in reopened.queued("a.example")) == pushed
+    assert reopened.count(State.DONE) == done
+    assert reopened.count(State.QUEUED) == sum(1 for _ in reopened.queued("a.example")) == 99 * done
     reopened.close()
 
 

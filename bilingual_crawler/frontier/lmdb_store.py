@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import lmdb
 import msgpack
 
+from bilingual_crawler.frontier.checkpoint import Checkpoints, restore
 from bilingual_crawler.frontier.entry import Entry, Kind, Push, State
 from bilingual_crawler.frontier.lmdb_transaction import OpenTransaction
 from bilingual_crawler.frontier.store import Head, StoreError, digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 FORMAT = b"bilingual-frontier 2"
@@ -54,7 +55,7 @@ class LmdbStore:
     handed out, ``facts`` what was learnt by slot, ``meta`` counters and named values. What is done goes into one
     transaction until a URL is finished or redirected; then all of it reaches the operating system, and the death of the
     process does not undo it. What a death does undo belongs to URLs that were in flight, and these are queued again on
-    opening. :meth:`sync` makes it survive the death of the machine as well.
+    opening. What was committed at a :meth:`checkpoint` survives the death of the machine as well.
 
     Raises :class:`StoreError` if the folder holds something else or another format, and from the first write on that
     fails (disk full): what was committed before stays, and nothing is written after it.
@@ -63,6 +64,7 @@ class LmdbStore:
     def __init__(self, folder: Path, *, map_size: int = 1 << 36) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         try:
+            restore(folder)
             self._env = lmdb.open(
                 str(folder), map_size=map_size, max_dbs=8, sync=False, metasync=False, writemap=False, max_readers=8
             )
@@ -72,7 +74,8 @@ class LmdbStore:
             self._slots = self._env.open_db(b"slots")
             self._facts = self._env.open_db(b"facts")
             self._meta = self._env.open_db(b"meta")
-        except lmdb.Error as error:
+            self._checkpoints = Checkpoints(self._env, folder)
+        except (lmdb.Error, OSError) as error:
             raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start anew") from error
         self._open = OpenTransaction(self._env, folder, self._save_numbers)
         self._slot_ids: dict[str, bytes] = {}
@@ -295,12 +298,13 @@ class LmdbStore:
         with self._open as txn:
             txn.put(b"named " + name.encode(), value, db=self._meta)
 
-    def sync(self) -> None:
+    def checkpoint(self) -> Callable[[], None]:
         self._open.commit()
-        self._env.sync(True)
+        return self._checkpoints.begin()
 
     def close(self) -> None:
-        self._open.close()
+        if self._open.close():
+            self._checkpoints.end()
         self._env.close()
 
     def _values(self, txn: Any, db: Any, slot: str) -> Iterator[bytes]:

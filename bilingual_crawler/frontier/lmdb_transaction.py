@@ -62,11 +62,13 @@ class OpenTransaction:
             self._fail(error)
         self._txn, self.changes = None, 0
 
-    def close(self) -> None:
-        """Commit and wait for the disk, unless something failed."""
-        if not self._error:
-            self.commit()
-            self._env.sync(True)
+    def close(self) -> bool:
+        """Commit and wait for the disk; false if something failed before."""
+        if self._error:
+            return False
+        self.commit()
+        self._env.sync(True)
+        return True
 
     def _fail(self, error: Exception) -> None:
         if self._txn is not None:

@@ -12,7 +12,7 @@ from bilingual_crawler.frontier.redis_link import RedisLink
 from bilingual_crawler.frontier.store import Head, StoreError, digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 FORMAT = b"bilingual-frontier-redis 1"
 WORKER_SECONDS = 15.0
@@ -194,8 +194,9 @@ class RedisStore:
     def put(self, name: str, value: bytes) -> None:
         self._link.command("HSET", "named", name, value)
 
-    def sync(self) -> None:
+    def checkpoint(self) -> Callable[[], None]:
         """Redis writes its append-only file by itself."""
+        return lambda: None
 
     def close(self) -> None:
         """Leave: the slots are the others' at once."""

@@ -13,11 +13,12 @@ from uuid import uuid4
 
 from scrapy import Request
 from scrapy.core.scheduler import BaseScheduler
-from scrapy.utils.asyncio import call_later, create_looping_call
-from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.asyncio import call_later, create_looping_call, run_in_thread
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.job import job_dir
 
 from bilingual_crawler.frontier.backoff import REST, Rest
+from bilingual_crawler.frontier.checkpoint import to_disk
 from bilingual_crawler.frontier.entry import Entry, Kind, Push, State
 from bilingual_crawler.frontier.facts import GONE, page_fact, redirect_fact, relearn
 from bilingual_crawler.frontier.frontier import Frontier, Limits
@@ -49,7 +50,7 @@ ENTRY = "bilingual_entry"
 
 MAX_REST = 60.0
 """Seconds that a slot rests after a failed fetch, at most."""
-SYNC_SECONDS = 5.0
+CHECKPOINT_SECONDS = 5.0
 """What a power cut can make the crawl forget."""
 
 
@@ -106,14 +107,15 @@ class FrontierScheduler(BaseScheduler):
             for slot in self.store.slots():
                 self.gained(self.store.facts(slot), self.store.queued(slot))
         self._crawler.signals.connect(self.stop, signal=output_failed)
-        self._syncing = create_looping_call(self._sync)
-        self._syncing.start(SYNC_SECONDS, now=False)
+        self._checkpoint: Deferred[None] | None = None
+        self._checkpoints = create_looping_call(self._begin_checkpoint)
+        self._checkpoints.start(CHECKPOINT_SECONDS)
         known = self.store.count(State.QUEUED), self.store.count(State.DONE)
         if any(known):
             logger.info(f"Resuming: {known[0]} URLs queued, {known[1]} done", extra=self._extra)
 
     def close(self, reason: str) -> Deferred[None]:
-        self._syncing.stop()
+        self._checkpoints.stop()
         return deferred_from_coro(self._leave())
 
     def has_pending_requests(self) -> bool:
@@ -244,15 +246,33 @@ class FrontierScheduler(BaseScheduler):
         self._stats.inc_value(f"bilingual/redirect/{'followed' if wanted else 'known'}")
 
     async def _leave(self) -> None:
+        if self._checkpoint:
+            await maybe_deferred_to_future(self._checkpoint)
+        await run_in_thread(self._outputs_to_disk)
         await self.frontier.leave()
         if self._temporary:
             self._temporary.cleanup()
 
-    def _sync(self) -> None:
+    def _begin_checkpoint(self) -> None:
+        """Unless one is under way."""
+        if self._checkpoint is None:
+            self._checkpoint = deferred_from_coro(self._make_checkpoint())
+
+    async def _make_checkpoint(self) -> None:
+        """Pages are done for good only when what they gave is on the disk, so the outputs come first."""
         try:
-            self.store.sync()
-        except StoreError as error:
+            complete = self.store.checkpoint()
+            await run_in_thread(self._outputs_to_disk)
+            await run_in_thread(complete)
+        except (StoreError, OSError) as error:
             self.stop(error)
+        finally:
+            self._checkpoint = None
+
+    def _outputs_to_disk(self) -> None:
+        folder = self._spider.output_dir
+        for path in (*filter(Path.is_file, folder.iterdir()), folder):
+            to_disk(path)
 
 
 def worker_name(jobdir: str | None) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from bilingual_crawler.frontier.entry import State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from bilingual_crawler.frontier.entry import Entry, Push
 
@@ -92,7 +92,7 @@ class FrontierStore(Protocol):
 
     def put(self, name: str, value: bytes) -> None: ...
 
-    def sync(self) -> None:
-        """Make what was committed survive the death of the machine, not only of the process."""
+    def checkpoint(self) -> Callable[[], None]:
+        """What was done so far survives the death of the machine, too, when the result was called (in any thread)."""
 
     def close(self) -> None: ...

@@ -90,10 +90,11 @@ def _members(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 class TsvLog:
-    """Appends tab-separated rows under a header, each flushed; a partial last line is cut off on opening."""
+    """Appends tab-separated rows under a header, each flushed; what a crash garbled at the end is cut off on opening."""
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
-        end = path.read_bytes().rfind(b"\n") + 1 if path.exists() else 0
+        # a power cut can leave zeros where a line was
+        end = path.read_bytes().partition(b"\0")[0].rfind(b"\n") + 1 if path.exists() else 0
         self._records = _Records(path, end)
         if not end:
             self.write(columns)

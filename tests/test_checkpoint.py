@@ -1,0 +1,105 @@
+"""A power cut: of what was written after the last checkpoint any page may be on the disk, or not."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bilingual_crawler.frontier import checkpoint
+from bilingual_crawler.frontier.entry import Entry, State
+from bilingual_crawler.frontier.lmdb_store import LmdbStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE = 4096
+
+
+def entries(first: int, count: int) -> list[Entry]:
+    numbers = range(first, first + count)
+    return [Entry(f"https://a.example/{n}", "a.example", float(n * 7919 % 101)) for n in numbers]
+
+
+def work(store: LmdbStore, first: int) -> None:
+    """Many commits, so that the pages of earlier ones would be written over if nobody held them."""
+    for round_ in range(40):
+        store.push(entries(first + 20 * round_, 20))
+        for _ in range(10):
+            taken = store.pop("a.example")
+            assert taken
+            store.finish(taken.url)
+
+
+def torn(before: bytes, after: bytes, generator: random.Random) -> bytes:
+    """The data file if every page was written back or not, but both roots were."""
+    pages = [after[at : at + PAGE] for at in range(0, 2 * PAGE, PAGE)]
+    for at in range(2 * PAGE, len(after), PAGE):
+        old = before[at : at + PAGE] or bytes(PAGE)
+        pages.append(generator.choice((old, after[at : at + PAGE])))
+    return b"".join(pages)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> LmdbStore:
+    store = LmdbStore(tmp_path / "held", map_size=1 << 26)
+    work(store, 0)
+    store.checkpoint()()
+    work(store, 1_000)
+    store.checkpoint()()
+    return store
+
+
+def everything(store: LmdbStore) -> list[tuple[str, float]]:
+    """What a store hands out until it is empty."""
+    found = []
+    while entry := store.pop("a.example"):
+        found.append((entry.url, entry.priority))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_power_cut_goes_back_to_the_checkpoint(
+    store: LmdbStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    held, cut = tmp_path / "held", tmp_path / "cut"
+    before = (held / checkpoint.DATA).read_bytes()
+    work(store, 2_000)
+    after = (held / checkpoint.DATA).read_bytes()
+    cut.mkdir()
+    (cut / checkpoint.DATA).write_bytes(torn(before, after, random.Random(seed)))
+    (cut / checkpoint.NAME).write_bytes((held / checkpoint.NAME).read_bytes())
+    monkeypatch.setattr(checkpoint, "boot", lambda: "after the power cut")
+    again = LmdbStore(cut, map_size=1 << 26)
+    assert again.count(State.DONE) == 800
+    assert again.states(["https://a.example/1799", "https://a.example/2000"]) == [State.QUEUED, None]
+    work(again, 3_000)
+    assert len(everything(again)) == again.count(State.IN_FLIGHT) == 1_200
+    again.close()
+    assert not (cut / checkpoint.NAME).exists()
+
+
+def test_the_death_of_the_process_alone_takes_nothing_back(store: LmdbStore, tmp_path: Path) -> None:
+    work(store, 2_000)
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    for name in (checkpoint.DATA, checkpoint.NAME):
+        (killed / name).write_bytes((tmp_path / "held" / name).read_bytes())
+    old = (killed / checkpoint.NAME).read_bytes()
+    again = LmdbStore(killed, map_size=1 << 26)
+    assert again.count(State.DONE) == 1_200
+    assert (killed / checkpoint.NAME).read_bytes() != old, "the old checkpoint's pages are held no more"
+
+
+def test_between_checkpoints_space_is_used_again(store: LmdbStore, tmp_path: Path) -> None:
+    sizes = []
+    for round_ in range(6):
+        for _ in range(50):
+            taken = store.pop("a.example")
+            assert taken
+            store.requeue(taken.url)
+            store.put("round", bytes([round_]))
+            store.checkpoint()()
+        sizes.append((tmp_path / "held" / checkpoint.DATA).stat().st_size)
+    assert sizes[-1] == sizes[1]
