@@ -12,19 +12,16 @@ from bilingual_crawler.bitext.lexicon import Lexicon, words
 from bilingual_crawler.bitext.sentences import split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
+    from collections.abc import Iterable, Sequence
 
     from bilingual_crawler.bitext.beads import Bead
     from bilingual_crawler.bitext.sentences import Sentence
-
-    Encoder = Callable[[Sequence[str]], NDArray[np.float32]]
-    """Texts to unit vectors, a row each."""
+    from bilingual_crawler.pairing.embeddings import Encoder
 
 SURE = 0.9
 """Score from which the beads of the first pass teach words."""
+SENTENCE_TOKENS = 64
+"""What the encoder reads of a sentence."""
 LONGEST = 3000
 """Sentences of a document that are aligned; what comes after them is not."""
 
@@ -78,7 +75,10 @@ class SentenceAligner:
     def _beads(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> list[Bead]:
         if not a or not b:
             return []
-        vectors = self._encoder and (self._encoder([s.text for s in a]), self._encoder([s.text for s in b]))
+        vectors = None
+        if self._encoder:
+            in_a, in_b = (self._encoder.encode([s.text for s in side], SENTENCE_TOKENS) for side in (a, b))
+            vectors = in_a, in_b
         return best_beads(weigh(a, b, self._lexicon, vectors))
 
 

@@ -13,10 +13,10 @@ from bilingual_crawler.bitext.exports.base import DocumentPair
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from bilingual_crawler.bitext.align import Encoder
     from bilingual_crawler.bitext.exports.base import Export
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pairing.documents import Alignment
+    from bilingual_crawler.pairing.embeddings import Encoder
 
 TEACHERS = 1000
 """Document pairs of a domain from which words are learnt."""

@@ -61,6 +61,7 @@ class Command(ScrapyCommand):
         )
         add("--out", type=Path, default=Path("pairs.tsv"), help="output file (%(default)s)")
         add("--bitext", type=Path, metavar="DIR", help="align sentences too, and write them into this folder")
+        add("--embed", action="store_true", help="compare the meanings of sentences, too (slow; extra align)")
         add("--review", type=Path, metavar="DIR", help="write a sample of the pairs there for a human check")
         add("--formats", default="bitextor,tmx,moses,jsonl", help=f"of {', '.join(FORMATS)} (%(default)s)")
 
@@ -80,7 +81,7 @@ class Command(ScrapyCommand):
         from bilingual_crawler.bitext.produce import BitextProducer
         from bilingual_crawler.pairing.align import align, read_corpus
         from bilingual_crawler.pairing.matching import MATCHINGS
-        from bilingual_crawler.pairing.methods import method_of
+        from bilingual_crawler.pairing.methods import encoder_of, method_of
         from bilingual_crawler.reporting.review import Review
 
         formats = opts.formats.split(",")
@@ -92,6 +93,7 @@ class Command(ScrapyCommand):
             )
         assert self.settings
         method = method_of(opts.method, self.settings)
+        encoder = encoder_of(self.settings) if opts.bitext and opts.embed else None
         console = Console()
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         count = 0
@@ -101,7 +103,7 @@ class Command(ScrapyCommand):
             corpus = read_corpus(paths, pair, lambda: progress.advance(reading))
             aligning = progress.add_task("aligning", total=len(corpus))
             exports = [EXPORTS[name](opts.bitext, pair) for name in formats] if opts.bitext else []
-            bitext = BitextProducer(pair, exports)
+            bitext = BitextProducer(pair, exports, encoder)
             review = Review(pair)
             file = stack.enter_context(opts.out.open("w", encoding="utf-8", errors="surrogatepass"))
             file.write(tsv_line([field.name for field in fields(Pair)]))

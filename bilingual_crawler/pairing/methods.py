@@ -148,9 +148,13 @@ def make_method(name: str, models: Traversable, encoder: str, cache: Path) -> Me
 
 def method_of(name: str, settings: BaseSettings) -> Method:
     """As :func:`make_method`, with the models, the encoder and the cache that Scrapy's *settings* name."""
-    return make_method(
-        name,
-        models_folder(settings["BILINGUAL_MODELS_DIR"]),
-        settings["BILINGUAL_ENCODER"] or "",
-        Path(settings["BILINGUAL_CACHE_DIR"]).expanduser(),
-    )
+    return make_method(name, models_folder(settings["BILINGUAL_MODELS_DIR"]), *_encoder_and_cache(settings))
+
+
+def encoder_of(settings: BaseSettings) -> Encoder:
+    """The sentence encoder that Scrapy's *settings* name; EncoderError if it is not installed."""
+    return load_encoder(*_encoder_and_cache(settings))
+
+
+def _encoder_and_cache(settings: BaseSettings) -> tuple[str, Path]:
+    return settings["BILINGUAL_ENCODER"] or "", Path(settings["BILINGUAL_CACHE_DIR"]).expanduser()
