@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 import pytest
+import tiny_xlmr
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaForSequenceClassification
+from transformers import XLMRobertaForSequenceClassification
 
 from bilingual_crawler.scoring.models import LanguageModel, ParallelnessModel
 from bilingual_crawler.urls.text import model_text
@@ -16,36 +16,16 @@ from training import export, hub
 if TYPE_CHECKING:
     from pathlib import Path
 
-SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
 URLS = ["https://www.example.mt/mt/ahbar", "http://a.is", "https://a.com/" + "x/" * 40]
-
-
-def tokenizer() -> PreTrainedTokenizerFast:
-    """One piece per printable ASCII character, framed as XLM-R does."""
-    pieces = {piece: i for i, piece in enumerate([*SPECIAL, *map(chr, range(32, 127))])}
-    inner = Tokenizer(models.WordLevel(pieces, unk_token="<unk>"))
-    inner.pre_tokenizer = pre_tokenizers.Split("", "isolated")
-    inner.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
-    names = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
-    return PreTrainedTokenizerFast(tokenizer_object=inner, **names)
 
 
 def checkpoint(folder: Path, labels: int, layout: str) -> XLMRobertaForSequenceClassification:
     torch.manual_seed(1)
-    config = XLMRobertaConfig(
-        vocab_size=120,
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=64,
-        max_position_embeddings=300,
-        num_labels=labels,
-        pad_token_id=1,
-    )
+    config = tiny_xlmr.config(max_position_embeddings=300, num_labels=labels)
     model = XLMRobertaForSequenceClassification(config).eval()
     with torch.no_grad():
         model.classifier.out_proj.weight.normal_()
-    tokenizer().save_pretrained(folder)
+    tiny_xlmr.tokenizer().save_pretrained(folder)
     if layout == "transformers":
         model.save_pretrained(folder)
     else:
@@ -67,7 +47,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_language_checkpoint_scores_as_in_pytorch(exported: Path) -> None:
     found = LanguageModel(exported / "out")
     assert found.labels[:3] == ("unk", "eng", "deu")
-    batch = tokenizer()([model_text(url) for url in URLS], padding=True, return_tensors="pt")
+    batch = tiny_xlmr.tokenizer()([model_text(url) for url in URLS], padding=True, return_tensors="pt")
     model = XLMRobertaForSequenceClassification.from_pretrained(exported / "hub").eval()
     with torch.no_grad():
         expected = model(batch["input_ids"], batch["attention_mask"]).logits.softmax(1).numpy()
@@ -88,7 +68,7 @@ def test_a_pair_checkpoint_joins_the_urls_with_one_separator(tmp_path: Path, log
     model = checkpoint(tmp_path / "hub", logits, "transformers")
     export.main(f"--from-hub {tmp_path}/hub --kind parallelness --out {tmp_path}/out".split())
     pair = ("https://a.mt/en/x", "https://a.mt/mt/x")
-    ids = tokenizer()(f"{model_text(pair[0])}</s>{model_text(pair[1])}", return_tensors="pt")["input_ids"]
+    ids = tiny_xlmr.tokenizer()(f"{model_text(pair[0])}</s>{model_text(pair[1])}", return_tensors="pt")["input_ids"]
     assert (ids == 2).sum() == 2
     with torch.no_grad():
         found = model(ids).logits[0]

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import psutil
 import pytest
+import tiny_xlmr
 import torch
-from test_hub import tokenizer
-from transformers import BertConfig, BertModel, XLMRobertaConfig, XLMRobertaForSequenceClassification, XLMRobertaModel
+from transformers import BertConfig, BertModel, XLMRobertaForSequenceClassification, XLMRobertaModel
 
 from bilingual_crawler.pairing import e5_weights
 from bilingual_crawler.pairing.e5_weights import E5Weights
@@ -42,19 +42,10 @@ TINY = {"max_length": 100, "rate": 3e-3, "warmup": 5.0, "patience": 9, "save_eve
 def checkpoint(folder: Path, dropout: float) -> Path:
     """A tiny XLM-R, not fine-tuned."""
     torch.manual_seed(1)
-    config = XLMRobertaConfig(
-        vocab_size=120,
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=64,
-        max_position_embeddings=130,
-        pad_token_id=1,
-        hidden_dropout_prob=dropout,
-        attention_probs_dropout_prob=dropout,
-    )
+    drops = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
+    config = tiny_xlmr.config(max_position_embeddings=130, **drops)
     XLMRobertaForSequenceClassification(config).save_pretrained(folder)
-    tokenizer().save_pretrained(folder)
+    tiny_xlmr.tokenizer().save_pretrained(folder)
     return folder
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.harvest.sites import Partners, Site, Task
 
+DECILES = range(10, 101, 10)
+"""Percentages of the reachable pages after which the pairs found are reported."""
 SHARES = (50, 80, 90)
 """Percentages of the gold pairs for which the downloads needed are reported."""
 
@@ -115,7 +117,7 @@ class Reference:
             found=curve[-1] if curve else 0,
             auc=auc,
             relative_auc=auc / self.oracle_auc if self.oracle_auc else 0.0,
-            deciles=tuple(_at(curve, percent) for percent in range(10, 101, 10)),
+            deciles=tuple(_at(curve, percent) for percent in DECILES),
             downloads_to={str(share): downloads_to(curve, share, self.pairs) for share in SHARES},
             missing=missing,
             links=links,
