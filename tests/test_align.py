@@ -228,9 +228,32 @@ def test_the_command_reads_archives_and_writes_pairs(tmp_path: Path) -> None:
     ]
 
 
+def test_the_command_writes_bitext_and_a_review(tmp_path: Path) -> None:
+    write_warc(tmp_path, {f"{HOST}/en/b": html(ENGLISH), f"{HOST}/es/b": html(SPANISH)})
+    options = ("--out", str(tmp_path / "pairs.tsv"), "--bitext", str(tmp_path / "bitext"), "--formats", "moses,tmx")
+    for encoder in ("", *filter(is_installed, ["e5-small"])):
+        settings = ("-s", f"BILINGUAL_ENCODER={encoder}", "-s", f"BILINGUAL_CACHE_DIR={tmp_path / 'cache'}")
+        review = ("--review", str(tmp_path / "review"))
+        result = run_scrapy(tmp_path, "align", str(tmp_path), "--pair", "en-es", *options, *review, *settings)
+        assert result.returncode == 0, result.stderr
+        assert ("no encoder" in result.stdout) == (not encoder)
+        sides = [(tmp_path / "bitext" / f"en-es.{code}").read_text().splitlines() for code in ("en", "es")]
+        found = set(zip(*sides, strict=True))
+        assert found <= set(zip(ENGLISH, SPANISH, strict=True))
+        assert len(found) >= (5 if encoder else 2)
+    assert {path.name for path in (tmp_path / "bitext").iterdir()} == {
+        "en-es.en",
+        "en-es.es",
+        "en-es.ids",
+        "en-es.tmx.gz",
+    }
+    assert "El museo" in (tmp_path / "review" / "review.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("nowhere", "--pair", "en-es", "--formats", "docx"), "docx"),
         (("nowhere", "--pair", "en-es"), "nowhere"),
         (("nowhere", "--pair", "en-klingonese"), "klingonese"),
     ],

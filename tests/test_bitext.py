@@ -84,8 +84,7 @@ def test_words_are_learnt_from_sure_sentences() -> None:
 def test_an_encoder_overrules_lengths() -> None:
     a = [Sentence("x" * 20, 0), Sentence("y" * 21, 1)]
     b = [Sentence("z" * 40, 0), Sentence("v" * 20, 1), Sentence("w" * 21, 2)]
-    near = np.eye(3, dtype=np.float32)
-    beads = best_beads(weigh(a, b, Lexicon({}), (near[1:], near)))
+    beads = best_beads(weigh(a, b, Lexicon({}), 5 * np.eye(3)[1:]))
     assert [(bead.a, bead.b) for bead in beads] == [((0, 1), (1, 2)), ((1, 2), (2, 3))]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bilingual_crawler.bitext.beads import best_beads
 from bilingual_crawler.bitext.evidence import weigh
 from bilingual_crawler.bitext.lexicon import Lexicon, words
+from bilingual_crawler.bitext.meaning import Meaning
 from bilingual_crawler.bitext.sentences import split
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 SURE = 0.9
 """Score from which the beads of the first pass teach words."""
-SENTENCE_TOKENS = 64
-"""What the encoder reads of a sentence."""
 LONGEST = 3000
 """Sentences of a document that are aligned; what comes after them is not."""
 
@@ -46,12 +45,14 @@ class SentenceAligner:
 
     def __init__(self, language_a: str, language_b: str, encoder: Encoder | None = None) -> None:
         self._languages = (language_a, language_b)
-        self._encoder = encoder
+        self._meaning = Meaning(encoder) if encoder else None
         self._lexicon = Lexicon({})
 
     def learn(self, documents: Iterable[tuple[Sequence[str], Sequence[str]]]) -> None:
         """Forget what was learnt; align *documents* (lines of both sides) and learn words from what is sure."""
         sides = [self._split(a, b) for a, b in documents]
+        if self._meaning:
+            self._meaning.learn([s.text for a, _ in sides for s in a], [s.text for _, b in sides for s in b])
         second = [words(sentence.text) for _, b in sides for sentence in b]
         counts = Counter(word for sentence in second for word in sentence)
         shares = {word: count / len(second) for word, count in counts.items()}
@@ -75,11 +76,8 @@ class SentenceAligner:
     def _beads(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> list[Bead]:
         if not a or not b:
             return []
-        vectors = None
-        if self._encoder:
-            in_a, in_b = (self._encoder.encode([s.text for s in side], SENTENCE_TOKENS) for side in (a, b))
-            vectors = in_a, in_b
-        return best_beads(weigh(a, b, self._lexicon, vectors))
+        nearness = self._meaning.nearness([s.text for s in a], [s.text for s in b]) if self._meaning else None
+        return best_beads(weigh(a, b, self._lexicon, nearness))
 
 
 def _text(side: Sequence[Sentence], places: tuple[int, int]) -> str:

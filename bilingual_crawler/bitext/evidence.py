@@ -51,16 +51,16 @@ def weigh(
     a: Sequence[Sentence],
     b: Sequence[Sentence],
     lexicon: Lexicon,
-    vectors: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
+    nearness: NDArray[np.float64] | None = None,
 ) -> Evidence:
     """Evidence for the sentences of two documents, neither without a sentence.
 
-    *vectors*: unit vectors of the sentences of both sides by a multilingual encoder, a row each.
+    *nearness*: how near their meanings are, in standard deviations over chance (:class:`~.meaning.Meaning`).
     """
     words_a, words_b = [words(s.text) for s in a], [words(s.text) for s in b]
     numbers_a, numbers_b = ([frozenset(filter(str.isdigit, side)) for side in sides] for sides in (words_a, words_b))
     by_words = _by_words(words_a, words_b, lexicon)
-    near = np.zeros_like(by_words) if vectors is None else _by_closeness(*vectors)
+    near = np.zeros_like(by_words) if nearness is None else _by_closeness(nearness)
     lengths_a, lengths_b = (np.array([len(s.text) for s in side], np.float64) for side in (a, b))
     ratio = lengths_b.sum() / lengths_a.sum()
     chance = math.sqrt(np.log(lengths_a + SHORT).var() + np.log(lengths_b + SHORT).var())
@@ -139,8 +139,5 @@ def _by_words(a: Sequence[Words], b: Sequence[Words], lexicon: Lexicon) -> NDArr
     return total
 
 
-def _by_closeness(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Similarities in standard deviations over what these sentences have with others (as margin scores do)."""
-    cosine = (a @ b.T).astype(np.float64)
-    excess = cosine - (cosine.mean(1, keepdims=True) + cosine.mean(0, keepdims=True)) / 2
-    return np.asarray(np.clip(CLOSENESS * (excess / max(excess.std(), 0.02) - USUAL), -6.0, MAX_WORD_EVIDENCE))
+def _by_closeness(nearness: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.clip(CLOSENESS * (nearness - USUAL), -6.0, MAX_WORD_EVIDENCE))

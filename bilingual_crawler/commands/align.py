@@ -61,7 +61,6 @@ class Command(ScrapyCommand):
         )
         add("--out", type=Path, default=Path("pairs.tsv"), help="output file (%(default)s)")
         add("--bitext", type=Path, metavar="DIR", help="align sentences too, and write them into this folder")
-        add("--embed", action="store_true", help="compare the meanings of sentences, too (slow; extra align)")
         add("--review", type=Path, metavar="DIR", help="write a sample of the pairs there for a human check")
         add("--formats", default="bitextor,tmx,moses,jsonl", help=f"of {', '.join(FORMATS)} (%(default)s)")
 
@@ -93,7 +92,7 @@ class Command(ScrapyCommand):
             )
         assert self.settings
         method = method_of(opts.method, self.settings)
-        encoder = encoder_of(self.settings) if opts.bitext and opts.embed else None
+        encoder = encoder_of(self.settings) if opts.bitext else None
         console = Console()
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         count = 0
@@ -131,6 +130,8 @@ class Command(ScrapyCommand):
             review.write(opts.review)
         if opts.bitext:
             dropped = ", ".join(f"{number} {reason}" for reason, number in bitext.dropped.most_common())
+            if encoder is None:
+                console.print("no encoder: sentences are compared by lengths, numbers and words", highlight=False)
             console.print(
                 f"{bitext.counts['kept']} of {bitext.counts['aligned']} sentence pairs in {opts.bitext}"
                 + (f" (dropped: {dropped})" if dropped else ""),

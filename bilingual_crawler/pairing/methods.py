@@ -151,9 +151,10 @@ def method_of(name: str, settings: BaseSettings) -> Method:
     return make_method(name, models_folder(settings["BILINGUAL_MODELS_DIR"]), *_encoder_and_cache(settings))
 
 
-def encoder_of(settings: BaseSettings) -> Encoder:
-    """The sentence encoder that Scrapy's *settings* name; EncoderError if it is not installed."""
-    return load_encoder(*_encoder_and_cache(settings))
+def encoder_of(settings: BaseSettings) -> Encoder | None:
+    """The sentence encoder that Scrapy's *settings* name, if it is installed."""
+    name, cache = _encoder_and_cache(settings)
+    return load_encoder(name, cache) if is_installed(name) else None
 
 
 def _encoder_and_cache(settings: BaseSettings) -> tuple[str, Path]:

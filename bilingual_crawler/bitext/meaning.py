@@ -1,0 +1,51 @@
+"""How near the meanings of sentences in two languages are, by a sentence encoder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from bilingual_crawler.pairing.embeddings import Encoder
+
+TOKENS = 64
+"""What is read of a sentence."""
+SAMPLE = 1_000
+"""Sentences of each side that tell what all sentences of a site have in common."""
+LEAST_SPREAD = 0.05
+
+
+class Meaning:
+    """Compares sentences after taking away what those of one site and language have in common."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+
+    def learn(self, a: Sequence[str], b: Sequence[str]) -> None:
+        """Take *a* and *b*, sentences of both sides, for a picture of the whole site."""
+        if not a or not b:
+            return
+        vectors = [self._encoder.encode(_sample(side), TOKENS) for side in (a, b)]
+        self._common = [side.mean(axis=0) for side in vectors]
+        by_chance = self._cosines(*vectors)
+        # of so many pairs some are translations; the median absolute deviation does not mind
+        self._spread = max(LEAST_SPREAD, 1.4826 * float(np.median(np.abs(by_chance))))
+
+    def nearness(self, a: Sequence[str], b: Sequence[str]) -> NDArray[np.float64]:
+        """For each sentence of *a* a row: how near each of *b* is, in standard deviations of any two sentences."""
+        return self._cosines(*(self._encoder.encode(side, TOKENS) for side in (a, b))) / self._spread
+
+    def _cosines(self, a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float64]:
+        centred = [side - common for side, common in zip((a, b), self._common, strict=True)]
+        a, b = (side / np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-9) for side in centred)
+        return np.asarray(a @ b.T, dtype=np.float64)
+
+
+def _sample(sentences: Sequence[str]) -> Sequence[str]:
+    """Evenly out of the whole, so that the same documents give the same sample."""
+    return sentences[:: -(-len(sentences) // SAMPLE)]
