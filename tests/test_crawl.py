@@ -177,6 +177,9 @@ def test_a_crawl_that_was_stopped_is_resumed_without_loss(
         twice = {path for path, count in site.asked.items() if count > 1 and path != "/robots.txt"}
         assert len(twice) <= (2 if how is signal.SIGKILL else 0)
         assert len(before) < len(site.asked)
+        asked = site.asked.total()
+        assert run_scrapy(tmp_path, *arguments).returncode == 0, "nothing was left to do, which is no failure"
+        assert site.asked.total() <= asked + 1
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,8 @@ class Command(CrawlCommand):
         crawler = self._create_crawler("bilingual")
         self.crawler_process.crawl(crawler, **opts.spargs)
         self.crawler_process.start()
-        if self.crawler_process.bootstrap_failed or not (
-            crawler.stats and crawler.stats.get_value("bilingual/fetched")
-        ):
+        assert crawler.stats
+        # a resumed crawl, or one worker of several, may have nothing left to do
+        useful = crawler.stats.get_value("bilingual/fetched") or crawler.stats.get_value("bilingual/frontier/resumed")
+        if self.crawler_process.bootstrap_failed or not (useful or self.settings["BILINGUAL_FRONTIER"]):
             self.exitcode = 1

@@ -112,6 +112,7 @@ class FrontierScheduler(BaseScheduler):
         self._checkpoints.start(CHECKPOINT_SECONDS)
         known = self.store.count(State.QUEUED), self.store.count(State.DONE)
         if any(known):
+            self._stats.set_value("bilingual/frontier/resumed", known[1])
             logger.info(f"Resuming: {known[0]} URLs queued, {known[1]} done", extra=self._extra)
 
     def close(self, reason: str) -> Deferred[None]:
