@@ -17,17 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import Settings
 
-from bilingual_crawler import settings as project
 from bilingual_crawler.frontier.policies.gain import Gain, GainWeights
-from bilingual_crawler.harvest.curve import Reference
-from bilingual_crawler.harvest.simulator import freeze, simulate
-from bilingual_crawler.harvest.sites import Task, read_site, read_tasks
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.harvest.simulator import compare
+from bilingual_crawler.harvest.sites import Task, read_tasks
 from bilingual_crawler.scoring.site_model import SiteModel, SitePriors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.scoring.site_model import Belief
 
 
@@ -107,17 +105,9 @@ VARIANTS: Mapping[str, Callable[[LanguagePair], Gain]] = {
 }
 
 
-def measure(sites: Path, tasks: Sequence[Task]) -> list[tuple[str, dict[str, float]]]:
+def measure(sites: Path, tasks: Sequence[Task]) -> dict[str, dict[str, float]]:
     """Relative AUC of every variant on the tasks of one site."""
-    site = read_site(sites / tasks[0].site)
-    frozen = freeze(sites / tasks[0].site, site.languages)
-    rows = []
-    for task in tasks:
-        pair = LanguagePair.parse(task.pair, equivalents=project.BILINGUAL_EQUIVALENT_LANGUAGES)
-        reference = Reference(site, task)
-        orders = {name: simulate(frozen, task.seeds, make(pair)) for name, make in VARIANTS.items()}
-        rows.append((str(task), {name: reference.measure(name, order).relative_auc for name, order in orders.items()}))
-    return rows
+    return compare(sites, tasks, lambda pair: {name: make(pair) for name, make in VARIANTS.items()})
 
 
 def main() -> None:
@@ -126,15 +116,15 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     groups = [list(group) for _, group in groupby(read_tasks(options.sites), key=lambda task: task.site)]
-    rows: list[tuple[str, dict[str, float]]] = []
+    rows: dict[str, dict[str, float]] = {}
     with ProcessPoolExecutor(options.jobs) as pool:
         for part in pool.map(measure, [options.sites] * len(groups), groups):
-            rows += part
-            for task, values in part:
+            rows |= part
+            for task, values in part.items():
                 print(f"{task:42} {values['gain']:.3f}", flush=True)
     print(f"\n{'':44}{'mean':>6}{'worst':>8}")
     for name in VARIANTS:
-        column = [row[name] for _, row in rows]
+        column = [row[name] for row in rows.values()]
         print(f"{name:44}{mean(column):6.3f}{min(column):8.3f}")
 
 

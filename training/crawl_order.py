@@ -20,12 +20,9 @@ from typing import TYPE_CHECKING, Any
 from rich.progress import track
 from scrapy.settings import Settings
 
-from bilingual_crawler import settings as project
 from bilingual_crawler.frontier.policies.gain import Gain, GainWeights
-from bilingual_crawler.harvest.curve import Reference
-from bilingual_crawler.harvest.simulator import freeze, simulate
-from bilingual_crawler.harvest.sites import Task, read_site, read_tasks
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.harvest.simulator import compare
+from bilingual_crawler.harvest.sites import Task, read_tasks
 from bilingual_crawler.scoring.site_model import SitePriors
 
 if TYPE_CHECKING:
@@ -78,18 +75,12 @@ def draw(count: int, seed: int) -> list[Setting]:
 
 def measure(sites: Path, tasks: Sequence[Task], settings: Sequence[Setting]) -> dict[str, list[float]]:
     """Relative AUC of every setting on the tasks of one site."""
-    site = read_site(sites / tasks[0].site)
-    frozen = freeze(sites / tasks[0].site, site.languages)
-    rows = {}
-    for task in tasks:
-        pair = LanguagePair.parse(task.pair, equivalents=project.BILINGUAL_EQUIVALENT_LANGUAGES)
-        reference = Reference(site, task)
-        orders = (
-            simulate(frozen, task.seeds, Gain(pair, Settings(), setting.weights, setting.priors))
-            for setting in settings
-        )
-        rows[str(task)] = [reference.measure("gain", order).relative_auc for order in orders]
-    return rows
+    rows = compare(
+        sites,
+        tasks,
+        lambda pair: {n: Gain(pair, Settings(), one.weights, one.priors) for n, one in enumerate(settings)},
+    )
+    return {task: list(row.values()) for task, row in rows.items()}
 
 
 def best(by_site: Mapping[str, Mapping[str, Sequence[float]]], sites: Sequence[str]) -> int:

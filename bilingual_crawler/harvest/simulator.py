@@ -8,23 +8,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from bilingual_crawler import settings as project
 from bilingual_crawler.archive import ArchivedResponse, Redirect, open_archive
 from bilingual_crawler.archive.sites import site_prefixes
 from bilingual_crawler.frontier.policies.base import NEVER, FetchedPage
 from bilingual_crawler.frontier.scope import Scope
+from bilingual_crawler.harvest.curve import Reference
+from bilingual_crawler.harvest.sites import read_site
+from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.language import identify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from bilingual_crawler.archive import Archive
     from bilingual_crawler.frontier.policies.base import Policy
+    from bilingual_crawler.harvest.sites import Task
     from bilingual_crawler.pages.model import Link
+
+Name = TypeVar("Name", bound="Hashable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +128,21 @@ def simulate(site: FrozenSite, seeds: Iterable[str], policy: Policy) -> list[str
                 depths.setdefault(link.url, depths[url] + 1)
                 put(link.url, priority)
     return order
+
+
+def compare(
+    sites: Path, tasks: Sequence[Task], policies: Callable[[LanguagePair], Mapping[Name, Policy]]
+) -> dict[str, dict[Name, float]]:
+    """Relative AUC of each of *policies*, which are made anew for a pair, on each of *tasks*, all of one site."""
+    site = read_site(sites / tasks[0].site)
+    frozen = freeze(sites / tasks[0].site, site.languages)
+    results = {}
+    for task in tasks:
+        pair = LanguagePair.parse(task.pair, equivalents=project.BILINGUAL_EQUIVALENT_LANGUAGES)
+        reference = Reference(site, task)
+        orders = {name: simulate(frozen, task.seeds, policy) for name, policy in policies(pair).items()}
+        results[str(task)] = {name: reference.measure(str(name), order).relative_auc for name, order in orders.items()}
+    return results
 
 
 def _target(archive: Archive, url: str) -> str:
