@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import gzip
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import datasets
 import numpy as np
@@ -19,8 +20,14 @@ from bilingual_crawler.bitext.evidence import weigh
 from bilingual_crawler.bitext.exports import EXPORTS
 from bilingual_crawler.bitext.exports.base import DocumentPair
 from bilingual_crawler.bitext.lexicon import Lexicon
+from bilingual_crawler.bitext.meaning import Meaning
 from bilingual_crawler.bitext.sentences import Sentence, split
 from bilingual_crawler.languages import LanguagePair
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
 PAIR = LanguagePair.parse("eng-fin")
 ENGLISH = [
@@ -86,6 +93,35 @@ def test_an_encoder_overrules_lengths() -> None:
     b = [Sentence("z" * 40, 0), Sentence("v" * 20, 1), Sentence("w" * 21, 2)]
     beads = best_beads(weigh(a, b, Lexicon({}), 5 * np.eye(3)[1:]))
     assert [(bead.a, bead.b) for bead in beads] == [((0, 1), (1, 2)), ((1, 2), (2, 3))]
+
+
+class Letters:
+    """Sentences that begin with the same letter mean the same."""
+
+    name = "letters"
+
+    def encode(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.float32]:
+        rows = np.eye(26, dtype=np.float32)[[ord(text[0].lower()) - ord("a") for text in texts]]
+        return rows + np.float32(0.1)
+
+
+def test_meanings_count_where_a_site_has_enough_sentences() -> None:
+    sentences = [f"{chr(ord('a') + n)}{'x' * (5 + n % 3)}." for n in range(24)]
+    few, many = Meaning(Letters()), Meaning(Letters())
+    few.learn(sentences[:5], sentences[:5])
+    assert few.nearness(sentences[:5], sentences[:5]) is None
+    many.learn(sentences, sentences[::-1])
+    near = many.nearness(sentences[:3], sentences[:2])
+    assert near is not None
+    assert near.argmax(axis=1)[:2].tolist() == [0, 1]
+    assert near[0, 0] > 5 > 1 > near[2].max()
+
+
+def test_a_small_site_is_aligned_as_without_an_encoder() -> None:
+    with_encoder, without = SentenceAligner("eng", "fin", Letters()), SentenceAligner("eng", "fin")
+    for aligner in (with_encoder, without):
+        aligner.learn([(ENGLISH, FINNISH)])
+    assert with_encoder.align(ENGLISH, FINNISH) == without.align(ENGLISH, FINNISH)
 
 
 sides = st.lists(st.builds(Sentence, st.text(min_size=1, max_size=30), st.integers(0, 3)), min_size=1, max_size=12)

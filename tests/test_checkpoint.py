@@ -10,6 +10,7 @@ import pytest
 from bilingual_crawler.frontier import checkpoint
 from bilingual_crawler.frontier.entry import Entry, State
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
+from bilingual_crawler.frontier.store import StoreError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,9 +46,9 @@ def torn(before: bytes, after: bytes, generator: random.Random) -> bytes:
 def store(tmp_path: Path) -> LmdbStore:
     store = LmdbStore(tmp_path / "held", map_size=1 << 26)
     work(store, 0)
-    store.checkpoint()()
+    store.checkpoint(lambda: None)()
     work(store, 1_000)
-    store.checkpoint()()
+    store.checkpoint(lambda: None)()
     return store
 
 
@@ -80,6 +81,49 @@ def test_a_power_cut_goes_back_to_the_checkpoint(
     assert not (cut / checkpoint.NAME).exists()
 
 
+def test_a_power_cut_just_after_opening_takes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the opening itself has written."""
+    held, cut = tmp_path / "held", tmp_path / "cut"
+    closed = LmdbStore(held, map_size=1 << 26)
+    work(closed, 0)
+    assert closed.pop("a.example")
+    closed.close()
+    before = (held / checkpoint.DATA).read_bytes()
+    opened = LmdbStore(held, map_size=1 << 26)
+    work(opened, 1_000)
+    after = (held / checkpoint.DATA).read_bytes()
+    cut.mkdir()
+    (cut / checkpoint.DATA).write_bytes(after[: 2 * PAGE] + before[2 * PAGE :])
+    (cut / checkpoint.NAME).write_bytes((held / checkpoint.NAME).read_bytes())
+    monkeypatch.setattr(checkpoint, "boot", lambda: "after the power cut")
+    again = LmdbStore(cut, map_size=1 << 26)
+    assert (again.count(State.DONE), again.count(State.QUEUED)) == (400, 400)
+    again.close()
+
+
+def test_after_a_failure_the_last_good_checkpoint_stays(store: LmdbStore, tmp_path: Path) -> None:
+    """The system reports a lost write once: what comes after it proves nothing."""
+    kept = (tmp_path / "held" / checkpoint.NAME).read_bytes()
+    work(store, 2_000)
+
+    def outputs() -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(StoreError, match="No space left"):
+        store.checkpoint(outputs)()
+    with pytest.raises(StoreError, match="No space left"):
+        store.checkpoint(lambda: None)
+    store.close()
+    assert (tmp_path / "held" / checkpoint.NAME).read_bytes() == kept
+
+
+def test_a_checkpoint_that_cannot_be_read_is_named(store: LmdbStore, tmp_path: Path) -> None:
+    store.close()
+    (tmp_path / "held" / checkpoint.NAME).write_bytes(b"\xc1")
+    with pytest.raises(StoreError, match="delete it"):
+        LmdbStore(tmp_path / "held", map_size=1 << 26)
+
+
 def test_the_death_of_the_process_alone_takes_nothing_back(store: LmdbStore, tmp_path: Path) -> None:
     work(store, 2_000)
     killed = tmp_path / "killed"
@@ -100,6 +144,6 @@ def test_between_checkpoints_space_is_used_again(store: LmdbStore, tmp_path: Pat
             assert taken
             store.requeue(taken.url)
             store.put("round", bytes([round_]))
-            store.checkpoint()()
+            store.checkpoint(lambda: None)()
         sizes.append((tmp_path / "held" / checkpoint.DATA).stat().st_size)
     assert sizes[-1] == sizes[1]

@@ -17,6 +17,8 @@ TOKENS = 64
 """What is read of a sentence."""
 SAMPLE = 1_000
 """Sentences of each side that tell what all sentences of a site have in common."""
+FEWEST = 20
+"""Sentences of each side under which what they have in common cannot be told from what they say."""
 LEAST_SPREAD = 0.05
 
 
@@ -25,10 +27,12 @@ class Meaning:
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
+        self._common: list[NDArray[np.float32]] = []
 
     def learn(self, a: Sequence[str], b: Sequence[str]) -> None:
         """Take *a* and *b*, sentences of both sides, for a picture of the whole site."""
-        if not a or not b:
+        self._common = []
+        if min(len(a), len(b)) < FEWEST:
             return
         vectors = [self._encoder.encode(_sample(side), TOKENS) for side in (a, b)]
         self._common = [side.mean(axis=0) for side in vectors]
@@ -36,8 +40,13 @@ class Meaning:
         # of so many pairs some are translations; the median absolute deviation does not mind
         self._spread = max(LEAST_SPREAD, 1.4826 * float(np.median(np.abs(by_chance))))
 
-    def nearness(self, a: Sequence[str], b: Sequence[str]) -> NDArray[np.float64]:
-        """For each sentence of *a* a row: how near each of *b* is, in standard deviations of any two sentences."""
+    def nearness(self, a: Sequence[str], b: Sequence[str]) -> NDArray[np.float64] | None:
+        """For each sentence of *a* a row: how near each of *b* is, in standard deviations of any two sentences.
+
+        None if the site has too few sentences.
+        """
+        if not self._common:
+            return None
         return self._cosines(*(self._encoder.encode(side, TOKENS) for side in (a, b))) / self._spread
 
     def _cosines(self, a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -57,7 +57,7 @@ class Command(ScrapyCommand):
             "--matching",
             choices=("greedy", "optimal"),
             default="greedy",
-            help="best first, or the best sum of scores (%(default)s)",
+            help="best first, or the best sum (%(default)s)",
         )
         add("--out", type=Path, default=Path("pairs.tsv"), help="output file (%(default)s)")
         add("--bitext", type=Path, metavar="DIR", help="align sentences too, and write them into this folder")
@@ -119,6 +119,7 @@ class Command(ScrapyCommand):
                     bitext.add(alignment, domain.main_text)
                 done += corpus.size(alignment.domain)
                 progress.update(aligning, completed=done)
+                del domain  # or two would be in memory at once
             bitext.close()
         documents = ", ".join(f"{corpus.languages[language]} {language}" for language in (pair.a, pair.b))
         console.print(f"{count} pairs of {documents} documents in {opts.out}", highlight=False)

@@ -36,7 +36,8 @@ class Command(CrawlCommand):
         self.crawler_process.crawl(crawler, **opts.spargs)
         self.crawler_process.start()
         assert crawler.stats
-        # a resumed crawl, or one worker of several, may have nothing left to do
-        useful = crawler.stats.get_value("bilingual/fetched") or crawler.stats.get_value("bilingual/frontier/resumed")
-        if self.crawler_process.bootstrap_failed or not (useful or self.settings["BILINGUAL_FRONTIER"]):
+        fetched = crawler.stats.get_value("bilingual/fetched")
+        # of several workers one may find nothing left to do
+        spared = self.settings["BILINGUAL_FRONTIER"] and not crawler.stats.get_value("downloader/request_count")
+        if self.crawler_process.bootstrap_failed or not (fetched or spared):
             self.exitcode = 1

@@ -13,7 +13,10 @@ import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import lmdb
 import msgpack
+
+from bilingual_crawler.frontier.store import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,11 +38,19 @@ def boot() -> str:
 
 
 def restore(folder: Path) -> None:
-    """Before the environment in *folder* is opened: if the machine was restarted, go back to the last checkpoint."""
+    """Before the environment in *folder* is opened: if the machine was restarted, go back to the last checkpoint.
+
+    Raises StoreError if the checkpoint cannot be read.
+    """
     saved = folder / NAME
     if not saved.exists():
         return
-    written_in, meta = msgpack.unpackb(saved.read_bytes())
+    try:
+        written_in, meta = msgpack.unpackb(saved.read_bytes())
+    except ValueError as error:
+        raise StoreError(
+            f"{saved}: not a checkpoint ({error}); delete it to go on with the frontier as it is"
+        ) from error
     if boot() in ("", written_in):
         return
     with (folder / DATA).open("r+b") as file:
@@ -50,42 +61,59 @@ def restore(folder: Path) -> None:
 
 
 class Checkpoints:
-    """Makes checkpoints of an environment that is opened without ``sync``."""
+    """Makes checkpoints, one at a time, of an environment that is opened without ``sync``.
+
+    An environment that is not new needs one before anything is written to it: nothing holds the pages of the last one
+    any more. After one has failed there is no other, as the system reports a write that failed only once.
+    """
 
     def __init__(self, env: Any, folder: Path) -> None:
-        """If there is one from an earlier process, a new one is made at once: nobody pins the old one any more."""
         self._env = env
         self._folder = folder
         self._pins: list[Any] = []
         self._safe: Any = None
-        if (folder / NAME).exists():
-            self.begin()()
+        self._failed: StoreError | None = None
 
-    def begin(self) -> Callable[[], None]:
-        """Pin what is committed now; the result, to be called in any thread, waits until it is safe on the disk."""
-        while self._safe and self._pins[0] is not self._safe:
-            self._pins.pop(0).abort()
+    def begin(self, first: Callable[[], None] = lambda: None) -> Callable[[], None]:
+        """Pin what is committed now; the result, to be called in any thread, waits until it is safe on the disk.
+
+        *first* is called before. Both raise StoreError if it, or the disk, fails.
+        """
+        if self._failed:
+            raise self._failed
+        for pin in self._pins:
+            if pin is not self._safe:
+                pin.abort()
         pin = self._env.begin()
-        self._pins.append(pin)
+        self._pins = [pin] if self._safe is None else [self._safe, pin]
         meta = self._meta(pin.id())
-        return lambda: self._complete(pin, meta)
+        return lambda: self._complete(pin, meta, first)
 
     def end(self) -> None:
         """All is on the disk, and the environment is about to be closed."""
+        if self._failed:
+            return
         for pin in self._pins:
             pin.abort()
-        self._pins, self._safe = [], None
         (self._folder / NAME).unlink(missing_ok=True)
-
-    def _complete(self, pin: Any, meta: bytes) -> None:
-        self._env.sync(True)
-        new = self._folder / f"{NAME}.new"
-        with new.open("wb") as file:
-            file.write(msgpack.packb((boot(), meta)))
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(self._folder / NAME)
         to_disk(self._folder)
+
+    def _complete(self, pin: Any, meta: bytes, first: Callable[[], None]) -> None:
+        try:
+            first()
+            self._env.sync(True)
+            new = self._folder / f"{NAME}.new"
+            with new.open("wb") as file:
+                file.write(msgpack.packb((boot(), meta)))
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(self._folder / NAME)
+            to_disk(self._folder)
+        except (OSError, lmdb.Error) as error:
+            self._failed = StoreError(
+                f"{self._folder}: not all could be brought to the disk ({error}); make room and resume"
+            )
+            raise self._failed from error
         self._safe = pin
 
     def _meta(self, transaction: int) -> bytes:

@@ -235,6 +235,7 @@ class Frontier:
         for slot in slots:
             head = self.store.head(slot) if self._open(slot) else None
             if head is None or head.priority == NEVER:
+                self._offered.pop(slot, None)
                 continue
             offer = (-head.priority, head.order, slot)
             if self._offered.get(slot) != offer:

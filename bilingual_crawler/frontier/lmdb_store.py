@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import lmdb
 import msgpack
 
-from bilingual_crawler.frontier.checkpoint import Checkpoints, restore
+from bilingual_crawler.frontier.checkpoint import DATA, Checkpoints, restore
 from bilingual_crawler.frontier.entry import Entry, Kind, Push, State
 from bilingual_crawler.frontier.lmdb_transaction import OpenTransaction
 from bilingual_crawler.frontier.store import Head, StoreError, digest
@@ -63,8 +63,9 @@ class LmdbStore:
 
     def __init__(self, folder: Path, *, map_size: int = 1 << 36) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        new = not (folder / DATA).exists()
+        restore(folder)
         try:
-            restore(folder)
             self._env = lmdb.open(
                 str(folder), map_size=map_size, max_dbs=8, sync=False, metasync=False, writemap=False, max_readers=8
             )
@@ -74,9 +75,11 @@ class LmdbStore:
             self._slots = self._env.open_db(b"slots")
             self._facts = self._env.open_db(b"facts")
             self._meta = self._env.open_db(b"meta")
-            self._checkpoints = Checkpoints(self._env, folder)
-        except (lmdb.Error, OSError) as error:
+        except lmdb.Error as error:
             raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start anew") from error
+        self._checkpoints = Checkpoints(self._env, folder)
+        if not new:
+            self._checkpoints.begin()()
         self._open = OpenTransaction(self._env, folder, self._save_numbers)
         self._slot_ids: dict[str, bytes] = {}
         self._flying: set[bytes] = set()
@@ -298,14 +301,16 @@ class LmdbStore:
         with self._open as txn:
             txn.put(b"named " + name.encode(), value, db=self._meta)
 
-    def checkpoint(self) -> Callable[[], None]:
+    def checkpoint(self, first: Callable[[], None]) -> Callable[[], None]:
         self._open.commit()
-        return self._checkpoints.begin()
+        return self._checkpoints.begin(first)
 
     def close(self) -> None:
-        if self._open.close():
-            self._checkpoints.end()
-        self._env.close()
+        try:
+            if self._open.close():
+                self._checkpoints.end()
+        finally:
+            self._env.close()
 
     def _values(self, txn: Any, db: Any, slot: str) -> Iterator[bytes]:
         """The values of *db* whose keys begin with the slot."""

@@ -67,7 +67,10 @@ class OpenTransaction:
         if self._error:
             return False
         self.commit()
-        self._env.sync(True)
+        try:
+            self._env.sync(True)
+        except lmdb.Error as error:
+            self._fail(error)
         return True
 
     def _fail(self, error: Exception) -> None:

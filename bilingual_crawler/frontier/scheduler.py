@@ -6,6 +6,7 @@ import logging
 import socket
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
@@ -108,11 +109,12 @@ class FrontierScheduler(BaseScheduler):
                 self.gained(self.store.facts(slot), self.store.queued(slot))
         self._crawler.signals.connect(self.stop, signal=output_failed)
         self._checkpoint: Deferred[None] | None = None
+        self._on_disk: dict[Path, tuple[int, int]] = {}
         self._checkpoints = create_looping_call(self._begin_checkpoint)
-        self._checkpoints.start(CHECKPOINT_SECONDS)
+        if self._temporary is None:
+            self._checkpoints.start(CHECKPOINT_SECONDS)
         known = self.store.count(State.QUEUED), self.store.count(State.DONE)
         if any(known):
-            self._stats.set_value("bilingual/frontier/resumed", known[1])
             logger.info(f"Resuming: {known[0]} URLs queued, {known[1]} done", extra=self._extra)
 
     def close(self, reason: str) -> Deferred[None]:
@@ -249,23 +251,24 @@ class FrontierScheduler(BaseScheduler):
     async def _leave(self) -> None:
         if self._checkpoint:
             await maybe_deferred_to_future(self._checkpoint)
-        await run_in_thread(self._outputs_to_disk)
-        await self.frontier.leave()
-        if self._temporary:
-            self._temporary.cleanup()
+        try:
+            if self._temporary is None:
+                await self._make_checkpoint()
+        finally:
+            await self.frontier.leave()
+            if self._temporary:
+                self._temporary.cleanup()
 
     def _begin_checkpoint(self) -> None:
         """Unless one is under way."""
-        if self._checkpoint is None:
+        if self._checkpoint is None and not self._stopping:
             self._checkpoint = deferred_from_coro(self._make_checkpoint())
 
     async def _make_checkpoint(self) -> None:
         """Pages are done for good only when what they gave is on the disk, so the outputs come first."""
         try:
-            complete = self.store.checkpoint()
-            await run_in_thread(self._outputs_to_disk)
-            await run_in_thread(complete)
-        except (StoreError, OSError) as error:
+            await run_in_thread(self.store.checkpoint(self._outputs_to_disk))
+        except StoreError as error:
             self.stop(error)
         finally:
             self._checkpoint = None
@@ -273,7 +276,13 @@ class FrontierScheduler(BaseScheduler):
     def _outputs_to_disk(self) -> None:
         folder = self._spider.output_dir
         for path in (*filter(Path.is_file, folder.iterdir()), folder):
-            to_disk(path)
+            # files may be moved away, and pairs.tsv is replaced at the end
+            with suppress(FileNotFoundError):
+                state = path.stat()
+                version = (state.st_mtime_ns, state.st_size)
+                if self._on_disk.get(path) != version:
+                    to_disk(path)
+                    self._on_disk[path] = version
 
 
 def worker_name(jobdir: str | None) -> str:
@@ -284,6 +293,7 @@ def worker_name(jobdir: str | None) -> str:
     memo = Path(jobdir) / "worker"
     if not memo.exists():
         memo.write_text(new, encoding="utf-8")
+        to_disk(memo)
     return memo.read_text(encoding="utf-8")
 
 

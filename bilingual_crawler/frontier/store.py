@@ -92,7 +92,10 @@ class FrontierStore(Protocol):
 
     def put(self, name: str, value: bytes) -> None: ...
 
-    def checkpoint(self) -> Callable[[], None]:
-        """What was done so far survives the death of the machine, too, when the result was called (in any thread)."""
+    def checkpoint(self, first: Callable[[], None]) -> Callable[[], None]:
+        """What was done so far survives the death of the machine, too, when the result was called (in any thread).
+
+        *first* is called before that, and if it raises OSError, nothing counts: StoreError.
+        """
 
     def close(self) -> None: ...

@@ -57,6 +57,7 @@ def align(
         domain = Domain.of(name, corpus, corpus.profiles(name))
         domain.on_progress = partial(on_progress, name)
         yield domain, align_domain(domain, method, matching)
+        del domain  # or two would be in memory at once
 
 
 def align_domain(domain: Domain, method: Method, matching: Matching = greedy) -> Alignment:

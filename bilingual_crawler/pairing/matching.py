@@ -38,12 +38,17 @@ def greedy(
 def optimal(
     a: NDArray[np.intp], b: NDArray[np.intp], scores: NDArray[np.float64], threshold: float = 0.0
 ) -> NDArray[np.intp]:
-    """As :func:`greedy`, but the choice with the greatest sum of scores above *threshold*; for some 10,000 documents."""
+    """As :func:`greedy`, but the choice with the greatest sum of what scores are above *threshold*.
+
+    For some 10,000 documents of each side.
+    """
     places_a, rows = np.unique(a, return_inverse=True)
     places_b, columns = np.unique(b, return_inverse=True)
     gain = np.zeros((len(places_a), len(places_b)))
     index = np.full(gain.shape, -1, dtype=np.intp)
-    good = np.flatnonzero(scores >= threshold)
+    good = np.flatnonzero(scores >= threshold)[::-1]
+    # the last one stays where the same documents make several candidates: the best, of equals the first
+    good = good[np.argsort(scores[good], kind="stable")]
     gain[rows[good], columns[good]] = scores[good] - threshold + 1e-9
     index[rows[good], columns[good]] = good
     chosen = index[linear_sum_assignment(gain, maximize=True)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import UsageError
 from scrapy.utils.job import job_dir
 
+from bilingual_crawler.frontier.checkpoint import to_disk
 from bilingual_crawler.reporting.records import CRAWL
 
 if TYPE_CHECKING:
@@ -36,8 +37,9 @@ def make_output_dir(settings: BaseSettings, folder: Path) -> None:
     """Make *folder*, and remember it beside the frontier for a resume."""
     folder.mkdir(parents=True, exist_ok=True)
     memo = _memo(settings)
-    if memo:
+    if memo and not memo.exists():
         memo.write_text(str(folder), encoding="utf-8")
+        to_disk(memo)
 
 
 def _memo(settings: BaseSettings) -> Path | None:
