@@ -49,27 +49,29 @@ QUICK = ("CONCURRENT_REQUESTS_PER_DOMAIN=8", "CONCURRENT_REQUESTS=16", "DOWNLOAD
 COMMON = [part for setting in (*QUICK, "ROBOTSTXT_OBEY=1", "LOG_LEVEL=INFO") for part in ("-s", setting)]
 
 
-def run(commands: Sequence[list[str]], settings: str) -> tuple[float, list[Path]]:
-    """Wall seconds until all *commands*, begun at once in folders of their own, have ended, and these folders."""
+def run(commands: Sequence[list[str]], settings: str, count: Callable[[Path], int]) -> tuple[float, int]:
+    """Wall seconds until all *commands*, begun at once in folders of their own, have ended, and the pages in these."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": settings}
-    folders = [Path(tempfile.mkdtemp(prefix="bench-")) for _ in commands]
-    begun = time.perf_counter()
-    running = []
-    for command, folder in zip(commands, folders, strict=True):
-        (folder / "plain.py").write_text(PLAIN_SPIDER)
-        with (folder / "log").open("w") as log:
-            running.append(subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, env=environment))
-    for process, folder in zip(running, folders, strict=True):
-        if process.wait():
-            sys.exit((folder / "log").read_text()[-2000:])
-    return time.perf_counter() - begun, folders
+    with tempfile.TemporaryDirectory(prefix="bench-") as root:
+        folders = [Path(root, str(number)) for number in range(len(commands))]
+        begun = time.perf_counter()
+        running = []
+        for command, folder in zip(commands, folders, strict=True):
+            folder.mkdir()
+            (folder / "plain.py").write_text(PLAIN_SPIDER)
+            with (folder / "log").open("w") as log:
+                running.append(subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, env=environment))
+        failed = [folder for process, folder in zip(running, folders, strict=True) if process.wait()]
+        seconds = time.perf_counter() - begun
+        if failed:
+            sys.exit((failed[0] / "log").read_text()[-2000:])
+        return seconds, sum(map(count, folders))
 
 
 def plain(seeds: str) -> tuple[float, int]:
     """Seconds and pages."""
     command = [sys.executable, "-m", "scrapy", "runspider", "plain.py", "-a", f"seeds={seeds}", "-O", "items.jsonl"]
-    seconds, (folder,) = run([[*command, *COMMON]], "")
-    return seconds, len((folder / "items.jsonl").read_text().splitlines())
+    return run([[*command, *COMMON]], "", lambda folder: len((folder / "items.jsonl").read_text().splitlines()))
 
 
 def ours(seeds: str, policy: str, workers: int = 1, frontier: str = "", align: str = "") -> tuple[float, int]:
@@ -79,8 +81,10 @@ def ours(seeds: str, policy: str, workers: int = 1, frontier: str = "", align: s
     command += ["-s", f"BILINGUAL_ALIGN={align}"]
     if frontier:
         command += ["-s", f"BILINGUAL_FRONTIER={frontier}"]
-    seconds, folders = run([command] * workers, "bilingual_crawler.settings")
-    return seconds, sum(json.loads((folder / "out/summary.json").read_text())["fetched"] for folder in folders)
+    settings = "bilingual_crawler.settings"
+    return run(
+        [command] * workers, settings, lambda folder: json.loads((folder / "out/summary.json").read_text())["fetched"]
+    )
 
 
 def shared(seeds: str, workers: int) -> tuple[float, int]:

@@ -97,6 +97,14 @@ def test_two_workers_split_the_hosts_and_fetch_nothing_twice(
     assert max(asked(sites).values()) == 1
 
 
+def test_a_worker_that_comes_too_late_has_not_failed(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
+    end(start_worker(tmp_path / "early", sites[:1], server))
+    asked = sites[0].asked.total()
+    end(start_worker(tmp_path / "late", sites[:1], server))
+    assert sites[0].asked.total() == asked
+    assert not documents(tmp_path / "late")
+
+
 def test_the_work_of_a_killed_worker_is_taken_over(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
     folders = [tmp_path / "one", tmp_path / "two"]
     killed, survivor = (start_worker(folder, sites, server) for folder in folders)
