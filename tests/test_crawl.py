@@ -210,6 +210,21 @@ def test_wrong_arguments_are_named_in_one_line_before_anything_is_fetched(
     assert re.search(message, errors[0])
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (("BILINGUAL_POLITENESS=planet",), r"BILINGUAL_POLITENESS=planet: choose"),
+        (("BILINGUAL_POLITENESS=address", "BILINGUAL_FRONTIER=redis://127.0.0.1:1/"), r"choose domain or host"),
+    ],
+)
+def test_wrong_settings_are_named_before_anything_is_fetched(
+    tmp_path: Path, settings: tuple[str, ...], message: str
+) -> None:
+    result = crawl(tmp_path, "http://127.0.0.1:1/", *(part for one in settings for part in ("-s", one)))
+    assert result.returncode == 2
+    assert re.search(message, result.stderr + result.stdout)
+
+
 def test_a_missing_archive_and_a_changed_model_are_named(tmp_path: Path) -> None:
     base = ("crawl", "bilingual", "-a", "pair=eng-mlt", "-a", "seeds=http://127.0.0.1:9/", "-a", "policy=smart")
     result = run_scrapy(tmp_path, *base, "-s", "BILINGUAL_REPLAY=nowhere.warc.gz")

@@ -71,6 +71,25 @@ def test_a_hot_slot_does_not_starve_the_others(store: LmdbStore) -> None:
     assert following.url == "//hot/2"
 
 
+def test_slots_on_one_server_share_its_limit(store: LmdbStore) -> None:
+    frontier = Frontier(store, Limits(per_slot=2), Clock())
+    frontier.push([entry(f"//{host}/{n}", 1.0 - n / 10) for n in range(3) for host in "abc"])
+    first = frontier.pop()
+    assert first is not None
+    for slot in "ab":
+        frontier.share_server(slot, "192.0.2.1")
+    following = [frontier.pop() for _ in range(4)]
+    assert [e and e.url for e in following] == ["//b/0", "//c/0", "//c/1", None]
+    frontier.finish(first)
+    now = frontier.pop()
+    assert now is not None
+    assert now.url == "//a/1", "a and b both waited, and were discovered in this order"
+    assert following[0] is not None
+    frontier.finish(following[0])
+    frontier.finish(now)
+    assert [e and e.url for e in (frontier.pop(), frontier.pop(), frontier.pop())] == ["//b/1", "//a/2", None]
+
+
 def test_a_retry_rests_its_slot(store: LmdbStore) -> None:
     clock = Clock()
     frontier = Frontier(store, Limits(), clock)

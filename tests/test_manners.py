@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scripted import Answer, scripted
 from test_crawl import crawl, documents
-from webserver import bilingual_site
+from webserver import bilingual_site, serve
 
 from bilingual_crawler.reporting.records import read_tsv
 
@@ -152,3 +152,16 @@ def test_a_dead_host_is_given_up_and_the_others_go_on(tmp_path: Path) -> None:
     assert Counter(outcomes(tmp_path, site.url).values())["host-given-up"] >= 1
     assert not any(outcome.startswith("http") for url, outcome in outcomes(tmp_path, dead).items() if url[0] == "/")
     assert result.stderr.count("given up") == 1
+
+
+def test_sites_on_one_address_take_turns_if_asked_to(tmp_path: Path) -> None:
+    for politeness in ("domain", "address"):
+        (tmp_path / politeness).mkdir()
+        with serve(bilingual_site(8), delay=0.05) as site:
+            seeds = f"{site.url}/en/,{site.url.replace('127.0.0.1', 'localhost')}/en/"
+            settings = (f"BILINGUAL_POLITENESS={politeness}", "CONCURRENT_REQUESTS_PER_DOMAIN=1")
+            result = crawl(tmp_path / politeness, seeds, *(part for one in settings for part in ("-s", one)))
+        assert result.returncode == 0, result.stderr
+        assert len(documents(tmp_path / politeness)) == 2 * 18
+        # until their first pages have come, nobody knows that they are on one address
+        assert (site.overlapping <= 4) == (politeness == "address"), site.overlapping

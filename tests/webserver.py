@@ -73,6 +73,9 @@ class Site:
         self.asked: Counter[str] = Counter()
         self.agents: set[str] = set()
         self.times: list[float] = []
+        self.overlapping = 0
+        """Requests that came while another one was under way."""
+        self.under_way = 0
         self.url = ""
 
     def wait_until_asked(self, count: int) -> None:
@@ -106,7 +109,10 @@ def serve(
             site.asked[self.path] += 1
             site.agents.add(self.headers["User-Agent"])
             site.times.append(time.monotonic())
+            site.overlapping += site.under_way > 0
+            site.under_way += 1
             time.sleep(site.delay)
+            site.under_way -= 1
             if self.path in site.redirects:
                 self.answer(301, b"", location=site.redirects[self.path])
             elif self.path == "/robots.txt" and site.robots:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import heapq
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
@@ -54,7 +54,7 @@ class Limits:
     """How much may be handed out; 0 means no limit."""
 
     per_slot: int = 2
-    """Requests of one slot in flight. Two keep a polite host busy: one transfers while one waits out its delay."""
+    """Requests of one slot, or of the slots on one server, in flight. Two keep a polite host busy: one transfers while one waits out its delay."""
     in_flight: int = 16
     pages: int = 0
     pages_per_slot: int = 0
@@ -88,6 +88,9 @@ class Frontier:
         self._frozen = False
         self._flying: set[str] = set()
         self._in_flight: Counter[str] = Counter()
+        self._servers: dict[str, str] = {}
+        self._busy: Counter[str] = Counter()
+        self._held_up: defaultdict[str, set[str]] = defaultdict(set)
         self._resting: dict[str, float] = {}
         self._closed: set[str] = set()
         self._leaving: set[str] = set()
@@ -123,6 +126,7 @@ class Frontier:
                 continue
             del self._offered[slot]
             if not self._open(slot):
+                self.offer((slot,))
                 continue
             if tries and self._fell(slot):
                 tries -= 1
@@ -133,6 +137,7 @@ class Frontier:
                 continue
             self._flying.add(entry.url)
             self._in_flight[slot] += 1
+            self._busy[self.server(slot)] += 1
             self.offer((slot,))
             return entry
         return None
@@ -184,6 +189,16 @@ class Frontier:
         """State of each URL, None for unseen ones; a frozen frontier has no use for any."""
         return [State.DONE] * len(urls) if self._frozen else self.store.states(urls)
 
+    def server(self, slot: str) -> str:
+        """What has the limit of requests in flight: the slot itself, unless it was said to share one."""
+        return self._servers.get(slot, slot)
+
+    def share_server(self, slot: str, server: str) -> None:
+        """From now on the requests of all slots on *server* count together."""
+        self._busy[self.server(slot)] -= self._in_flight[slot]
+        self._servers[slot] = server
+        self._busy[server] += self._in_flight[slot]
+
     def close(self, slot: str) -> bool:
         """Hand out nothing of *slot* any more; false if that was so already."""
         closed = slot in self._closed
@@ -233,6 +248,8 @@ class Frontier:
     def offer(self, slots: Iterable[str]) -> None:
         """The best URLs of *slots* may have changed."""
         for slot in slots:
+            if self._server_busy(slot):
+                self._held_up[self.server(slot)].add(slot)
             head = self.store.head(slot) if self._open(slot) else None
             if head is None or head.priority == NEVER:
                 self._offered.pop(slot, None)
@@ -252,7 +269,9 @@ class Frontier:
         self._in_flight[entry.slot] -= 1
         if not self._in_flight[entry.slot]:
             del self._in_flight[entry.slot]
-        self.offer((entry.slot,))
+        server = self.server(entry.slot)
+        self._busy[server] -= 1
+        self.offer({entry.slot, *self._held_up.pop(server, ())})
 
     def _wake(self) -> None:
         if not self._resting:
@@ -266,9 +285,12 @@ class Frontier:
         return (
             slot not in self._resting
             and slot not in self._leaving
-            and self._in_flight[slot] < (self._limits.per_slot or math.inf)
+            and not self._server_busy(slot)
             and not self._slot_spent(slot)
         )
+
+    def _server_busy(self, slot: str) -> bool:
+        return self._busy[self.server(slot)] >= (self._limits.per_slot or math.inf)
 
     def _slot_spent(self, slot: str) -> bool:
         limit = self._limits.pages_per_slot

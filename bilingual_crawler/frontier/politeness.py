@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+POLITENESS = ("domain", "host", "address")
+"""What shares one delay and one limit of requests in flight."""
 MAX_CRAWL_DELAY = 300.0
 """Seconds; a longer one is cut to this, as Heritrix does."""
 
@@ -41,8 +43,18 @@ class CrawlDelays:
         assert self._crawler.stats
         self._crawler.stats.inc_value("bilingual/robots/crawl_delay")
         slot = self._slot_of(request.url)
-        delay = max(min(asked, MAX_CRAWL_DELAY), self._delays.get(slot, 0.0))
+        delay = min(asked, MAX_CRAWL_DELAY)
         logger.info(f"{slot}: robots.txt asks for {asked:g} s between requests, waiting {delay:g} s")
+        self._wait(slot, delay)
+        self._wait(request.meta.get("download_slot", slot), delay)
+
+    def share_server(self, slot: str, server: str) -> None:
+        """Requests of *slot* wait with those of all slots on *server* from now on."""
+        if slot in self._delays:
+            self._wait(server, self._delays[slot])
+
+    def _wait(self, slot: str, seconds: float) -> None:
+        delay = max(seconds, self._delays.get(slot, 0.0))
         self._delays[slot] = delay
         assert self._crawler.engine
         downloader = self._crawler.engine.downloader

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.utils.asyncio import call_later, create_looping_call, run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
     from twisted.internet.defer import Deferred
 
@@ -72,7 +73,7 @@ class FrontierScheduler(BaseScheduler):
         self._crawler = crawler
         self._stats: StatsCollector = crawler.stats
         self._settings = crawler.settings
-        self._per_host = crawler.settings.get("BILINGUAL_POLITENESS") == "host"
+        self._politeness = crawler.settings.get("BILINGUAL_POLITENESS")
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._stopping = False
 
@@ -107,6 +108,8 @@ class FrontierScheduler(BaseScheduler):
             self.frontier = Frontier(self.store, limits, time.monotonic, self.policy.reconsider, self.stop)
             for slot in self.store.slots():
                 self.gained(self.store.facts(slot), self.store.queued(slot))
+            if self._politeness == "address":
+                self._crawler.signals.connect(self._note_address, signal=signals.response_received)
         self._crawler.signals.connect(self.stop, signal=output_failed)
         self._checkpoint: Deferred[None] | None = None
         self._on_disk: dict[Path, tuple[int, int]] = {}
@@ -177,9 +180,25 @@ class FrontierScheduler(BaseScheduler):
         deferred_from_coro(engine.close_spider_async(reason="write_error"))
 
     def slot(self, url: str) -> str:
-        """The politeness slot of *url*: its registered domain, or its host with ``BILINGUAL_POLITENESS = "host"``."""
+        """The politeness slot of *url*: its registered domain, or its host with ``BILINGUAL_POLITENESS = "host"``.
+
+        With ``"address"`` the domains that turn out to be on one address share its limits.
+        """
         host = urlsplit(url).hostname or ""
-        return host if self._per_host else registered_domain(host)
+        return host if self._politeness == "host" else registered_domain(host)
+
+    def download_slot(self, slot: str) -> str:
+        """The slot of Scrapy's downloader for a politeness slot: that itself, or its server if it shares one."""
+        return self.frontier.server(slot) if isinstance(self.frontier, Frontier) else slot
+
+    def _note_address(self, request: Request, response: Response) -> None:
+        assert isinstance(self.frontier, Frontier)
+        entry: Entry | None = request.meta.get(ENTRY)
+        if entry is not None and response.ip_address is not None:
+            server = str(response.ip_address)
+            if self.frontier.server(entry.slot) != server:
+                self.frontier.share_server(entry.slot, server)
+                self._crawl_delays.share_server(entry.slot, server)
 
     @property
     def _extra(self) -> dict[str, Any]:
@@ -200,9 +219,9 @@ class FrontierScheduler(BaseScheduler):
             errback=self._spider.handle_failure,
             meta={
                 ENTRY: entry,
-                "download_slot": entry.slot,
+                "download_slot": self.download_slot(entry.slot),
                 "depth": entry.depth,
-                **self._crawl_delays.meta(entry.slot),
+                **self._crawl_delays.meta(self.download_slot(entry.slot)),
             },
             headers={"Referer": entry.parent} if entry.parent else None,
             dont_filter=True,

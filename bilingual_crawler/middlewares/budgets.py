@@ -47,11 +47,11 @@ class ByteBudgetExtension:
         return extension
 
     def bytes_received(self, data: bytes, request: Request) -> None:
-        for name in (_TOTAL, self._slot(request)):
+        for name in (_TOTAL, self._scheduler.slot(request.url)):
             self._spent[name] = self._known(name) + len(data)
 
     def response_downloaded(self, request: Request) -> None:
-        slot = self._slot(request)
+        slot = self._scheduler.slot(request.url)
         for name in (_TOTAL, slot):
             self._scheduler.store.put(f"bytes {name}", b"%d" % self._known(name))
         assert self._crawler.stats
@@ -67,10 +67,6 @@ class ByteBudgetExtension:
         if name not in self._spent:
             self._spent[name] = int(self._scheduler.store.get(f"bytes {name}") or b"0")
         return self._spent[name]
-
-    def _slot(self, request: Request) -> str:
-        slot: str | None = request.meta.get("download_slot")
-        return slot or self._scheduler.slot(request.url)
 
     @property
     def _scheduler(self) -> FrontierScheduler:

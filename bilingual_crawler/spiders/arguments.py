@@ -14,6 +14,7 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError, alias_hosts, open_archive
 from bilingual_crawler.frontier.policies import policy_class
+from bilingual_crawler.frontier.politeness import POLITENESS
 from bilingual_crawler.frontier.scope import Scope
 from bilingual_crawler.languages import LanguageError, LanguagePair
 from bilingual_crawler.middlewares.addresses import allowed_networks
@@ -82,6 +83,7 @@ class CrawlArguments:
             raise _error(f"pair={pair}: {error}") from error
         parsed = parse_seeds(seeds)
         allowed_networks(settings)
+        _check_politeness(settings)
         replay = settings.getlist("BILINGUAL_REPLAY")
         if replay:
             try:
@@ -119,6 +121,17 @@ def _render_mode(mode: str, settings: BaseSettings) -> str:
     if mode == "always" and (missing := missing_for_rendering(settings)):
         raise _error(f"render=always: {missing}")
     return mode
+
+
+def _check_politeness(settings: BaseSettings) -> None:
+    chosen = settings.get("BILINGUAL_POLITENESS")
+    if chosen not in POLITENESS:
+        raise _error(f"BILINGUAL_POLITENESS={chosen}: choose one of {', '.join(POLITENESS)}")
+    if chosen == "address" and settings["BILINGUAL_FRONTIER"]:
+        raise _error(
+            "BILINGUAL_POLITENESS=address: workers on one BILINGUAL_FRONTIER do not know each other's addresses; choose "
+            "domain or host"
+        )
 
 
 def _check_models(settings: BaseSettings) -> None:
