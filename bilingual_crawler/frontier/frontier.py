@@ -117,7 +117,8 @@ class Frontier:
         """The best URL that may be fetched now, or None."""
         if self._full():
             return None
-        self._wake()
+        if self._resting:
+            self._wake()
         tries = MAX_RECONSIDERED if self._reconsider else 0
         while self._heap:
             offer = heapq.heappop(self._heap)
@@ -248,11 +249,11 @@ class Frontier:
     def offer(self, slots: Iterable[str]) -> None:
         """The best URLs of *slots* may have changed."""
         for slot in slots:
-            if self._server_busy(slot):
-                self._held_up[self.server(slot)].add(slot)
             head = self.store.head(slot) if self._open(slot) else None
             if head is None or head.priority == NEVER:
                 self._offered.pop(slot, None)
+                if self._server_busy(slot):
+                    self._held_up[self.server(slot)].add(slot)
                 continue
             offer = (-head.priority, head.order, slot)
             if self._offered.get(slot) != offer:
@@ -274,8 +275,6 @@ class Frontier:
         self.offer({entry.slot, *self._held_up.pop(server, ())})
 
     def _wake(self) -> None:
-        if not self._resting:
-            return
         now = self._clock()
         for slot in [slot for slot, until in self._resting.items() if until <= now]:
             del self._resting[slot]
@@ -290,7 +289,7 @@ class Frontier:
         )
 
     def _server_busy(self, slot: str) -> bool:
-        return self._busy[self.server(slot)] >= (self._limits.per_slot or math.inf)
+        return self._busy[self._servers.get(slot, slot)] >= (self._limits.per_slot or math.inf)
 
     def _slot_spent(self, slot: str) -> bool:
         limit = self._limits.pages_per_slot

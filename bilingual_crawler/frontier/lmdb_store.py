@@ -83,6 +83,8 @@ class LmdbStore:
         self._open = OpenTransaction(self._env, folder, self._save_numbers)
         self._slot_ids: dict[str, bytes] = {}
         self._flying: set[bytes] = set()
+        self._next: tuple[str, Head | None] | None = None
+        """The head that a slot has after a pop, until something is queued: it is asked for at once."""
         with self._env.begin(write=True) as txn:
             stored = txn.get(b"format", db=self._meta)
             if stored is None:
@@ -136,6 +138,7 @@ class LmdbStore:
         return self._slot_id(txn, entry.slot) + _RANK.pack(_descending(entry.priority), entry.order)
 
     def _enqueue(self, txn: Any, key: bytes, entry: Entry) -> None:
+        self._next = None
         entry.state = State.QUEUED
         record = (
             int(entry.state),
@@ -196,6 +199,7 @@ class LmdbStore:
                 return None
             key = cursor.value()
             cursor.delete()
+            self._next = (slot, self._head(slot, cursor.key()))
             record = txn.get(key, db=self._urls)
             txn.put(key, b"", db=self._flight)
             self._flying.add(key)
@@ -268,12 +272,11 @@ class LmdbStore:
         return [head for slot in self._slot_ids if (head := self.head(slot))]
 
     def head(self, slot: str) -> Head | None:
+        if self._next and self._next[0] == slot:
+            return self._next[1]
         with self._open as txn:
             cursor = self._best(txn, slot)
-            if cursor is None:
-                return None
-            descending, order = _RANK.unpack_from(cursor.key(), 4)
-        return Head(slot, _priority(descending), order)
+            return self._head(slot, cursor.key()) if cursor else None
 
     def count(self, state: State) -> int:
         return self._counts[state]
@@ -322,6 +325,13 @@ class LmdbStore:
             if not key.startswith(slot_id):
                 return
             yield value
+
+    def _head(self, slot: str, place: bytes) -> Head | None:
+        """What a key of the queue says, if it is one of *slot*."""
+        if not place.startswith(self._slot_ids[slot]):
+            return None
+        descending, order = _RANK.unpack_from(place, 4)
+        return Head(slot, _priority(descending), order)
 
     def _best(self, txn: Any, slot: str) -> Any:
         """A cursor on the best URL of *slot* in the queue, if there is one."""
