@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT = b"bilingual-frontier 2"
+_pack = msgpack.Packer().pack
 _STATES = tuple(State)
 _KINDS = {str(kind): kind for kind in Kind}
 _RANK = struct.Struct(">QQ")
@@ -152,7 +153,7 @@ class LmdbStore:
             entry.redirects,
             entry.url,
         )
-        txn.put(key, msgpack.packb(record), db=self._urls)
+        txn.put(key, _pack(record), db=self._urls)
         txn.put(self._place(txn, entry), key, db=self._queue)
         self._open.changes += 1
 
@@ -288,7 +289,7 @@ class LmdbStore:
     def remember(self, slot: str, url: str, fact: bytes) -> None:
         with self._open as txn:
             place = self._slot_id(txn, slot) + _UINT.pack(txn.stat(self._facts)["entries"])
-            txn.put(place, msgpack.packb((url, fact)), db=self._facts)
+            txn.put(place, _pack((url, fact)), db=self._facts)
 
     def facts(self, slot: str) -> Iterator[tuple[str, bytes]]:
         with self._open as txn:
