@@ -250,6 +250,15 @@ def test_the_command_writes_bitext_and_a_review(tmp_path: Path) -> None:
     assert "El museo" in (tmp_path / "review" / "review.html").read_text()
 
 
+def test_a_models_folder_without_judges_of_pairs_will_do(tmp_path: Path) -> None:
+    write_warc(tmp_path, {f"{HOST}/en/b": html(ENGLISH), f"{HOST}/es/b": html(SPANISH)})
+    (tmp_path / "models").mkdir()
+    settings = ("-s", f"BILINGUAL_MODELS_DIR={tmp_path / 'models'}", "-s", "BILINGUAL_ENCODER=")
+    result = run_scrapy(tmp_path, "align", str(tmp_path), "--pair", "en-es", *settings)
+    assert result.returncode == 0, result.stderr
+    assert len(list(read_tsv(tmp_path / "pairs.tsv"))) == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from bilingual_crawler.pairing.classifier import PairClassifier
+from bilingual_crawler.pairing.classifier import FOLDER, PairClassifier
 from bilingual_crawler.pairing.encoders import is_installed, load_encoder
 from bilingual_crawler.pairing.evidence import gather
 from bilingual_crawler.pairing.tracker import SCORES
@@ -147,8 +147,14 @@ def make_method(name: str, models: Traversable, encoder: str, cache: Path) -> Me
 
 
 def method_of(name: str, settings: BaseSettings) -> Method:
-    """As :func:`make_method`, with the models, the encoder and the cache that Scrapy's *settings* name."""
-    return make_method(name, models_folder(settings["BILINGUAL_MODELS_DIR"]), *_encoder_and_cache(settings))
+    """As :func:`make_method`, with the models, the encoder and the cache that Scrapy's *settings* name.
+
+    A models folder may be for crawling only: without judges of document pairs the project's own judge.
+    """
+    models = models_folder(settings["BILINGUAL_MODELS_DIR"])
+    if name != "url" and not (models / FOLDER).is_dir():
+        models = models_folder(None)
+    return make_method(name, models, *_encoder_and_cache(settings))
 
 
 def encoder_of(settings: BaseSettings) -> Encoder | None:
