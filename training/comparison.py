@@ -14,6 +14,7 @@ from training.baselines import PAPER, TUNED, FastText, LanguageRules, best_order
 from training.data import DataError, read_real, read_tsv
 from training.evaluate import ModelGuesser, measure_guesser
 from training.fit import Recipe
+from training.markdown import table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,18 +61,17 @@ def compare(
     }
 
 
-def table(results: dict[str, dict[str, Any]]) -> str:
+def summary(results: dict[str, dict[str, Any]]) -> str:
     """The results as a Markdown table: size, speed, macro means, F1 of some languages."""
     columns = ["model", "MB", "URLs per CPU second", "macro P", "macro R", "macro F1", "accuracy"]
     columns += [f"{lang} F1" for lang in SHOWN]
-    lines = ["| " + " | ".join(columns) + " |", "|---" + "|---:" * (len(columns) - 1) + "|"]
+    rows: list[list[object]] = []
     for name, result in results.items():
         macro = result["macro"]
         scores = [macro["precision"], macro["recall"], macro["f1"], result["accuracy"]]
         scores += [result["classes"].get(lang, {}).get("f1", float("nan")) for lang in SHOWN]
-        cells = [name, f"{result['bytes'] / 1e6:.1f}", f"{result['urls_per_cpu_second']:,.0f}"]
-        lines.append("| " + " | ".join([*cells, *(f"{score:.3f}" for score in scores)]) + " |")
-    return "\n".join(lines) + "\n"
+        rows.append([name, f"{result['bytes'] / 1e6:.1f}", round(result["urls_per_cpu_second"]), *scores])
+    return table(columns, rows)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -89,8 +89,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except DataError as error:
         parser.error(str(error))
     (options.out / "comparison.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    (options.out / "comparison.md").write_text(table(results), encoding="utf-8")
-    print(table(results))
+    (options.out / "comparison.md").write_text(summary(results), encoding="utf-8")
+    print(summary(results), end="")
 
 
 if __name__ == "__main__":

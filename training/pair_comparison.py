@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import precision_recall_fscore_support
 
+from training.markdown import table
 from training.pair_baselines import LanguageStripper, TokenReplacement
 from training.pair_hand_features import hand_features
 from training.pairs import is_refused
@@ -34,6 +35,17 @@ if TYPE_CHECKING:
     from training.parallelness import Prepared
 
 MOST_BOOSTED = 60_000
+
+COLUMNS = (
+    "system",
+    "precision",
+    "recall",
+    "F1",
+    "mean F1 of domains",
+    "AP",
+    "links: mean AP",
+    "links without refused: mean AP",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +111,10 @@ def compare(examples: Sequence[Example], probabilities: NDArray[np.floating]) ->
     )
 
 
-def table(found: Mapping[str, Scores]) -> str:
+def summary(found: Mapping[str, Scores]) -> str:
     """The systems as a Markdown table, best F1 first."""
-    head = "| system | precision | recall | F1 | mean F1 of domains | AP | links: mean AP | links without refused: mean AP |"
-    rows = [
-        f"| {name} | " + " | ".join(f"{value:.3f}" for value in asdict(scores).values()) + " |"
-        for name, scores in sorted(found.items(), key=lambda item: -item[1].f1)
-    ]
-    return "\n".join([head, "|---" * 8 + "|", *rows])
+    best_first = sorted(found.items(), key=lambda item: -item[1].f1)
+    return table(COLUMNS, [[name, *asdict(scores).values()] for name, scores in best_first])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -130,9 +138,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "WMT16 language stripper": compare(examples, LanguageStripper().probabilities(pairs)),
         "YODA token replacement": compare(examples, TokenReplacement().probabilities(pairs)),
     }
-    print(table(found))
+    print(summary(found), end="")
     options.json.write_text(json.dumps({name: asdict(s) for name, s in found.items()}, indent=1) + "\n")
-    options.table.write_text(table(found) + "\n", encoding="utf-8")
+    options.table.write_text(summary(found), encoding="utf-8")
 
 
 def _measured(example: Example) -> bool:

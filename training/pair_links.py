@@ -26,6 +26,7 @@ from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.model import LinkPosition
 from training.evaluate import pair_scorer
+from training.markdown import table
 from training.pair_baselines import LanguageStripper
 from training.pair_fit import calibration_error
 from training.pairs import link_examples
@@ -123,19 +124,16 @@ def summarise(sites: Sequence[SiteLinks], way: str) -> Summary:
     )
 
 
-def table(result: Mapping[str, Summary]) -> str:
+def summary(result: Mapping[str, Summary]) -> str:
     """Markdown: the ways in rows, then the sites in rows with the worst first."""
-    lines = ["| counted | positives | negatives | AP | mean AP of sites | ECE |", "|---|---|---|---|---|---|"]
-    for way, row in result.items():
-        lines.append(
-            f"| {way} | {row.positives:,} | {row.negatives:,} | {row.average_precision:.3f} | {row.mean_of_sites:.3f} "
-            f"| {row.calibration_error:.3f} |"
-        )
-    lines += ["", f"| site | {' | '.join(WAYS)} |", "|---" * 5 + "|"]
-    for name, _ in sorted(result[ALL].sites.items(), key=lambda item: item[1]):
-        each = [result[way].sites.get(name) for way in WAYS]
-        lines.append(f"| {name} | {' | '.join('–' if ap is None else f'{ap:.3f}' for ap in each)} |")
-    return "\n".join(lines)
+    ways = [
+        (way, row.positives, row.negatives, row.average_precision, row.mean_of_sites, row.calibration_error)
+        for way, row in result.items()
+    ]
+    worst_first = sorted(result[ALL].sites.items(), key=lambda item: item[1])
+    sites = [(name, *(result[way].sites.get(name) for way in WAYS)) for name, _ in worst_first]
+    columns = ("counted", "positives", "negatives", "AP", "mean AP of sites", "ECE")
+    return f"{table(columns, ways)}\n{table(('site', *WAYS), sites)}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -152,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     folders = sorted(folder for folder in options.sites.iterdir() if (folder / "pairs.tsv.xz").exists())
     sites = [score_site(read_site(folder), tasks[folder.name], score) for folder in folders]
     result = {way: summarise(sites, way) for way in WAYS}
-    print(table(result))
+    print(summary(result), end="")
     if options.json:
         found = {way: asdict(row) for way, row in result.items()}
         options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

@@ -19,6 +19,7 @@ from bilingual_crawler.scoring.models import LanguageModel, ModelError
 from training.calibration import calibration_error
 from training.data import DataError, read_real, read_tsv
 from training.evaluate import language_guesser, measure_guesser, pair_scorer
+from training.markdown import table
 from training.parallelness_metrics import evaluate_parallelness, read_labelled_pairs
 
 if TYPE_CHECKING:
@@ -30,13 +31,6 @@ LEAST = 30
 """URLs of a language or pairs of a kind from which it is shown on its own."""
 CONFUSED = 0.1
 BINS = 10
-
-
-def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A Markdown table; numbers with a fraction get three digits."""
-    shown = [[f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
-    lines = [columns, ["---"] + ["---:"] * (len(columns) - 1), *shown]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def bars(groups: Mapping[str, Mapping[str, float]], names: Sequence[str], label: str, path: Path, log: bool) -> None:

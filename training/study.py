@@ -22,6 +22,7 @@ import torch
 
 from bilingual_crawler.urls.canonical import domain_label
 from bilingual_crawler.urls.pair_text import pair_text
+from training.markdown import table
 from training.negatives import KINDS, generate
 from training.pair_fit import Encoded, Recipe, predict, train
 from training.pair_network import PairNet, PairNetConfig
@@ -147,10 +148,10 @@ def ranked(results: Iterable[FoldResult]) -> list[Row]:
     return sorted(rows, key=lambda row: (-row.macro, row.combination))
 
 
-def table(rows: Iterable[Row]) -> str:
+def summary(rows: Iterable[Row]) -> str:
     """The rows in Markdown."""
-    lines = [f"| {r.combination} | {r.macro:.4f} | {r.positive:.4f} | {r.negative:.4f} | {r.folds} |" for r in rows]
-    return "\n".join(["| negatives | macro F1 | positive F1 | negative F1 | folds |", "|---|---|---|---|---|", *lines])
+    columns = ("negatives", "macro F1", "positive F1", "negative F1", "folds")
+    return table(columns, [(r.combination, r.macro, r.positive, r.negative, r.folds) for r in rows], digits=4)
 
 
 def study(data: Data, wanted: Sequence[str], path: Path, recipe: Recipe) -> list[Row]:
@@ -186,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     recipe = Recipe(epochs=options.epochs, batch=128, rate=1e-2, pieces=PIECES)
     data = read_data(options.pairs, options.tests, options.sample, options.folds)
     print(f"{len(data.positives)} positives, {sum(map(len, data.tests.values()))} test pairs, {len(data.folds)} folds")
-    print(table(study(data, options.combinations, options.results, recipe)))
+    print(summary(study(data, options.combinations, options.results, recipe)), end="")
 
 
 if __name__ == "__main__":
