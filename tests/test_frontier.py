@@ -90,6 +90,19 @@ def test_slots_on_one_server_share_its_limit(store: LmdbStore) -> None:
     assert [e and e.url for e in (frontier.pop(), frontier.pop(), frontier.pop())] == ["//b/1", "//a/2", None]
 
 
+def test_what_waited_for_a_server_goes_on_when_another_slot_leaves_it(store: LmdbStore) -> None:
+    frontier = Frontier(store, Limits(per_slot=1), Clock())
+    frontier.push([entry("//a/1", 1.0), entry("//b/1", 0.5)])
+    for slot in "ab":
+        frontier.share_server(slot, "192.0.2.1")
+    assert frontier.pop()
+    assert frontier.pop() is None
+    frontier.share_server("a", "192.0.2.2")
+    following = frontier.pop()
+    assert following is not None
+    assert following.url == "//b/1"
+
+
 def test_a_retry_rests_its_slot(store: LmdbStore) -> None:
     clock = Clock()
     frontier = Frontier(store, Limits(), clock)

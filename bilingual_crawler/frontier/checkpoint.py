@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 
 NAME = "checkpoint"
 DATA = "data.mdb"
-_TRANSACTION = struct.Struct("=Q")
+_WORD = struct.Struct("=Q")
 _TRANSACTION_AT = 144
 """Where a meta page, of which LMDB has two and uses them in turn, holds the number of its transaction."""
-_PAGE_NUMBER = struct.Struct("=Q")
 
 
 def boot() -> str:
@@ -55,9 +54,9 @@ def restore(folder: Path) -> None:
         return
     with (folder / DATA).open("r+b") as file:
         for number in range(2):
-            file.write(_PAGE_NUMBER.pack(number) + meta[_PAGE_NUMBER.size :])
-        file.flush()
-        os.fsync(file.fileno())
+            # a page begins with its number
+            file.write(_WORD.pack(number) + meta[_WORD.size :])
+    to_disk(folder / DATA)
 
 
 class Checkpoints:
@@ -103,10 +102,8 @@ class Checkpoints:
             first()
             self._env.sync(True)
             new = self._folder / f"{NAME}.new"
-            with new.open("wb") as file:
-                file.write(msgpack.packb((boot(), meta)))
-                file.flush()
-                os.fsync(file.fileno())
+            new.write_bytes(msgpack.packb((boot(), meta)))
+            to_disk(new)
             new.replace(self._folder / NAME)
             to_disk(self._folder)
         except (OSError, lmdb.Error) as error:
@@ -120,7 +117,7 @@ class Checkpoints:
         size: int = self._env.stat()["psize"]
         with (self._folder / DATA).open("rb") as file:
             pages = [file.read(size) for _ in range(2)]
-        return next(page for page in pages if _TRANSACTION.unpack_from(page, _TRANSACTION_AT)[0] == transaction)
+        return next(page for page in pages if _WORD.unpack_from(page, _TRANSACTION_AT)[0] == transaction)
 
 
 def to_disk(path: Path) -> None:

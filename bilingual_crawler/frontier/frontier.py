@@ -194,11 +194,14 @@ class Frontier:
         """What has the limit of requests in flight: the slot itself, unless it was said to share one."""
         return self._servers.get(slot, slot)
 
+    @_unless_frozen
     def share_server(self, slot: str, server: str) -> None:
         """From now on the requests of all slots on *server* count together."""
-        self._busy[self.server(slot)] -= self._in_flight[slot]
+        before = self.server(slot)
+        self._busy[before] -= self._in_flight[slot]
         self._servers[slot] = server
         self._busy[server] += self._in_flight[slot]
+        self.offer(self._held_up.pop(before, ()))
 
     def close(self, slot: str) -> bool:
         """Hand out nothing of *slot* any more; false if that was so already."""
@@ -289,7 +292,7 @@ class Frontier:
         )
 
     def _server_busy(self, slot: str) -> bool:
-        return self._busy[self._servers.get(slot, slot)] >= (self._limits.per_slot or math.inf)
+        return self._busy[self.server(slot)] >= (self._limits.per_slot or math.inf)
 
     def _slot_spent(self, slot: str) -> bool:
         limit = self._limits.pages_per_slot

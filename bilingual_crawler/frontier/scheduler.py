@@ -187,18 +187,14 @@ class FrontierScheduler(BaseScheduler):
         host = urlsplit(url).hostname or ""
         return host if self._politeness == "host" else registered_domain(host)
 
-    def download_slot(self, slot: str) -> str:
-        """The slot of Scrapy's downloader for a politeness slot: that itself, or its server if it shares one."""
-        return self.frontier.server(slot) if isinstance(self.frontier, Frontier) else slot
-
     def _note_address(self, request: Request, response: Response) -> None:
+        """A site stays with the address of its first answer: those with several would go to and fro."""
         assert isinstance(self.frontier, Frontier)
         entry: Entry | None = request.meta.get(ENTRY)
-        if entry is not None and response.ip_address is not None:
+        if entry is not None and response.ip_address is not None and self.frontier.server(entry.slot) == entry.slot:
             server = str(response.ip_address)
-            if self.frontier.server(entry.slot) != server:
-                self.frontier.share_server(entry.slot, server)
-                self._crawl_delays.share_server(entry.slot, server)
+            self.frontier.share_server(entry.slot, server)
+            self._crawl_delays.share_server(entry.slot, server)
 
     @property
     def _extra(self) -> dict[str, Any]:
@@ -213,15 +209,16 @@ class FrontierScheduler(BaseScheduler):
         return Entry(url, self.slot(url), priority, parent, request.meta.get("depth", 0), kind)
 
     def _request(self, entry: Entry) -> Request:
+        download_slot = self.frontier.server(entry.slot)
         request = Request(
             entry.url,
             callback=self._spider.parse_sitemap if entry.kind is Kind.SITEMAP else self._spider.parse,
             errback=self._spider.handle_failure,
             meta={
                 ENTRY: entry,
-                "download_slot": self.download_slot(entry.slot),
+                "download_slot": download_slot,
                 "depth": entry.depth,
-                **self._crawl_delays.meta(self.download_slot(entry.slot)),
+                **self._crawl_delays.meta(download_slot),
             },
             headers={"Referer": entry.parent} if entry.parent else None,
             dont_filter=True,
@@ -287,7 +284,7 @@ class FrontierScheduler(BaseScheduler):
         """Pages are done for good only when what they gave is on the disk, so the outputs come first."""
         try:
             await run_in_thread(self.store.checkpoint(self._outputs_to_disk))
-        except StoreError as error:
+        except (StoreError, OSError) as error:
             self.stop(error)
         finally:
             self._checkpoint = None

@@ -96,6 +96,10 @@ class SharedFrontier:
     async def states(self, urls: Sequence[str]) -> list[State | None]:
         return await self._loop.run_in_executor(self._thread, self.store.states, urls)
 
+    def server(self, slot: str) -> str:
+        """The slot itself: workers do not know each other's addresses."""
+        return slot
+
     def close(self, slot: str) -> bool:
         closed = slot in self._closed
         self._closed.add(slot)

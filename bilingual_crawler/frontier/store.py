@@ -95,7 +95,7 @@ class FrontierStore(Protocol):
     def checkpoint(self, first: Callable[[], None]) -> Callable[[], None]:
         """What was done so far survives the death of the machine, too, when the result was called (in any thread).
 
-        *first* is called before that, and if it raises OSError, nothing counts: StoreError.
+        *first* is called before that, and if it raises OSError, nothing counts. Raises that or StoreError.
         """
 
     def close(self) -> None: ...

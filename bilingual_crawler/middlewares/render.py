@@ -98,7 +98,7 @@ class RenderMiddleware:
         return cast("FrontierScheduler", self._crawler.engine.scheduler)
 
     def _slot_of(self, url: str) -> str:
-        return self._scheduler.download_slot(self._scheduler.slot(url))
+        return self._scheduler.frontier.server(self._scheduler.slot(url))
 
     async def _render(self, browser: Browser, response: Response) -> Rendered:
         """Render, unless the crawl stops meanwhile; raises RenderError."""
