@@ -259,7 +259,7 @@ def test_a_thousand_distinct_priorities_keep_their_order(tmp_path: Path) -> None
 def test_another_format_is_refused_with_its_name(tmp_path: Path) -> None:
     store = LmdbStore(tmp_path)
     with store._env.begin(write=True) as txn:
-        txn.put(b"format", b"bilingual-frontier 99", db=store._meta)
+        txn.put(b"format", b"bilingual-frontier 99", db=store._tables.meta)
     store.close()
     with pytest.raises(StoreError, match="bilingual-frontier 99"):
         LmdbStore(tmp_path)

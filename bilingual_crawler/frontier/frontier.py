@@ -87,9 +87,9 @@ class Frontier:
         self._failed = failed
         self._frozen = False
         self._flying: set[str] = set()
+        self._per_slot = limits.per_slot or math.inf
         self._in_flight: Counter[str] = Counter()
         self._servers: dict[str, str] = {}
-        self._busy: Counter[str] = Counter()
         self._held_up: defaultdict[str, set[str]] = defaultdict(set)
         self._resting: dict[str, float] = {}
         self._closed: set[str] = set()
@@ -102,8 +102,8 @@ class Frontier:
     def push(self, entries: Sequence[Entry], told: Callable[[list[Push]], None] = ignore) -> None:
         """Queue or raise *entries* in one transaction; *told* gets the outcome for each."""
         outcomes = self.store.push(entries)
-        changed = (entry for entry, outcome in zip(entries, outcomes, strict=True) if outcome is not Push.IGNORED)
-        self.offer({entry.slot for entry in changed if self._leads(entry)})
+        told_of = zip(entries, outcomes, strict=True)
+        self.offer({entry.slot for entry, outcome in told_of if outcome is not Push.IGNORED and self._leads(entry)})
         told(outcomes)
 
     @_unless_frozen
@@ -138,7 +138,6 @@ class Frontier:
                 continue
             self._flying.add(entry.url)
             self._in_flight[slot] += 1
-            self._busy[self.server(slot)] += 1
             self.offer((slot,))
             return entry
         return None
@@ -198,9 +197,7 @@ class Frontier:
     def share_server(self, slot: str, server: str) -> None:
         """From now on the requests of all slots on *server* count together."""
         before = self.server(slot)
-        self._busy[before] -= self._in_flight[slot]
         self._servers[slot] = server
-        self._busy[server] += self._in_flight[slot]
         self.offer(self._held_up.pop(before, ()))
 
     def close(self, slot: str) -> bool:
@@ -273,9 +270,7 @@ class Frontier:
         self._in_flight[entry.slot] -= 1
         if not self._in_flight[entry.slot]:
             del self._in_flight[entry.slot]
-        server = self.server(entry.slot)
-        self._busy[server] -= 1
-        self.offer({entry.slot, *self._held_up.pop(server, ())})
+        self.offer({entry.slot, *self._held_up.pop(self.server(entry.slot), ())})
 
     def _wake(self) -> None:
         now = self._clock()
@@ -292,7 +287,10 @@ class Frontier:
         )
 
     def _server_busy(self, slot: str) -> bool:
-        return self._busy[self.server(slot)] >= (self._limits.per_slot or math.inf)
+        if not self._servers:
+            return self._in_flight.get(slot, 0) >= self._per_slot
+        server = self.server(slot)
+        return sum(count for other, count in self._in_flight.items() if self.server(other) == server) >= self._per_slot
 
     def _slot_spent(self, slot: str) -> bool:
         limit = self._limits.pages_per_slot

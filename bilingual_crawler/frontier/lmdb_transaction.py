@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lmdb
 
@@ -13,32 +13,55 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-MAX_CHANGES = 10_000
+MAX_CHANGES = 20_000
 """Changes after which a transaction is committed by itself; bounds the pages that it holds in memory."""
+
+
+class Tables(NamedTuple):
+    """The tables of a frontier, or a cursor on each: one that stays begins its next search where it is."""
+
+    urls: Any
+    queue: Any
+    details: Any
+    slots: Any
+    facts: Any
+    meta: Any
 
 
 class OpenTransaction:
     """The transaction that everything is read from and written to until it is committed; another begins then.
 
-    Use it as a context for every operation. If one fails, all since the last commit is undone, and this raises
-    :class:`StoreError` from then on: a store that could not be written is not to be trusted with more.
+    Use it as a context, which gives the cursors of the transaction, for every operation. If one fails, all since the
+    last commit is undone, and this raises :class:`StoreError` from then on: a store that could not be written is not
+    to be trusted with more.
     """
 
-    def __init__(self, env: Any, folder: Path, before_commit: Callable[[Any], None]) -> None:
+    def __init__(self, env: Any, folder: Path, tables: Tables, before_commit: Callable[[Tables], None]) -> None:
         self._env = env
         self._folder = folder
+        self._tables = tables
         self._before_commit = before_commit
         self._txn: Any = None
+        self._cursors: Any = None
         self._error: StoreError | None = None
         self.changes = 0
         """To be counted by the user."""
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Tables:
         if self._error:
             raise self._error
         if self._txn is None:
             self._txn = self._env.begin(write=True)
-        return self._txn
+            self._cursors = Tables(*map(self._txn.cursor, self._tables))
+        return self._cursors  # type: ignore[no-any-return]
+
+    def cursor(self, table: Any) -> Any:
+        """One more cursor, within the context: for a walk through a table that other operations may interrupt."""
+        return self._txn.cursor(table)
+
+    def size(self, table: Any) -> int:
+        """How many entries *table* has, within the context."""
+        return int(self._txn.stat(table)["entries"])
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -56,7 +79,7 @@ class OpenTransaction:
         if self._txn is None:
             return
         try:
-            self._before_commit(self._txn)
+            self._before_commit(self._cursors)
             self._txn.commit()
         except Exception as error:
             self._fail(error)

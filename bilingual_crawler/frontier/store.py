@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from bilingual_crawler.frontier.entry import State
 
@@ -18,8 +17,7 @@ class StoreError(Exception):
     """The store cannot be used, or no longer; the message names it and the fix."""
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """The best queued URL of a slot, as an order key: the greatest priority first, then the first discovered."""
 
     slot: str
