@@ -102,8 +102,8 @@ class Frontier:
     def push(self, entries: Sequence[Entry], told: Callable[[list[Push]], None] = ignore) -> None:
         """Queue or raise *entries* in one transaction; *told* gets the outcome for each."""
         outcomes = self.store.push(entries)
-        told_of = zip(entries, outcomes, strict=True)
-        self.offer({entry.slot for entry, outcome in told_of if outcome is not Push.IGNORED and self._leads(entry)})
+        changed = (entry for entry, outcome in zip(entries, outcomes, strict=True) if outcome is not Push.IGNORED)
+        self.offer({entry.slot for entry in changed if self._leads(entry)})
         told(outcomes)
 
     @_unless_frozen

@@ -47,6 +47,13 @@ def _priority(descending: int) -> float:
     return float(_DOUBLE.unpack(_UINT.pack(bits))[0])
 
 
+def _head(slot: str, place: bytes | None) -> Head | None:
+    if place is None:
+        return None
+    descending, order = _RANK.unpack_from(place, 4)
+    return Head(slot, _priority(descending), order)
+
+
 def _link(depth: int, later_parent: str | None) -> bytes:
     return _pack((depth, later_parent))  # type: ignore[no-any-return]
 
@@ -94,6 +101,8 @@ class LmdbStore:
         """Places of the URLs in flight."""
         self._begin: dict[bytes, bytes] = {}
         """By slot, where to look for its best URL: what is queued before is in flight."""
+        self._next: tuple[str, Head | None] | None = None
+        """The head of the slot that a URL was taken of last, which is asked for at once; until anything is queued."""
         with self._env.begin(write=True) as txn:
             stored = txn.get(b"format", db=self._tables.meta)
             if stored is None:
@@ -145,6 +154,7 @@ class LmdbStore:
 
     def _offer(self, place: bytes) -> None:
         """What is at *place* may be handed out."""
+        self._next = None
         begin = self._begin.get(place[:4])
         if begin and place < begin:
             self._begin[place[:4]] = place
@@ -196,9 +206,10 @@ class LmdbStore:
             if place is None:
                 return None
             entry = self._entry(at, slot, place)
-        entry.state = State.IN_FLIGHT
-        self._flying.add(place)
-        self._begin[place[:4]] = place
+            entry.state = State.IN_FLIGHT
+            self._flying.add(place)
+            self._begin[place[:4]] = place
+            self._next = slot, _head(slot, self._waiting(at, place[:4]))
         return entry
 
     def peek(self, slot: str) -> Entry | None:
@@ -264,12 +275,10 @@ class LmdbStore:
         return [head for slot in self._slot_ids if (head := self.head(slot))]
 
     def head(self, slot: str) -> Head | None:
+        if self._next and self._next[0] == slot:
+            return self._next[1]
         with self._open as at:
-            place = self._best(at, slot)
-        if place is None:
-            return None
-        descending, order = _RANK.unpack_from(place, 4)
-        return Head(slot, _priority(descending), order)
+            return _head(slot, self._best(at, slot))
 
     def count(self, state: State) -> int:
         flying = len(self._flying)
@@ -327,6 +336,10 @@ class LmdbStore:
         if slot_id is None:
             return None
         at.queue.set_range(self._begin.get(slot_id, slot_id))
+        return self._waiting(at, slot_id)
+
+    def _waiting(self, at: Tables, slot_id: bytes) -> bytes | None:
+        """Move the cursor of the queue on to what is not in flight; the place, if it is one of the slot."""
         while (place := at.queue.key()) in self._flying:
             at.queue.next()
         return place if place.startswith(slot_id) else None
