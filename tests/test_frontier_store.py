@@ -256,6 +256,18 @@ def test_a_thousand_distinct_priorities_keep_their_order(tmp_path: Path) -> None
     store.close()
 
 
+def test_a_redirected_url_is_not_in_flight_when_its_target_is(tmp_path: Path) -> None:
+    store = LmdbStore(tmp_path)
+    store.push([Entry("https://a.example/old", "a", 1.0)])
+    store.pop("a")
+    store.redirect("https://a.example/old", Entry("https://a.example/new", "a", 1.0))
+    store.pop("a")
+    assert store.states(["https://a.example/old", "https://a.example/new"]) == [State.REDIRECTED, State.IN_FLIGHT]
+    assert not store.finish("https://a.example/old")
+    assert store.finish("https://a.example/new")
+    store.close()
+
+
 def test_another_format_is_refused_with_its_name(tmp_path: Path) -> None:
     store = LmdbStore(tmp_path)
     with store._env.begin(write=True) as txn:

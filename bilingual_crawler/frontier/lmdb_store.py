@@ -6,70 +6,46 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 import lmdb
-import msgpack
 
 from bilingual_crawler.frontier.checkpoint import DATA, Checkpoints, restore
-from bilingual_crawler.frontier.entry import Entry, Kind, Push, State
+from bilingual_crawler.frontier.entry import Push, State
+from bilingual_crawler.frontier.lmdb_records import (
+    FORMAT,
+    ORDER,
+    QUEUED,
+    RANK,
+    depth_of,
+    descending,
+    entry_of,
+    head_of,
+    pack,
+    pack_details,
+    pack_link,
+    unpack,
+    url_of,
+    with_one_more_attempt,
+)
 from bilingual_crawler.frontier.lmdb_transaction import OpenTransaction, Tables
-from bilingual_crawler.frontier.store import Head, StoreError, digest
+from bilingual_crawler.frontier.store import StoreError, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-FORMAT = b"bilingual-frontier 3"
-_pack = msgpack.Packer().pack
-_unpack = msgpack.unpackb
+    from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.frontier.store import Head
+
 _STATES = tuple(State)
-_KINDS = {str(kind): kind for kind in Kind}
-_QUEUED = bytes((State.QUEUED,))
-_ATTEMPTS = 3
-"""Where the number of attempts is among the details of a URL."""
-_ORDER = 12
-"""Where the discovery order begins in a place."""
 _SLOT = struct.Struct(">I")
-_RANK = struct.Struct(">QQ")
-"""Priority, descending, and discovery order. A slot and this are a place; a state and a place are a record."""
-_DOUBLE = struct.Struct(">d")
 _UINT = struct.Struct(">Q")
-_SIGN = 1 << 63
-_NOT_SIGN = _SIGN - 1
-
-
-def _descending(priority: float) -> int:
-    """64 bits that sort from the highest float to the lowest."""
-    bits: int = _UINT.unpack(_DOUBLE.pack(priority + 0.0))[0]
-    return bits if bits & _SIGN else bits ^ _NOT_SIGN
-
-
-def _priority(descending: int) -> float:
-    bits = descending if descending & _SIGN else descending ^ _NOT_SIGN
-    return float(_DOUBLE.unpack(_UINT.pack(bits))[0])
-
-
-def _head(slot: str, place: bytes | None) -> Head | None:
-    if place is None:
-        return None
-    descending, order = _RANK.unpack_from(place, 4)
-    return Head(slot, _priority(descending), order)
-
-
-def _link(depth: int, later_parent: str | None) -> bytes:
-    return _pack((depth, later_parent))  # type: ignore[no-any-return]
-
-
-def _details(entry: Entry) -> bytes:
-    return _pack((entry.url, entry.parent, entry.kind, entry.attempts, entry.redirects))  # type: ignore[no-any-return]
 
 
 class LmdbStore:
     """A :class:`FrontierStore` on LMDB.
 
-    ``urls`` maps a 16-byte hash of the URL to its record: its state and its place in the queue, which is (slot,
-    priority descending, discovery order), so that the first key of a slot in ``queue`` is its best URL. There is kept
-    how a URL is linked: its depth, and its parent if that is not the first one. ``details`` has the rest by discovery
-    order until the URL is done; a raise does not touch it. ``facts`` is what was learnt by slot, ``meta`` counters and
-    named values.
+    ``urls`` maps a 16-byte hash of the URL to its record, ``queue`` places to links: the first key of a slot is its
+    best URL. ``details`` has these by discovery order, until the URL is done. ``facts`` is what was learnt by slot,
+    ``meta`` counters and named values. What these words mean is in :mod:`~bilingual_crawler.frontier.lmdb_records`.
 
     What is in flight is known in memory only: on disk it is queued, so that handing out writes nothing, and what a dead
     process had in flight is queued when the store is opened. What is done goes into one transaction until a URL is
@@ -144,10 +120,11 @@ class LmdbStore:
         self._slot_names[slot] = name
 
     def _state(self, record: bytes) -> State:
-        return State.IN_FLIGHT if record[1:] in self._flying else _STATES[record[0]]
+        state = _STATES[record[0]]
+        return State.IN_FLIGHT if state is State.QUEUED and record[1:] in self._flying else state
 
     def _place(self, at: Tables, key: bytes, place: bytes, link: bytes) -> None:
-        at.urls.put(key, _QUEUED + place)
+        at.urls.put(key, QUEUED + place)
         at.queue.put(place, link)
         self._offer(place)
         self._open.changes += 1
@@ -161,11 +138,7 @@ class LmdbStore:
 
     def _entry(self, at: Tables, slot: str, place: bytes) -> Entry:
         """What the cursor of the queue is at, which is *place*."""
-        descending, order = _RANK.unpack_from(place, 4)
-        url, first, kind, attempts, redirects = _unpack(at.details.get(place[_ORDER:]))
-        depth, later = _unpack(at.queue.value())
-        parent = first if later is None else later
-        return Entry(url, slot, _priority(descending), parent, depth, _KINDS[kind], order, attempts, redirects)
+        return entry_of(slot, place, at.queue.value(), at.details.get(place[ORDER]))
 
     def _move(self, before: State | None, after: State) -> None:
         if before is not None:
@@ -179,22 +152,21 @@ class LmdbStore:
         with self._open as at:
             for entry in entries:
                 key = digest(entry.url)
-                descending = _descending(entry.priority)
+                rank = descending(entry.priority)
                 record = at.urls.get(key)
                 if record is None:
                     self._order += 1
                     entry.order = self._order
-                    place = self._slot_id(at, entry.slot) + _RANK.pack(descending, entry.order)
-                    at.details.put(place[_ORDER:], _details(entry), append=True)
-                    self._place(at, key, place, _link(entry.depth, None))
+                    place = self._slot_id(at, entry.slot) + RANK.pack(rank, entry.order)
+                    at.details.put(place[ORDER], pack_details(entry), append=True)
+                    self._place(at, key, place, pack_link(entry.depth))
                     self._move(None, State.QUEUED)
                     outcomes.append(Push.NEW)
                     continue
-                held, order = _RANK.unpack_from(record, 5)
-                if descending < held and self._state(record) is State.QUEUED:
-                    depth = min(_unpack(at.queue.pop(record[1:]))[0], entry.depth)
-                    place = record[1:5] + _RANK.pack(descending, order)
-                    self._place(at, key, place, _link(depth, entry.parent))
+                held, order = RANK.unpack_from(record, 5)
+                if rank < held and self._state(record) is State.QUEUED:
+                    depth = min(depth_of(at.queue.pop(record[1:])), entry.depth)
+                    self._place(at, key, record[1:5] + RANK.pack(rank, order), pack_link(depth, entry.parent))
                     outcomes.append(Push.RAISED)
                 else:
                     outcomes.append(Push.IGNORED)
@@ -209,7 +181,8 @@ class LmdbStore:
             entry.state = State.IN_FLIGHT
             self._flying.add(place)
             self._begin[place[:4]] = place
-            self._next = slot, _head(slot, self._waiting(at, place[:4]))
+            after = self._waiting(at, place[:4])
+            self._next = slot, head_of(slot, after) if after else None
         return entry
 
     def peek(self, slot: str) -> Entry | None:
@@ -221,11 +194,10 @@ class LmdbStore:
         return list(self._slot_ids)
 
     def queued(self, slot: str) -> Iterator[str]:
-        for place, _ in self._items(self._tables.queue, slot):
-            if place not in self._flying:
-                with self._open as at:
-                    url = _unpack(at.details.get(place[_ORDER:]))[0]
-                yield url
+        with self._open as at:
+            for place, _ in self._items(self._tables.queue, slot):
+                if place not in self._flying:
+                    yield url_of(at.details.get(place[ORDER]))
 
     def finish(self, url: str, state: State = State.DONE) -> bool:
         with self._open as at:
@@ -246,9 +218,7 @@ class LmdbStore:
                 return False
             self._offer(place)
             if failed:
-                details = _unpack(at.details.get(place[_ORDER:]))
-                details[_ATTEMPTS] += 1
-                at.details.put(place[_ORDER:], _pack(details))
+                at.details.put(place[ORDER], with_one_more_attempt(at.details.get(place[ORDER])))
                 self._open.changes += 1
         return True
 
@@ -260,7 +230,7 @@ class LmdbStore:
                 record = at.urls.get(key)
                 if record is None or self._state(record) is not State.QUEUED:
                     continue
-                place = record[1:5] + _RANK.pack(_descending(priority), _RANK.unpack_from(record, 5)[1])
+                place = record[1:5] + RANK.pack(descending(priority), RANK.unpack_from(record, 5)[1])
                 if place != record[1:]:
                     self._place(at, key, place, at.queue.pop(record[1:]))
                     changed.add(self._slot_names[record[1:5]])
@@ -278,7 +248,8 @@ class LmdbStore:
         if self._next and self._next[0] == slot:
             return self._next[1]
         with self._open as at:
-            return _head(slot, self._best(at, slot))
+            place = self._best(at, slot)
+        return head_of(slot, place) if place else None
 
     def count(self, state: State) -> int:
         flying = len(self._flying)
@@ -291,11 +262,12 @@ class LmdbStore:
     def remember(self, slot: str, url: str, fact: bytes) -> None:
         with self._open as at:
             place = self._slot_id(at, slot) + _UINT.pack(self._open.size(self._tables.facts))
-            at.facts.put(place, _pack((url, fact)))
+            at.facts.put(place, pack((url, fact)))
 
     def facts(self, slot: str) -> Iterator[tuple[str, bytes]]:
-        for _, fact in self._items(self._tables.facts, slot):
-            yield tuple(_unpack(fact))
+        with self._open:
+            for _, fact in self._items(self._tables.facts, slot):
+                yield tuple(unpack(fact))
 
     def get(self, name: str) -> bytes | None:
         with self._open as at:
@@ -318,17 +290,16 @@ class LmdbStore:
             self._env.close()
 
     def _items(self, table: Any, slot: str) -> Iterator[tuple[bytes, bytes]]:
-        """The keys of *table* that begin with the slot, and their values."""
+        """Within the context, the keys of *table* that begin with the slot, and their values."""
         slot_id = self._slot_ids.get(slot)
         if slot_id is None:
             return
-        with self._open:
-            cursor = self._open.cursor(table)
-            cursor.set_range(slot_id)
-            for key, value in cursor:
-                if not key.startswith(slot_id):
-                    return
-                yield key, value
+        cursor = self._open.cursor(table)
+        cursor.set_range(slot_id)
+        for key, value in cursor:
+            if not key.startswith(slot_id):
+                return
+            yield key, value
 
     def _best(self, at: Tables, slot: str) -> bytes | None:
         """The place of the best URL of *slot* that is not in flight; the cursor of the queue is there then."""
@@ -360,7 +331,7 @@ class LmdbStore:
         if place is None:
             return None
         at.queue.pop(place)
-        at.details.pop(place[_ORDER:])
+        at.details.pop(place[ORDER])
         at.urls.put(key, bytes((state,)) + place)
         self._open.changes += 1
         self._move(State.QUEUED, state)
@@ -376,14 +347,14 @@ class LmdbStore:
         queued = held is not None and self._state(held) is State.QUEUED
         if source is None or (held and not queued):
             return queued
-        rank = _RANK.unpack_from(source, 4)
+        rank = RANK.unpack_from(source, 4)
         if held:
             at.queue.pop(held[1:])
-            at.details.pop(held[1 + _ORDER :])
-            rank = tuple(map(min, rank, _RANK.unpack_from(held, 5)))
+            at.details.pop(held[1:][ORDER])
+            rank = tuple(map(min, rank, RANK.unpack_from(held, 5)))
         else:
             self._move(None, State.QUEUED)
-        place = self._slot_id(at, target.slot) + _RANK.pack(*rank)
-        at.details.put(place[_ORDER:], _details(target))
-        self._place(at, key, place, _link(target.depth, None))
+        place = self._slot_id(at, target.slot) + RANK.pack(*rank)
+        at.details.put(place[ORDER], pack_details(target))
+        self._place(at, key, place, pack_link(target.depth))
         return True
