@@ -56,7 +56,8 @@ class Ours:
 
     def __init__(self, *, shared: bool) -> None:
         self._shared = shared
-        self._popped: list[Any] = []
+        self._popped: list[tuple[str, str]] = []
+        """What is needed to finish: Scrapy's requests are dropped at once, too, and no crawl keeps so many."""
 
     def open(self, folder: Path, redis_url: str) -> None:
         from bilingual_crawler.frontier.frontier import Frontier, Limits
@@ -86,13 +87,15 @@ class Ours:
             entry = self._frontier.pop()
         if entry is None:
             return False
-        self._popped.append(entry)
+        self._popped.append((entry.url, entry.slot))
         return True
 
     def finish(self) -> bool:
+        from bilingual_crawler.frontier.entry import Entry
+
         if not self._popped:
             return False
-        self._frontier.finish(self._popped.pop())
+        self._frontier.finish(Entry(*self._popped.pop(), priority=0.0))
         return True
 
     def close(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import heapq
-import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
@@ -87,7 +86,6 @@ class Frontier:
         self._failed = failed
         self._frozen = False
         self._flying: set[str] = set()
-        self._per_slot = limits.per_slot or math.inf
         self._in_flight: Counter[str] = Counter()
         self._servers: dict[str, str] = {}
         self._held_up: defaultdict[str, set[str]] = defaultdict(set)
@@ -279,18 +277,16 @@ class Frontier:
             self.offer((slot,))
 
     def _open(self, slot: str) -> bool:
-        return (
-            slot not in self._resting
-            and slot not in self._leaving
-            and not self._server_busy(slot)
-            and not self._slot_spent(slot)
-        )
+        return not (slot in self._resting or slot in self._leaving or self._server_busy(slot) or self._slot_spent(slot))
 
     def _server_busy(self, slot: str) -> bool:
+        limit = self._limits.per_slot
+        if not limit:
+            return False
         if not self._servers:
-            return self._in_flight.get(slot, 0) >= self._per_slot
+            return self._in_flight.get(slot, 0) >= limit
         server = self.server(slot)
-        return sum(count for other, count in self._in_flight.items() if self.server(other) == server) >= self._per_slot
+        return sum(count for other, count in self._in_flight.items() if self.server(other) == server) >= limit
 
     def _slot_spent(self, slot: str) -> bool:
         limit = self._limits.pages_per_slot
