@@ -24,6 +24,9 @@ Result = TypeVar("Result")
 MAX_RECONSIDERED = 32
 """URLs that may fall back before one is handed out all the same."""
 
+SPARE_OFFERS = 1000
+"""Offers that may be out of date in the heap, beside as many as there are slots, before they are thrown out."""
+
 
 def ignore(_: object) -> None:
     """Told by default."""
@@ -257,6 +260,9 @@ class Frontier:
             if self._offered.get(slot) != offer:
                 self._offered[slot] = offer
                 heapq.heappush(self._heap, offer)
+        if len(self._heap) > 2 * len(self._offered) + SPARE_OFFERS:
+            self._heap = list(self._offered.values())
+            heapq.heapify(self._heap)
 
     def _leads(self, entry: Entry) -> bool:
         """Whether *entry* may go before what its slot has on offer."""

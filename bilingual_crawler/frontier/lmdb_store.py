@@ -181,6 +181,7 @@ class LmdbStore:
             entry.state = State.IN_FLIGHT
             self._flying.add(place)
             self._begin[place[:4]] = place
+            at.queue.next()
             after = self._waiting(at, place[:4])
             self._next = slot, head_of(slot, after) if after else None
         return entry
