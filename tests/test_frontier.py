@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bilingual_crawler.frontier.entry import Entry, Push
-from bilingual_crawler.frontier.frontier import Frontier, Limits
+from bilingual_crawler.frontier.frontier import SPARE_OFFERS, Frontier, Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 
 if TYPE_CHECKING:
@@ -201,3 +201,11 @@ def test_finishing_twice_is_harmless(store: LmdbStore) -> None:
     frontier.finish(first)
     assert frontier.pop() is not None
     assert frontier.pop() is None
+
+
+def test_offers_out_of_date_do_not_pile_up(store: LmdbStore) -> None:
+    frontier = Frontier(store, Limits(), Clock())
+    for priority in range(3 * SPARE_OFFERS):
+        frontier.push([entry("//a/1", float(priority)), entry(f"//b/{priority}", float(priority))])
+    assert len(frontier._heap) <= 2 * 2 + SPARE_OFFERS
+    assert drain(frontier)[:3] == ["//a/1", f"//b/{3 * SPARE_OFFERS - 1}", f"//b/{3 * SPARE_OFFERS - 2}"]
