@@ -11,6 +11,7 @@ Prints the table of docs/reliability.md; ends with status 1 if anything was lost
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import resource
 import shutil
@@ -23,7 +24,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import lmdb
 import redis
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -34,6 +34,7 @@ from webserver import Site, bilingual_site, serve, start_scrapy, varied
 
 from bilingual_crawler.archive import open_archive
 from bilingual_crawler.frontier.entry import State
+from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.store import digest
 from bilingual_crawler.reporting.records import read_json_lines, read_tsv
 
@@ -121,19 +122,17 @@ class Crawl:
     def find_unfinished(self) -> list[str]:
         """The paths that were asked for and that the store, as the fault left it, does not know to be finished."""
         asked = [path for path in self.site.asked if path in bilingual_site(PAGES)]
-        keys = [digest(f"{self.site.url}{path}") for path in asked]
+        urls = [f"{self.site.url}{path}" for path in asked]
         if self.server:
-            records = redis.Redis(port=self.server.port).hmget("bilingual:crawl:urls", keys)
+            records = redis.Redis(port=self.server.port).hmget("bilingual:crawl:urls", list(map(digest, urls)))
+            unfinished = [record is None or len(record) > 1 for record in records]
         else:
             with tempfile.TemporaryDirectory() as copy:
                 shutil.copy(self.folder / "job-one" / "frontier" / "data.mdb", copy)
-                with lmdb.open(copy, max_dbs=8) as env, env.begin(db=env.open_db(b"urls")) as txn:
-                    records = [txn.get(key) for key in keys]
-        return [
-            path
-            for path, record in zip(asked, records, strict=True)
-            if record is None or (len(record) > 1 and record[1] in (State.QUEUED, State.IN_FLIGHT))
-        ]
+                store = LmdbStore(Path(copy))
+                unfinished = [state in (None, State.QUEUED) for state in store.states(urls)]
+                store.close()
+        return list(itertools.compress(asked, unfinished))
 
     def outputs(self) -> list[Path]:
         """Folders of the workers that came so far as to fetch a page."""
