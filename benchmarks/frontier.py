@@ -235,12 +235,12 @@ def measure(name: str, options: argparse.Namespace, folder: Path, url: str) -> d
 
     def times(count: int, work: Callable[[], bool]) -> Iterator[int]:
         """In batches, as asking for the processor time takes as long as some of the work."""
-        for _ in range(count // BATCH):
-            done = 0
-            while done < BATCH and work():
+        for start in range(0, count, BATCH):
+            goal, done = min(BATCH, count - start), 0
+            while done < goal and work():
                 done += 1
             yield done
-            if done < BATCH:
+            if done < goal:
                 return
 
     def everything() -> Iterator[Item]:

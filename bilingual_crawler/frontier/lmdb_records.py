@@ -16,10 +16,14 @@ from bilingual_crawler.frontier.store import Head
 
 FORMAT = b"bilingual-frontier 3"
 QUEUED = bytes((State.QUEUED,))
-RANK = struct.Struct(">QQ")
-"""Descending priority and discovery order."""
+PLACE = slice(1, None)
+"""The place in a record."""
+SLOT = slice(0, 4)
 ORDER = slice(12, None)
-"""The discovery order in a place."""
+"""The slot and the discovery order in a place."""
+RANK = struct.Struct(">QQ")
+RANK_AT = 4
+"""Descending priority and discovery order, and where they are in a place."""
 pack = msgpack.Packer().pack
 unpack = msgpack.unpackb
 _ATTEMPTS = 3
@@ -65,7 +69,7 @@ def with_one_more_attempt(details: bytes) -> bytes:
 
 def entry_of(slot: str, place: bytes, link: bytes, details: bytes) -> Entry:
     """The queued URL at *place*."""
-    falling, order = RANK.unpack_from(place, 4)
+    falling, order = RANK.unpack_from(place, RANK_AT)
     depth, later_parent = unpack(link)
     url, parent, kind, attempts, redirects = unpack(details)
     if later_parent is not None:
@@ -74,5 +78,5 @@ def entry_of(slot: str, place: bytes, link: bytes, details: bytes) -> Entry:
 
 
 def head_of(slot: str, place: bytes) -> Head:
-    falling, order = RANK.unpack_from(place, 4)
+    falling, order = RANK.unpack_from(place, RANK_AT)
     return Head(slot, _priority(falling), order)

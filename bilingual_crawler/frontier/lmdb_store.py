@@ -12,8 +12,11 @@ from bilingual_crawler.frontier.entry import Push, State
 from bilingual_crawler.frontier.lmdb_records import (
     FORMAT,
     ORDER,
+    PLACE,
     QUEUED,
     RANK,
+    RANK_AT,
+    SLOT,
     depth_of,
     descending,
     entry_of,
@@ -43,13 +46,14 @@ _UINT = struct.Struct(">Q")
 class LmdbStore:
     """A :class:`FrontierStore` on LMDB.
 
-    ``urls`` maps a 16-byte hash of the URL to its record, ``queue`` places to links: the first key of a slot is its
-    best URL. ``details`` has these by discovery order, until the URL is done. ``facts`` is what was learnt by slot,
-    ``meta`` counters and named values. What these words mean is in :mod:`~bilingual_crawler.frontier.lmdb_records`.
+    ``urls`` maps a 16-byte hash of the URL to its record, ``queue`` places to links, so that the first key of a slot is
+    its best URL, ``details`` discovery orders to details (what these words mean is in
+    :mod:`~bilingual_crawler.frontier.lmdb_records`). A URL that needs no fetch any more keeps its record only. ``facts``
+    is what was learnt by slot, ``meta`` counters and named values.
 
     What is in flight is known in memory only: on disk it is queued, so that handing out writes nothing, and what a dead
-    process had in flight is queued when the store is opened. What is done goes into one transaction until a URL is
-    finished or redirected; then all of it reaches the operating system, and the death of the process does not undo it.
+    process had in flight is queued when the store is opened. All changes go into one transaction until a URL is
+    finished or redirected; then they reach the operating system, and the death of the process does not undo them.
     What was committed at a :meth:`checkpoint` survives the death of the machine as well.
 
     Raises :class:`StoreError` if the folder holds something else or another format, and from the first write on that
@@ -78,7 +82,7 @@ class LmdbStore:
         self._begin: dict[bytes, bytes] = {}
         """By slot, where to look for its best URL: what is queued before is in flight."""
         self._next: tuple[str, Head | None] | None = None
-        """The head of the slot that a URL was taken of last, which is asked for at once; until anything is queued."""
+        """The head of the slot that a URL was taken of last, which is asked for at once; until any slot gets another."""
         with self._env.begin(write=True) as txn:
             stored = txn.get(b"format", db=self._tables.meta)
             if stored is None:
@@ -92,6 +96,7 @@ class LmdbStore:
         with self._open as at:
             self._order = self._number(at, b"order")
             self._counts = {state: self._number(at, b"count%d" % state) for state in _STATES}
+            """As on disk: what is in flight is queued."""
             for name, slot in at.slots:
                 self._name_slot(name.decode(), slot)
         self._open.commit()
@@ -121,7 +126,7 @@ class LmdbStore:
 
     def _state(self, record: bytes) -> State:
         state = _STATES[record[0]]
-        return State.IN_FLIGHT if state is State.QUEUED and record[1:] in self._flying else state
+        return State.IN_FLIGHT if state is State.QUEUED and record[PLACE] in self._flying else state
 
     def _place(self, at: Tables, key: bytes, place: bytes, link: bytes) -> None:
         at.urls.put(key, QUEUED + place)
@@ -132,18 +137,13 @@ class LmdbStore:
     def _offer(self, place: bytes) -> None:
         """What is at *place* may be handed out."""
         self._next = None
-        begin = self._begin.get(place[:4])
+        begin = self._begin.get(place[SLOT])
         if begin and place < begin:
-            self._begin[place[:4]] = place
+            self._begin[place[SLOT]] = place
 
     def _entry(self, at: Tables, slot: str, place: bytes) -> Entry:
         """What the cursor of the queue is at, which is *place*."""
         return entry_of(slot, place, at.queue.value(), at.details.get(place[ORDER]))
-
-    def _move(self, before: State | None, after: State) -> None:
-        if before is not None:
-            self._counts[before] -= 1
-        self._counts[after] += 1
 
     # the protocol -------------------------------------------------------------------------------------------------
 
@@ -152,21 +152,22 @@ class LmdbStore:
         with self._open as at:
             for entry in entries:
                 key = digest(entry.url)
-                rank = descending(entry.priority)
+                falling = descending(entry.priority)
                 record = at.urls.get(key)
                 if record is None:
                     self._order += 1
                     entry.order = self._order
-                    place = self._slot_id(at, entry.slot) + RANK.pack(rank, entry.order)
+                    place = self._slot_id(at, entry.slot) + RANK.pack(falling, entry.order)
                     at.details.put(place[ORDER], pack_details(entry), append=True)
                     self._place(at, key, place, pack_link(entry.depth))
-                    self._move(None, State.QUEUED)
+                    self._counts[State.QUEUED] += 1
                     outcomes.append(Push.NEW)
                     continue
-                held, order = RANK.unpack_from(record, 5)
-                if rank < held and self._state(record) is State.QUEUED:
-                    depth = min(depth_of(at.queue.pop(record[1:])), entry.depth)
-                    self._place(at, key, record[1:5] + RANK.pack(rank, order), pack_link(depth, entry.parent))
+                held = record[PLACE]
+                before, order = RANK.unpack_from(held, RANK_AT)
+                if falling < before and self._state(record) is State.QUEUED:
+                    depth = min(depth_of(at.queue.pop(held)), entry.depth)
+                    self._place(at, key, held[SLOT] + RANK.pack(falling, order), pack_link(depth, entry.parent))
                     outcomes.append(Push.RAISED)
                 else:
                     outcomes.append(Push.IGNORED)
@@ -180,9 +181,9 @@ class LmdbStore:
             entry = self._entry(at, slot, place)
             entry.state = State.IN_FLIGHT
             self._flying.add(place)
-            self._begin[place[:4]] = place
+            self._begin[place[SLOT]] = place
             at.queue.next()
-            after = self._waiting(at, place[:4])
+            after = self._skip_flying(at, place[SLOT])
             self._next = slot, head_of(slot, after) if after else None
         return entry
 
@@ -214,7 +215,7 @@ class LmdbStore:
 
     def requeue(self, url: str, *, failed: bool = True) -> bool:
         with self._open as at:
-            place = self._landed(at, digest(url))
+            place = self._land(at, digest(url))
             if place is None:
                 return False
             self._offer(place)
@@ -231,10 +232,11 @@ class LmdbStore:
                 record = at.urls.get(key)
                 if record is None or self._state(record) is not State.QUEUED:
                     continue
-                place = record[1:5] + RANK.pack(descending(priority), RANK.unpack_from(record, 5)[1])
-                if place != record[1:]:
-                    self._place(at, key, place, at.queue.pop(record[1:]))
-                    changed.add(self._slot_names[record[1:5]])
+                held = record[PLACE]
+                place = held[SLOT] + RANK.pack(descending(priority), RANK.unpack_from(held, RANK_AT)[1])
+                if place != held:
+                    self._place(at, key, place, at.queue.pop(held))
+                    changed.add(self._slot_names[held[SLOT]])
         return changed
 
     def states(self, urls: Sequence[str]) -> list[State | None]:
@@ -253,8 +255,9 @@ class LmdbStore:
         return head_of(slot, place) if place else None
 
     def count(self, state: State) -> int:
-        flying = len(self._flying)
-        return flying if state is State.IN_FLIGHT else self._counts[state] - flying * (state is State.QUEUED)
+        if state is State.IN_FLIGHT:
+            return len(self._flying)
+        return self._counts[state] - (len(self._flying) if state is State.QUEUED else 0)
 
     def done_in(self, slot: str) -> int:
         with self._open as at:
@@ -308,53 +311,58 @@ class LmdbStore:
         if slot_id is None:
             return None
         at.queue.set_range(self._begin.get(slot_id, slot_id))
-        return self._waiting(at, slot_id)
+        return self._skip_flying(at, slot_id)
 
-    def _waiting(self, at: Tables, slot_id: bytes) -> bytes | None:
-        """Move the cursor of the queue on to what is not in flight; the place, if it is one of the slot."""
-        while (place := at.queue.key()) in self._flying:
+    def _skip_flying(self, at: Tables, slot_id: bytes) -> bytes | None:
+        """Move the cursor of the queue on to the next place of the slot that is not in flight."""
+        while (place := at.queue.key()).startswith(slot_id):
+            if place not in self._flying:
+                return place  # type: ignore[no-any-return]
             at.queue.next()
-        return place if place.startswith(slot_id) else None
+        return None
 
-    def _landed(self, at: Tables, key: bytes) -> bytes | None:
-        """The place of a URL that was in flight until now."""
+    def _land(self, at: Tables, key: bytes) -> bytes | None:
+        """A URL is not in flight any more; its place, if it was."""
         record = at.urls.get(key)
         if record is None or self._state(record) is not State.IN_FLIGHT:
             return None
-        place: bytes = record[1:]
+        place: bytes = record[PLACE]
         self._flying.remove(place)
         return place
 
     def _end(self, at: Tables, url: str, state: State) -> bytes | None:
         """The place that a URL had, if it was in flight until now."""
         key = digest(url)
-        place = self._landed(at, key)
+        place = self._land(at, key)
         if place is None:
             return None
         at.queue.pop(place)
         at.details.pop(place[ORDER])
         at.urls.put(key, bytes((state,)) + place)
         self._open.changes += 1
-        self._move(State.QUEUED, state)
+        self._counts[State.QUEUED] -= 1
+        self._counts[state] += 1
         if state is State.DONE:
-            name = b"done " + place[:4]
+            name = b"done " + place[SLOT]
             at.meta.put(name, _UINT.pack(self._number(at, name) + 1))
         return place
 
     def _replace(self, at: Tables, url: str, target: Entry) -> bool:
         source = self._end(at, url, State.REDIRECTED)
         key = digest(target.url)
-        held = at.urls.get(key)
-        queued = held is not None and self._state(held) is State.QUEUED
-        if source is None or (held and not queued):
-            return queued
-        rank = RANK.unpack_from(source, 4)
-        if held:
-            at.queue.pop(held[1:])
-            at.details.pop(held[1:][ORDER])
-            rank = tuple(map(min, rank, RANK.unpack_from(held, 5)))
+        record = at.urls.get(key)
+        if record and self._state(record) is not State.QUEUED:
+            return False
+        if source is None:
+            return record is not None
+        rank = RANK.unpack_from(source, RANK_AT)
+        if record:
+            held = record[PLACE]
+            at.queue.pop(held)
+            at.details.pop(held[ORDER])
+            rank = tuple(map(min, rank, RANK.unpack_from(held, RANK_AT)))
         else:
-            self._move(None, State.QUEUED)
+            self._counts[State.QUEUED] += 1
         place = self._slot_id(at, target.slot) + RANK.pack(*rank)
         at.details.put(place[ORDER], pack_details(target))
         self._place(at, key, place, pack_link(target.depth))

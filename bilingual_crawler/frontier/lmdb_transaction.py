@@ -56,7 +56,7 @@ class OpenTransaction:
         return self._cursors  # type: ignore[no-any-return]
 
     def cursor(self, table: Any) -> Any:
-        """One more cursor, within the context: for a walk through a table that other operations may interrupt."""
+        """One more cursor, within the context: for a walk through a table that others, if they do not commit, may interrupt."""
         return self._txn.cursor(table)
 
     def size(self, table: Any) -> int:
