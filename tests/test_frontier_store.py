@@ -273,8 +273,11 @@ def test_another_format_is_refused_with_its_name(tmp_path: Path) -> None:
     with store._env.begin(write=True) as txn:
         txn.put(b"format", b"bilingual-frontier 99", db=store._tables.meta)
     store.close()
+    before = (tmp_path / "data.mdb").read_bytes()
     with pytest.raises(StoreError, match="bilingual-frontier 99"):
         LmdbStore(tmp_path)
+    assert [file.name for file in tmp_path.iterdir() if file.name != "lock.mdb"] == ["data.mdb"]
+    assert (tmp_path / "data.mdb").read_bytes() == before
 
 
 def test_a_file_that_is_no_frontier_is_named(tmp_path: Path) -> None:

@@ -43,6 +43,15 @@ _SLOT = struct.Struct(">I")
 _UINT = struct.Struct(">Q")
 
 
+def _format(env: Any) -> bytes:
+    """The format of what an environment holds; this one if it holds nothing."""
+    with env.begin() as txn:
+        if not txn.get(b"meta"):
+            return FORMAT
+        found: bytes = txn.get(b"format", FORMAT, db=env.open_db(b"meta", txn, create=False))
+    return found
+
+
 class LmdbStore:
     """A :class:`FrontierStore` on LMDB.
 
@@ -68,6 +77,13 @@ class LmdbStore:
             self._env = lmdb.open(
                 str(folder), map_size=map_size, max_dbs=8, sync=False, metasync=False, writemap=False, max_readers=8
             )
+            found = _format(self._env)
+            if found != FORMAT:
+                self._env.close()
+                raise StoreError(
+                    f"{folder}: frontier format {found.decode(errors='replace')!r}, this version reads "
+                    f"{FORMAT.decode()!r}; finish that crawl with the version that began it"
+                )
             self._tables = Tables(*(self._env.open_db(name.encode()) for name in Tables._fields))
         except lmdb.Error as error:
             raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start anew") from error
@@ -83,17 +99,8 @@ class LmdbStore:
         """By slot, where to look for its best URL: what is queued before is in flight."""
         self._next: tuple[str, Head | None] | None = None
         """The head of the slot that a URL was taken of last, which is asked for at once; until any slot gets another."""
-        with self._env.begin(write=True) as txn:
-            stored = txn.get(b"format", db=self._tables.meta)
-            if stored is None:
-                txn.put(b"format", FORMAT, db=self._tables.meta)
-            elif stored != FORMAT:
-                self._env.close()
-                raise StoreError(
-                    f"{folder}: frontier format {stored.decode(errors='replace')!r}, this version reads "
-                    f"{FORMAT.decode()!r}; finish that crawl with the version that began it"
-                )
         with self._open as at:
+            at.meta.put(b"format", FORMAT)
             self._order = self._number(at, b"order")
             self._counts = {state: self._number(at, b"count%d" % state) for state in _STATES}
             """As on disk: what is in flight is queued."""
