@@ -13,7 +13,10 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from bilingual_crawler.middlewares.backoff import HostUnavailable, asked_to_wait, origin
+from bilingual_crawler.middlewares.read import Reader
 from bilingual_crawler.middlewares.refused import Refused, StillWanted
+from bilingual_crawler.pages.jobs import RobotsJob
+from bilingual_crawler.signals import sitemaps_named
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
@@ -51,6 +54,7 @@ class RobotsMiddleware:
         assert crawler.stats
         self._crawler = crawler
         self._stats = crawler.stats
+        self._reader = Reader(crawler)
         self._user_agent = settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"]
         self._parser = load_object(settings["ROBOTSTXT_PARSER"])
         self._timeout = min(TIMEOUT, settings.getfloat("DOWNLOAD_TIMEOUT"))
@@ -93,8 +97,14 @@ class RobotsMiddleware:
             message = f"{url}: HTTP status {response.status}"
             raise HostUnavailable("robots-unreachable", message, alive=True, asked=asked_to_wait(response))
         body = response.body[:MAX_BYTES] if response.status == 200 else b""
-        rules: RobotParser = build_from_crawler(self._parser, self._crawler, body)
+        try:
+            robots = await self._reader.read(RobotsJob(body, self._user_agent), url)
+        except Refused as error:
+            self._stats.inc_value("bilingual/robots/unreachable")
+            raise HostUnavailable("robots-unreachable", f"{url}: {error}", alive=True) from error
+        rules: RobotParser = build_from_crawler(self._parser, self._crawler, robots.rules.encode())
         self._known[host] = rules
+        self._crawler.signals.send_catch_log(sitemaps_named, urls=robots.sitemaps)
         self._crawler.signals.send_catch_log(signals.robots_parsed, robotparser=rules, request=request)
         return rules
 
