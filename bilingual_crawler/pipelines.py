@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import astuple, fields
 from typing import TYPE_CHECKING, Any, cast
 
 from scrapy.exceptions import DropItem
-from scrapy.utils.asyncio import run_in_thread
 
 from bilingual_crawler.items import Document
 from bilingual_crawler.pairing.tracker import Pair, PairTracker
@@ -19,17 +17,15 @@ from bilingual_crawler.reporting.records import (
     TsvLog,
     read_json_lines,
     read_tsv,
-    tsv_line,
 )
-from bilingual_crawler.signals import Fetch, output_failed, pair_found, url_fetched
+from bilingual_crawler.signals import Fetch, output_failed, pair_found, phase_changed, url_fetched
 
 if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Sequence
     from typing import Self
 
     from scrapy.crawler import Crawler
 
+    from bilingual_crawler.pairing.at_end import AlignedCrawl
     from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 
@@ -39,8 +35,9 @@ logger = logging.getLogger(__name__)
 class OutputPipeline:
     """Writes ``documents.jsonl.gz`` and streams ``pairs.tsv``.
 
-    When the crawl ends, all documents are aligned by the method in ``BILINGUAL_ALIGN`` (the pairs stay as they are
-    if it is empty), and ``pairs.tsv`` is put in order of score.
+    When the crawl ends by itself, all documents are aligned by the method in ``BILINGUAL_ALIGN`` (the pairs stay as
+    they are if it is empty), and ``pairs.tsv`` is put in order of score. Until that is complete it has the pairs found
+    on the way, and so it stays if the crawl is stopped.
 
     A resumed crawl first reads back the documents it has, so that a page fetched twice is written once.
     Stats: ``bilingual/pairs/found|candidates``, ``bilingual/unpaired/<reason>``, ``bilingual/refused/<reason>``.
@@ -80,45 +77,52 @@ class OutputPipeline:
     async def close_spider(self) -> None:
         self._documents.close()
         self._pairs.close()
-        pairs, unpaired = await self._align()
-        try:
-            self._replace_pairs(pairs)
-        except OSError as error:
-            logger.error(f"{PAIRS} stays in the order of discovery: {error}")
-        self._stats.set_value("bilingual/pairs/found", len(pairs))
+        aligned = await self._align()
+        if aligned:
+            self._stats.set_value("bilingual/pairs/found", aligned.pairs)
+            for kind, count in aligned.unreadable.items():
+                self._stats.inc_value(f"bilingual/unreadable/{kind}", count)
         self._stats.set_value("bilingual/pairs/candidates", self._tracker.candidates)
-        for reason, count in unpaired.items():
+        for reason, count in (aligned.unpaired if aligned else self._tracker.unpaired()).items():
             self._stats.set_value(f"bilingual/unpaired/{reason}", count)
         for reason, count in self._tracker.rejected.items():
             self._stats.set_value(f"bilingual/refused/{reason}", count)
 
-    async def _align(self) -> tuple[list[Pair], Counter[str]]:
-        pairs, unpaired = self._tracker.pairs(), self._tracker.unpaired()
+    async def _align(self) -> AlignedCrawl | None:
+        """Align everything, unless the user has asked to stop; None if the pairs stay those found on the way."""
         settings = self._crawler.settings
         if not settings["BILINGUAL_ALIGN"] or not self._written:
-            return pairs, unpaired
+            return None
         # scipy takes its time
-        from bilingual_crawler.pairing.at_end import align_crawl
+        from bilingual_crawler.pairing.at_end import AlignmentError, align_crawl
 
-        spider = cast("BilingualSpider", self._crawler.spider)
+        pair = cast("BilingualSpider", self._crawler.spider).pair
         try:
-            return await run_in_thread(align_crawl, self._folder, spider.pair, pairs, settings)
-        except Exception:
-            logger.exception(f"the pairs are those found during the crawl; try: scrapy align {self._folder}")
-            return pairs, unpaired
+            aligned = None
+            if not self._interrupted():
+                aligned = await align_crawl(self._folder, pair, settings, self._interrupted, self._tell)
+            why = "stopped before all documents were aligned"
+        except (AlignmentError, OSError) as error:
+            why = str(error)
+        if aligned is None:
+            logger.warning(
+                f"{why}: {PAIRS} has the pairs that were found on the way; for all: "
+                f"scrapy align {self._folder} --pair {pair} --out {self._folder / PAIRS}"
+            )
+        return aligned
+
+    def _interrupted(self) -> bool:
+        """Ctrl-C, a signal to end, or Scrapyd's cancel; a crawl that ends by itself is still crawling now."""
+        return not self._crawler.crawling
+
+    def _tell(self, phase: str) -> None:
+        self._crawler.signals.send_catch_log(phase_changed, phase=phase)
 
     def _write(self, document: Document) -> None:
         self._documents.write(document)
         for pair in self._take(document):
             self._pairs.write_record(pair)
             self._crawler.signals.send_catch_log(pair_found, pair=pair)
-
-    def _replace_pairs(self, pairs: Sequence[Pair]) -> None:
-        complete = self._folder / f"{PAIRS}.new"
-        with complete.open("w", encoding="utf-8", errors="surrogatepass") as file:
-            file.write(tsv_line([field.name for field in fields(Pair)]))
-            file.writelines(tsv_line(astuple(pair)) for pair in pairs)
-        complete.replace(self._folder / PAIRS)
 
     def _take(self, document: Document) -> list[Pair]:
         self._written.add(document.url)

@@ -9,6 +9,12 @@ pair_found = object()
 url_fetched = object()
 """Sent once for every URL that was asked for, with ``fetch``: a :class:`Fetch`."""
 
+phase_changed = object()
+"""Sent with ``phase``, what the crawl is doing now beside crawling: a few words for people."""
+
+sitemaps_named = object()
+"""Sent with ``urls``, those of the sitemaps that a robots.txt names."""
+
 page_rendered = object()
 """Sent with ``request`` and ``response`` (HTML in UTF-8) for a page that the browser rendered."""
 

@@ -19,6 +19,7 @@ from bilingual_crawler.pairing.encoders import is_installed, load_encoder
 from bilingual_crawler.pairing.errors import EncoderError
 from bilingual_crawler.pairing.matching import greedy, lead, optimal
 from bilingual_crawler.pairing.methods import make_method
+from bilingual_crawler.pairing.read_pages import DocumentJob
 from bilingual_crawler.pairing.reading import RawPage, majority, read_page
 from bilingual_crawler.reporting.records import read_tsv
 
@@ -53,9 +54,9 @@ def html(sentences: tuple[str, ...], head: str = "", more: str = "") -> bytes:
 def corpus(pages: dict[str, bytes], redirects: dict[str, str] | None = None) -> Corpus:
     found = Corpus(PAIR)
     for url, body in pages.items():
-        read = read_page(RawPage(url, body), PAIR)
+        read = DocumentJob(RawPage(url, body), PAIR).run()
         if read is not None:
-            found.add(*read)
+            found.add(read)
     found.redirect(redirects or {}, {})
     return found
 

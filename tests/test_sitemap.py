@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from bilingual_crawler.pages import sitemap
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
-from bilingual_crawler.pages.sitemap import parse_sitemap, sitemaps_in_robots
+from bilingual_crawler.pages.robots import sitemaps_in
+from bilingual_crawler.pages.sitemap import parse_sitemap
 
 URL = "https://example.org/sitemap.xml"
 XMLNS = (
@@ -130,4 +131,4 @@ def test_robots() -> None:
         "\ufeffSitemap: https://example.org/a.xml\nUser-agent: *\n  sitemap :https://example.org/b.xml # main\n"
         "SITEMAP: https://example.org/a.xml\nSitemap: /relative\n# Sitemap: https://example.org/c.xml\nSitemap:"
     )
-    assert sitemaps_in_robots(text) == ["https://example.org/a.xml", "https://example.org/b.xml"]
+    assert sitemaps_in(text) == ["https://example.org/a.xml", "https://example.org/b.xml"]

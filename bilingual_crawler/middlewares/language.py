@@ -1,4 +1,4 @@
-"""Downloader middleware: parse a page once and identify the language of its text."""
+"""Downloader middleware: read pages and sitemaps once, and identify the language of a page's text."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from scrapy.exceptions import IgnoreRequest, StopDownload
 
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.frontier.scheduler import ENTRY
-from bilingual_crawler.pages.decode import decode_body
-from bilingual_crawler.pages.html import parse_page
-from bilingual_crawler.pages.language import identify
+from bilingual_crawler.middlewares.read import Reader
+from bilingual_crawler.pages.jobs import PageJob, SitemapJob
 
 if TYPE_CHECKING:
     from typing import Self
@@ -29,6 +28,8 @@ PAGE = "bilingual_page"
 """Meta key of the parsed :class:`~bilingual_crawler.pages.model.Page`."""
 LANGUAGE = "bilingual_language"
 """Meta key of the :class:`~bilingual_crawler.pages.language.Identification` of its text."""
+SITEMAP = "bilingual_sitemap"
+"""Meta key of a :class:`~bilingual_crawler.pages.jobs.Sitemap`."""
 
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 
@@ -38,20 +39,21 @@ class NotHtml(IgnoreRequest):
 
 
 class LanguageFilterMiddleware:
-    """Puts the parsed page and the language of its text into ``response.meta``.
+    """Puts the parsed page and the language of its text, or the parsed sitemap, into ``response.meta``.
 
     Responses that are not HTML are dropped, by their headers before the body is read where the download handler
     allows it. Whether links of a page in neither language are followed is the policy's choice, not made here.
     Stats: ``bilingual/language/<code>``, ``bilingual/dropped/not_html``.
     """
 
-    def __init__(self, stats: StatsCollector) -> None:
-        self._stats = stats
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats
+        self._stats = crawler.stats
+        self._reader = Reader(crawler)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        assert crawler.stats
-        middleware = cls(crawler.stats)
+        middleware = cls(crawler)
         crawler.signals.connect(middleware.headers_received, signal=signals.headers_received)
         return middleware
 
@@ -59,25 +61,33 @@ class LanguageFilterMiddleware:
         if _is_page(request) and not _is_html(headers):
             raise StopDownload(fail=True)
 
-    def process_response(self, request: Request, response: Response) -> Response:
-        if not _is_page(request) or response.status != 200:
+    async def process_response(self, request: Request, response: Response) -> Response:
+        entry: Entry | None = request.meta.get(ENTRY)
+        if entry is None or response.status != 200:
+            return response
+        if entry.kind is Kind.SITEMAP:
+            request.meta[SITEMAP] = await self._reader.read(SitemapJob(response.body, entry.url), entry.url)
             return response
         if not _is_html(response.headers):
             self._stats.inc_value("bilingual/dropped/not_html")
             raise NotHtml(f"not an HTML page: {_content_type(response.headers)}")
-        read_page(request, response, self._stats)
+        await read_page(request, response, self._reader, self._stats)
         return response
 
 
-def read_page(request: Request, response: Response, stats: StatsCollector) -> None:
-    """Parse the page in *response*, identify its language, and put both into the meta of *request*."""
-    link_headers = [value.decode("latin-1") for value in response.headers.getlist("Link")]
-    entry = cast("Entry", request.meta[ENTRY])
-    page = parse_page(decode_body(response.body, _content_type(response.headers)), entry.url, link_headers)
-    identification = identify(page.text)
-    request.meta[PAGE] = page
-    request.meta[LANGUAGE] = identification
-    stats.inc_value(f"bilingual/language/{identification.language}")
+async def read_page(request: Request, response: Response, reader: Reader, stats: StatsCollector) -> None:
+    """Put the page in *response* and the language of its text into the meta of *request*; raises Refused."""
+    url = cast("Entry", request.meta[ENTRY]).url
+    found = await reader.read(page_job(response, url), url)
+    request.meta[PAGE] = found.page
+    request.meta[LANGUAGE] = found.identification
+    stats.inc_value(f"bilingual/language/{found.identification.language}")
+
+
+def page_job(response: Response, url: str) -> PageJob:
+    """What reads the page in *response*, which was fetched from *url*."""
+    link_headers = tuple(value.decode("latin-1") for value in response.headers.getlist("Link"))
+    return PageJob(response.body, _content_type(response.headers), url, link_headers)
 
 
 def _is_page(request: Request) -> bool:

@@ -11,6 +11,7 @@ from scrapy.http import HtmlResponse
 
 from bilingual_crawler.frontier.scheduler import ENTRY, FrontierScheduler
 from bilingual_crawler.middlewares.language import LANGUAGE, PAGE, read_page
+from bilingual_crawler.middlewares.read import Reader
 from bilingual_crawler.middlewares.stop import CHECK_SECONDS, is_stopping, put_back
 from bilingual_crawler.rendering.browser import Browser, RenderError
 from bilingual_crawler.rendering.options import missing_for_rendering
@@ -48,6 +49,7 @@ class RenderMiddleware:
         assert crawler.stats
         self._crawler = crawler
         self._stats = crawler.stats
+        self._reader = Reader(crawler)
         self._mode = cast("BilingualSpider", crawler.spider).render
         missing = missing_for_rendering(crawler.settings)
         self._browser = None if self._mode == "never" or missing else Browser(crawler, self._slot_of)
@@ -86,7 +88,7 @@ class RenderMiddleware:
             self._stats.inc_value("bilingual/render/redirects")
             reasons = {"redirect_urls": [request.url], "redirect_reasons": [response.status]}
             return request.replace(url=rendered.left_for, meta={**request.meta, **reasons})
-        return self._replaced(request, response, rendered.html)
+        return await self._replaced(request, response, rendered.html)
 
     async def spider_closed(self) -> None:
         if self._browser is not None:
@@ -122,7 +124,7 @@ class RenderMiddleware:
     def _spent(self, name: str) -> int:
         return int(self._scheduler.store.get(f"rendered {name}") or b"0")
 
-    def _replaced(self, request: Request, plain: Response, html: str) -> Response:
+    async def _replaced(self, request: Request, plain: Response, html: str) -> Response:
         headers = plain.headers.copy()
         headers["Content-Type"] = "text/html; charset=utf-8"
         body = html.encode("utf-8", "replace")
@@ -130,7 +132,7 @@ class RenderMiddleware:
         self._stats.inc_value("bilingual/render/pages")
         self._crawler.signals.send_catch_log(page_rendered, request=request, response=response)
         self._stats.inc_value(f"bilingual/language/{request.meta[LANGUAGE].language}", -1)
-        read_page(request, response, self._stats)
+        await read_page(request, response, self._reader, self._stats)
         return response
 
     def _note_shell(self, response: Response) -> None:

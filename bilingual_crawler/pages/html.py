@@ -1,4 +1,4 @@
-"""One parse of an HTML page: text, links with their evidence, structure."""
+"""One parse of an HTML page: text, and links with their evidence."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from bilingual_crawler.urls.canonical import canonicalise
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MAX_TAGS = 5000
-"""Start tags that are kept as the structure of a page."""
+MAX_LINES = 50_000
+"""Lines of text that are kept of a page."""
+MAX_TEXT = 2_000_000
+"""Characters of text that are kept of a page."""
 
 
 def parse_page(html: str, url: str, link_headers: Sequence[str] = ()) -> Page:
@@ -25,7 +27,7 @@ def parse_page(html: str, url: str, link_headers: Sequence[str] = ()) -> Page:
 
     Links are canonical and unique: what several occurrences of a URL say is merged into the first, the most direct
     source wins (an anchor before an alternate). URLs that cannot be pages, by their extension, and links to the page
-    itself are left out, and so is what is too many. Never raises; time is linear in the size of the page.
+    itself are left out, and so is what is too many. Text is cut at 50,000 lines and 2,000,000 characters. Never raises.
     """
     walk = Walk()
     root = LexborHTMLParser(tame(html)).root
@@ -40,12 +42,11 @@ def parse_page(html: str, url: str, link_headers: Sequence[str] = ()) -> Page:
     return Page(
         url=url,
         title=head.title,
-        text="\n".join(walk.lines),
+        text="\n".join(walk.lines[:MAX_LINES])[:MAX_TEXT],
         links=followed,
         links_left=len(links) - len(followed),
         language=head.language,
         canonical=canonicalise(head.canonical, base) if head.canonical else None,
         nofollow=not head.robots.isdisjoint(("nofollow", "none")),
         noindex=not head.robots.isdisjoint(("noindex", "none")),
-        tags=tuple(walk.tags[:MAX_TAGS]),
     )

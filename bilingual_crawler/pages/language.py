@@ -49,6 +49,11 @@ class Identification:
 NOTHING = Identification(UNKNOWN, (), False, "cld2")
 
 
+def load_detectors() -> None:
+    """Load what :func:`identify` needs at its first call otherwise."""
+    _langid_languages()
+
+
 def identify(text: str) -> Identification:
     """The language of the first 50,000 characters of *text*; never raises.
 

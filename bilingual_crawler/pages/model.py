@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -74,5 +74,3 @@ class Page:
     nofollow: bool = False
     """``<meta name=robots content=nofollow>``"""
     noindex: bool = False
-    tags: tuple[str, ...] = field(default=(), repr=False)
-    """Names of the start tags in document order (page structure), at most 5,000."""

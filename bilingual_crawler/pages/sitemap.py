@@ -1,4 +1,4 @@
-"""Sitemaps (sitemaps.org protocol, with Google's ``xhtml:link`` alternates) and where robots.txt names them."""
+"""Sitemaps (sitemaps.org protocol, with Google's ``xhtml:link`` alternates)."""
 
 from __future__ import annotations
 
@@ -24,15 +24,8 @@ MAX_ENTRIES = 50_000
 MAX_CHARACTERS = 100 * MAX_ENTRIES
 """Characters of all these URLs."""
 
-_ROBOTS_LINE = re.compile(r"(?im)^[\s\ufeff]*sitemap\s*:\s*(\S+)")
 _FOREIGN_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)")
 _GZIP = b"\x1f\x8b"
-
-
-def sitemaps_in_robots(text: str) -> list[str]:
-    """Canonical URLs of the ``Sitemap:`` lines of a robots.txt, each once."""
-    urls = (canonicalise(match[1]) for match in _ROBOTS_LINE.finditer(text))
-    return list(dict.fromkeys(url for url in urls if url is not None))
 
 
 def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str]]:

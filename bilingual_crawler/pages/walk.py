@@ -1,4 +1,4 @@
-"""The walk over the tree of a page that collects text, structure and anchors."""
+"""The walk over the tree of a page that collects text and anchors."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ _LINK_TAGS = frozenset(("a", "area", "frame"))
 _NAVIGATION_TAGS = frozenset(("nav", "footer", "menu"))
 _CONTENT_TAGS = frozenset(("main", "article", "section"))
 
+MAX_ANCHORS = 20_000
+"""Links, repetitions included, that are read of a page."""
+
 # What to undo at the end of an element.
 _BLOCK, _NAVIGATION, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT = (1 << i for i in range(7))
 
@@ -32,7 +35,6 @@ class Walk:
     def __init__(self) -> None:
         self.head = Head()
         self.lines: list[str] = []
-        self.tags: list[str] = []
         self.anchors: list[Anchor] = []
         self._line: list[str] = []
         self._anchor: Anchor | None = None
@@ -91,7 +93,6 @@ class Walk:
             self._line.clear()
 
     def _start(self, tag: str, node: LexborNode) -> int:
-        self.tags.append(tag)
         undo = 0
         if tag not in INLINE_TAGS:
             self._flush()
@@ -184,7 +185,7 @@ class Walk:
 
     def _open(self, tag: str, attributes: dict[str, str | None]) -> int:
         href = attributes.get("src" if tag == "frame" else "href")
-        if not href:
+        if not href or len(self.anchors) >= MAX_ANCHORS:
             return 0
         position = LinkPosition.NAVIGATION if self._navigation else LinkPosition.BODY
         anchor = Anchor(href, LinkSource(tag), position)

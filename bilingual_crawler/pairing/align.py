@@ -35,9 +35,9 @@ def read_corpus(paths: Sequence[Path], pair: LanguagePair, on_page: Callable[[],
     """Read all documents of *pair* behind *paths*; ArchiveError if one of them cannot be read."""
     inputs = Inputs(paths)
     corpus = Corpus(pair)
-    for read in read_pages(inputs.pages(), pair):
+    for read in read_pages(inputs.pages(), pair, corpus.unreadable):
         if read is not None:
-            corpus.add(*read)
+            corpus.add(read)
         on_page()
     corpus.redirect(inputs.redirects, inputs.alias_bases)
     return corpus

@@ -1,38 +1,155 @@
-"""The alignment of everything that a crawl has fetched, when it ends."""
+"""The alignment of everything that a crawl has fetched, when it ends: in a process of its own, which can be stopped."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
+import sys
+import threading
 from collections import Counter
-from typing import TYPE_CHECKING
+from dataclasses import asdict, astuple, dataclass, fields
+from pathlib import Path
+from subprocess import PIPE
+from typing import TYPE_CHECKING, Any
 
+from scrapy.settings import Settings
+
+from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pairing.align import align, read_corpus
 from bilingual_crawler.pairing.methods import method_of
+from bilingual_crawler.pairing.tracker import Pair
+from bilingual_crawler.reporting.records import PAIRS, read_tsv, tsv_line
+from bilingual_crawler.sandbox.child import command, environment
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+    from collections.abc import Callable
 
     from scrapy.settings import BaseSettings
 
-    from bilingual_crawler.languages import LanguagePair
-    from bilingual_crawler.pairing.tracker import Pair
+CHECK_SECONDS = 0.2
+"""Between two questions whether to stop."""
 
 
-def align_crawl(
-    folder: Path, pair: LanguagePair, found: Iterable[Pair], settings: BaseSettings
-) -> tuple[list[Pair], Counter[str]]:
-    """Pairs among the documents in the output *folder* of a crawl, best first, and why the others are in none.
+@dataclass(frozen=True, slots=True)
+class AlignedCrawl:
+    """What came of aligning a crawl."""
 
-    The method is ``BILINGUAL_ALIGN``. Pairs across registered domains stay as the crawl has *found* them.
+    pairs: int
+    unpaired: dict[str, int]
+    """Documents in no pair by reason."""
+    unreadable: dict[str, int]
+    """Pages that were left out because they broke the limits of a helper process, by kind."""
+
+
+class AlignmentError(Exception):
+    """The process that aligns has failed; its standard error says why."""
+
+
+async def align_crawl(
+    folder: Path,
+    pair: LanguagePair,
+    settings: BaseSettings,
+    stopped: Callable[[], bool],
+    on_progress: Callable[[str], None],
+) -> AlignedCrawl | None:
+    """Replace the ``pairs.tsv`` of the crawl in *folder* by the pairs among all its documents, best first.
+
+    None if *stopped* has become true meanwhile; the pairs are those that the crawl had found then. The method is
+    ``BILINGUAL_ALIGN``. *on_progress* hears what is being done. Raises AlignmentError.
     """
-    corpus = read_corpus([folder], pair)
-    alignments = [alignment for _, alignment in align(corpus, method_of(settings["BILINGUAL_ALIGN"], settings))]
-    pairs = [one for alignment in alignments for one in alignment.pairs]
-    unpaired = {url: reason for alignment in alignments for url, reason in alignment.unpaired.items()}
-    for one in found:
-        across = registered_domain(one.url_a) != registered_domain(one.url_b)
-        if across and one.url_a in unpaired and one.url_b in unpaired:
-            pairs.append(one)
-            del unpaired[one.url_a], unpaired[one.url_b]
-    return sorted(pairs, key=lambda one: -one.score), Counter(unpaired.values())
+    request = {
+        "folder": str(folder),
+        "pair": str(pair),
+        "settings": {name: settings.get(name) for name in settings if name.startswith("BILINGUAL_")},
+    }
+    process = await asyncio.create_subprocess_exec(
+        *command(__name__), stdin=PIPE, stdout=PIPE, env=environment(), start_new_session=True
+    )
+    assert process.stdin
+    process.stdin.write(json.dumps(request).encode() + b"\n")
+    listening = asyncio.ensure_future(_listen(process, on_progress))
+    while not listening.done():
+        await asyncio.wait((listening,), timeout=CHECK_SECONDS)
+        if stopped() and process.returncode is None:
+            process.kill()
+    status = await process.wait()
+    aligned = listening.result()
+    if aligned is None:
+        _new(folder).unlink(missing_ok=True)
+        if not stopped():
+            raise AlignmentError(f"the alignment ended with exit status {status}")
+    return aligned
+
+
+async def _listen(process: asyncio.subprocess.Process, on_progress: Callable[[str], None]) -> AlignedCrawl | None:
+    """The last thing that *process* says, unless it ends before."""
+    assert process.stdout
+    async for line in process.stdout:
+        message = json.loads(line)
+        if isinstance(message, dict):
+            return AlignedCrawl(**message)
+        on_progress(message)
+    return None
+
+
+def _new(folder: Path) -> Path:
+    """The file that takes the place of ``pairs.tsv`` once it is complete."""
+    return folder / f"{PAIRS}.new"
+
+
+def _say(message: Any) -> None:
+    print(json.dumps(message), flush=True)
+
+
+def _align(folder: Path, pair: LanguagePair, settings: Settings) -> AlignedCrawl:
+    read = 0
+
+    def on_page() -> None:
+        nonlocal read
+        read += 1
+        if read % 100 == 0:
+            _say(f"reading document {read}")
+
+    corpus = read_corpus([folder], pair, on_page)
+    pairs: list[Pair] = []
+    unpaired: dict[str, str] = {}
+    done = 0
+
+    def on_progress(domain: str, share: float) -> None:
+        _say(f"aligning {done + round(share * corpus.size(domain))} of {len(corpus)} documents")
+
+    for _, alignment in align(corpus, method_of(settings["BILINGUAL_ALIGN"], settings), on_progress=on_progress):
+        pairs += alignment.pairs
+        unpaired.update(alignment.unpaired)
+        done += corpus.size(alignment.domain)
+    for row in read_tsv(folder / PAIRS):
+        across = registered_domain(row["url_a"]) != registered_domain(row["url_b"])
+        if across and row["url_a"] in unpaired and row["url_b"] in unpaired:
+            pairs.append(Pair(row["url_a"], row["url_b"], float(row["score"]), row["method"]))
+            del unpaired[row["url_a"]], unpaired[row["url_b"]]
+    with _new(folder).open("w", encoding="utf-8", errors="surrogatepass") as file:
+        file.write(tsv_line([field.name for field in fields(Pair)]))
+        file.writelines(tsv_line(astuple(pair)) for pair in sorted(pairs, key=lambda one: -one.score))
+    _new(folder).replace(folder / PAIRS)
+    return AlignedCrawl(len(pairs), dict(Counter(unpaired.values())), dict(corpus.unreadable))
+
+
+def _end_with_parent() -> None:
+    """Standard input is closed when the crawl's process is gone."""
+    sys.stdin.read()
+    os._exit(1)
+
+
+def main() -> None:
+    """Align the crawl that the first line of standard input names."""
+    request = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    settings = Settings(request["settings"])
+    pair = LanguagePair.parse(request["pair"], settings.getlist("BILINGUAL_EQUIVALENT_LANGUAGES"))
+    _say(asdict(_align(Path(request["folder"]), pair, settings)))
+
+
+if __name__ == "__main__":
+    main()

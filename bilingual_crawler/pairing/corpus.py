@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.pairing.documents import Document, Profile
-from bilingual_crawler.pairing.packing import pack, unpack
+from bilingual_crawler.pairing.packing import unpack
 from bilingual_crawler.pairing.reading import link_key
 from bilingual_crawler.urls.canonical import registered_domain
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.pairing.read_pages import PackedDocument
 
 
 class Corpus:
@@ -33,6 +34,8 @@ class Corpus:
         """Pages that were left out because a longer one has the same URL but for scheme and ``www.``."""
         self.redirects: dict[str, str] = {}
         """Link key to the link key of the page that answers for it."""
+        self.unreadable: Counter[str] = Counter()
+        """Pages that were left out because they broke the limits of a helper process, by kind."""
         self._bases: dict[str, str] = {}
         self._file = tempfile.TemporaryFile(prefix="bilingual-align-")  # noqa: SIM115
         self._places: dict[str, int] = {}
@@ -42,19 +45,18 @@ class Corpus:
     def __len__(self) -> int:
         return self.languages.total()
 
-    def add(self, document: Document, profile: Profile) -> None:
+    def add(self, document: PackedDocument) -> None:
         """Take in a document."""
         key = _key(document)
-        size = sum(map(len, document.lines))
         if key in self._sizes:
             self.replaced += 1
-            if self._sizes[key] >= size:
+            if self._sizes[key] >= document.characters:
                 return
         else:
             self.languages[document.language] += 1
-        self._sizes[key] = size
-        self._places[document.url] = self._write(document)
-        self._domains[registered_domain(document.url)].append(self._write(profile))
+        self._sizes[key] = document.characters
+        self._places[document.url] = self._write(document.document)
+        self._domains[registered_domain(document.url)].append(self._write(document.profile))
 
     def redirect(self, redirects: Mapping[str, str], alias_bases: Mapping[str, str]) -> None:
         """Take note of URLs, and of starts of URLs, that stand for others."""
@@ -89,9 +91,9 @@ class Corpus:
         """The document with *url*; KeyError if there is none."""
         return unpack(Document, self._read(self._places[url]))
 
-    def _write(self, value: Document | Profile) -> int:
+    def _write(self, packed: bytes) -> int:
         place = self._file.seek(0, 2)
-        data = zlib.compress(pack(value), 1)
+        data = zlib.compress(packed, 1)
         self._file.write(len(data).to_bytes(4, "big") + data)
         return place
 
@@ -100,5 +102,5 @@ class Corpus:
         return zlib.decompress(self._file.read(int.from_bytes(self._file.read(4), "big")))
 
 
-def _key(page: Document | Profile) -> str:
+def _key(page: PackedDocument | Profile) -> str:
     return f"{page.language} {link_key(page.url)}"

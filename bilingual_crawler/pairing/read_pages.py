@@ -1,52 +1,90 @@
-"""Pages to documents, on all cores where there are many pages."""
+"""Pages to documents, in helper processes."""
 
 from __future__ import annotations
 
-import os
-from collections import deque
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
-from itertools import chain, islice
-from multiprocessing import get_context
-from typing import TYPE_CHECKING
+import logging
+from collections import Counter, deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
-from bilingual_crawler.pairing.reading import read_page
+from bilingual_crawler.pages.jobs import limits_of
+from bilingual_crawler.pages.language import load_detectors
+from bilingual_crawler.pairing.packing import pack
+from bilingual_crawler.pairing.reading import RawPage, read_page
+from bilingual_crawler.sandbox import Job, Limits, SandboxError, processes, submit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from concurrent.futures import Future
+    from typing import Any
 
     from bilingual_crawler.languages import LanguagePair
-    from bilingual_crawler.pairing.documents import Document, Profile
-    from bilingual_crawler.pairing.reading import RawPage
 
-    Read = tuple[Document, Profile] | None
+logger = logging.getLogger(__name__)
 
-FEW = 1000
-"""Pages up to which it is not worth while to start other processes."""
-CHUNK = 50
-"""Pages that a process takes at a time."""
+_WAITING = 4
+"""Pages by helper process that are read ahead."""
 
 
-def read_pages(pages: Iterable[RawPage], pair: LanguagePair) -> Iterator[Read]:
-    """What :func:`~bilingual_crawler.pairing.reading.read_page` makes of each page, in order."""
-    pages = iter(pages)
-    first = list(islice(pages, FEW))
-    cores = os.cpu_count() or 1
-    if len(first) < FEW or cores == 1:
-        yield from map(partial(read_page, pair=pair), first)
-        return
-    # spawned, as a process that has threads, as a crawl has, must not fork
-    with ProcessPoolExecutor(cores, mp_context=get_context("spawn")) as pool:
-        waiting: deque[Future[list[Read]]] = deque()
-        remaining = chain(first, pages)
-        while chunk := list(islice(remaining, CHUNK)):
-            waiting.append(pool.submit(_read_chunk, chunk, pair))
-            if len(waiting) > 2 * cores:
-                yield from waiting.popleft().result()
-        while waiting:
-            yield from waiting.popleft().result()
+@dataclass(frozen=True, slots=True)
+class PackedDocument:
+    """A document and its profile as bytes, and what a corpus must know of it."""
+
+    url: str
+    language: str
+    characters: int
+    document: bytes
+    profile: bytes
 
 
-def _read_chunk(pages: Sequence[RawPage], pair: LanguagePair) -> list[Read]:
-    return [read_page(page, pair) for page in pages]
+@dataclass(frozen=True)
+class DocumentJob(Job["PackedDocument | None"]):
+    """Read the document of *pair* on a page; None if it is in neither language."""
+
+    returns: ClassVar[Any] = PackedDocument | None
+    page: RawPage
+    pair: LanguagePair
+
+    @property
+    def limits(self) -> Limits:
+        # a profile takes as long again as parsing and identifying the language
+        once = limits_of(self.page.body or self.page.text.encode("utf-8", "replace"))
+        return Limits(2 * once.seconds, 2 * once.megabytes)
+
+    def prepare(self) -> None:
+        load_detectors()
+
+    def run(self) -> PackedDocument | None:
+        read = read_page(self.page, self.pair)
+        if read is None:
+            return None
+        document, profile = read
+        characters = sum(map(len, document.lines))
+        return PackedDocument(document.url, document.language, characters, pack(document), pack(profile))
+
+
+def read_pages(
+    pages: Iterable[RawPage], pair: LanguagePair, unreadable: Counter[str]
+) -> Iterator[PackedDocument | None]:
+    """The document on each page, in order; None for pages in neither language and for those that cannot be read.
+
+    Pages that break the limits of a helper process are counted in *unreadable* by kind, the first of each is named.
+    """
+    waiting: deque[tuple[str, Future[PackedDocument | None]]] = deque()
+
+    def first() -> PackedDocument | None:
+        url, future = waiting.popleft()
+        try:
+            return future.result()
+        except SandboxError as error:
+            unreadable[error.kind] += 1
+            if unreadable[error.kind] == 1:
+                logger.warning(f"{url} is left out: to read it {error}")
+            return None
+
+    for page in pages:
+        waiting.append((page.url, submit(DocumentJob(page, pair))))
+        if len(waiting) > _WAITING * processes():
+            yield first()
+    while waiting:
+        yield first()

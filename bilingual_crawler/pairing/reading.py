@@ -38,7 +38,7 @@ MAX_CHARACTERS = 200_000
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _TAG = re.compile(r"<(/?[a-zA-Z][a-zA-Z0-9]*)")
-_NO_TAGS = re.compile(r"<(script|style|svg|template)\b.*?</\1|<!--.*?-->", re.IGNORECASE | re.DOTALL)
+_NO_TAGS = re.compile(r"<(script|style|svg|template)\b.*?(?:</\1|\Z)|<!--.*?(?:-->|\Z)", re.IGNORECASE | re.DOTALL)
 _SOURCE = re.compile(r"""\b(?:src|href)\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE)
 
 

@@ -6,7 +6,7 @@ import logging
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from scrapy import Request, Spider, signals
+from scrapy import Request, Spider
 from scrapy.exceptions import CannotResolveHostError, DownloadCancelledError, IgnoreRequest, StopDownload
 from scrapy.spidermiddlewares.httperror import HttpError
 
@@ -14,19 +14,16 @@ from bilingual_crawler.frontier.entry import Entry, Kind, State
 from bilingual_crawler.frontier.policies.base import FetchedPage
 from bilingual_crawler.frontier.scheduler import ENTRY, FrontierScheduler
 from bilingual_crawler.items import Document, FoundLinks
-from bilingual_crawler.middlewares.language import LANGUAGE, PAGE, NotHtml
+from bilingual_crawler.middlewares.language import LANGUAGE, PAGE, SITEMAP, NotHtml
 from bilingual_crawler.middlewares.refused import Refused
-from bilingual_crawler.middlewares.robots import MAX_BYTES as MAX_ROBOTS_BYTES
 from bilingual_crawler.pages.model import LinkPosition
-from bilingual_crawler.pages.sitemap import parse_sitemap, sitemaps_in_robots
-from bilingual_crawler.signals import Fetch, url_fetched
+from bilingual_crawler.signals import Fetch, sitemaps_named, url_fetched
 from bilingual_crawler.spiders.arguments import CrawlArguments
 from bilingual_crawler.spiders.output import make_output_dir
 from bilingual_crawler.traps.traps import Traps
-from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterator, Sequence
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -34,6 +31,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
+    from bilingual_crawler.pages.jobs import Sitemap
     from bilingual_crawler.pages.language import Identification
     from bilingual_crawler.pages.model import Page
 
@@ -74,7 +72,7 @@ class BilingualSpider(Spider):
         )
         spider._obeys_meta = crawler.settings.getbool("BILINGUAL_META_ROBOTS_OBEY")
         spider._set_crawler(crawler)
-        crawler.signals.connect(spider.robots_received, signal=signals.response_received)
+        crawler.signals.connect(spider.sitemaps_named, signal=sitemaps_named)
         return spider
 
     @classmethod
@@ -112,10 +110,10 @@ class BilingualSpider(Spider):
 
     def parse_sitemap(self, response: Response) -> Iterator[FoundLinks]:
         entry: Entry = response.meta[ENTRY]
-        links, nested = parse_sitemap(response.body, entry.url)
+        sitemap: Sitemap = response.meta[SITEMAP]
         self.record(entry, status=response.status, outcome="sitemap")
-        self._push_sitemaps(nested, entry)
-        yield FoundLinks(FetchedPage(entry.url, "un", None), links)
+        self._push_sitemaps(sitemap.nested, entry)
+        yield FoundLinks(FetchedPage(entry.url, "un", None), sitemap.links)
 
     def handle_failure(self, failure: Failure) -> None:
         """Close the books on a URL that gave no page."""
@@ -133,13 +131,10 @@ class BilingualSpider(Spider):
         refused = isinstance(failure.value, Refused) and not failure.value.status
         self._scheduler.frontier.finish(entry, State.REFUSED if refused else State.DONE)
 
-    def robots_received(self, response: Response, request: Request) -> None:
+    def sitemaps_named(self, urls: Sequence[str]) -> None:
         """Queue the sitemaps that a robots.txt names."""
-        if not request.url.endswith("/robots.txt") or response.status != 200:
-            return
         if str(Kind.SITEMAP) in self.settings.getlist("BILINGUAL_LINK_SOURCES"):
-            text = response.body[:MAX_ROBOTS_BYTES].decode("utf-8", "replace")
-            self._push_sitemaps(sitemaps_in_robots(text), None)
+            self._push_sitemaps(urls, None)
 
     def record(self, entry: Entry, *, status: int, outcome: str, language: str = "", location: str = "") -> None:
         """Tell everybody what came of fetching *entry*."""
@@ -151,9 +146,9 @@ class BilingualSpider(Spider):
         assert self.crawler.engine
         return cast("FrontierScheduler", self.crawler.engine.scheduler)
 
-    def _push_sitemaps(self, urls: list[str], parent: Entry | None) -> None:
+    def _push_sitemaps(self, urls: Sequence[str], parent: Entry | None) -> None:
         depth = parent.depth + 1 if parent else 1
-        canonical = [url for text in urls if (url := canonicalise(text)) and self.scope.admits(url)]
+        canonical = [url for url in urls if self.scope.admits(url)]
         found = [
             Entry(url, self._scheduler.slot(url), 0.0, parent.url if parent else "", depth, Kind.SITEMAP)
             for url in canonical

@@ -14,10 +14,9 @@ from scrapy.http.request import NO_CALLBACK
 
 from bilingual_crawler.frontier.scheduler import ENTRY
 from bilingual_crawler.items import FoundLinks
-from bilingual_crawler.middlewares.language import PAGE
+from bilingual_crawler.middlewares.language import PAGE, page_job
+from bilingual_crawler.middlewares.read import Reader
 from bilingual_crawler.middlewares.refused import Refused
-from bilingual_crawler.pages.decode import decode_body
-from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.signals import pair_found
 
 if TYPE_CHECKING:
@@ -50,6 +49,7 @@ class TrapPagesMiddleware:
         assert crawler.stats
         self._crawler = crawler
         self._stats = crawler.stats
+        self._reader = Reader(crawler)
         self._traps = _traps(crawler)
         self._probes = not crawler.settings.getlist("BILINGUAL_REPLAY")
 
@@ -95,13 +95,11 @@ class TrapPagesMiddleware:
         assert self._crawler.engine
         try:
             answer = await self._crawler.engine.download_async(Request(url, meta=meta, callback=NO_CALLBACK))
+            if answer.status == 200:
+                shown = await self._reader.read(page_job(answer, url), url)
+                self._traps.missing.learn(parts.netloc, shown.page.text, url)
         except Exception as error:
             logger.debug(f"{url}: {error}")
-            return
-        if answer.status == 200:
-            content_type = answer.headers.get("Content-Type", b"") or b""
-            shown = parse_page(decode_body(answer.body, content_type.decode("latin-1")), url)
-            self._traps.missing.learn(parts.netloc, shown.text, url)
 
     def _note(self, kind: str, url: str) -> None:
         if not self._stats.get_value(f"bilingual/traps/{kind}"):

@@ -6,6 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from cachetools import LRUCache
+
 from bilingual_crawler.traps.barren import Barren
 from bilingual_crawler.traps.copies import Copies, MissingPages
 from bilingual_crawler.traps.staleness import Staleness
@@ -18,8 +20,13 @@ if TYPE_CHECKING:
 
 MAX_SITEMAPS = 1000
 """Of a site."""
+MAX_UNREADABLE = 10
+"""Responses of a host that broke the limits of a helper process, until the host is left."""
 MAX_SITEMAP_DEPTH = 4
 """Sitemaps that name each other, from robots.txt on; the protocol knows an index and what it lists."""
+
+
+_HOSTS = 10_000
 
 
 class Traps:
@@ -31,6 +38,7 @@ class Traps:
         self._staleness = Staleness(stale_pages)
         self._copies = Copies()
         self._sitemaps: Counter[str] = Counter()
+        self._unreadable: LRUCache[str, int] = LRUCache(_HOSTS)
 
     def refuses(self, url: str) -> str | None:
         """The kind of trap that *url* belongs to."""
@@ -38,6 +46,8 @@ class Traps:
             return "stale"
         if self._barren.refuses(url):
             return "barren"
+        if self._unreadable and self._unreadable.get(urlsplit(url).netloc, 0) >= MAX_UNREADABLE:
+            return "unreadable"
         return grown(url)
 
     def learn(self, page: Page) -> list[tuple[str, str]]:
@@ -50,6 +60,11 @@ class Traps:
         """Whether one more sitemap of its site is read. Called once a sitemap."""
         self._sitemaps[entry.slot] += 1
         return entry.depth <= MAX_SITEMAP_DEPTH and self._sitemaps[entry.slot] <= MAX_SITEMAPS
+
+    def note_unreadable(self, url: str) -> None:
+        """What *url* answered could not be read within the limits of a helper process."""
+        host = urlsplit(url).netloc
+        self._unreadable[host] = self._unreadable.get(host, 0) + 1
 
     def note_pair(self, *urls: str) -> None:
         """The pages *urls* are in a pair."""

@@ -1,0 +1,48 @@
+"""Reading what was downloaded, in helper processes with limits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from bilingual_crawler.middlewares.refused import Refused
+from bilingual_crawler.sandbox import SandboxError, submit
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from bilingual_crawler.sandbox import Job
+    from bilingual_crawler.spiders.bilingual import BilingualSpider
+
+    Result = TypeVar("Result")
+
+logger = logging.getLogger(__name__)
+
+
+class Reader:
+    """Has responses read by helper processes; what breaks a limit there is refused, counted, and named once per kind.
+
+    Stats: ``bilingual/unreadable/time|memory|crash``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats
+        self._crawler = crawler
+        self._stats = crawler.stats
+
+    async def read(self, job: Job[Result], url: str) -> Result:
+        """What *job* makes of the response from *url*; raises Refused."""
+        try:
+            return await asyncio.wrap_future(submit(job))
+        except SandboxError as error:
+            key = f"bilingual/unreadable/{error.kind}"
+            first = not self._stats.get_value(key)
+            self._stats.inc_value(key)
+            logger.log(
+                logging.WARNING if first else logging.DEBUG,
+                f"{url} was left: to read it {error}",
+                extra={"spider": self._crawler.spider},
+            )
+            cast("BilingualSpider", self._crawler.spider).traps.note_unreadable(url)
+            raise Refused(f"unreadable-{error.kind}", str(error), status=200) from error

@@ -1,0 +1,76 @@
+"""A helper process: does one job after the other until its pipe is closed."""
+
+from __future__ import annotations
+
+import pickle
+import resource
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    from bilingual_crawler.sandbox.job import Job, Limits
+
+DONE, DONE_AND_LEFT, OUT_OF_MEMORY, FAILED = (bytes((code,)) for code in range(4))
+"""First byte of an answer; a result or a message follows."""
+
+_GROWN = 512 << 20
+"""Bytes by which a helper may have grown after a job; then it makes room for a new one."""
+_STATM = Path("/proc/self/statm")
+
+
+def serve(connection: Connection) -> None:
+    """Answer jobs; a job that needs too much processor time is ended by the kernel, with the process."""
+    before = _address_space()
+    while True:
+        try:
+            job: Job[Any] = pickle.loads(connection.recv_bytes())
+        except EOFError:
+            return
+        job.prepare()
+        answer = _answer(job)
+        if _address_space() - before > _GROWN and answer[:1] == DONE:
+            answer = DONE_AND_LEFT + answer[1:]
+        connection.send_bytes(answer)
+        if answer[:1] not in (DONE, FAILED):
+            return
+
+
+def _answer(job: Job[Any]) -> bytes:
+    try:
+        _limit(job.limits)
+        return DONE + msgspec.msgpack.encode(job.run())
+    except MemoryError:
+        return OUT_OF_MEMORY
+    except Exception as error:
+        return FAILED + f"{type(error).__name__}: {error}"[:1000].encode("utf-8", "replace")
+    finally:
+        _lift_limits()
+
+
+def _limit(limits: Limits) -> None:
+    space = _address_space()
+    if space:
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        wanted = space + int(limits.megabytes * 1e6)
+        resource.setrlimit(resource.RLIMIT_AS, (wanted if hard < 0 else min(wanted, hard), hard))
+    # without a handler the signal ends the process, in the middle of C code too
+    signal.setitimer(signal.ITIMER_PROF, limits.seconds)
+
+
+def _lift_limits() -> None:
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+
+
+def _address_space() -> int:
+    """Bytes; 0 where the system does not tell."""
+    try:
+        return int(_STATM.read_bytes().split()[0]) * resource.getpagesize()
+    except OSError:
+        return 0

@@ -1,0 +1,114 @@
+"""The helper processes of this process: as many as it has processors, started when they are needed."""
+
+from __future__ import annotations
+
+import functools
+import os
+import pickle
+import signal
+import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import Pipe
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from bilingual_crawler.sandbox.child import command, environment
+from bilingual_crawler.sandbox.helper import DONE, DONE_AND_LEFT, OUT_OF_MEMORY
+from bilingual_crawler.sandbox.job import SandboxError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from bilingual_crawler.sandbox.job import Job, Limits
+
+    Result = TypeVar("Result")
+
+_PATIENCE = 30.0
+"""Seconds of wall time, and as many times a job's processor time, after which a helper that says nothing is ended."""
+_thread = threading.local()
+
+
+def submit(job: Job[Result]) -> Future[Result]:
+    """Have a helper process do *job*; its future raises :class:`SandboxError` if a limit is broken or it fails."""
+    return _threads().submit(_do, job)
+
+
+def processes() -> int:
+    """How many jobs are done at a time."""
+    return os.cpu_count() or 1
+
+
+@functools.cache
+def _threads() -> ThreadPoolExecutor:
+    """One thread waits for each helper."""
+    return ThreadPoolExecutor(processes(), thread_name_prefix="sandbox")
+
+
+os.register_at_fork(after_in_child=_threads.cache_clear)
+
+
+def _do(job: Job[Result]) -> Result:
+    helper: _Helper = getattr(_thread, "helper", None) or _Helper()
+    _thread.helper = None
+    answer = helper.ask(job)
+    status, content = answer[:1], memoryview(answer)[1:]
+    if status == OUT_OF_MEMORY:
+        helper.end()
+        raise SandboxError("memory", f"needs more than {job.limits.megabytes:.0f} MB")
+    if status == DONE_AND_LEFT:
+        helper.end()
+    else:
+        _thread.helper = helper
+    if status not in (DONE, DONE_AND_LEFT):
+        raise SandboxError("crash", str(content, "utf-8", "replace"))
+    return _decoder(job.returns).decode(content)  # type: ignore[no-any-return]
+
+
+@functools.cache
+def _decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:
+    return msgspec.msgpack.Decoder(kind)
+
+
+class _Helper:
+    """One helper process. It ends when this process does, since it reads from its pipe."""
+
+    def __init__(self) -> None:
+        self._pipe, theirs = Pipe()
+        self._process = subprocess.Popen(
+            command("bilingual_crawler.sandbox", str(theirs.fileno())),
+            pass_fds=(theirs.fileno(),),
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for the crawl, which decides what is finished
+        )
+        theirs.close()
+
+    def ask(self, job: Job[Any]) -> bytes:
+        """The answer; raises SandboxError if the process ended without one."""
+        try:
+            self._pipe.send_bytes(pickle.dumps(job, pickle.HIGHEST_PROTOCOL))
+            if self._pipe.poll(_PATIENCE * (1 + job.limits.seconds)):
+                return self._pipe.recv_bytes()
+        except (EOFError, OSError):
+            raise _reason(self.end(), job.limits) from None
+        self.end()
+        raise SandboxError("time", "does not end")
+
+    def end(self) -> int:
+        """End the process; its exit status, as :class:`subprocess.Popen` gives it."""
+        self._pipe.close()
+        try:
+            return self._process.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+
+
+def _reason(status: int, limits: Limits) -> SandboxError:
+    if status == -signal.SIGPROF:
+        return SandboxError("time", f"needs more than {limits.seconds:g} s of processor time")
+    if status == -signal.SIGKILL:
+        return SandboxError("memory", "the system had no memory left")
+    return SandboxError("crash", f"the helper process ended with status {status}")
