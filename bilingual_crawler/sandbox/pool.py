@@ -63,7 +63,10 @@ def _do(job: Job[Result]) -> Result:
         _thread.helper = helper
     if status not in (DONE, DONE_AND_LEFT):
         raise SandboxError("crash", str(content, "utf-8", "replace"))
-    return _decoder(job.returns).decode(content)  # type: ignore[no-any-return]
+    try:
+        return _decoder(job.returns).decode(content)  # type: ignore[no-any-return]
+    except msgspec.DecodeError as error:
+        raise SandboxError("crash", f"the helper process gave no result: {error}") from error
 
 
 @functools.cache

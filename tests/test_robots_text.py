@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from protego import Protego
+
+from bilingual_crawler.pages.robots import rules_for, sitemaps_in
+
+AGENT = "bilingual-crawler"
+LINES = st.sampled_from(
+    [
+        "User-agent: *", "User-agent: Bilingual-Crawler", "user agent: bilingual", "User-agent: crawler", "User-agent:",
+        "User-agent: other", "Disallow: /a", "Disallow: /b # why", "Allow: /a/b", "Disallow:", "Crawl-delay: 3",
+        "Sitemap: https://a.example/s.xml", "Host: a.example", "", "# note", "nonsense", "Noindex: /c", "\ufeff",
+    ]
+)  # fmt: skip
+
+
+@given(st.lists(LINES, max_size=12))
+def test_what_is_left_out_does_not_concern_the_crawler(lines: list[str]) -> None:
+    whole, reduced = (Protego.parse(text) for text in ("\n".join(lines), rules_for("\n".join(lines), AGENT)))
+    for path in ("/", "/a", "/a/b", "/b", "/c"):
+        assert whole.can_fetch(path, AGENT) == reduced.can_fetch(path, AGENT)
+    assert whole.crawl_delay(AGENT) == reduced.crawl_delay(AGENT)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_line_ends_and_comments(end: str) -> None:
+    text = end.join(["\ufeffUser-agent: x # a robot", "Disallow: /x", "User-agent: *", "Disallow: /y # not here"])
+    assert rules_for(text, AGENT) == "User-agent: *\nDisallow: /y"
+
+
+def test_sitemaps_are_canonical_and_unique() -> None:
+    text = "Sitemap: https://A.example/s.xml\nsitemaps: https://a.example/s.xml # again\nSitemap: no-url\nSitemap:"
+    assert sitemaps_in(text) == ["https://a.example/s.xml"]

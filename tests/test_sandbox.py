@@ -1,0 +1,153 @@
+"""Helper processes hold their limits, whatever a job does; the process that asks is never in danger."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import signal
+import time
+from concurrent.futures import wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from bilingual_crawler.pages.jobs import PageJob, RobotsJob, SitemapJob
+from bilingual_crawler.sandbox import Job, Limits, SandboxError, submit
+
+LIMITS = Limits(0.5, 100)
+
+
+@dataclass(frozen=True)
+class Work(Job[int]):
+    returns: ClassVar[Any] = int
+    what: str
+
+    @property
+    def limits(self) -> Limits:
+        return LIMITS
+
+    def prepare(self) -> None:
+        if self.what == "slow to prepare":
+            end = time.process_time() + 2 * LIMITS.seconds
+            while time.process_time() < end:
+                pass
+
+    def run(self) -> int:
+        match self.what:
+            case "python loop":
+                while True:
+                    pass
+            case "C loop":
+                re.match("(a+)+$", "a" * 40 + "b")
+            case "many bytes":
+                return len(b"x" * 200_000_000)
+            case "abort":
+                os.abort()
+            case "null pointer":
+                ctypes.string_at(0)
+            case "exception":
+                raise ValueError("no luck")
+            case "another type":
+                return "text"  # type: ignore[return-value]
+        return os.getpid()
+
+
+def kind_of(job: Job[Any]) -> str:
+    with pytest.raises(SandboxError) as caught:
+        submit(job).result(60)
+    return caught.value.kind
+
+
+@pytest.mark.parametrize(
+    ("what", "kind"),
+    [
+        ("python loop", "time"),
+        ("C loop", "time"),
+        ("many bytes", "memory"),
+        ("abort", "crash"),
+        ("null pointer", "crash"),
+        ("exception", "crash"),
+    ],
+)
+def test_a_job_that_goes_too_far_ends_alone(what: str, kind: str) -> None:
+    assert kind_of(Work(what)) == kind
+    assert submit(Work("")).result(60) != os.getpid()
+
+
+def test_a_result_of_another_type_is_refused() -> None:
+    assert kind_of(Work("another type")) == "crash"
+
+
+def test_what_is_loaded_once_counts_in_no_limit() -> None:
+    assert submit(Work("slow to prepare")).result(60)
+
+
+def test_helpers_are_used_again_and_are_as_many_as_processors() -> None:
+    futures = [submit(Work("")) for _ in range(50)]
+    wait(futures)
+    assert len({future.result() for future in futures}) <= (os.cpu_count() or 1)
+
+
+def test_a_forked_process_has_helpers_of_its_own() -> None:
+    submit(Work("")).result(60)
+    child = os.fork()
+    if not child:
+        os._exit(0 if submit(Work("")).result(30) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_helpers_end_with_the_process(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    child = os.fork()
+    if not child:
+        pid_file.write_text(str(submit(Work("")).result(30)))
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    helper = Path(f"/proc/{pid_file.read_text()}/cmdline")
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and helper.exists() and b"sandbox" in helper.read_bytes():
+        time.sleep(0.05)
+    assert not helper.exists() or b"sandbox" not in helper.read_bytes()
+
+
+BOMBS = {
+    "formatting": "".join(f"<b i={n}>" for n in range(4000)) + "<p>x" * 4000,
+    "crossed": "<span></x>" * 400_000,
+    "attributes": "<p " + " ".join(f"a{n}=1" for n in range(300_000)) + ">x",
+    "deep": "<div>" * 1_000_000,
+    "comments": "<p>x</p>" + "<!--" * 75_000,
+    "links": "".join(f"<a href={n}>{n}</a>" for n in range(300_000)),
+    "lines": "<p>x" * 1_000_000,
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_page_costs_what_it_may_and_no_more(name: str) -> None:
+    job = PageJob(BOMBS[name].encode(), "text/html", "https://example.org/")
+    before = time.process_time()
+    failure = submit(job).exception(120)
+    assert failure is None or (isinstance(failure, SandboxError) and failure.kind in ("time", "memory"))
+    assert time.process_time() - before < 1, "this process had to work"
+    assert submit(PageJob(b"<p>yes", "text/html", "https://example.org/")).result(60).page.text == "yes"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\n" * 512_000,
+        b"user-agent" + b" " * 512_000 + b"x",
+        b"".join(b"User-agent: a%d\n" % n for n in range(14_000)) + b"Disallow: /a\n" * 14_000,
+        b"".join(b"User-agent: *\n" for _ in range(14_000)) + b"Disallow: /a\n" * 14_000,
+    ],
+)
+def test_a_robots_txt_is_read_in_linear_time(body: bytes) -> None:
+    robots = submit(RobotsJob(body, "bilingual-crawler")).result(60)
+    assert robots.rules.count("User-agent") <= 1
+
+
+def test_a_sitemap_that_is_a_bomb_when_unpacked_is_cut() -> None:
+    body = b"<urlset>" + b"<url><loc>https://example.org/</loc></url>" * 1_000_000
+    assert len(submit(SitemapJob(body, "https://example.org/sitemap.xml")).result(120).links) == 1
