@@ -6,7 +6,9 @@ import logging
 from typing import TYPE_CHECKING, Any, cast
 
 from scrapy.exceptions import DropItem
+from scrapy.utils.asyncio import run_in_thread
 
+from bilingual_crawler import sandbox
 from bilingual_crawler.items import Document
 from bilingual_crawler.pairing.tracker import Pair, PairTracker
 from bilingual_crawler.reporting.records import (
@@ -97,6 +99,8 @@ class OutputPipeline:
         from bilingual_crawler.pairing.at_end import AlignmentError, align_crawl
 
         pair = cast("BilingualSpider", self._crawler.spider).pair
+        # the alignment has helper processes of its own, and room for those of both there may not be
+        await run_in_thread(sandbox.close)
         try:
             aligned = None
             if not self._interrupted():

@@ -46,6 +46,14 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(processes(), thread_name_prefix="sandbox")
 
 
+def close() -> None:
+    """Wait for all jobs and end the helpers; the next job starts new ones."""
+    if _threads.cache_info().currsize:
+        # a helper ends with its thread, which holds the last reference to its pipe
+        _threads().shutdown()
+        _threads.cache_clear()
+
+
 os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
