@@ -34,7 +34,6 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from measured import Measured, memory
 from mutations import BOMBS, MUTATIONS
 from processes import PeakMemory
-from processes import memory as together
 from webserver import bilingual_site, html, run_scrapy, varied
 
 from bilingual_crawler.archive import iter_responses
@@ -87,6 +86,10 @@ def sources() -> list[bytes]:
                 break
         return pages[:SOURCES]
     print(f"no sites in {SITES}: pages of the example are used", file=sys.stderr)
+    return example_pages()
+
+
+def example_pages() -> list[bytes]:
     return [path.read_bytes() for path in sorted((ROOT / "examples" / "site").rglob("*.html"))]
 
 
@@ -208,12 +211,11 @@ def crawl_and_align(pages: Iterator[tuple[str, bytes]]) -> tuple[dict[str, Count
             "crawl": ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={folder / 'seeds'}", *chosen),
             "align": ("align", str(folder / "out"), "--pair", "eng-spa", "--out", str(folder / "aligned.tsv")),
         }
-        own = together({os.getpid()})
         for command, arguments in commands.items():
-            with PeakMemory(os.getpid()) as peak:
+            with PeakMemory(os.getpid(), below=True) as peak:
                 result = run_scrapy(folder, *arguments, timeout=3600)
             print(
-                f"{command}: exit status {result.returncode}, at most {(peak.most - own) / 1e6:,.0f} MB with all its processes"
+                f"{command}: exit status {result.returncode}, at most {peak.most / 1e6:,.0f} MB with all its processes"
             )
             if result.returncode or "Traceback" in result.stderr:
                 wrong.append(f"{command}: {result.stderr[-2000:]}")

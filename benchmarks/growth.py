@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 LINKS = 5000
 LENGTH = 1900
 BATCH = 500
+SECONDS = 60
+"""For which a worker learns what is known of a site that it has taken over."""
 QUIET = ("LOG_LEVEL=ERROR", "BILINGUAL_ALIGN=", "BILINGUAL_STALE_PAGES=0")
 
 
@@ -173,14 +175,14 @@ def measure_takeover(urls: int) -> None:
             watch(workers[0], lambda: any(path.endswith(".html") for path in site.paths()))
             first = time.monotonic() - begun
             workers.append(crawl(folder / "two", "-a", f"seeds={site.url}/", settings=settings))
-            time.sleep(20)
+            time.sleep(SECONDS)
             first_memory = anonymous(workers[0].pid)
             os.kill(workers[0].pid, signal.SIGKILL)
             workers[0].communicate()
             begun, asked = time.monotonic(), len(site.asked)
             memory = watch(workers[1], lambda: len(site.asked) > asked + 1)
             second = time.monotonic() - begun
-            learnt = max(memory, watch(workers[1], lambda: time.monotonic() > begun + second + 20))
+            learnt = max(memory, watch(workers[1], lambda: time.monotonic() > begun + second + SECONDS))
             os.killpg(workers[1].pid, signal.SIGKILL)
             workers[1].communicate()
     print(

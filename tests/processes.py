@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
+from contextlib import suppress
 from typing import TYPE_CHECKING, Self
+
+import psutil
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -13,41 +15,16 @@ INTERVAL = 0.1
 """Seconds between two looks."""
 
 
-def family(ancestor: int) -> set[int]:
-    """Process ids of *ancestor* and of all its descendants."""
-    parents = {}
-    for process in Path("/proc").iterdir():
-        if process.name.isdigit():
-            try:
-                parents[int(process.name)] = int((process / "stat").read_text().rpartition(")")[2].split()[1])
-            except (OSError, IndexError):
-                continue
-    found, more = {ancestor}, {ancestor}
-    while more:
-        more = {pid for pid, parent in parents.items() if parent in more} - found
-        found |= more
-    return found
-
-
-def memory(pids: set[int]) -> int:
-    """Bytes of the processes together; what several of them share counts once."""
-    total = 0
-    for pid in pids:
-        try:
-            rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
-        except OSError:
-            continue
-        if "Pss:" in rollup:
-            total += int(rollup.partition("Pss:")[2].split()[0]) << 10
-    return total
-
-
 class PeakMemory:
-    """A context in which the memory of *ancestor* and its descendants is watched; *most* is the most, in bytes."""
+    """A context in which all that the process *pid* has started, and it itself unless only *below* it, is watched.
 
-    def __init__(self, ancestor: int) -> None:
+    ``most`` is the most memory that they had together, in bytes; what several of them share counts once.
+    """
+
+    def __init__(self, pid: int, *, below: bool = False) -> None:
         self.most = 0
-        self._ancestor = ancestor
+        self._process = psutil.Process(pid)
+        self._below = below
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
 
@@ -63,4 +40,13 @@ class PeakMemory:
 
     def _look(self) -> None:
         while not self._over.wait(INTERVAL):
-            self.most = max(self.most, memory(family(self._ancestor)))
+            with suppress(psutil.Error):
+                family = self._process.children(recursive=True)
+                self.most = max(self.most, sum(map(_memory, family if self._below else (self._process, *family))))
+
+
+def _memory(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_full_info().pss)
+    except psutil.Error:
+        return 0
