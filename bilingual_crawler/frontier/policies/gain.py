@@ -118,7 +118,8 @@ class Gain(Policy):
         self._labels: dict[str, int] = {}
         self._wordings: dict[str, tuple[int, int]] = {}
         self._changed: set[str] = set()
-        self._queued: dict[int, tuple[str, ...]] = {}
+        self._queued: dict[str, int] = {}
+        self._variants: dict[int, tuple[str, ...]] = {}
         self._seeds: set[str] = set()
 
     def seed_priority(self, url: str) -> float:
@@ -154,8 +155,8 @@ class Gain(Policy):
             self._paired |= {page.url, partner}
             self._site.learn_pair(page.url)
             self._site.learn_pair(partner)
-            self._changed.update(self._queued.get(self._key(partner), ()))
-        self._changed.update(self._queued.get(key, ()))
+            self._changed.update(self._variants.get(self._key(partner), ()))
+        self._changed.update(self._variants.get(key, ()))
         self._note_claims(page.url, page.side, links)
 
     def priorities(
@@ -164,10 +165,12 @@ class Gain(Policy):
         return [self._worth(link.url) if self._is_news(page, link) else NEVER for link in links]
 
     def note_queued(self, url: str) -> None:
-        key = self._key(url)
-        variants = self._queued.get(key, ())
-        if url not in variants and len(variants) < MAX_VARIANTS:
-            self._queued[key] = (*variants, url)
+        if url in self._queued:
+            return
+        key = self._queued[url] = self._key(url)
+        variants = self._variants.get(key, ())
+        if len(variants) < MAX_VARIANTS:
+            self._variants[key] = (*variants, url)
 
     def changed(self) -> Mapping[str, float]:
         changed, self._changed = self._changed, set()
@@ -190,14 +193,12 @@ class Gain(Policy):
 
     def _key(self, url: str) -> int:
         """For URLs that are equal but for language marks the same number, which takes less memory than a text."""
-        return hash(strip_language(url, self._languages))
-
-    def _is_queued(self, url: str) -> bool:
-        return url in self._queued.get(self._key(url), ())
+        key = self._queued.get(url)
+        return hash(strip_language(url, self._languages)) if key is None else key
 
     def _is_news(self, page: FetchedPage, link: Link) -> bool:
         """Whether the link changes what its URL is worth; most lead to a queued URL and say nothing new of it."""
-        news = not self._is_queued(link.url) or page.url in self._claims.get(link.url, ())
+        news = link.url not in self._queued or page.url in self._claims.get(link.url, ())
         self.note_queued(link.url)
         label = link.hreflang if link.hreflang != "x-default" else None
         label = label or link.label
@@ -220,10 +221,11 @@ class Gain(Policy):
         return read != step
 
     def _forget(self, url: str) -> None:
-        key = self._key(url)
-        variants = tuple(variant for variant in self._queued.pop(key, ()) if variant != url)
-        if variants:
-            self._queued[key] = variants
+        key = self._queued.pop(url, None)
+        if key is not None:
+            variants = tuple(variant for variant in self._variants.pop(key, ()) if variant != url)
+            if variants:
+                self._variants[key] = variants
         self._labels.pop(url, None)
         self._wordings.pop(url, None)
 
@@ -272,7 +274,7 @@ class Gain(Policy):
         held = self._held.get(key, _NONE_HELD)
         claimed, mirrors = self._claimed(url, belief), self._mirrors(held, belief)
         later = (belief[0] + belief[1]) * self._site.pair_rate(url)
-        if len(self._queued.get(key, ())) > 1:
+        if len(self._variants.get(key, ())) > 1:
             later = min(1.0, later * (1 + self._weights.queued_partner))
         if not max(claimed, mirrors) and (held[0] or held[1]):
             later *= self._weights.served
