@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from dataclasses import astuple, fields
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,24 +11,26 @@ from scrapy.exceptions import DropItem
 from scrapy.utils.asyncio import run_in_thread
 
 from bilingual_crawler.items import Document
+from bilingual_crawler.pairing.documents import Unpaired
 from bilingual_crawler.pairing.tracker import Pair, PairTracker
 from bilingual_crawler.reporting.records import (
     CRAWL,
     DOCUMENTS,
     PAIRS,
+    UNPAIRED,
     GzipJsonLines,
     TsvLog,
     read_json_lines,
     read_tsv,
     tsv_line,
 )
-from bilingual_crawler.signals import Fetch, output_failed, pair_found, url_fetched
+from bilingual_crawler.signals import Fetch, output_failed, pair_found, stop_now, url_fetched
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Sequence
     from typing import Self
 
+    from _typeshed import DataclassInstance
     from scrapy.crawler import Crawler
 
     from bilingual_crawler.spiders.bilingual import BilingualSpider
@@ -42,8 +45,9 @@ class OutputPipeline:
     When the crawl ends, all documents are aligned by the method in ``BILINGUAL_ALIGN`` (the pairs stay as they are
     if it is empty), and ``pairs.tsv`` is put in order of score.
 
-    A resumed crawl first reads back the documents it has, so that a page fetched twice is written once.
-    Stats: ``bilingual/pairs/found|candidates``, ``bilingual/unpaired/<reason>``, ``bilingual/refused/<reason>``.
+    A resumed crawl first reads back the documents and pairs it has, so that a page fetched twice is written once.
+    Stats: ``bilingual/pairs/found``, and by reason ``bilingual/pairs/refused`` (candidates) and ``bilingual/pairs/unpaired``
+    (documents, when the crawl has ended).
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -65,6 +69,12 @@ class OutputPipeline:
             self._take(Document(**record))
         self._documents = GzipJsonLines(self._folder / DOCUMENTS)
         self._pairs = TsvLog.of(self._folder / PAIRS, Pair)
+        for row in read_tsv(self._folder / PAIRS):
+            self._tracker.adopt(Pair(row["url_a"], row["url_b"], float(row["score"]), row["method"]))
+        (self._folder / UNPAIRED).unlink(missing_ok=True)
+        self._count_found()
+        self._in_a_hurry = False
+        self._crawler.signals.connect(self._hurry, signal=stop_now)
         self._crawler.signals.connect(self._note_redirect, signal=url_fetched)
 
     def process_item(self, item: Any) -> Any:
@@ -74,29 +84,28 @@ class OutputPipeline:
             except OSError as error:
                 self._crawler.signals.send_catch_log(output_failed, error=error)
                 raise DropItem(f"cannot be written: {error}", log_level="ERROR") from error
-            self._stats.set_value("bilingual/pairs/found", len(self._tracker))
+            self._count_found()
         return item
 
     async def close_spider(self) -> None:
         self._documents.close()
         self._pairs.close()
-        pairs, unpaired = await self._align()
+        pairs, unpaired, refused = await self._align()
         try:
-            self._replace_pairs(pairs)
+            self._replace(PAIRS, Pair, pairs)
+            self._replace(UNPAIRED, Unpaired, unpaired)
         except OSError as error:
             logger.error(f"{PAIRS} stays in the order of discovery: {error}")
         self._stats.set_value("bilingual/pairs/found", len(pairs))
-        self._stats.set_value("bilingual/pairs/candidates", self._tracker.candidates)
-        for reason, count in unpaired.items():
-            self._stats.set_value(f"bilingual/unpaired/{reason}", count)
-        for reason, count in self._tracker.rejected.items():
-            self._stats.set_value(f"bilingual/refused/{reason}", count)
+        self._stats.set_value("bilingual/pairs/refused", refused)
+        self._stats.set_value("bilingual/pairs/unpaired", Counter(one.reason for one in unpaired))
 
-    async def _align(self) -> tuple[list[Pair], Counter[str]]:
+    async def _align(self) -> tuple[list[Pair], list[Unpaired], Counter[str]]:
         pairs, unpaired = self._tracker.pairs(), self._tracker.unpaired()
+        refused = self._tracker.refused(len(pairs))
         settings = self._crawler.settings
-        if not settings["BILINGUAL_ALIGN"] or not self._written:
-            return pairs, unpaired
+        if not settings["BILINGUAL_ALIGN"] or not self._written or self._in_a_hurry:
+            return pairs, unpaired, refused
         # scipy takes its time
         from bilingual_crawler.pairing.at_end import align_crawl
 
@@ -105,7 +114,7 @@ class OutputPipeline:
             return await run_in_thread(align_crawl, self._folder, spider.pair, pairs, settings)
         except Exception:
             logger.exception(f"the pairs are those found during the crawl; try: scrapy align {self._folder}")
-            return pairs, unpaired
+            return pairs, unpaired, refused
 
     def _write(self, document: Document) -> None:
         self._documents.write(document)
@@ -113,16 +122,24 @@ class OutputPipeline:
             self._pairs.write_record(pair)
             self._crawler.signals.send_catch_log(pair_found, pair=pair)
 
-    def _replace_pairs(self, pairs: Sequence[Pair]) -> None:
-        complete = self._folder / f"{PAIRS}.new"
+    def _replace(self, name: str, record: type[DataclassInstance], records: Sequence[DataclassInstance]) -> None:
+        complete = self._folder / f"{name}.new"
         with complete.open("w", encoding="utf-8", errors="surrogatepass") as file:
-            file.write(tsv_line([field.name for field in fields(Pair)]))
-            file.writelines(tsv_line(astuple(pair)) for pair in pairs)
-        complete.replace(self._folder / PAIRS)
+            file.write(tsv_line([field.name for field in fields(record)]))
+            file.writelines(tsv_line(astuple(one)) for one in records)
+        complete.replace(self._folder / name)
 
     def _take(self, document: Document) -> list[Pair]:
         self._written.add(document.url)
         return self._tracker.add(document)
+
+    def _count_found(self) -> None:
+        found = len(self._tracker)
+        self._stats.set_value("bilingual/pairs/found", found)
+        self._stats.set_value("bilingual/pairs/refused", self._tracker.refused(found))
+
+    def _hurry(self) -> None:
+        self._in_a_hurry = True
 
     def _note_redirect(self, fetch: Fetch) -> None:
         if fetch.location:

@@ -16,6 +16,13 @@ output_failed = object()
 """Sent with ``error``, an OSError, when an output cannot be written (disk full): nothing may be finished any more."""
 
 
+phase_changed = object()
+"""Sent with ``phase``, a few words: what a crawl does that does not fetch any more, such as ``aligning 12 of 40 documents``."""
+
+stop_now = object()
+"""Sent when a crawl that is stopping is told so again: whatever would make it wait is given up."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fetch:
     """What came of asking for a URL; a line of ``crawl.tsv``."""

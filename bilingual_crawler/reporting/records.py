@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 DOCUMENTS = "documents.jsonl.gz"
 CRAWL = "crawl.tsv"
 PAIRS = "pairs.tsv"
+UNPAIRED = "unpaired.tsv"
 SUMMARY = "summary.json"
 
 
