@@ -103,7 +103,7 @@ class StopMiddleware:
         """Say that the crawl stops when *left* transfers are finished; once they are, others say what it does."""
         if self._left is None:
             logger.info(
-                f"Stopping: {left} transfers are finished first, {self._timeout:.0f} s at most; Ctrl-C again cuts them off. "
+                f"Stopping when what is under way ({left}) is transferred, after {self._timeout:.0f} s at most; Ctrl-C again cuts it off. "
                 + (
                     "The same command goes on from here"
                     if self._durable
@@ -111,7 +111,7 @@ class StopMiddleware:
                 )
             )
         if left != self._left and (left or self._left is None):
-            phase = f"stopping, {left} transfers left"
+            phase = f"stopping, transfers left: {left}"
             self._send(f"{phase}, the same command goes on" if self._durable else phase)
         self._left = left
 

@@ -108,7 +108,11 @@ def _nearest(domain: Domain, candidates: Candidates) -> dict[str, tuple[str, flo
     """The best candidate of every document that has any, and its score, by URL."""
     nearest: dict[str, tuple[str, float]] = {}
     for k in np.argsort(candidates.scores, kind="stable"):
-        a, b, score = domain.a[candidates.a[k]].url, domain.b[candidates.b[k]].url, round(float(candidates.scores[k]), 4)
+        a, b, score = (
+            domain.a[candidates.a[k]].url,
+            domain.b[candidates.b[k]].url,
+            round(float(candidates.scores[k]), 4),
+        )
         nearest[a], nearest[b] = (b, score), (a, score)
     return nearest
 

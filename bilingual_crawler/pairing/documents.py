@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Alignment:
     """One-to-one, best first."""
     unpaired: Mapping[str, str]
     """URL of every other document to the reason: ``duplicate``, ``no_candidate``, ``low_score`` or ``taken``."""
-    nearest: Mapping[str, tuple[str, float]]
+    nearest: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     """URL of every other document that has candidates to the URL of the best of them, and its score."""
-    refused: Mapping[str, int]
+    refused: Mapping[str, int] = field(default_factory=dict)
     """Candidates that made no pair by reason: ``low_score`` or ``taken``."""

@@ -71,9 +71,8 @@ class Ledger:
 
     def counts(self) -> dict[str, Any]:
         """What a summary says of the addresses."""
-        return {
-            "started_at": self.first,
-            "finished_at": self.last,
+        times = {"started_at": self.first, "finished_at": self.last} if self.first else {}
+        return times | {
             "tried": self.tried,
             "fetched": self.fetched,
             "html": self.html,

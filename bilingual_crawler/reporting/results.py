@@ -103,8 +103,8 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
     for url in paired:
         hosts.setdefault(_host(url), HostCounts()).paired += 1
     unpaired = sorted(read_tsv(directory / UNPAIRED), key=lambda row: -_score(row))
-    best = rows if len(rows) <= max_pairs else rows[: max_pairs - min(MAX_DOUBTFUL, max_pairs // 2)]
-    doubtful = rows[len(best) :][: -MAX_DOUBTFUL - 1 : -1]
+    last = min(MAX_DOUBTFUL, max_pairs // 2) if len(rows) > max_pairs else 0
+    best, doubtful = rows[: max_pairs - last], rows[: -last - 1 : -1]
     left_over = unpaired[:MAX_LEFT_OVER]
     wanted = {row[side] for row in (*best, *doubtful) for side in ("url_a", "url_b")} | {
         row["url"] for row in left_over
