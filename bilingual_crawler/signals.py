@@ -17,7 +17,7 @@ output_failed = object()
 
 
 phase_changed = object()
-"""Sent with ``phase``, a few words: what a crawl does that does not fetch any more, such as ``aligning 12 of 40 documents``."""
+"""Sent with ``phase``, a few words: what a crawl that ends is doing, such as ``aligning 12 of 40 documents``."""
 
 stop_now = object()
 """Sent when a crawl that is stopping is told so again: whatever would make it wait is given up."""

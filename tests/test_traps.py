@@ -180,6 +180,7 @@ def test_an_honest_404_is_asked_for_once(tmp_path: Path) -> None:
         crawl(tmp_path, f"{site.url}/en/")
     assert len(documents(tmp_path)) == 2 * PROBE_AFTER + 2
     assert len([path for path in site.paths() if path not in SITE]) == 4
+    assert summary(tmp_path)["traps"] == {}, "the crawler's own question is no link of the site"
 
 
 def test_copies_that_link_to_copies_end(tmp_path: Path) -> None:

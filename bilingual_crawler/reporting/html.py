@@ -59,7 +59,7 @@ def _heading(results: Results) -> str:
     details = (
         f"policy {summary.get('policy', 'unknown')}",
         _times(summary),
-        f"ended: {summary.get('finish_reason', 'unknown')}",
+        f"state: {summary.get('finish_reason', 'unknown')}",
     )
     return (
         f'<h1>Parallel documents in {escape(names)}</h1><p class="soft">Crawled from {shown}{more}<br>'
@@ -112,21 +112,24 @@ def _funnel(results: Results) -> str:
     return section(
         "From download to pair",
         bars(stages, scale=tried)
-        + _counts("Why addresses gave no document", summary.get("dropped", {}), scale=tried, style="bar drop")
-        + _counts("Why documents are in no pair", summary.get("unpaired", {}), scale=tried, style="bar drop")
-        + _counts("Why candidate pairs were refused", summary.get("refused", {}), scale=tried, style="bar drop")
-        + _counts("Links and pages left as traps", summary.get("traps", {}), scale=tried, style="bar drop")
-        + _counts("Requests that failed", summary.get("failures", {}), scale=tried, style="bar drop")
-        + _counts("Languages of the pages", languages, scale=tried),
+        + _counts("Why addresses gave no document", summary.get("dropped", {}), of=tried)
+        + _counts("Why documents are in no pair", summary.get("unpaired", {}), of=sum(kept.values()))
+        + _counts("Why candidate pairs were refused", summary.get("refused", {}), of=summary.get("candidates", 0))
+        + _counts("Links and pages left as traps", summary.get("traps", {}))
+        + _counts("Requests that failed", summary.get("failures", {}))
+        + _counts("Languages of the pages", languages, of=summary.get("html", 0), style="bar"),
     )
 
 
-def _counts(title: str, counts: Mapping[str, int], *, scale: int, style: str = "bar") -> str:
+def _counts(title: str, counts: Mapping[str, int], *, of: int = 0, style: str = "bar drop") -> str:
+    """Bars of *counts*, which are parts *of* a number if there is one."""
     if not counts:
         return ""
+    total = sum(counts.values())
     rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_ROWS]
     readable = [(name.replace("_", " ").replace("-", " "), count) for name, count in rows]
-    return f"<h3>{escape(title)}</h3>{bars(readable, scale=scale, style=style)}"
+    heading = f"{title}: {total:,} of {of:,}" if of else f"{title}: {total:,}"
+    return f"<h3>{escape(heading)}</h3>{bars(readable, scale=of or total, style=style)}"
 
 
 def _hosts(results: Results) -> str:
@@ -182,15 +185,17 @@ def _left_over(results: Results) -> str:
         f"all are in {file_link('unpaired.tsv')}."
     )
     head = '<th>Document</th><th>Best candidate</th><th class="number">Score</th><th>Why in no pair</th>'
-    return section("Left over", f'<p class="note">{text}</p>{_wide_table(head, rows)}')
+    return section("Left over", f'<p class="note">{text}</p>{_wide_table(head, rows, "pairs left")}')
 
 
 def _document(url: str, title: str) -> str:
     return f"{link(url, title)}<small>{escape(url)}</small>"
 
 
-def _wide_table(head: str, rows: str) -> str:
-    return f'<div class="scroll"><table class="pairs"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+def _wide_table(head: str, rows: str, style: str = "pairs") -> str:
+    return (
+        f'<div class="scroll"><table class="{style}"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+    )
 
 
 def _files(results: Results) -> str:
