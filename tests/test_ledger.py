@@ -73,8 +73,8 @@ def wait_for(what: Callable[[], bool]) -> None:
 
 @contextmanager
 def flaky_site() -> Iterator[Any]:
-    """Its first two answers for a page are failures, every page links into a trap, and it takes its time."""
-    failures = {"/en/page-0.html": 2}
+    """Its first answer for a page is a failure, every page links into a trap, and it takes its time."""
+    failures = {"/en/page-0.html": 1}
 
     def answer(path: str) -> Answer:
         if path == "/robots.txt":
@@ -118,8 +118,8 @@ def test_numbers_agree_after_a_stop_and_after_a_resume(tmp_path: Path, how: sign
     assert done["queued"] == 0
     assert done["left_over"] == 1
     assert done["dropped"]["robots"] == 1
-    assert done["failures"]["503"] == 2, "one before the stop, and one perhaps after it"
-    assert list(done["traps"]) == ["links/repeated"] or sum(done["traps"].values()) > sum(stopped["traps"].values())
+    assert done["failures"] == stopped["failures"] == {"503": 1}, "it was before the stop"
+    assert sum(done["traps"].values()) > sum(stopped["traps"].values()) > 0
     assert done["bytes"] > stopped["bytes"] > 0
     [unpaired] = read_tsv(tmp_path / "out/unpaired.tsv")
     assert unpaired["url"].endswith("/en/page-1.html")
