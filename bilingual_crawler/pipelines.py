@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from typing import TYPE_CHECKING, Any, cast
 
 from scrapy.exceptions import DropItem
@@ -10,24 +11,27 @@ from scrapy.utils.asyncio import run_in_thread
 
 from bilingual_crawler import sandbox
 from bilingual_crawler.items import Document
+from bilingual_crawler.pairing.at_end import AlignedCrawl, AlignmentError, align_crawl
+from bilingual_crawler.pairing.documents import Unpaired
 from bilingual_crawler.pairing.tracker import Pair, PairTracker
 from bilingual_crawler.reporting.records import (
     CRAWL,
     DOCUMENTS,
     PAIRS,
+    UNPAIRED,
     GzipJsonLines,
     TsvLog,
     read_json_lines,
     read_tsv,
+    replace_tsv,
 )
-from bilingual_crawler.signals import Fetch, output_failed, pair_found, phase_changed, url_fetched
+from bilingual_crawler.signals import Fetch, output_failed, pair_found, phase_changed, stop_now, url_fetched
 
 if TYPE_CHECKING:
     from typing import Self
 
     from scrapy.crawler import Crawler
 
-    from bilingual_crawler.pairing.at_end import AlignedCrawl
     from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 
@@ -41,8 +45,9 @@ class OutputPipeline:
     they are if it is empty), and ``pairs.tsv`` is put in order of score. Until that is complete it has the pairs found
     on the way, and so it stays if the crawl is stopped.
 
-    A resumed crawl first reads back the documents it has, so that a page fetched twice is written once.
-    Stats: ``bilingual/pairs/found|candidates``, ``bilingual/unpaired/<reason>``, ``bilingual/refused/<reason>``.
+    A resumed crawl first reads back the documents and pairs it has, so that a page fetched twice is written once.
+    Stats: ``bilingual/pairs/found``, and by reason ``bilingual/pairs/refused`` (candidates) and ``bilingual/pairs/unpaired``
+    (documents, when the crawl has ended).
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -64,6 +69,12 @@ class OutputPipeline:
             self._take(Document(**record))
         self._documents = GzipJsonLines(self._folder / DOCUMENTS)
         self._pairs = TsvLog.of(self._folder / PAIRS, Pair)
+        for row in read_tsv(self._folder / PAIRS):
+            self._tracker.adopt(Pair(row["url_a"], row["url_b"], float(row["score"]), row["method"]))
+        (self._folder / UNPAIRED).unlink(missing_ok=True)
+        self._count_found()
+        self._in_a_hurry = False
+        self._crawler.signals.connect(self._hurry, signal=stop_now)
         self._crawler.signals.connect(self._note_redirect, signal=url_fetched)
 
     def process_item(self, item: Any) -> Any:
@@ -73,51 +84,54 @@ class OutputPipeline:
             except OSError as error:
                 self._crawler.signals.send_catch_log(output_failed, error=error)
                 raise DropItem(f"cannot be written: {error}", log_level="ERROR") from error
-            self._stats.set_value("bilingual/pairs/found", len(self._tracker))
+            self._count_found()
         return item
 
     async def close_spider(self) -> None:
         self._documents.close()
         self._pairs.close()
-        aligned = await self._align()
-        if aligned:
-            self._stats.set_value("bilingual/pairs/found", aligned.pairs)
-            for kind, count in aligned.unreadable.items():
-                self._stats.inc_value(f"bilingual/unreadable/{kind}", count)
-        self._stats.set_value("bilingual/pairs/candidates", self._tracker.candidates)
-        for reason, count in (aligned.unpaired if aligned else self._tracker.unpaired()).items():
-            self._stats.set_value(f"bilingual/unpaired/{reason}", count)
-        for reason, count in self._tracker.rejected.items():
-            self._stats.set_value(f"bilingual/refused/{reason}", count)
+        try:
+            aligned = await self._align() or self._as_found()
+        except OSError as error:
+            logger.error(f"{PAIRS} stays in the order of discovery: {error}")
+            return
+        self._stats.set_value("bilingual/pairs/found", aligned.pairs)
+        self._stats.set_value("bilingual/pairs/refused", aligned.refused)
+        self._stats.set_value("bilingual/pairs/unpaired", aligned.unpaired)
+        for kind, count in aligned.unreadable.items():
+            self._stats.inc_value(f"bilingual/unreadable/{kind}", count)
 
     async def _align(self) -> AlignedCrawl | None:
         """Align everything, unless the user has asked to stop; None if the pairs stay those found on the way."""
         settings = self._crawler.settings
         if not settings["BILINGUAL_ALIGN"] or not self._written:
             return None
-        # scipy takes its time
-        from bilingual_crawler.pairing.at_end import AlignmentError, align_crawl
-
         pair = cast("BilingualSpider", self._crawler.spider).pair
-        # the alignment has helper processes of its own, and room for those of both there may not be
-        await run_in_thread(sandbox.close)
-        try:
-            aligned = None
-            if not self._interrupted():
+        aligned, why = None, "not all documents were aligned, since the crawl was stopped"
+        if not self._interrupted():
+            # the alignment has helper processes of its own, and room for those of both there may not be
+            await run_in_thread(sandbox.close)
+            try:
                 aligned = await align_crawl(self._folder, pair, settings, self._interrupted, self._tell)
-            why = "stopped before all documents were aligned"
-        except (AlignmentError, OSError) as error:
-            why = str(error)
+            except AlignmentError as error:
+                why = str(error)
         if aligned is None:
             logger.warning(
-                f"{why}: {PAIRS} has the pairs that were found on the way; for all: "
+                f"{PAIRS} has the pairs that were found on the way: {why}. For all: "
                 f"scrapy align {self._folder} --pair {pair} --out {self._folder / PAIRS}"
             )
         return aligned
 
+    def _as_found(self) -> AlignedCrawl:
+        pairs, unpaired = self._tracker.pairs(), self._tracker.unpaired()
+        replace_tsv(self._folder / PAIRS, Pair, pairs)
+        replace_tsv(self._folder / UNPAIRED, Unpaired, unpaired)
+        reasons = Counter(one.reason for one in unpaired)
+        return AlignedCrawl(len(pairs), reasons, self._tracker.refused(len(pairs)), {})
+
     def _interrupted(self) -> bool:
         """Ctrl-C, a signal to end, or Scrapyd's cancel; a crawl that ends by itself is still crawling now."""
-        return not self._crawler.crawling
+        return self._in_a_hurry or not self._crawler.crawling
 
     def _tell(self, phase: str) -> None:
         self._crawler.signals.send_catch_log(phase_changed, phase=phase)
@@ -131,6 +145,14 @@ class OutputPipeline:
     def _take(self, document: Document) -> list[Pair]:
         self._written.add(document.url)
         return self._tracker.add(document)
+
+    def _count_found(self) -> None:
+        found = len(self._tracker)
+        self._stats.set_value("bilingual/pairs/found", found)
+        self._stats.set_value("bilingual/pairs/refused", self._tracker.refused(found))
+
+    def _hurry(self) -> None:
+        self._in_a_hurry = True
 
     def _note_redirect(self, fetch: Fetch) -> None:
         if fetch.location:

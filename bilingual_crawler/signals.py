@@ -9,9 +9,6 @@ pair_found = object()
 url_fetched = object()
 """Sent once for every URL that was asked for, with ``fetch``: a :class:`Fetch`."""
 
-phase_changed = object()
-"""Sent with ``phase``, what the crawl is doing now beside crawling: a few words for people."""
-
 sitemaps_named = object()
 """Sent with ``urls``, those of the sitemaps that a robots.txt names."""
 
@@ -20,6 +17,13 @@ page_rendered = object()
 
 output_failed = object()
 """Sent with ``error``, an OSError, when an output cannot be written (disk full): nothing may be finished any more."""
+
+
+phase_changed = object()
+"""Sent with ``phase``, a few words: what a crawl that ends is doing, such as ``aligning 12 of 40 documents``."""
+
+stop_now = object()
+"""Sent when a crawl that is stopping is told so again: whatever would make it wait is given up."""
 
 
 @dataclass(frozen=True, slots=True)

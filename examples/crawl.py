@@ -5,6 +5,7 @@ Arguments are handed to ``scrapy crawl``, for example ``-a policy=bfs``.
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -22,6 +23,8 @@ def main() -> int:
     with serving() as url:
         arguments = ["-a", "pair=eng-spa", "-a", f"seeds={url}", "-s", f"BILINGUAL_OUTPUT_DIR={output_dir}"]
         crawl = [sys.executable, "-m", "scrapy", "crawl", "bilingual", *arguments, *OPTIONS, *sys.argv[1:]]
+        # Ctrl-C reaches the crawl as well, which needs the site, and not to be killed, to end in order.
+        signal.signal(signal.SIGINT, lambda *_: None)
         status = subprocess.run(crawl, check=False).returncode
     if status:
         return status

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 import xml.etree.ElementTree as ET
@@ -137,3 +140,30 @@ def test_crawl_of_the_example_finds_every_pair(tmp_path: Path) -> None:
     assert result.stdout == "26 of the 26 true pairs of the example site were found (100%)\n"
     (output,) = (tmp_path / "crawls").iterdir()
     assert (output / "report.html").exists()
+
+
+def test_ctrl_c_lets_the_crawl_of_the_example_end_in_order(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings",
+        "PYTHONPATH": str(EXAMPLES.parent),
+    }
+    process = subprocess.Popen(
+        [sys.executable, str(EXAMPLES / "crawl.py"), "-s", "DOWNLOAD_DELAY=0.2", "-s", "DOWNLOAD_DELAY_JITTER=0"],
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while not any(log.read_text().count("\n") > 5 for log in tmp_path.glob("crawls/*/crawl.tsv")):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    [folder] = tmp_path.glob("crawls/*")
+    assert json.loads((folder / "summary.json").read_text())["finish_reason"] == "shutdown"
+    assert (folder / "report.html").exists()
+    assert "KeyboardInterrupt" not in errors

@@ -51,7 +51,7 @@ def test_the_crawl_ends_with_the_honest_pairs_and_touches_nothing_forbidden(tmp_
     assert kinds["soft-404"]
     assert kinds["forbidden-address"] >= 4
     traps = summary(tmp_path)["traps"]
-    assert {"copies", "soft-404", "probes", "sitemaps", "links/stale", "links/too-many"} <= traps.keys()
+    assert {"links/copy", "soft-404", "sitemaps", "links/stale", "links/too-many"} <= traps.keys()
     assert len(site.asked) < 2500
 
     assert not [request for request in site.requests if re.search(r"^X-Evil", request, re.MULTILINE | re.IGNORECASE)]
@@ -79,7 +79,7 @@ def _watch(pid: int, running: object) -> int:
 def _check_files(folder: Path, out: Path) -> None:
     """Nothing was written but what every crawl writes, nothing of it is a pickle, and the archive is whole."""
     written = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-    known = {"crawl.tsv", "documents.jsonl.gz", "pairs.tsv", "report.html", "summary.json"}
+    known = {"crawl.tsv", "documents.jsonl.gz", "pairs.tsv", "report.html", "summary.json", "unpaired.tsv"}
     allowed = {f"out/{name}" for name in known}
     others = {name for name in written - allowed if not re.fullmatch(r"out/crawl-[\w.-]+\.warc\.gz|job/.+", name)}
     assert not others

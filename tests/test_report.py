@@ -142,7 +142,8 @@ def test_report_shows_the_numbers_and_every_pair(output: Path) -> None:
     assert path == output / "report.html"
     assert "Parallel documents in English and Spanish" in text
     assert "67%" in text
-    assert "3 of 3" in text
+    assert "The 3 best of 3 pairs" in text
+    assert "Doubtful" not in text
     assert "0:02:05" in text
     assert "other language" in text
     assert "no candidate" in text
@@ -170,11 +171,55 @@ def test_an_address_with_another_scheme_is_not_a_link() -> None:
     )
 
 
-def test_only_the_first_pairs_are_shown(output: Path) -> None:
+def test_of_many_pairs_the_best_and_the_most_doubtful_are_shown(output: Path) -> None:
     results = read_results(output, max_pairs=2)
-    assert len(results.pairs) == 2
+    assert [pair.score for pair in results.pairs] == ["0.99"]
+    assert [pair.score for pair in results.doubtful] == ["0.5"]
     assert results.pair_count == 3
     assert results.curve[-1] == (9, 3)
+
+
+def test_the_doubtful_pairs_and_what_was_left_over_are_in_the_report(output: Path) -> None:
+    many = [(f"{SITE}/en/{n}", f"{SITE}/es/{n}", f"{1 - n / 1000:.3f}", "structure") for n in range(400)]
+    write_table(output / "pairs.tsv", ["url_a", "url_b", "score", "method"], many)
+    left_over = [(f"{SITE}/en/left-{n}", "low_score", f"{SITE}/es/near-{n}", n / 1000) for n in range(300)]
+    left_over.append((f"{SITE}/es/{EVIL}", "no_candidate", "", 0.0))
+    write_table(output / "unpaired.tsv", ["url", "reason", "nearest", "score"], left_over)
+    page = outline(write_report(output).read_text(encoding="utf-8"))
+    text = " ".join(page.text)
+    assert "The 150 best of 400 pairs" in text
+    assert "The 50 with the lowest scores of 400 pairs" in text
+    assert {many[0][0], many[149][0], many[350][0], many[399][0]} <= set(page.targets)
+    assert many[200][0] not in page.targets
+    assert "100 of 301 documents in no pair" in text
+    assert "the best candidate was not likely enough" in text
+    assert {f"{SITE}/en/left-299", f"{SITE}/es/near-299"} <= set(page.targets)
+    assert f"{SITE}/en/left-3" not in page.targets
+    assert len(page.targets) < 1000
+
+
+def test_a_document_that_no_candidate_came_near_has_a_place_in_the_report(output: Path) -> None:
+    write_table(output / "unpaired.tsv", ["url", "reason", "nearest", "score"], [(f"{SITE}/x", "no_candidate", "", 0)])
+    text = " ".join(outline(write_report(output).read_text(encoding="utf-8")).text)
+    assert "1 of 1 documents in no pair" in text
+    assert "nothing in the other language resembles them" in text
+
+
+def test_the_numbers_of_a_report_are_those_of_the_files(output: Path) -> None:
+    stale = {**make_summary(), "fetched": 212, "html": 3, "pairs": 70, "documents": {"eng": 1, "spa": 1}, "dropped": {}}
+    (output / "summary.json").write_text(json.dumps(stale | {"failures": {"503": 4}}), encoding="utf-8")
+    superseded = (f"{SITE}/en/home", f"{SITE}/es/news", "0.6", "url")
+    write_table(output / "pairs.tsv", ["url_a", "url_b", "score", "method"], [superseded, *PAIRS])
+    write_report(output)
+    summary = json.loads((output / "summary.json").read_text(encoding="utf-8"))
+    results = read_results(output)
+    assert results.curve[-1] == (9, 3)
+    assert summary["fetched"] == 9 == sum(counts.fetched for counts in results.hosts.values())
+    assert summary["tried"] == 11 == sum(summary["documents"].values()) + sum(summary["dropped"].values())
+    assert summary["html"] == 8 == sum(summary["languages"].values())
+    assert summary["pairs"] == 3 == results.pair_count
+    assert summary["candidates"] == 3 + sum(summary["refused"].values())
+    assert summary["failures"] == {"503": 4}
 
 
 def test_a_crawl_that_was_killed_still_has_a_report(output: Path) -> None:

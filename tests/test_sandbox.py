@@ -131,7 +131,7 @@ def test_helpers_end_with_the_process(tmp_path: Path) -> None:
 
 
 BOMBS = {
-    "formatting": "".join(f"<b i={n}>" for n in range(4000)) + "<p>x" * 4000,
+    "formatting": "<p>" + "".join(f"<b i={n}>" for n in range(4000)) + "</p>" + "<p>x</p>" * 4000,
     "crossed": "<span></x>" * 400_000,
     "attributes": "<p " + " ".join(f"a{n}=1" for n in range(300_000)) + ">x",
     "deep": "<div>" * 1_000_000,

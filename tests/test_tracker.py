@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from bilingual_crawler.items import Document
 from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.pairing.documents import Unpaired
 from bilingual_crawler.pairing.tracker import PairTracker
 
 
@@ -56,7 +57,7 @@ def test_a_country_suffix_says_nothing_about_the_language() -> None:
 def test_an_identifier_that_lies_about_the_content_is_refused() -> None:
     lying = tracker()
     assert found(lying, document("https://a.is/is/about", "eng"), document("https://a.is/en/about", "isl")) == []
-    assert lying.rejected["marker_disagrees"] == 1
+    assert lying.refused(0) == {"marker_disagrees": 1}
 
 
 def test_hreflang_pairs_translated_slugs_and_beats_the_url_rule() -> None:
@@ -93,13 +94,14 @@ def test_pairs_are_one_to_one() -> None:
     both = tracker()
     documents = [document(EN, "eng"), document("https://en.a.is/about", "eng"), document(IS, "isl")]
     assert len(found(both, *documents)) == 1
-    assert both.unpaired() == {"other_half_taken": 1}
+    assert both.unpaired() == [Unpaired("https://en.a.is/about", "taken", IS, 0.85)]
+    assert both.refused(1) == {"taken": 1}
 
 
 def test_a_stub_is_not_the_translation_of_a_long_page() -> None:
     stub = tracker()
     assert found(stub, document(EN, "eng"), document(IS, "isl", text="x" * 50)) == []
-    assert stub.rejected["length"] == 1
+    assert stub.refused(0) == {"length": 1}
 
 
 def test_a_page_seen_twice_counts_once() -> None:

@@ -172,7 +172,7 @@ def test_a_soft_404_is_no_document_and_its_links_are_not_followed(tmp_path: Path
     assert not [path for path in SITE if path[1:3] in ("en", "es") and found[path] != "document"]
     assert len([path for path, outcome in found.items() if outcome == "soft-404"]) >= len(GONE) - PROBE_AFTER
     assert len(documents(tmp_path)) <= 2 * PROBE_AFTER + 2 + PROBE_AFTER
-    assert "'bilingual/traps/probes': 1" in result.stderr
+    assert "'bilingual/probes': 1" in result.stderr
 
 
 def test_an_honest_404_is_asked_for_once(tmp_path: Path) -> None:
@@ -180,6 +180,7 @@ def test_an_honest_404_is_asked_for_once(tmp_path: Path) -> None:
         crawl(tmp_path, f"{site.url}/en/")
     assert len(documents(tmp_path)) == 2 * PROBE_AFTER + 2
     assert len([path for path in site.paths() if path not in SITE]) == 4
+    assert summary(tmp_path)["traps"] == {}, "the crawler's own question is no link of the site"
 
 
 def test_copies_that_link_to_copies_end(tmp_path: Path) -> None:
@@ -194,7 +195,7 @@ def test_copies_that_link_to_copies_end(tmp_path: Path) -> None:
     with scripted(answer) as site:
         crawl(tmp_path, f"{site.url}/")
     assert len(site.asked) < 100
-    assert summary(tmp_path)["traps"]["copies"] > 0
+    assert summary(tmp_path)["traps"]["links/copy"] > 0
 
 
 def test_a_sitemap_may_have_more_links_than_a_page(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``scrapy report OUTPUT_DIR``: write the HTML report of a crawl again."""
+"""``scrapy report OUTPUT_DIR``: count what a crawl has written, and write its summary and HTML report again."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.reporting.html import write_report
-from bilingual_crawler.reporting.results import ResultsError
+from bilingual_crawler.reporting.results import ResultsError, read_summary
+from bilingual_crawler.reporting.summary import print_summary
 
 if TYPE_CHECKING:
     import argparse
 
 
 class Command(ScrapyCommand):
-    """Write ``report.html`` into the output folder of a crawl and print its path."""
+    """Write ``summary.json`` and ``report.html`` into the output folder of a crawl, finished or not; print the path."""
 
     requires_project = True
     requires_crawler_process = False
@@ -32,6 +33,8 @@ class Command(ScrapyCommand):
         if len(args) != 1:
             raise UsageError
         try:
-            print(write_report(Path(args[0])))
+            path = write_report(Path(args[0]))
+            print_summary(read_summary(path.parent))
+            print(path)
         except (OSError, ResultsError) as error:
             raise UsageError(str(error), print_help=False) from None

@@ -207,6 +207,11 @@ class Frontier:
         self._closed.add(slot)
         return not closed
 
+    @property
+    def left(self) -> int:
+        """URLs that are queued or in flight."""
+        return self.store.count(State.QUEUED) + self.store.count(State.IN_FLIGHT)
+
     def has_pending(self) -> bool:
         """Whether anything is in flight or may still be handed out."""
         if self._frozen:

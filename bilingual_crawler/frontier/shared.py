@@ -70,6 +70,8 @@ class SharedFrontier:
         self._frozen = False
         self._closed: set[str] = set()
         self._sharing_now = False
+        self.left = 0
+        """URLs of all workers that were queued or in flight at the last sign of life."""
         self._sharing = create_looping_call(self._share)
         self._sharing.start(SHARE_SECONDS, now=False)
 
@@ -127,12 +129,16 @@ class SharedFrontier:
     async def leave(self) -> None:
         """Give what is ours to the others."""
         self._sharing.stop()
-        leaving = self._loop.run_in_executor(self._thread, self.store.close)
+        leaving = self._loop.run_in_executor(self._thread, self._close)
         try:
             await asyncio.wait_for(asyncio.shield(leaving), LEAVE_SECONDS)
         except (TimeoutError, StoreError):
             self.store.give_up()
         self._thread.shutdown(wait=False)
+
+    def _close(self) -> None:
+        self.left = self._frontier.left
+        self.store.close()
 
     def _do(self, work: Callable[..., Any], *arguments: Any) -> None:
         self._over = False
@@ -180,6 +186,7 @@ class SharedFrontier:
             active = len(self._frontier.open_slots())
             share = self.store.share(idle=not self._frontier.has_pending(), active=active)
             self.store.release(self._frontier.hand_over(share.surplus))
+            self.left = self._frontier.left
         except StoreError as error:
             self._failed(error)
             return

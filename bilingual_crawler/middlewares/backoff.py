@@ -50,7 +50,7 @@ class BackoffMiddleware:
     ``Retry-After`` says, else twice as long after every failure in a row. A host that keeps failing is given up, and
     its other URLs are refused without being asked for.
     Settings: ``BILINGUAL_BACKOFF_START``, ``_MAX``, ``BILINGUAL_RETRY_AFTER_MAX``, ``BILINGUAL_HOST_FAILURES``.
-    Stats: ``bilingual/backoff/<status or error>``, ``bilingual/backoff/hosts_given_up``.
+    Stats: ``bilingual/backoff/<status or error>``, ``bilingual/hosts_given_up``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -117,8 +117,8 @@ class BackoffMiddleware:
         before = self._backoff.given_up(host)
         rest = self._backoff.failed(host, alive=alive, asked=asked)
         if rest is None and not before:
-            first = not self._stats.get_value("bilingual/backoff/hosts_given_up")
-            self._stats.inc_value("bilingual/backoff/hosts_given_up")
+            first = not self._stats.get_value("bilingual/hosts_given_up")
+            self._stats.inc_value("bilingual/hosts_given_up")
             level = logging.WARNING if first else logging.INFO
             logger.log(level, f"{host} failed too often: given up", extra={"spider": self._crawler.spider})
         return rest

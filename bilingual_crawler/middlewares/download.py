@@ -1,7 +1,8 @@
-"""Download handler: Scrapy's for HTTP/1.1, with an end to the headers of a response."""
+"""Download handler: Scrapy's for HTTP/1.1, with an end to the headers of a response, and to all transfers at once."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from scrapy.core.downloader.handlers.http11 import (
@@ -10,8 +11,13 @@ from scrapy.core.downloader.handlers.http11 import (
     _LenientHTTP11ClientProtocol,
 )
 
+from bilingual_crawler.middlewares.refused import StillWanted
+from bilingual_crawler.signals import stop_now
+
 if TYPE_CHECKING:
+    from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
     from twisted.internet.interfaces import IAddress
 
 MAX_HEADERS = 256 << 10
@@ -40,8 +46,27 @@ class _Factory(_LenientHTTP11ClientFactory):
 
 
 class LimitedDownloadHandler(HTTP11DownloadHandler):
-    """Cuts the connection when a response has more than 256 kB of headers, which then counts as a failed download."""
+    """Cuts the connection when a response has more than 256 kB of headers, which then counts as a failed download.
+
+    All connections are cut at ``stop_now``; what they transferred is still wanted.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._pool._factory = _Factory
+        self._transfers: set[asyncio.Task[Response]] = set()
+        crawler.signals.connect(self._cut, signal=stop_now)
+
+    async def download_request(self, request: Request) -> Response:
+        transfer = asyncio.ensure_future(super().download_request(request))
+        self._transfers.add(transfer)
+        try:
+            return await transfer
+        except asyncio.CancelledError:
+            raise StillWanted("the crawl stops at once") from None
+        finally:
+            self._transfers.discard(transfer)
+
+    def _cut(self) -> None:
+        for transfer in self._transfers:
+            transfer.cancel()

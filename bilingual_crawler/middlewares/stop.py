@@ -1,16 +1,21 @@
-"""Downloader middleware: a crawl that is told to stop does so soon, and loses nothing."""
+"""Downloader middleware: a crawl that is told to stop says so, does it soon, and loses nothing."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import time
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.job import job_dir
 
 from bilingual_crawler.frontier.backoff import REST, Rest
 from bilingual_crawler.frontier.scheduler import ENTRY
 from bilingual_crawler.middlewares.refused import StillWanted
+from bilingual_crawler.signals import phase_changed, stop_now
 
 if TYPE_CHECKING:
     from typing import Self
@@ -18,8 +23,13 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
+    from twisted.internet.defer import Deferred
+
+logger = logging.getLogger(__name__)
 
 CHECK_SECONDS = 0.5
+HURRY_SECONDS = 10.0
+"""That a crawl may take to end at once."""
 GRACE = 5.0
 """Seconds after the end of the time budget that a download may still take."""
 
@@ -29,7 +39,8 @@ class StopMiddleware:
 
     Without it a stop waits for every delay of every site (``Crawl-delay`` may be minutes). What is being transferred
     is finished: within ``DOWNLOAD_TIMEOUT``, or at most five seconds after the time budget ``CLOSESPIDER_TIMEOUT``.
-    Stats: ``bilingual/stop/put_back``.
+    Told so again (a second Ctrl-C), the crawl ends at once, by ``stop_now``.
+    Signals: ``phase_changed``, ``stop_now``. Stats: ``bilingual/stop/put_back``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -37,9 +48,12 @@ class StopMiddleware:
         self._crawler = crawler
         self._stats = crawler.stats
         self._timeout = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")
+        self._durable = bool(job_dir(crawler.settings) or crawler.settings["BILINGUAL_FRONTIER"])
         budget = crawler.settings.getfloat("CLOSESPIDER_TIMEOUT")
         self._deadline = time.monotonic() + budget + GRACE if budget else None
         self._checking = create_looping_call(self._check)
+        self._left: int | None = None
+        """Transfers, as last told; None while the crawl goes on."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -49,7 +63,11 @@ class StopMiddleware:
         return middleware
 
     def spider_opened(self) -> None:
+        # the reactor must not be imported before Scrapy has chosen it
+        from twisted.internet import reactor
+
         self._checking.start(CHECK_SECONDS, now=False)
+        reactor.addSystemEventTrigger("before", "shutdown", self._reactor_stops)  # type: ignore[arg-type]
 
     def spider_closed(self) -> None:
         if self._checking.running:
@@ -71,10 +89,49 @@ class StopMiddleware:
     def _check(self) -> None:
         engine: Any = self._crawler.engine
         if engine and is_stopping(self._crawler):
+            left = 0
             for slot in engine.downloader.slots.values():
                 while slot.queue:
                     _, waiting = slot.queue.popleft()
                     waiting.errback(StillWanted("the crawl is stopping"))
+                left += len(slot.transferring)
+            told_to = not engine.running
+            if left or told_to:
+                self._tell(left)
+
+    def _tell(self, left: int) -> None:
+        """Say that the crawl stops when *left* transfers are finished; once they are, others say what it does."""
+        if self._left is None:
+            logger.info(
+                f"Stopping when what is under way ({left}) is transferred, after {self._timeout:.0f} s at most; Ctrl-C again cuts it off. "
+                + (
+                    "The same command goes on from here"
+                    if self._durable
+                    else "Without JOBDIR the next crawl begins anew"
+                )
+            )
+        if left != self._left and (left or self._left is None):
+            phase = f"stopping, transfers left: {left}"
+            self._send(f"{phase}, the same command goes on" if self._durable else phase)
+        self._left = left
+
+    def _reactor_stops(self) -> Deferred[None] | None:
+        """Told to stop while the crawl is open, by a second signal, the reactor waits no longer than the crawl needs."""
+        if not self._checking.running:
+            return None
+        self._check()
+        self._send("stopping at once")
+        self._crawler.signals.send_catch_log(stop_now)
+        return deferred_from_coro(self._closed())
+
+    async def _closed(self) -> None:
+        engine: Any = self._crawler.engine
+        deadline = time.monotonic() + HURRY_SECONDS
+        while engine.spider is not None and time.monotonic() < deadline:
+            await asyncio.sleep(0.05)
+
+    def _send(self, phase: str) -> None:
+        self._crawler.signals.send_catch_log(phase_changed, phase=phase)
 
 
 def is_stopping(crawler: Crawler) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from bilingual_crawler.pages.hostile import tame
 from bilingual_crawler.pages.links import header_anchors, limited, merge
@@ -27,10 +27,15 @@ def parse_page(html: str, url: str, link_headers: Sequence[str] = ()) -> Page:
 
     Links are canonical and unique: what several occurrences of a URL say is merged into the first, the most direct
     source wins (an anchor before an alternate). URLs that cannot be pages, by their extension, and links to the page
-    itself are left out, and so is what is too many. Text is cut at 50,000 lines and 2,000,000 characters. Never raises.
+    itself are left out, and so is what is too many. Text is cut at 50,000 lines and 2,000,000 characters. Raises nothing
+    but MemoryError.
     """
     walk = Walk()
-    root = LexborHTMLParser(tame(html)).root
+    try:
+        root = LexborHTMLParser(tame(html)).root
+    except SelectolaxError as error:
+        # the parser takes any text; this is how it says that there was no memory
+        raise MemoryError from error
     if root is not None:
         walk.run(root)
     walk.anchors.extend(header_anchors(link_headers))

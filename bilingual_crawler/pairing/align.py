@@ -81,6 +81,7 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy) ->
     )
     good = np.flatnonzero(candidates.scores >= candidates.threshold)
     unpaired: dict[str, str] = {}
+    nearest = _nearest(domain, candidates)
     for profiles, places, groups in ((domain.a, candidates.a, group_a), (domain.b, candidates.b, group_b)):
         paired, rivals, seen = set(places[chosen].tolist()), set(places[good].tolist()), set(places.tolist())
         done = set(groups[places[chosen]].tolist())
@@ -93,7 +94,27 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy) ->
                 unpaired[profile.url] = "taken"
             else:
                 unpaired[profile.url] = "low_score" if place in seen else "no_candidate"
-    return Alignment(domain.name, pairs, unpaired)
+    refused = {"low_score": len(candidates.scores) - len(good), "taken": len(good) - len(chosen)}
+    return Alignment(
+        domain.name,
+        pairs,
+        unpaired,
+        {url: nearest[url] for url in unpaired if url in nearest},
+        {reason: count for reason, count in refused.items() if count},
+    )
+
+
+def _nearest(domain: Domain, candidates: Candidates) -> dict[str, tuple[str, float]]:
+    """The best candidate of every document that has any, and its score, by URL."""
+    nearest: dict[str, tuple[str, float]] = {}
+    for k in np.argsort(candidates.scores, kind="stable"):
+        a, b, score = (
+            domain.a[candidates.a[k]].url,
+            domain.b[candidates.b[k]].url,
+            round(float(candidates.scores[k]), 4),
+        )
+        nearest[a], nearest[b] = (b, score), (a, score)
+    return nearest
 
 
 def _groups(profiles: Sequence[Profile], main: Sequence[NDArray[np.bool_]]) -> NDArray[np.intp]:

@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 from collections import Counter
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from subprocess import PIPE
 from typing import TYPE_CHECKING, Any
@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 from scrapy.settings import Settings
 
 from bilingual_crawler.languages import LanguagePair
-from bilingual_crawler.pairing.align import align, read_corpus
-from bilingual_crawler.pairing.methods import method_of
+from bilingual_crawler.pairing.documents import Unpaired
 from bilingual_crawler.pairing.tracker import Pair
-from bilingual_crawler.reporting.records import PAIRS, read_tsv, tsv_line
+from bilingual_crawler.reporting.records import PAIRS, UNPAIRED, read_tsv, replace_tsv
 from bilingual_crawler.sandbox.child import command, environment
 from bilingual_crawler.urls.canonical import registered_domain
 
@@ -39,6 +38,8 @@ class AlignedCrawl:
     pairs: int
     unpaired: dict[str, int]
     """Documents in no pair by reason."""
+    refused: dict[str, int]
+    """Candidate pairs that are none by reason."""
     unreadable: dict[str, int]
     """Pages that were left out because they broke the limits of a helper process, by kind."""
 
@@ -54,10 +55,10 @@ async def align_crawl(
     stopped: Callable[[], bool],
     on_progress: Callable[[str], None],
 ) -> AlignedCrawl | None:
-    """Replace the ``pairs.tsv`` of the crawl in *folder* by the pairs among all its documents, best first.
+    """Replace ``pairs.tsv`` and ``unpaired.tsv`` of the crawl in *folder* by what aligning all its documents gives.
 
-    None if *stopped* has become true meanwhile; the pairs are those that the crawl had found then. The method is
-    ``BILINGUAL_ALIGN``. *on_progress* hears what is being done. Raises AlignmentError.
+    None if *stopped* has become true meanwhile; both files are as before then. The method is ``BILINGUAL_ALIGN``.
+    *on_progress* hears what is being done. Raises AlignmentError.
     """
     request = {
         "folder": str(folder),
@@ -76,10 +77,8 @@ async def align_crawl(
             process.kill()
     status = await process.wait()
     aligned = listening.result()
-    if aligned is None:
-        _new(folder).unlink(missing_ok=True)
-        if not stopped():
-            raise AlignmentError(f"the alignment ended with exit status {status}")
+    if aligned is None and not stopped():
+        raise AlignmentError(f"the alignment ended with exit status {status}")
     return aligned
 
 
@@ -94,16 +93,15 @@ async def _listen(process: asyncio.subprocess.Process, on_progress: Callable[[st
     return None
 
 
-def _new(folder: Path) -> Path:
-    """The file that takes the place of ``pairs.tsv`` once it is complete."""
-    return folder / f"{PAIRS}.new"
-
-
 def _say(message: Any) -> None:
     print(json.dumps(message), flush=True)
 
 
 def _align(folder: Path, pair: LanguagePair, settings: Settings) -> AlignedCrawl:
+    # scipy takes its time, and the crawl imports this module only to start the process
+    from bilingual_crawler.pairing.align import align, read_corpus
+    from bilingual_crawler.pairing.methods import method_of
+
     read = 0
 
     def on_page() -> None:
@@ -114,7 +112,8 @@ def _align(folder: Path, pair: LanguagePair, settings: Settings) -> AlignedCrawl
 
     corpus = read_corpus([folder], pair, on_page)
     pairs: list[Pair] = []
-    unpaired: dict[str, str] = {}
+    unpaired: dict[str, Unpaired] = {}
+    refused: Counter[str] = Counter()
     done = 0
 
     def on_progress(domain: str, share: float) -> None:
@@ -122,18 +121,20 @@ def _align(folder: Path, pair: LanguagePair, settings: Settings) -> AlignedCrawl
 
     for _, alignment in align(corpus, method_of(settings["BILINGUAL_ALIGN"], settings), on_progress=on_progress):
         pairs += alignment.pairs
-        unpaired.update(alignment.unpaired)
+        for url, reason in alignment.unpaired.items():
+            unpaired[url] = Unpaired(url, reason, *alignment.nearest.get(url, ()))
+        refused.update(alignment.refused)
         done += corpus.size(alignment.domain)
     for row in read_tsv(folder / PAIRS):
         across = registered_domain(row["url_a"]) != registered_domain(row["url_b"])
         if across and row["url_a"] in unpaired and row["url_b"] in unpaired:
             pairs.append(Pair(row["url_a"], row["url_b"], float(row["score"]), row["method"]))
             del unpaired[row["url_a"]], unpaired[row["url_b"]]
-    with _new(folder).open("w", encoding="utf-8", errors="surrogatepass") as file:
-        file.write(tsv_line([field.name for field in fields(Pair)]))
-        file.writelines(tsv_line(astuple(pair)) for pair in sorted(pairs, key=lambda one: -one.score))
-    _new(folder).replace(folder / PAIRS)
-    return AlignedCrawl(len(pairs), dict(Counter(unpaired.values())), dict(corpus.unreadable))
+    pairs.sort(key=lambda one: -one.score)
+    replace_tsv(folder / PAIRS, Pair, pairs)
+    replace_tsv(folder / UNPAIRED, Unpaired, unpaired.values())
+    reasons = Counter(one.reason for one in unpaired.values())
+    return AlignedCrawl(len(pairs), dict(reasons), dict(refused), dict(corpus.unreadable))
 
 
 def _end_with_parent() -> None:

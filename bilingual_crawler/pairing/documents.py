@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -81,6 +81,28 @@ class Profile:
     """Links inside the registered domain, by :func:`~bilingual_crawler.pairing.reading.link_key`."""
 
 
+REASONS = {
+    "no_candidate": "nothing in the other language resembles them",
+    "low_score": "the best candidate was not likely enough",
+    "taken": "a better pair took their candidate",
+    "duplicate": "another document has the same text",
+}
+"""Why documents are in no pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unpaired:
+    """A document that is in no pair; a line of ``unpaired.tsv``."""
+
+    url: str
+    reason: str
+    """A key of ``REASONS``."""
+    nearest: str = ""
+    """The document in the other language that it resembles most, of those it was compared with."""
+    score: float = 0.0
+    """Of the two."""
+
+
 @dataclass(frozen=True, slots=True)
 class Alignment:
     """What came of aligning the documents of one registered domain."""
@@ -90,3 +112,7 @@ class Alignment:
     """One-to-one, best first."""
     unpaired: Mapping[str, str]
     """URL of every other document to the reason: ``duplicate``, ``no_candidate``, ``low_score`` or ``taken``."""
+    nearest: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+    """URL of every other document that has candidates to the URL of the best of them, and its score."""
+    refused: Mapping[str, int] = field(default_factory=dict)
+    """Candidates that made no pair by reason: ``low_score`` or ``taken``."""

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bilingual_crawler.pairing.documents import Unpaired
 from bilingual_crawler.urls.markers import named_language, strip_language
 
 if TYPE_CHECKING:
@@ -62,8 +63,7 @@ class PairTracker:
         self._names: defaultdict[str, list[str]] = defaultdict(list)
         self._candidates: dict[tuple[str, str], Pair] = {}
         self._partner: dict[str, Pair] = {}
-        self.rejected: Counter[str] = Counter()
-        """Candidates that were refused, by reason."""
+        self._rejected: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return len(self._partner) // 2
@@ -110,18 +110,29 @@ class PairTracker:
                 chosen.append(pair)
         return chosen
 
-    def unpaired(self) -> Counter[str]:
-        """Why documents are in no pair: ``no_candidate``, ``other_half_taken`` or ``refused``."""
+    def unpaired(self) -> list[Unpaired]:
+        """The documents that are in no pair: ``no_candidate`` or ``taken``."""
         paired = {url for pair in self.pairs() for url in (pair.url_a, pair.url_b)}
-        contested = {url for pair in self._candidates for url in pair}
-        return Counter(
-            "other_half_taken" if url in contested else "no_candidate" for url in self._held if url not in paired
-        )
+        nearest: dict[str, tuple[str, float]] = {}
+        for pair in sorted(self._candidates.values(), key=lambda pair: pair.score):
+            nearest[pair.url_a] = pair.url_b, pair.score
+            nearest[pair.url_b] = pair.url_a, pair.score
+        return [
+            Unpaired(url, "taken", *nearest[url]) if url in nearest else Unpaired(url, "no_candidate")
+            for url in self._held
+            if url not in paired
+        ]
 
-    @property
-    def candidates(self) -> int:
-        """Candidate pairs, before the one-to-one choice."""
-        return len(self._candidates)
+    def refused(self, pairs: int) -> Counter[str]:
+        """Why candidates made none of the *pairs*: ``length``, ``marker_disagrees`` or ``taken``."""
+        taken = len(self._candidates) - pairs
+        return self._rejected + Counter(taken=taken)
+
+    def adopt(self, pair: Pair) -> None:
+        """Take in a pair that was found otherwise, in an earlier run."""
+        if pair.url_a in self._held and pair.url_b in self._held:
+            self._candidates[pair.url_a, pair.url_b] = pair
+            self._accept(pair)
 
     def _is_other(self, side: str, language: str) -> bool:
         return self._pair.side(language) == self._pair.other(side)
@@ -143,7 +154,7 @@ class PairTracker:
             return None
         shorter, longer = sorted((one.length, other.length))
         if longer > MAX_LENGTH_RATIO * max(shorter, 1):
-            self.rejected["length"] += 1
+            self._rejected["length"] += 1
             return None
         a, b = (one, other) if one.side == self._pair.a else (other, one)
         pair = Pair(a.url, b.url, SCORES[method], method.rstrip("+"))
@@ -159,7 +170,7 @@ class PairTracker:
         if one.key != other.key:
             return None
         if not (self._agrees(one) and self._agrees(other)):
-            self.rejected["marker_disagrees"] += 1
+            self._rejected["marker_disagrees"] += 1
             return None
         return "url"
 

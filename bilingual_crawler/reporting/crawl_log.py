@@ -1,4 +1,4 @@
-"""Extension: one line per URL that was asked for, in ``crawl.tsv``."""
+"""Extension: one line per URL that was asked for, in ``crawl.tsv``, and the counts of these lines."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from scrapy import signals
 
+from bilingual_crawler.reporting.ledger import Ledger
 from bilingual_crawler.reporting.records import CRAWL, TsvLog
 from bilingual_crawler.signals import Fetch, output_failed, url_fetched
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 
 class CrawlLogExtension:
+    ledger: Ledger
+    """Counts the lines of all runs that are in the file."""
     _signals: SignalManager
 
     @classmethod
@@ -32,13 +35,18 @@ class CrawlLogExtension:
         return extension
 
     def spider_opened(self, spider: Spider) -> None:
-        self._log = TsvLog.of(cast("BilingualSpider", spider).output_dir / CRAWL, Fetch)
+        bilingual = cast("BilingualSpider", spider)
+        self._log = TsvLog.of(bilingual.output_dir / CRAWL, Fetch)
+        self.ledger = Ledger(bilingual.pair)
+        self.ledger.read(bilingual.output_dir / CRAWL)
 
     def url_fetched(self, fetch: Fetch) -> None:
         try:
             self._log.write_record(fetch)
         except OSError as error:
             self._signals.send_catch_log(output_failed, error=error)
+        else:
+            self.ledger.note(fetch.time, str(fetch.status), fetch.url, fetch.language, fetch.outcome)
 
     def spider_closed(self, spider: Spider) -> None:
         self._log.close()

@@ -7,13 +7,14 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.languages import UNKNOWN, LanguageError, language_name
+from bilingual_crawler.pairing.documents import REASONS
 from bilingual_crawler.reporting.charts import step_chart
 from bilingual_crawler.reporting.markup import bars, byte_size, file_link, link, note, section, table
-from bilingual_crawler.reporting.results import read_results
+from bilingual_crawler.reporting.results import read_results, write_summary
 from bilingual_crawler.reporting.style import CSS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from bilingual_crawler.reporting.results import FoundPair, Results
@@ -24,20 +25,21 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def write_report(output_dir: Path) -> Path:
-    """Write ``report.html`` into a crawl's output folder and return its path.
+    """Write ``report.html`` into a crawl's output folder and return its path; ``summary.json`` then has the same numbers.
 
     Raises ``ResultsError`` when the folder has no readable ``summary.json``.
     """
     results = read_results(output_dir)
     path = output_dir / "report.html"
     path.write_text(render(results), encoding="utf-8", errors="replace")
+    write_summary(output_dir, results.summary)
     return path
 
 
 def render(results: Results) -> str:
     """The report as HTML; every value that came from the web or the command line is escaped."""
     pair = escape(str(results.summary.get("pair", "")))
-    parts = (_heading, _tiles, _curve, _funnel, _hosts, _pairs, _files)
+    parts = (_heading, _tiles, _curve, _funnel, _hosts, _pairs, _left_over, _files)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -57,7 +59,7 @@ def _heading(results: Results) -> str:
     details = (
         f"policy {summary.get('policy', 'unknown')}",
         _times(summary),
-        f"ended: {summary.get('finish_reason', 'unknown')}",
+        f"state: {summary.get('finish_reason', 'unknown')}",
     )
     return (
         f'<h1>Parallel documents in {escape(names)}</h1><p class="soft">Crawled from {shown}{more}<br>'
@@ -86,11 +88,11 @@ def _curve(results: Results) -> str:
         return section("Harvest curve", note("No pair was found."))
     half = next(downloads for downloads, found in results.curve if found * 2 >= pairs)
     text = (
-        "Pairs with both pages downloaded, by number of downloads; the dashed line is an even pace. "
-        f"Half of the pairs were complete after {half:,} of {downloads:,} downloads ({half / downloads:.0%})."
+        "Pairs with both pages fetched, by number of pages fetched; the dashed line is an even pace. "
+        f"Half of the pairs were complete after {half:,} of {downloads:,} pages ({half / downloads:.0%})."
     )
-    title = f"{pairs:,} pairs after {downloads:,} downloads"
-    chart = step_chart(results.curve, x_label="downloads", y_label="pairs", title=title)
+    title = f"{pairs:,} pairs after {downloads:,} pages"
+    chart = step_chart(results.curve, x_label="pages fetched", y_label="pairs", title=title)
     return section("Harvest curve", note(text) + chart)
 
 
@@ -98,7 +100,9 @@ def _funnel(results: Results) -> str:
     summary = results.summary
     kept = summary.get("documents", {})
     fetched = summary.get("fetched", 0)
+    tried = summary.get("tried", fetched)
     stages = (
+        ("Addresses tried", tried),
         ("Fetched", fetched),
         ("HTML", summary.get("html", 0)),
         (f"In {' or '.join(_name(language) for language in kept)}", sum(kept.values())),
@@ -107,22 +111,25 @@ def _funnel(results: Results) -> str:
     languages = {_name(language): count for language, count in summary.get("languages", {}).items()}
     return section(
         "From download to pair",
-        bars(stages, scale=fetched)
-        + _counts("Why addresses gave no document", summary.get("dropped", {}), scale=fetched, style="bar drop")
-        + _counts("Why documents are in no pair", summary.get("unpaired", {}), scale=fetched, style="bar drop")
-        + _counts("Why candidate pairs were refused", summary.get("refused", {}), scale=fetched, style="bar drop")
-        + _counts("Links and pages left as traps", summary.get("traps", {}), scale=fetched, style="bar drop")
-        + _counts("Failures that were waited after", summary.get("failures", {}), scale=fetched, style="bar drop")
-        + _counts("Languages of the pages", languages, scale=fetched),
+        bars(stages, scale=tried)
+        + _counts("Why addresses gave no document", summary.get("dropped", {}), of=tried)
+        + _counts("Why documents are in no pair", summary.get("unpaired", {}), of=sum(kept.values()))
+        + _counts("Why candidate pairs were refused", summary.get("refused", {}), of=summary.get("candidates", 0))
+        + _counts("Links and pages left as traps", summary.get("traps", {}))
+        + _counts("Requests that failed", summary.get("failures", {}))
+        + _counts("Languages of the pages", languages, of=summary.get("html", 0), style="bar"),
     )
 
 
-def _counts(title: str, counts: Mapping[str, int], *, scale: int, style: str = "bar") -> str:
+def _counts(title: str, counts: Mapping[str, int], *, of: int = 0, style: str = "bar drop") -> str:
+    """Bars of *counts*, which are parts *of* a number if there is one."""
     if not counts:
         return ""
+    total = sum(counts.values())
     rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_ROWS]
     readable = [(name.replace("_", " ").replace("-", " "), count) for name, count in rows]
-    return f"<h3>{escape(title)}</h3>{bars(readable, scale=scale, style=style)}"
+    heading = f"{title}: {total:,} of {of:,}" if of else f"{title}: {total:,}"
+    return f"<h3>{escape(heading)}</h3>{bars(readable, scale=of or total, style=style)}"
 
 
 def _hosts(results: Results) -> str:
@@ -138,28 +145,57 @@ def _hosts(results: Results) -> str:
 
 
 def _pairs(results: Results) -> str:
-    if not results.pairs:
+    all_of_them = f"of {results.pair_count:,} pairs; all are in {file_link('pairs.tsv')}."
+    best = _pair_table("Pairs", f"The {len(results.pairs):,} best {all_of_them}", results.pairs, results)
+    doubtful = f"The {len(results.doubtful):,} with the lowest scores {all_of_them}"
+    return best + _pair_table("Doubtful pairs", doubtful, results.doubtful, results)
+
+
+def _pair_table(title: str, count: str, pairs: Sequence[FoundPair], results: Results) -> str:
+    if not pairs:
         return ""
     first, _, second = str(results.summary.get("pair", "")).partition("-")
     languages = (first, second)
-    rows = "".join(_pair_row(pair, languages) for pair in results.pairs)
+    rows = "".join(_pair_row(pair, languages) for pair in pairs)
     head = "".join(f"<th>{escape(_name(language))}</th>" for language in languages)
     head += '<th class="number">Score</th><th>Method</th>'
-    count = f"{len(results.pairs):,} of {results.pair_count:,} pairs; all are in {file_link('pairs.tsv')}."
-    return section(
-        "Pairs",
-        f'<p class="note">{count}</p><div class="scroll"><table class="pairs"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>",
-    )
+    return section(title, f'<p class="note">{count}</p>{_wide_table(head, rows)}')
 
 
 def _pair_row(pair: FoundPair, languages: tuple[str, str]) -> str:
     sides = zip(languages, ((pair.url_a, pair.title_a), (pair.url_b, pair.title_b)), strict=True)
     documents = "".join(
-        f'<td lang="{escape(language)}" dir="auto">{link(url, title)}<small>{escape(url)}</small></td>'
-        for language, (url, title) in sides
+        f'<td lang="{escape(language)}" dir="auto">{_document(url, title)}</td>' for language, (url, title) in sides
     )
     return f'<tr>{documents}<td class="number">{escape(pair.score)}</td><td>{escape(pair.method)}</td></tr>'
+
+
+def _left_over(results: Results) -> str:
+    if not results.left_over:
+        return ""
+    rows = "".join(
+        f'<tr><td dir="auto">{_document(one.url, one.title)}</td><td>{link(one.nearest) if one.nearest else "–"}</td>'
+        f'<td class="number">{escape(one.score) if one.nearest else "–"}</td>'
+        f"<td>{escape(REASONS.get(one.reason, one.reason))}</td></tr>"
+        for one in results.left_over
+    )
+    count = sum(results.summary.get("unpaired", {}).values())
+    text = (
+        f"{len(results.left_over):,} of {count:,} documents in no pair, those that came nearest to one first; "
+        f"all are in {file_link('unpaired.tsv')}."
+    )
+    head = '<th>Document</th><th>Best candidate</th><th class="number">Score</th><th>Why in no pair</th>'
+    return section("Left over", f'<p class="note">{text}</p>{_wide_table(head, rows, "pairs left")}')
+
+
+def _document(url: str, title: str) -> str:
+    return f"{link(url, title)}<small>{escape(url)}</small>"
+
+
+def _wide_table(head: str, rows: str, style: str = "pairs") -> str:
+    return (
+        f'<div class="scroll"><table class="{style}"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+    )
 
 
 def _files(results: Results) -> str:

@@ -4,30 +4,40 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from rich.console import Console
 from rich.status import Status
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
+from scrapy.utils.asyncio import create_looping_call
 
-from bilingual_crawler.signals import Fetch, url_fetched
+from bilingual_crawler.reporting.crawl_log import CrawlLogExtension
+from bilingual_crawler.signals import phase_changed
 
 if TYPE_CHECKING:
     from typing import Self
 
     from scrapy.crawler import Crawler
 
+    from bilingual_crawler.frontier.scheduler import FrontierScheduler
+    from bilingual_crawler.reporting.ledger import Ledger
+
+SECONDS = 0.5
+"""Between two looks at the counts."""
+
 
 class ProgressExtension:
-    """Pages, documents, pairs, queue and pages per second of the running crawl, in one line."""
+    """Pages, documents and pairs of all runs, what is queued, and pages per second of this run, in one line.
+
+    A crawl that does not fetch any more says what it does instead.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
-        assert crawler.stats
-        self._stats = crawler.stats
+        self._crawler = crawler
         self._status = Status("starting", console=Console(stderr=True))
-        self._pages = self._documents = 0
-        self._began = time.monotonic()
+        self._phase = ""
+        self._showing = create_looping_call(self._show)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -35,22 +45,39 @@ class ProgressExtension:
             raise NotConfigured
         extension = cls(crawler)
         crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
-        crawler.signals.connect(extension.url_fetched, signal=url_fetched)
+        crawler.signals.connect(extension.phase_changed, signal=phase_changed)
         crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
         return extension
 
     def spider_opened(self) -> None:
+        self._began = time.monotonic()
+        self._fetched_before = self._ledger.fetched
         self._status.start()
+        self._showing.start(SECONDS, now=False)
 
     def spider_closed(self) -> None:
+        self._showing.stop()
         self._status.stop()
 
-    def url_fetched(self, fetch: Fetch) -> None:
-        self._pages += 1
-        self._documents += fetch.outcome == "document"
-        queued = self._stats.get_value("bilingual/frontier/new", 0) - self._pages
-        rate = self._pages / (time.monotonic() - self._began)
-        self._status.update(
-            f"{self._pages} pages, {self._documents} documents, {self._stats.get_value('bilingual/pairs/found', 0)} "
-            f"pairs, {max(queued, 0)} queued, {rate:.1f} pages/s"
+    def phase_changed(self, phase: str) -> None:
+        self._phase = phase
+        self._show()
+
+    @property
+    def _ledger(self) -> Ledger:
+        log = self._crawler.get_extension(CrawlLogExtension)
+        assert log
+        return log.ledger
+
+    def _show(self) -> None:
+        assert self._crawler.stats
+        assert self._crawler.engine
+        ledger = self._ledger
+        doing = f"{self._phase}: " if self._phase else ""
+        counts = (
+            f"{doing}{ledger.fetched} pages, {ledger.documents.total()} documents, "
+            f"{self._crawler.stats.get_value('bilingual/pairs/found', 0)} pairs, "
+            f"{cast('FrontierScheduler', self._crawler.engine.scheduler).frontier.left} queued"
         )
+        rate = (ledger.fetched - self._fetched_before) / (time.monotonic() - self._began)
+        self._status.update(counts if self._phase else f"{counts}, {rate:.1f} pages/s")

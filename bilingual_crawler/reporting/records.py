@@ -9,7 +9,7 @@ from dataclasses import asdict, astuple, fields
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from _typeshed import DataclassInstance
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 DOCUMENTS = "documents.jsonl.gz"
 CRAWL = "crawl.tsv"
 PAIRS = "pairs.tsv"
+UNPAIRED = "unpaired.tsv"
 SUMMARY = "summary.json"
 
 
@@ -112,6 +113,15 @@ class TsvLog:
 
     def close(self) -> None:
         self._records.close()
+
+
+def replace_tsv(path: Path, record: type[DataclassInstance], records: Iterable[DataclassInstance]) -> None:
+    """Put a table of *record* objects in the place of *path*, which is the old one until the new one is complete."""
+    complete = path.with_name(f"{path.name}.new")
+    with complete.open("w", encoding="utf-8", errors="surrogatepass") as file:
+        file.write(tsv_line([field.name for field in fields(record)]))
+        file.writelines(tsv_line(astuple(one)) for one in records)
+    complete.replace(path)
 
 
 def tsv_line(values: Sequence[object]) -> str:

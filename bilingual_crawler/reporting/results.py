@@ -8,15 +8,25 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from bilingual_crawler.reporting.records import CRAWL, DOCUMENTS, PAIRS, SUMMARY, read_json_lines, read_tsv
+from bilingual_crawler.languages import DEFAULT_EQUIVALENTS, LanguageError, LanguagePair
+from bilingual_crawler.reporting.ledger import Ledger, is_fetched
+from bilingual_crawler.reporting.records import (
+    CRAWL,
+    DOCUMENTS,
+    PAIRS,
+    SUMMARY,
+    UNPAIRED,
+    read_json_lines,
+    read_tsv,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-
-NOT_DOWNLOADED = frozenset({"robots", "ignored", "redirect"})
-"""Outcomes in ``crawl.tsv`` that are not counted as a download."""
+MAX_DOUBTFUL = 50
+"""Of the pairs that are shown, those with the lowest scores; the others are the best."""
+MAX_LEFT_OVER = 100
 
 
 class ResultsError(ValueError):
@@ -35,13 +45,25 @@ class FoundPair:
     title_b: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOver:
+    """A row of ``unpaired.tsv`` with the title of the document."""
+
+    url: str
+    reason: str
+    nearest: str
+    """The document that resembles it most; empty if it was compared with none."""
+    score: str
+    title: str = ""
+
+
 @dataclass(slots=True)
 class HostCounts:
     """What one host cost and gave."""
 
     fetched: int = 0
     failed: int = 0
-    """Fetches that were not answered with a 2xx."""
+    """Answers other than 2xx."""
     kept: Counter[str] = field(default_factory=Counter)
     """Documents by ISO 639-3 language."""
     paired: int = 0
@@ -50,14 +72,20 @@ class HostCounts:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A crawl's output folder, read once; pairs are cut to the number asked for."""
+    """A crawl's output folder, read once; what may be many is cut to what a report shows."""
 
     directory: Path
     summary: Mapping[str, Any]
+    """As in ``summary.json``, but what the other files tell is counted from them, so that it is true after ``kill -9``, too."""
     curve: tuple[tuple[int, int], ...]
-    """(downloads, pairs with both pages downloaded by then), one point per change, first (0, 0)."""
+    """(pages fetched, pairs with both pages fetched by then), one point per change, first (0, 0)."""
     hosts: Mapping[str, HostCounts]
     pairs: tuple[FoundPair, ...]
+    """The best, best first."""
+    doubtful: tuple[FoundPair, ...]
+    """Those with the lowest scores of the others, lowest first."""
+    left_over: tuple[LeftOver, ...]
+    """Documents in no pair, those that came nearest to one first."""
     pair_count: int
     paired_pages: int
     files: tuple[tuple[str, int], ...]
@@ -66,21 +94,33 @@ class Results:
 
 def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
     """Read ``directory``; all files but ``summary.json`` may be missing, or cut off by a crash."""
-    summary = _read_summary(directory / SUMMARY)
-    rows = list(read_tsv(directory / PAIRS))
+    summary = read_summary(directory)
+    ledger = Ledger(_pair(summary, directory))
+    rows = one_to_one(read_tsv(directory / PAIRS))
     hosts: dict[str, HostCounts] = {}
-    curve = _read_fetches(directory / CRAWL, rows, hosts)
+    curve = _read_fetches(directory / CRAWL, rows, ledger, hosts)
     paired = {row[side] for row in rows for side in ("url_a", "url_b")}
     for url in paired:
         hosts.setdefault(_host(url), HostCounts()).paired += 1
-    shown = rows[:max_pairs]
-    titles = _read_documents(directory / DOCUMENTS, shown, hosts)
+    unpaired = sorted(read_tsv(directory / UNPAIRED), key=lambda row: -_score(row))
+    last = min(MAX_DOUBTFUL, max_pairs // 2) if len(rows) > max_pairs else 0
+    best, doubtful = rows[: max_pairs - last], rows[: -last - 1 : -1]
+    left_over = unpaired[:MAX_LEFT_OVER]
+    wanted = {row[side] for row in (*best, *doubtful) for side in ("url_a", "url_b")} | {
+        row["url"] for row in left_over
+    }
+    titles = _read_titles(directory / DOCUMENTS, wanted)
     return Results(
         directory=directory,
-        summary=summary,
+        summary={**summary, **_recounted(summary, directory, ledger, len(rows), unpaired)},
         curve=curve,
         hosts=hosts,
-        pairs=tuple(_found_pair(row, titles) for row in shown),
+        pairs=tuple(_found_pair(row, titles) for row in best),
+        doubtful=tuple(_found_pair(row, titles) for row in doubtful),
+        left_over=tuple(
+            LeftOver(row["url"], row["reason"], row["nearest"], row["score"], titles.get(row["url"], ""))
+            for row in left_over
+        ),
         pair_count=len(rows),
         paired_pages=len(paired),
         files=tuple(
@@ -91,7 +131,9 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
     )
 
 
-def _read_summary(path: Path) -> Mapping[str, Any]:
+def read_summary(directory: Path) -> Mapping[str, Any]:
+    """The ``summary.json`` of a crawl; raises ResultsError if there is none."""
+    path = directory / SUMMARY
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -103,39 +145,79 @@ def _read_summary(path: Path) -> Mapping[str, Any]:
     return summary
 
 
-def _read_fetches(path: Path, pairs: list[dict[str, str]], hosts: dict[str, HostCounts]) -> tuple[tuple[int, int], ...]:
+def write_summary(directory: Path, summary: Mapping[str, Any]) -> None:
+    """Replace the ``summary.json`` of a crawl, which is whole at any moment. Raises OSError."""
+    new = directory / f"{SUMMARY}.new"
+    new.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace")
+    new.replace(directory / SUMMARY)
+
+
+def one_to_one(rows: Iterable[dict[str, str]]) -> list[dict[str, str]]:
+    """The rows of a ``pairs.tsv``, best first; of those that a better pair with one of their documents followed, none."""
+    taken: set[str] = set()
+    chosen = []
+    for row in sorted(rows, key=lambda row: -_score(row)):
+        if taken.isdisjoint((row["url_a"], row["url_b"])):
+            taken |= {row["url_a"], row["url_b"]}
+            chosen.append(row)
+    return chosen
+
+
+def _pair(summary: Mapping[str, Any], directory: Path) -> LanguagePair:
+    equivalents = summary.get("settings", {}).get("BILINGUAL_EQUIVALENT_LANGUAGES")
+    try:
+        return LanguagePair.parse(
+            str(summary.get("pair", "")), DEFAULT_EQUIVALENTS if equivalents is None else equivalents.split(",")
+        )
+    except LanguageError as error:
+        raise ResultsError(f"{directory / SUMMARY} cannot be read: {error}") from None
+
+
+def _recounted(
+    summary: Mapping[str, Any], directory: Path, ledger: Ledger, pairs: int, unpaired: list[dict[str, str]]
+) -> dict[str, Any]:
+    """What the other files tell of a crawl; of a file that is missing the summary stays as it is."""
+    recounted = ledger.counts() if (directory / CRAWL).exists() else {}
+    if (directory / PAIRS).exists():
+        reasons = Counter(row["reason"] for row in unpaired)
+        left_over = reasons if (directory / UNPAIRED).exists() else summary.get("unpaired", {})
+        recounted |= ledger.pair_counts(pairs, summary.get("refused", {}), left_over)
+    return recounted
+
+
+def _read_fetches(
+    path: Path, pairs: list[dict[str, str]], ledger: Ledger, hosts: dict[str, HostCounts]
+) -> tuple[tuple[int, int], ...]:
     partners: dict[str, list[str]] = {}
     for pair in pairs:
         partners.setdefault(pair["url_a"], []).append(pair["url_b"])
         partners.setdefault(pair["url_b"], []).append(pair["url_a"])
     curve = [(0, 0)]
-    downloaded: set[str] = set()
+    fetched: set[str] = set()
     found = 0
-    for fetch in read_tsv(path):
-        url = fetch["url"]
-        if fetch["outcome"] in NOT_DOWNLOADED or url in downloaded:
+    for row in read_tsv(path):
+        url = row["url"]
+        if not ledger.note_row(row) or not is_fetched(row["status"], row["outcome"]):
             continue
-        downloaded.add(url)
         counts = hosts.setdefault(_host(url), HostCounts())
         counts.fetched += 1
-        counts.failed += not fetch["status"].startswith("2")
-        found += sum(partner in downloaded for partner in partners.get(url, ()))
+        counts.failed += not row["status"].startswith("2")
+        if row["outcome"] == "document":
+            counts.kept[ledger.side(row["language"])] += 1
+        if url in partners:
+            fetched.add(url)
+            found += sum(partner in fetched for partner in partners[url])
         if found > curve[-1][1]:
-            curve.append((len(downloaded), found))
-    if len(downloaded) > curve[-1][0]:
-        curve.append((len(downloaded), found))
+            curve.append((ledger.fetched, found))
+    if ledger.fetched > curve[-1][0]:
+        curve.append((ledger.fetched, found))
     return tuple(curve)
 
 
-def _read_documents(path: Path, pairs: list[dict[str, str]], hosts: dict[str, HostCounts]) -> dict[str, str]:
-    wanted = {pair[side] for pair in pairs for side in ("url_a", "url_b")}
-    titles: dict[str, str] = {}
-    for document in read_json_lines(path):
-        url = document["url"]
-        hosts.setdefault(_host(url), HostCounts()).kept[document["language"]] += 1
-        if url in wanted:
-            titles[url] = document.get("title") or ""
-    return titles
+def _read_titles(path: Path, wanted: set[str]) -> dict[str, str]:
+    """Titles of the documents with these URLs."""
+    records = (record for record in read_json_lines(path) if record["url"] in wanted) if wanted else ()
+    return {record["url"]: record.get("title") or "" for record in records}
 
 
 def _found_pair(row: dict[str, str], titles: dict[str, str]) -> FoundPair:
@@ -147,6 +229,13 @@ def _found_pair(row: dict[str, str], titles: dict[str, str]) -> FoundPair:
         title_a=titles.get(row["url_a"], ""),
         title_b=titles.get(row["url_b"], ""),
     )
+
+
+def _score(row: Mapping[str, str]) -> float:
+    try:
+        return float(row.get("score", ""))
+    except ValueError:
+        return 0.0
 
 
 def _host(url: str) -> str:

@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.languages import language_name, to_bcp47
+from bilingual_crawler.pairing.documents import REASONS
 from bilingual_crawler.reporting.html import POLICY
 from bilingual_crawler.reporting.markup import link, note, section, table
 from bilingual_crawler.reporting.records import tsv_line
@@ -24,12 +25,6 @@ if TYPE_CHECKING:
 SAMPLE = 100
 LINES = 60
 """Lines of a document that are shown."""
-REASONS = {
-    "no_candidate": "nothing in the other language resembles them",
-    "low_score": "the best candidate was not likely enough",
-    "taken": "a better pair took their candidate",
-    "duplicate": "another document has the same text",
-}
 COLUMNS = ("number", "url_a", "url_b", "score", "method", "translation", "remark")
 STYLE = ".two{display:grid;grid-template-columns:1fr 1fr;gap:1rem}.two p{margin:.2rem 0;overflow-wrap:anywhere}"
 

@@ -46,6 +46,7 @@ th, td { padding: 7px 12px 7px 0; border-bottom: 1px solid var(--line); vertical
 tr:last-child td { border-bottom: 0; }
 th.number, td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .pairs td:nth-child(1), .pairs td:nth-child(2) { width: 42%; min-width: 220px; }
+.left td:nth-child(1), .left td:nth-child(2) { width: 35%; }
 .pairs small { display: block; color: var(--soft); overflow-wrap: anywhere; }
 .files { list-style: none; margin: 8px 0 0; padding: 0; columns: 2 300px; }
 .files li { padding: 2px 0; }

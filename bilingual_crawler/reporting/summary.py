@@ -1,20 +1,26 @@
-"""Extension: the end-of-run summary, on one screen and as ``summary.json`` and ``report.html``."""
+"""Extension: what a crawl has done, in ``summary.json`` while it runs, on one screen and in ``report.html`` at its end."""
 
 from __future__ import annotations
 
-import json
 import logging
-from collections import Counter
-from datetime import UTC, datetime
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
 
 from rich.console import Console
-from rich.table import Table
 from scrapy import signals
+from scrapy.settings import default_settings
+from scrapy.utils.asyncio import create_looping_call
 
+import bilingual_crawler
+from bilingual_crawler import settings as defaults
 from bilingual_crawler.languages import language_name
+from bilingual_crawler.reporting.crawl_log import CrawlLogExtension
 from bilingual_crawler.reporting.html import write_report
-from bilingual_crawler.reporting.records import CRAWL, SUMMARY, read_tsv
+from bilingual_crawler.reporting.markup import byte_size
+from bilingual_crawler.reporting.records import SUMMARY
+from bilingual_crawler.reporting.results import ResultsError, read_summary, write_summary
+from bilingual_crawler.signals import stop_now
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,110 +28,199 @@ if TYPE_CHECKING:
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
 
+    from bilingual_crawler.frontier.scheduler import FrontierScheduler
+    from bilingual_crawler.reporting.ledger import Ledger
     from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 logger = logging.getLogger(__name__)
 
+SAVE_SECONDS = 1.0
+"""What ``kill -9`` can make a summary forget of failures, traps and bytes; all else is counted from the other files."""
+MAX_SEEDS = 1000
+UNFINISHED = "unfinished"
+"""Reason of the end while there is none: the crawl runs, or was killed."""
+MANNERS = (
+    "AUTOTHROTTLE_ENABLED",
+    "AUTOTHROTTLE_START_DELAY",
+    "AUTOTHROTTLE_MAX_DELAY",
+    "AUTOTHROTTLE_TARGET_CONCURRENCY",
+    "CLOSESPIDER_TIMEOUT",
+    "CONCURRENT_REQUESTS",
+    "CONCURRENT_REQUESTS_PER_DOMAIN",
+    "DEPTH_LIMIT",
+    "DOWNLOAD_DELAY",
+    "DOWNLOAD_MAXSIZE",
+    "DOWNLOAD_TIMEOUT",
+    "RETRY_ENABLED",
+    "RETRY_TIMES",
+    "ROBOTSTXT_OBEY",
+)
+"""Scrapy's settings that tell how the crawl treated websites."""
+SHOWN = 6
+"""Reasons on a line."""
+
 
 class SummaryExtension:
-    """Counts over the whole crawl, read from its output files, so that they hold after a resume as well."""
+    """Keeps ``summary.json`` true while the crawl runs; ends it with the report and one screen of counts.
+
+    What no other output tells (failures, traps, bytes) is added up there from run to run.
+    """
+
+    _spider: BilingualSpider
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
+        self._bytes = 0
+        self._in_a_hurry = False
+        self._saved: Mapping[str, Any] = {}
+        self._before: Mapping[str, Any] = {}
+        self._saving = create_looping_call(self._save)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         extension = cls(crawler)
+        crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
+        crawler.signals.connect(extension.bytes_received, signal=signals.bytes_received)
+        crawler.signals.connect(extension.stop_now, signal=stop_now)
         crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
         return extension
 
-    def spider_closed(self, spider: Spider, reason: str) -> None:
-        bilingual = cast("BilingualSpider", spider)
+    def spider_opened(self, spider: Spider) -> None:
+        self._spider = cast("BilingualSpider", spider)
+        if (self._spider.output_dir / SUMMARY).exists():
+            try:
+                self._before = read_summary(self._spider.output_dir)
+            except ResultsError as error:
+                logger.warning(f"{error}; failures, traps and bytes of earlier runs are forgotten")
+        self._saving.start(SAVE_SECONDS)
+
+    def bytes_received(self, data: bytes) -> None:
+        self._bytes += len(data)
+
+    def stop_now(self) -> None:
+        self._in_a_hurry = True
+
+    def spider_closed(self, reason: str) -> None:
         assert self._crawler.stats
-        summary = summarise(bilingual, reason, self._crawler.stats.get_stats())
-        path = bilingual.output_dir / SUMMARY
-        path.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        write_report(bilingual.output_dir)
-        self._crawler.stats.set_value("bilingual/fetched", summary["fetched"])
-        _print(summary)
+        if self._saving.running:
+            self._saving.stop()
+        self._save(reason)
+        folder = self._spider.output_dir
+        if self._in_a_hurry:
+            (folder / "report.html").unlink(missing_ok=True)
+            logger.warning(f"For the report: scrapy report {folder}")
+        else:
+            write_report(folder)
+        self._crawler.stats.set_value("bilingual/fetched", self._ledger.fetched)
+        print_summary(self._saved)
+
+    def _save(self, reason: str = UNFINISHED) -> None:
+        summary = self._summary(reason)
+        if summary != self._saved:
+            self._saved = summary
+            try:
+                write_summary(self._spider.output_dir, summary)
+            except OSError as error:
+                logger.error(f"{SUMMARY} is out of date: {error}")
+
+    @property
+    def _ledger(self) -> Ledger:
+        log = self._crawler.get_extension(CrawlLogExtension)
+        assert log
+        return log.ledger
+
+    def _summary(self, reason: str) -> dict[str, Any]:
+        assert self._crawler.stats
+        assert self._crawler.engine
+        spider, ledger, stats = self._spider, self._ledger, self._crawler.stats.get_stats()
+        return {
+            "version": bilingual_crawler.__version__,
+            "pair": str(spider.pair),
+            "policy": spider.policy.name,
+            "seeds": [seed.url for seed in spider.seeds[:MAX_SEEDS]],
+            "seed_count": len(spider.seeds),
+            "settings": changed_settings(self._crawler.settings),
+            "finish_reason": reason,
+            **ledger.counts(),
+            **ledger.pair_counts(
+                stats.get("bilingual/pairs/found", 0),
+                stats.get("bilingual/pairs/refused", {}),
+                stats.get("bilingual/pairs/unpaired", {}),
+            ),
+            "traps": self._of_all_runs("traps", _under(stats, "bilingual/traps/")),
+            "failures": self._of_all_runs("failures", _under(stats, "bilingual/backoff/")),
+            "bytes": self._before.get("bytes", 0) + self._bytes,
+            "queued": cast("FrontierScheduler", self._crawler.engine.scheduler).frontier.left,
+            "output_dir": str(spider.output_dir),
+        }
+
+    def _of_all_runs(self, name: str, counts: Mapping[str, int]) -> dict[str, int]:
+        return dict((Counter(self._before.get(name, {})) + Counter(counts)).most_common())
 
 
-def summarise(spider: BilingualSpider, reason: str, stats: Mapping[str, Any]) -> dict[str, Any]:
-    """The funnel of a crawl: fetched, HTML, in the pair, candidate, paired, and why the rest fell out."""
-    outcomes: Counter[str] = Counter()
-    languages: Counter[str] = Counter()
-    documents = Counter({spider.pair.a: 0, spider.pair.b: 0})
-    first = last = datetime.now(UTC).isoformat()
-    fetched = html = 0
-    seen: set[str] = set()
-    for row in read_tsv(spider.output_dir / CRAWL):
-        first, last = min(first, row["time"]), row["time"]
-        if row["url"] in seen:
-            continue
-        seen.add(row["url"])
-        outcome, language = row["outcome"], row["language"]
-        outcomes[outcome] += 1
-        fetched += row["status"] != "0" and outcome != "redirect"
-        if language:
-            html += 1
-            languages[language] += 1
-        if outcome == "document":
-            documents[spider.pair.side(language) or language] += 1
-    pairs = stats.get("bilingual/pairs/found", 0)
-    return {
-        "pair": str(spider.pair),
-        "policy": spider.policy.name,
-        "seeds": [seed.url for seed in spider.seeds],
-        "started_at": first,
-        "finished_at": last,
-        "finish_reason": reason,
-        "fetched": fetched,
-        "html": html,
-        "documents": dict(documents),
-        "candidates": stats.get("bilingual/pairs/candidates", 0),
-        "pairs": pairs,
-        "harvest_rate": round(2 * pairs / fetched, 4) if fetched else 0.0,
-        "dropped": {name: count for name, count in outcomes.most_common() if name != "document"},
-        "unpaired": _under(stats, "bilingual/unpaired/"),
-        "refused": _under(stats, "bilingual/refused/"),
-        "traps": _under(stats, "bilingual/traps/"),
-        "failures": _under(stats, "bilingual/backoff/"),
-        "languages": dict(languages.most_common()),
-        "output_dir": str(spider.output_dir),
-    }
+def changed_settings(settings: BaseSettings) -> dict[str, Any]:
+    """The ``BILINGUAL_`` settings and those of ``MANNERS`` that are not as the project has them, without passwords."""
+    names = (str(name) for name in settings if str(name).startswith("BILINGUAL_") or name in MANNERS)
+    changed = {name: settings[name] for name in sorted(names) if _shown(settings[name]) != _shown(_default(name))}
+    return {name: without_password(_shown(value)) for name, value in changed.items()}
+
+
+def without_password(text: str) -> str:
+    """A URL such as that of a Redis without what stands before the host."""
+    authority = urlsplit(text).netloc if "://" in text else ""
+    return text.replace(authority, authority.rpartition("@")[2]) if "@" in authority else text
+
+
+def print_summary(summary: Mapping[str, Any]) -> None:
+    """One fact a line, on standard error; lines do not wrap. What an older crawl did not count is 0."""
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    known: defaultdict[str, Any] = defaultdict(int, summary)
+    console.print(f"\n[bold]{summary['pair']}[/bold], policy {summary.get('policy')}, {summary.get('finish_reason')}")
+    for number, text in _facts(known):
+        console.print(f"[bold]{number:>8}[/bold]  {text}")
+    console.print(f"Outputs: {summary.get('output_dir')}", markup=False)
+
+
+def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    names = {language_name(code): count for code, count in (summary["documents"] or {}).items()}
+    facts = [
+        (summary["tried"], "addresses tried" + _reasons(summary["dropped"], "no document: ")),
+        (summary["fetched"], f"pages fetched ({byte_size(summary['bytes'])} on the wire)"),
+        (summary["html"], "HTML pages" + _reasons(summary["languages"])),
+        (sum(names.values()), "documents" + _reasons(names)),
+        (summary["candidates"], "candidate pairs" + _reasons(summary["refused"], "refused: ")),
+        (summary["pairs"], "pairs"),
+        (summary["left_over"], "documents left over" + _reasons(summary["unpaired"])),
+        (f"{summary['harvest_rate']:.0%}", "harvest rate: documents in pairs per page fetched"),
+    ]
+    for name, text in (("traps", "links and pages left as traps"), ("failures", "requests failed")):
+        if summary[name]:
+            facts.append((sum(summary[name].values()), text + _reasons(summary[name])))
+    if summary["queued"]:
+        facts.append((summary["queued"], "addresses are still queued"))
+    return [(str(number), text) for number, text in facts]
+
+
+def _reasons(counts: Mapping[str, int], title: str = "") -> str:
+    if not counts:
+        return ""
+    shown = ", ".join(f"{name} {count}" for name, count in list(counts.items())[:SHOWN])
+    return f" ({title}{shown}{', …' if len(counts) > SHOWN else ''})"
 
 
 def _under(stats: Mapping[str, Any], prefix: str) -> dict[str, int]:
     return {key.removeprefix(prefix): value for key, value in stats.items() if key.startswith(prefix)}
 
 
-def _print(summary: Mapping[str, Any]) -> None:
-    kept = summary["documents"]
-    per_language = ", ".join(f"{count} {language_name(code)}" for code, count in kept.items())
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column(justify="right", style="bold")
-    table.add_column()
-    table.add_row(str(summary["fetched"]), "pages fetched" + _reasons(summary["dropped"], "not kept"))
-    table.add_row(str(summary["html"]), "HTML pages" + _reasons(summary["languages"], "languages"))
-    table.add_row(str(sum(kept.values())), f"documents in the pair: {per_language}")
-    table.add_row(str(summary["candidates"]), "candidate pairs" + _reasons(summary["refused"], "refused"))
-    table.add_row(str(summary["pairs"]), "pairs" + _reasons(summary["unpaired"], "documents left over"))
-    table.add_row(f"{summary['harvest_rate']:.0%}", "harvest rate: documents in pairs per page fetched")
-    if summary["traps"]:
-        table.add_row(str(sum(summary["traps"].values())), "links and pages left" + _reasons(summary["traps"], "traps"))
-    if summary["failures"]:
-        table.add_row(
-            str(sum(summary["failures"].values())), "failures" + _reasons(summary["failures"], "waited after")
-        )
-    console = Console(stderr=True)
-    console.print(f"\n[bold]{summary['pair']}[/bold], policy {summary['policy']}, {summary['finish_reason']}")
-    console.print(table)
-    console.print(f"Outputs: {summary['output_dir']}", soft_wrap=True, markup=False)
+def _default(name: str) -> Any:
+    """Scrapy's where the project has none."""
+    return getattr(defaults, name, getattr(default_settings, name, None))
 
 
-def _reasons(counts: Mapping[str, int], title: str) -> str:
-    if not counts:
-        return ""
-    shown = ", ".join(f"{name} {count}" for name, count in list(counts.items())[:6])
-    return f" ({title}: {shown}{', …' if len(counts) > 6 else ''})"
+def _shown(value: Any) -> str:
+    """As on a command line."""
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return "" if value is None else str(value)

@@ -42,7 +42,8 @@ class TrapPagesMiddleware:
     """Downloader middleware: learns from pages, drops soft-404 pages and URLs that have become a trap in the queue.
 
     A host of which ten pages are fetched is asked once for a page that does not exist, for comparison.
-    Stats: ``bilingual/traps/probes|soft-404|copies``, ``bilingual/traps/refused/<kind>``.
+    Stats: ``bilingual/traps/soft-404``, ``bilingual/traps/refused/<kind>``, and of what is not left ``bilingual/probes`` and
+    ``bilingual/copies``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -76,12 +77,12 @@ class TrapPagesMiddleware:
         await self._probe(page, request)
         host = urlsplit(page.url).netloc
         if request.meta[ENTRY].parent and self._traps.missing.is_missing(host, page.text, page.url):
-            self._note("soft-404", page.url)
+            self._note("bilingual/traps/soft-404", page.url)
             raise Refused("soft-404", "shows what its host shows for any URL", status=200)
         for kind, group in self._traps.learn(page):
             logger.info(f"{group}: {kind}, left from now on", extra={"spider": self._crawler.spider})
         if self._traps.is_copy(page):
-            self._note("copies", page.url)
+            self._note("bilingual/copies", page.url)
             request.meta[COPY] = True
         return response
 
@@ -89,7 +90,7 @@ class TrapPagesMiddleware:
         parts = urlsplit(page.url)
         if not self._traps.missing.wants_probe(parts.netloc) or not self._probes:
             return
-        self._stats.inc_value("bilingual/traps/probes")
+        self._stats.inc_value("bilingual/probes")
         url = f"{parts.scheme}://{parts.netloc}/{secrets.token_hex(8)}"
         meta = {"download_slot": request.meta["download_slot"], "dont_redirect": True}
         assert self._crawler.engine
@@ -101,10 +102,10 @@ class TrapPagesMiddleware:
         except Exception as error:
             logger.debug(f"{url}: {error}")
 
-    def _note(self, kind: str, url: str) -> None:
-        if not self._stats.get_value(f"bilingual/traps/{kind}"):
-            logger.info(f"First of the {kind}: {url}", extra={"spider": self._crawler.spider})
-        self._stats.inc_value(f"bilingual/traps/{kind}")
+    def _note(self, stat: str, url: str) -> None:
+        if not self._stats.get_value(stat):
+            logger.info(f"First of {stat}: {url}", extra={"spider": self._crawler.spider})
+        self._stats.inc_value(stat)
 
 
 class TrapLinksMiddleware:

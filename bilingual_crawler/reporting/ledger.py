@@ -1,0 +1,98 @@
+"""The counts of a crawl over all its runs, of which the live line, the summary and the report are drawn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from bilingual_crawler.reporting.records import read_tsv
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from bilingual_crawler.languages import LanguagePair
+
+
+class Ledger:
+    """Counts what came of every address in ``crawl.tsv``: tried >= fetched >= HTML >= documents.
+
+    An address counts once, by its first line: what was in flight when a process died is asked for again.
+    """
+
+    def __init__(self, pair: LanguagePair) -> None:
+        self._pair = pair
+        self._seen: set[int] = set()
+        """Hashes, as a crawl may have millions of addresses."""
+        self.tried = 0
+        self.fetched = 0
+        """Answered; a redirect is no answer of its own."""
+        self.html = 0
+        self.documents: Counter[str] = Counter({pair.a: 0, pair.b: 0})
+        """By language of the pair."""
+        self.dropped: Counter[str] = Counter()
+        """Why the other addresses that were tried gave no document."""
+        self.languages: Counter[str] = Counter()
+        """Of the HTML pages."""
+        self.first = self.last = ""
+        """Times of the first and the last line."""
+
+    def read(self, path: Path) -> None:
+        """Count the lines of a ``crawl.tsv``, which may be missing."""
+        for row in read_tsv(path):
+            self.note_row(row)
+
+    def note_row(self, row: Mapping[str, str]) -> bool:
+        """As :meth:`note`, for a line that was read back."""
+        return self.note(row.get("time", ""), row["status"], row["url"], row["language"], row["outcome"])
+
+    def note(self, time: str, status: str, url: str, language: str, outcome: str) -> bool:
+        """Count a line; false if its address is counted already."""
+        self.first = self.first or time
+        self.last = time
+        key = hash(url)
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        self.tried += 1
+        self.fetched += is_fetched(status, outcome)
+        if language:
+            self.html += 1
+            self.languages[language] += 1
+        if outcome == "document":
+            self.documents[self.side(language)] += 1
+        else:
+            self.dropped[outcome] += 1
+        return True
+
+    def side(self, language: str) -> str:
+        """The language of the pair as which a document in *language* counts."""
+        return self._pair.side(language) or language
+
+    def counts(self) -> dict[str, Any]:
+        """What a summary says of the addresses."""
+        times = {"started_at": self.first, "finished_at": self.last} if self.first else {}
+        return times | {
+            "tried": self.tried,
+            "fetched": self.fetched,
+            "html": self.html,
+            "languages": dict(self.languages.most_common()),
+            "documents": dict(self.documents),
+            "dropped": dict(self.dropped.most_common()),
+        }
+
+    def pair_counts(self, pairs: int, refused: Mapping[str, int], unpaired: Mapping[str, int]) -> dict[str, Any]:
+        """What a summary says of *pairs*: *refused* are candidates by reason, *unpaired* documents."""
+        return {
+            "candidates": pairs + sum(refused.values()),
+            "refused": dict(refused),
+            "pairs": pairs,
+            "left_over": max(0, self.documents.total() - 2 * pairs),
+            "unpaired": dict(unpaired),
+            "harvest_rate": round(2 * pairs / self.fetched, 4) if self.fetched else 0.0,
+        }
+
+
+def is_fetched(status: str, outcome: str) -> bool:
+    """Whether a line of ``crawl.tsv`` is an answer; without one the status is 0."""
+    return status != "0" and not outcome.startswith("redirect")
