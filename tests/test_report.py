@@ -166,7 +166,7 @@ def test_report_needs_nothing_from_elsewhere_and_runs_no_script(output: Path) ->
 def test_an_address_with_another_scheme_is_not_a_link() -> None:
     assert link("javascript:alert(1)", "<b>") == "&lt;b&gt;"
     assert link("HTTP://a.example/?a=1&b='\"", "") == (
-        '<a href="HTTP://a.example/?a=1&amp;b=&#x27;&quot;" rel="noopener noreferrer">'
+        '<a href="HTTP://a.example/?a=1&amp;b=&#x27;&quot;" rel="noopener noreferrer" dir="auto">'
         "HTTP://a.example/?a=1&amp;b=&#x27;&quot;</a>"
     )
 

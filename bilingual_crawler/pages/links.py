@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from bilingual_crawler.characters import one_line
 from bilingual_crawler.languages import from_bcp47
 from bilingual_crawler.pages.labels import MAX_LABEL, flagged_language, named_language
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
@@ -142,7 +143,7 @@ def _link(url: str, anchor: Anchor) -> Link:
         anchor.lang,
         anchor.alternate,
         anchor.nofollow,
-        " ".join(" ".join(anchor.images).split())[:MAX_TEXT],
+        one_line(" ".join(anchor.images))[:MAX_TEXT] if anchor.images else "",
         anchor.label,
     )
 

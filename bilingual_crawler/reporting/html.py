@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.languages import UNKNOWN, LanguageError, language_name
 from bilingual_crawler.pairing.documents import REASONS
 from bilingual_crawler.reporting.charts import step_chart
-from bilingual_crawler.reporting.markup import bars, byte_size, file_link, link, note, section, table
+from bilingual_crawler.reporting.markup from bilingual_crawler.reporting.markup import bars, byte_size, escape, file_link, link, note, section, table
 from bilingual_crawler.reporting.results import read_results, write_summary
 from bilingual_crawler.reporting.style import CSS
 
