@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+import redis
 from redis_server import redis_server
 from scripted import Answer, Scripted, scripted
 from webserver import bilingual_site, run_scrapy, scrapy_command, scrapy_environment, serve, start_scrapy, varied
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from redis_server import RedisServer
     from webserver import Site
 
 PAGES = 15
@@ -166,27 +168,38 @@ class Deadly:
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_a_page_that_kills_the_crawl_twice_is_left_and_no_other(tmp_path: Path, shared: bool) -> None:
+    """A resume, or with Redis another worker, dies of it once more, but the third one does not."""
     deadly = Deadly()
+    folders = [tmp_path / (name if shared else "only") for name in ("first", "second", "third")]
+    for folder in folders:
+        folder.mkdir(exist_ok=True)
     with redis_server(tmp_path) as server, scripted(deadly.answer) as site:
-        settings = (f"BILINGUAL_FRONTIER={server.url}",) if shared else ()
-        for deaths in (1, 2):
-            deadly.crawl = start_scrapy(
-                tmp_path, *arguments(tmp_path, site, *settings, "CONCURRENT_REQUESTS_PER_DOMAIN=8")
-            )
+        settings = ["CONCURRENT_REQUESTS_PER_DOMAIN=8"] + [f"BILINGUAL_FRONTIER={server.url}"] * shared
+        for deaths, folder in enumerate(folders[:2], start=1):
+            deadly.crawl = start_scrapy(folder, *arguments(folder, site, *settings))
             deadly.crawl.communicate(timeout=120)
             assert len(deadly.died_with) == deaths
-        result = run_scrapy(tmp_path, *arguments(tmp_path, site, *settings))
+            silent_for_long(server)
+        result = run_scrapy(folders[2], *arguments(folders[2], site, *settings))
     url = site.url + deadly.PAGE
     assert result.returncode == 0, result.stderr
     assert f"{url}: left, as the crawl died twice while it was in flight" in result.stderr
     assert len(deadly.died_with[0]) > 2
     assert deadly.died_with[1] == {deadly.PAGE}
     assert site.paths().count(deadly.PAGE) == 2
-    records = {record["url"] for record in read_json_lines(tmp_path / "out" / "documents.jsonl.gz")}
-    assert records == {f"{site.url}{path}" for path in deadly.pages if path.startswith(("/en/", "/es/"))}
-    rows = [row for row in read_tsv(tmp_path / "out" / "crawl.tsv") if row["outcome"] == "poison"]
+    outputs = {folder / "out" for folder in folders}
+    records = [record["url"] for out in outputs for record in read_json_lines(out / "documents.jsonl.gz")]
+    assert sorted(records) == sorted(f"{site.url}{path}" for path in deadly.pages if path.startswith(("/en/", "/es/")))
+    rows = [row for row in read_tsv(folders[2] / "out" / "crawl.tsv") if row["outcome"] == "poison"]
     assert [row["url"] for row in rows] == [url]
-    assert json.loads((tmp_path / "out" / "summary.json").read_text())["dropped"]["poison"] == 1
+    assert json.loads((folders[2] / "out" / "summary.json").read_text())["dropped"]["poison"] == 1
+
+
+def silent_for_long(server: RedisServer) -> None:
+    """All workers have been silent for so long that they are taken for dead."""
+    client = redis.Redis(port=server.port)
+    for name in client.zrange("bilingual:crawl:workers", 0, -1):
+        client.zadd("bilingual:crawl:workers", {name: 0})
 
 
 @pytest.mark.parametrize("stopped", [signal.SIGINT, signal.SIGKILL])
