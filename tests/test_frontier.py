@@ -204,6 +204,26 @@ def test_of_many_urls_in_flight_at_a_death_none_dies_with_another_again(tmp_path
         assert not (each._marks._path).exists()
 
 
+def test_what_landed_before_the_death_is_no_suspect(tmp_path: Path) -> None:
+    store = LmdbStore(tmp_path / "frontier")
+    frontier = Frontier(store, Limits(), Clock())
+    frontier.push([entry(f"//{host}/1", 1.0) for host in "abcd"])
+    done, put_back, moved, flying = (frontier.pop() for _ in range(4))
+    assert done
+    assert put_back
+    assert moved
+    assert flying
+    frontier.finish(done)
+    frontier.retry(put_back, rest=0)
+    frontier.redirect(moved, entry("//e/1"))
+    after = left_by_kill(tmp_path / "frontier")
+    found = {head.slot: head.priority for head in after.heads()}
+    assert found == {"b": 1.0, "e": 1.0, "d": SUSPECT}
+    assert [path.name for path in (tmp_path / "frontier left").glob("in-flight")] == ["in-flight"]
+    store.close()
+    after.close()
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 30), st.floats(0, 1)), min_size=1, max_size=60),

@@ -256,6 +256,27 @@ class TestLmdbStore(LmdbMachine.TestCase):
     settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 
 
+@pytest.mark.parametrize("priority", FIXED)
+@pytest.mark.parametrize("shared", [False, True])
+def test_nothing_but_a_death_changes_a_fixed_priority(
+    tmp_path: Path, server: RedisServer, shared: bool, priority: float
+) -> None:
+    redis.Redis(port=server.port).flushall()
+    store: FrontierStore = shared_store("worker") if shared else LmdbStore(tmp_path)
+    fixed, other = URLS[:2]
+    store.push([Entry(fixed, "a", priority), Entry(other, "b", 0.5)])
+    if isinstance(store, RedisStore):
+        store.share(idle=False, active=0)
+    assert store.push([Entry(fixed, "a", 2e300)]) == [Push.IGNORED]
+    assert store.rescore({fixed: 0.1}) == set()
+    assert store.pop("b")
+    assert not store.redirect(other, Entry(fixed, "a", 0.5))
+    entry = store.pop("a")
+    assert entry
+    assert (entry.url, entry.priority) == (fixed, priority)
+    store.close()
+
+
 def test_a_thousand_distinct_priorities_keep_their_order(tmp_path: Path) -> None:
     store = LmdbStore(tmp_path)
     store.push(Entry(f"https://a.example/{i}", "a", i / 1000) for i in range(1000))
