@@ -77,6 +77,7 @@ DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
     "bilingual_crawler.middlewares.stop.StopMiddleware": 80,
+    "bilingual_crawler.middlewares.poison.PoisonMiddleware": 85,
     "bilingual_crawler.middlewares.backoff.BackoffMiddleware": 90,
     "bilingual_crawler.middlewares.robots.RobotsMiddleware": 100,
     "bilingual_crawler.middlewares.addresses.AddressGuardMiddleware": 900,

@@ -20,7 +20,7 @@ from scrapy.utils.job import job_dir
 
 from bilingual_crawler.frontier.backoff import REST, Rest
 from bilingual_crawler.frontier.checkpoint import to_disk
-from bilingual_crawler.frontier.entry import Entry, Kind, Push, State
+from bilingual_crawler.frontier.entry import FIXED, Entry, Kind, Push, State
 from bilingual_crawler.frontier.facts import GONE, page_fact, redirect_fact, relearn
 from bilingual_crawler.frontier.frontier import Frontier, Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
@@ -63,8 +63,8 @@ class FrontierScheduler(BaseScheduler):
     politeness slot and ``CONCURRENT_REQUESTS`` in all between hand-out and the end of processing. Requests that are
     yielded to the engine are pushed with their ``priority`` (seeds with the policy's); a redirect takes the place of
     what it redirects, a retry goes back to its place while its slot rests. With ``JOBDIR`` the frontier is durable:
-    whatever happens to the process, the next run fetches what is left and what was in flight. With
-    ``BILINGUAL_FRONTIER`` it is in Redis and shared with other workers.
+    whatever happens to the process, the next run fetches what is left and what was in flight, the latter at last and
+    one by one. With ``BILINGUAL_FRONTIER`` it is in Redis and shared with other workers.
     Only GET requests without a body have a place in it; others are dropped and counted.
     """
 
@@ -105,7 +105,7 @@ class FrontierScheduler(BaseScheduler):
             if jobdir is None:
                 self._temporary = tempfile.TemporaryDirectory(prefix="frontier-")
             self.store = LmdbStore(Path(jobdir or self._temporary.name) / "frontier")  # type: ignore[union-attr]
-            self.frontier = Frontier(self.store, limits, time.monotonic, self.policy.reconsider, self.stop)
+            self.frontier = Frontier(self.store, limits, time.monotonic, self.reconsider, self.stop)
             for slot in self.store.slots():
                 self.gained(self.store.facts(slot), self.store.queued(slot))
             if self._politeness == "address":
@@ -152,7 +152,7 @@ class FrontierScheduler(BaseScheduler):
         self.frontier.push(entries, self._count_pushed)
 
     def reconsider(self, url: str, priority: float) -> float:
-        return self.policy.reconsider(url, priority)
+        return priority if priority in FIXED else self.policy.reconsider(url, priority)
 
     def gained(self, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
         relearn(self.policy, facts, queued)
