@@ -1,4 +1,4 @@
-# make crawl                                       crawl the example site, which needs no network
+# make crawl                                       crawl the example site, which needs no network; PAIR=eng-eus as well
 # make crawl PAIR=eng-mlt SEEDS=https://… CONTACT=https://…   crawl websites; POLICY=… and OPTIONS="-a max_pages=500" as well
 # make test                                        check style and types, run the tests
 
@@ -18,7 +18,7 @@ CRAWL_OPTIONS := $(if $(POLICY),-a policy=$(POLICY)) $(OPTIONS)
 
 ifeq ($(strip $(SEEDS)),)
 crawl: $(VENV)/installed
-	@$(RUN) examples/crawl.py $(CRAWL_OPTIONS)
+	@$(RUN) examples/crawl.py --pair '$(PAIR)' $(CRAWL_OPTIONS)
 else
 crawl: $(VENV)/installed
 	@$(RUN) -m scrapy crawl bilingual -a 'pair=$(PAIR)' -a 'seeds=$(SEEDS)' -L WARNING \

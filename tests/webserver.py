@@ -149,9 +149,11 @@ def serve(
         server.server_close()
 
 
+QUICK = ("-s", "DOWNLOAD_DELAY=0", "-s", "AUTOTHROTTLE_ENABLED=0")
+
+
 def scrapy_command(*arguments: str) -> list[str]:
-    quick = ("DOWNLOAD_DELAY=0", "AUTOTHROTTLE_ENABLED=0")
-    return [sys.executable, "-m", "scrapy", *arguments, *(part for setting in quick for part in ("-s", setting))]
+    return [sys.executable, "-m", "scrapy", *arguments, *QUICK]
 
 
 def scrapy_environment() -> dict[str, str]:

@@ -1,0 +1,92 @@
+"""The wheel, installed in an environment of its own and used far from the repository."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from environments import lend_packages, run_outside
+from scrapyd_server import copy_checkout
+from test_examples import check, serve
+from webserver import QUICK
+
+from bilingual_crawler.reporting.records import read_tsv
+
+MODELS = Path(__file__).parent.parent / "models"
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment with the wheel; what the wheel depends on is lent."""
+    folder = tmp_path_factory.mktemp("wheel")
+    checkout = copy_checkout(folder / "checkout", "from-wheel")
+    environment = folder / "environment"
+    assert run_outside(folder, sys.executable, "-m", "venv", "--without-pip", environment).returncode == 0
+    lend_packages(environment)
+    python = environment / "bin" / "python"
+    pip = (sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps")
+    built = run_outside(folder, *pip, "--no-build-isolation", checkout)
+    assert built.returncode == 0, built.stderr
+    return python
+
+
+def test_the_wheel_holds_every_model(python: Path, tmp_path: Path) -> None:
+    program = (
+        "import bilingual_crawler as package; from importlib.resources import files; print(package.__file__);"
+        "print(*sorted(path.name for path in (files(package) / 'models').iterdir()))"
+    )
+    result = run_outside(tmp_path, python, "-c", program)
+    location, models = result.stdout.splitlines()
+    assert Path(location).is_relative_to(python.parent.parent), result.stderr
+    assert set(models.split()) == {path.parent.name for path in MODELS.glob("*/config.json")}
+
+
+def test_a_crawl_with_the_wheel_ends_with_the_alignment(python: Path, tmp_path: Path) -> None:
+    scrapy = (python, "-m", "scrapy")
+    with serve.serving() as url:
+        arguments = (
+            "-a",
+            "pair=eng-spa",
+            "-a",
+            f"seeds={url}",
+            "-s",
+            "BILINGUAL_OUTPUT_DIR=out",
+            "-s",
+            "BILINGUAL_ENCODER=",
+        )
+        crawl = run_outside(tmp_path, *scrapy, "crawl", "bilingual", *arguments, *QUICK)
+    assert crawl.returncode == 0, crawl.stderr
+    assert "(bot: from-wheel)" in crawl.stderr
+    assert "Traceback" not in crawl.stderr
+    # only the alignment says why documents are left over
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["unpaired"]
+    gold = check.gold_pairs("eng-spa")
+    assert check.read_pairs(tmp_path / "out" / "pairs.tsv") == gold
+
+    replay = ("-s", "BILINGUAL_REPLAY=out", "-s", "BILINGUAL_OUTPUT_DIR=again")
+    crawl = run_outside(tmp_path, *scrapy, "crawl", "bilingual", *arguments, *replay)
+    assert crawl.returncode == 0, crawl.stderr
+    assert check.read_pairs(tmp_path / "again" / "pairs.tsv") == gold
+
+    align = (
+        "align",
+        "out",
+        "--pair",
+        "eng-spa",
+        "--out",
+        "aligned.tsv",
+        "--bitext",
+        "bitext",
+        "-s",
+        "BILINGUAL_ENCODER=",
+    )
+    aligned = run_outside(tmp_path, *scrapy, *align)
+    assert aligned.returncode == 0, aligned.stdout + aligned.stderr
+    assert check.read_pairs(tmp_path / "aligned.tsv") == gold
+    assert any((tmp_path / "bitext").iterdir())
+
+    report = run_outside(tmp_path, *scrapy, "report", "out")
+    assert report.stdout.strip() == str(Path("out/report.html")), report.stderr
+    assert {row["method"] for row in read_tsv(tmp_path / "aligned.tsv")}
