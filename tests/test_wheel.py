@@ -60,8 +60,8 @@ def test_a_crawl_with_the_wheel_ends_with_the_alignment(python: Path, tmp_path: 
     assert crawl.returncode == 0, crawl.stderr
     assert "(bot: from-wheel)" in crawl.stderr
     assert "Traceback" not in crawl.stderr
-    # only the alignment says why documents are left over
-    assert json.loads((tmp_path / "out" / "summary.json").read_text())["unpaired"]
+    # a reason that only the alignment gives
+    assert "low_score" in json.loads((tmp_path / "out" / "summary.json").read_text())["unpaired"]
     gold = check.gold_pairs("eng-spa")
     assert check.read_pairs(tmp_path / "out" / "pairs.tsv") == gold
 
@@ -90,3 +90,34 @@ def test_a_crawl_with_the_wheel_ends_with_the_alignment(python: Path, tmp_path: 
     report = run_outside(tmp_path, *scrapy, "report", "out")
     assert report.stdout.strip() == str(Path("out/report.html")), report.stderr
     assert {row["method"] for row in read_tsv(tmp_path / "aligned.tsv")}
+
+
+def test_another_project_of_the_environment_keeps_its_own_crawl(python: Path, tmp_path: Path) -> None:
+    scrapy = (python, "-m", "scrapy")
+    assert run_outside(tmp_path, *scrapy, "startproject", "other", ".").returncode == 0
+    spider = "import scrapy\nclass Other(scrapy.Spider):\n    name = 'bilingual'\n    start_urls = ['data:,text']\n"
+    spider += "    def parse(self, response):\n        yield {'said': self.said}\n"
+    (tmp_path / "other" / "spiders" / "other.py").write_text(spider)
+    result = run_outside(tmp_path, *scrapy, "crawl", "bilingual", "-a", "said=hello", "-O", "out.json")
+    assert result.returncode == 0, result.stderr
+    assert json.loads((tmp_path / "out.json").read_text()) == [{"said": "hello"}]
+    assert "seeds" not in run_outside(tmp_path, *scrapy, "crawl", "--help").stdout
+    assert "--bitext" in run_outside(tmp_path, *scrapy, "align", "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (("crawl", "bilingual", "-a", "pair=eng-spam"), "pair=eng-spam: unknown language"),
+        (("align", "nowhere", "--pair", "eng-spa"), "nowhere"),
+        (("harvest", "nowhere"), "nowhere"),
+        (("report", "nowhere"), "nowhere is not a crawl's output folder"),
+    ],
+)
+def test_every_command_is_there_outside_the_repository(
+    python: Path, tmp_path: Path, command: tuple[str, ...], message: str
+) -> None:
+    result = run_outside(tmp_path, python, "-m", "scrapy", *command)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr

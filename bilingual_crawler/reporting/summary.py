@@ -13,6 +13,7 @@ from rich.table import Table
 from scrapy import signals
 
 from bilingual_crawler.languages import language_name
+from bilingual_crawler.reporting.hints import why_no_pair
 from bilingual_crawler.reporting.html import write_report
 from bilingual_crawler.reporting.records import CRAWL, SUMMARY, read_tsv
 
@@ -121,6 +122,8 @@ def _print(summary: Mapping[str, Any]) -> None:
     console = Console(stderr=True)
     console.print(f"\n[bold]{summary['pair']}[/bold], policy {summary['policy']}, {summary['finish_reason']}")
     console.print(table)
+    if not summary["pairs"]:
+        console.print(why_no_pair(summary), soft_wrap=True, markup=False, highlight=False)
     console.print(f"Outputs: {summary['output_dir']}", soft_wrap=True, markup=False)
 
 
