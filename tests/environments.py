@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sysconfig
 from typing import TYPE_CHECKING
@@ -26,6 +27,8 @@ def lend_packages(environment: Path) -> None:
     is named in a ``.pth`` file are not read.
     """
     (own,) = environment.glob("lib/python*/site-packages")
+    for older in ("setuptools", "pkg_resources"):  # Python 3.11 brings one that pip replaces
+        shutil.rmtree(own / older, ignore_errors=True)
     (own / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
 
 

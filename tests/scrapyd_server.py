@@ -27,6 +27,7 @@ SHIPPED = (
     "models",
     "LICENSE",
     "MANIFEST.in",
+    "constraints.txt",
     "README.md",
     "pyproject.toml",
     "scrapy.cfg",
