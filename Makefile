@@ -12,6 +12,7 @@ OPTIONS ?=
 
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install -qq --disable-pip-version-check -c constraints.txt
+TEST_EXTRAS := dev,train,align,redis,playwright,scrapyd
 CRAWL_OPTIONS := $(if $(POLICY),-a policy=$(POLICY)) $(OPTIONS)
 
 .PHONY: crawl test
@@ -29,7 +30,7 @@ test: $(VENV)/installed-for-tests
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
 	$(RUN) -m mypy
-	$(RUN) -m pytest -q -n 2 --dist loadfile
+	$(RUN) -m pytest -q -rs -n 2 --dist loadfile
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -42,6 +43,6 @@ $(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/installed-for-tests: pyproject.toml constraints.txt | $(VENV)/bin/python
-	@echo "Installing what the tests need into $(VENV) …"
-	@$(PIP) -e '.[dev,train,align,redis,playwright,scrapyd]'
+	@echo "Installing the extras $(TEST_EXTRAS) into $(VENV): 160 packages, torch among them, 3 GB …"
+	@$(PIP) -e '.[$(TEST_EXTRAS)]'
 	@touch $@ $(VENV)/installed

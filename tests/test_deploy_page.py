@@ -32,7 +32,16 @@ DOCUMENTS = 2 * PAGES + 2
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with this project, for ``git clone``."""
     checkout = copy_checkout(tmp_path_factory.mktemp("repository") / "checkout", "deployed")
-    git = ("git", "-C", str(checkout), "-c", "user.name=tester", "-c", "user.email=tester@example.org")
+    program("curl", package="curl")
+    git = (
+        program("git", package="git"),
+        "-C",
+        str(checkout),
+        "-c",
+        "user.name=tester",
+        "-c",
+        "user.email=tester@example.org",
+    )
     for command in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "this project")):
         subprocess.run((*git, *command), check=True)
     return checkout
@@ -106,6 +115,7 @@ def test_one_node(tmp_path: Path, repository: Path) -> None:
 
 def test_several_nodes_with_one_redis(tmp_path: Path, repository: Path) -> None:
     server = program("redis-server", package="redis-server")
+    program("openssl", package="openssl")
     port, redis_port = free_port(), free_port()
     redis = tmp_path / "redis"
     addresses = ("127.0.0.2", "127.0.0.3")
@@ -137,5 +147,6 @@ def test_several_nodes_with_one_redis(tmp_path: Path, repository: Path) -> None:
             url, job = f"http://{address}:{port}", f"maltese-{address}"
             wait_for(lambda url=url, job=job: jobs(nodes[0], url) == [job], f"{job} goes on")
     found = [documents_of(node, f"maltese-{address}") for node, address in zip(nodes, addresses, strict=True)]
+    assert all(found)
     assert len({*found[0], *found[1]}) == len(found[0]) + len(found[1]) == 4 * DOCUMENTS
     assert {count for site in sites for path, count in site.asked.items() if path in SITE} == {1}

@@ -21,14 +21,18 @@ MODELS = Path(__file__).parent.parent / "models"
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of an environment with the wheel; what the wheel depends on is lent."""
     folder = tmp_path_factory.mktemp("wheel")
+    pip = (sys.executable, "-m", "pip")
+    offline = ("--no-index", "--no-deps")
     checkout = copy_checkout(folder / "checkout", "from-wheel")
-    environment = folder / "environment"
-    assert run_outside(folder, sys.executable, "-m", "venv", "--without-pip", environment).returncode == 0
-    lend_packages(environment)
-    python = environment / "bin" / "python"
-    pip = (sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps")
-    built = run_outside(folder, *pip, "--no-build-isolation", checkout)
+    built = run_outside(folder, *pip, "wheel", *offline, "--no-build-isolation", checkout)
     assert built.returncode == 0, built.stderr
+    (wheel,) = folder.glob("*.whl")
+    environment = folder / "environment"
+    python = environment / "bin" / "python"
+    assert run_outside(folder, sys.executable, "-m", "venv", "--without-pip", environment).returncode == 0
+    installed = run_outside(folder, *pip, "--python", python, "install", *offline, wheel)
+    assert installed.returncode == 0, installed.stderr
+    lend_packages(environment)
     return python
 
 
