@@ -3,6 +3,7 @@ import os
 BOT_NAME = "bilingual-crawler"
 SPIDER_MODULES = ["bilingual_crawler.spiders"]
 NEWSPIDER_MODULE = "bilingual_crawler.spiders"
+# an egg in Scrapyd brings its own commands, whatever entry points are installed beside it
 COMMANDS_MODULE = "bilingual_crawler.commands"
 
 # What is crawled
@@ -30,6 +31,7 @@ BILINGUAL_CACHE_DIR = "~/.cache/bilingual-crawler"
 # What is written
 BILINGUAL_OUTPUT_DIR = None
 BILINGUAL_WARC = True
+FEED_EXPORT_ENCODING = "utf-8"
 
 # Manners
 BILINGUAL_CONTACT = None

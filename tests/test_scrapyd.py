@@ -39,7 +39,9 @@ def test_a_job_crawls_with_the_code_and_models_of_the_egg(server: Scrapyd) -> No
     with serve(bilingual_site(PAGES)) as site:
         job = server.schedule({"pair": "eng-spa", "seeds": f"{site.url}/en/", "policy": "smart"})
         server.wait(job)
-    assert "first-egg" in server.log(job)
+    log = server.log(job)
+    assert "first-egg" in log
+    assert "Traceback" not in log
     folder = server.folder / "crawls" / job
     documents = [record["url"] for record in read_json_lines(folder / "documents.jsonl.gz")]
     assert len(documents) == 2 * PAGES + 2
@@ -47,6 +49,10 @@ def test_a_job_crawls_with_the_code_and_models_of_the_egg(server: Scrapyd) -> No
     names = ["", *(f"page-{number}.html" for number in range(PAGES))]
     assert found == {(f"{site.url}/en/{name}", f"{site.url}/es/{name}") for name in names}
     assert (folder / "report.html").exists()
+    aligned = run_scrapy(folder, "align", str(folder), "--pair", "eng-spa", "--out", "aligned.tsv")
+    assert aligned.returncode == 0, aligned.stderr
+    rows = [sorted(map(tuple, map(dict.items, read_tsv(folder / name)))) for name in ("pairs.tsv", "aligned.tsv")]
+    assert rows[0] == rows[1], "the crawl ends with the same alignment"
     feed = server.folder / "items" / "bilingual_crawler" / "bilingual" / f"{job}.jl"
     assert len(feed.read_text().splitlines()) == len(documents)
 

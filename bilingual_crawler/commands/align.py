@@ -14,6 +14,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError
+from bilingual_crawler.commands import PROJECT_SETTINGS
 from bilingual_crawler.languages import LanguageError, LanguagePair
 from bilingual_crawler.pairing.errors import EncoderError
 from bilingual_crawler.pairing.tracker import Pair
@@ -30,9 +31,8 @@ FORMATS = ("bitextor", "tmx", "moses", "jsonl", "parquet")
 class Command(ScrapyCommand):
     """Pair documents one-to-one inside each registered domain and write ``pairs.tsv``."""
 
-    requires_project = True
     requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+    default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
 
     def syntax(self) -> str:
         return "INPUT… --pair eng-mlt [options]"
@@ -87,9 +87,7 @@ class Command(ScrapyCommand):
         if unknown := sorted(set(formats) - set(FORMATS)):
             raise UsageError(f"--formats {','.join(unknown)}: choose of {', '.join(FORMATS)}", print_help=False)
         if opts.bitext and "parquet" in formats and not find_spec("pyarrow"):
-            raise UsageError(
-                "--formats parquet needs pyarrow: pip install 'bilingual-crawler[parquet]'", print_help=False
-            )
+            raise UsageError("--formats parquet needs pyarrow: pip install pyarrow", print_help=False)
         assert self.settings
         method = method_of(opts.method, self.settings)
         encoder = encoder_of(self.settings) if opts.bitext else None

@@ -13,6 +13,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError
+from bilingual_crawler.commands import PROJECT_SETTINGS
 from bilingual_crawler.frontier.policies import policy_class
 from bilingual_crawler.harvest.deciles import write_deciles
 from bilingual_crawler.harvest.explain import explain
@@ -30,9 +31,8 @@ _COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
 class Command(ScrapyCommand):
     """Crawl archived sites once per task and policy, then print and plot how early pairs were found."""
 
-    requires_project = True
     requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+    default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
 
     def syntax(self) -> str:
         return "SITES_DIR --out DIR [options]"

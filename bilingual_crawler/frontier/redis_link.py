@@ -14,7 +14,7 @@ from bilingual_crawler.frontier.store import StoreError
 try:
     import redis
 except ImportError as error:
-    raise StoreError("BILINGUAL_FRONTIER: Redis needs its client; pip install 'bilingual-crawler[redis]'") from error
+    raise StoreError("BILINGUAL_FRONTIER: Redis needs its client; pip install redis") from error
 
 if TYPE_CHECKING:
     from collections.abc import Callable

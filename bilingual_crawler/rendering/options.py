@@ -21,7 +21,7 @@ _REMOTE = ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL")
 def missing_for_rendering(settings: BaseSettings) -> str | None:
     """What has to be installed before pages can be rendered; None if all is there."""
     if find_spec("scrapy_playwright") is None:
-        return "the package scrapy-playwright is missing: pip install 'bilingual-crawler[playwright]'"
+        return "the package scrapy-playwright is missing: pip install scrapy-playwright"
     if any(settings.get(name) for name in _REMOTE):
         return None
     executable = launch_options(settings).get("executable_path")

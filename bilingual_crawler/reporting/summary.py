@@ -180,6 +180,8 @@ def print_summary(summary: Mapping[str, Any]) -> None:
     console.print(f"\n[bold]{summary['pair']}[/bold], policy {summary.get('policy')}, {summary.get('finish_reason')}")
     for number, text in _facts(known):
         console.print(f"[bold]{number:>8}[/bold]  {text}")
+    if not known["pairs"]:
+        console.print(why_no_pair(summary), markup=False)
     console.print(f"Outputs: {summary.get('output_dir')}", markup=False)
 
 

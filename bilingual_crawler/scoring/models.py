@@ -185,7 +185,7 @@ def default_providers() -> list[str]:
 def read_config(folder: Traversable) -> ModelConfig:
     """`config.json` of a model folder; ModelError if it is missing, malformed or of another format."""
     path = folder / "config.json"
-    content = _read(path)
+    content = read_model_file(path)
     try:
         values = json.loads(content)
         names = {field.name for field in fields(ModelConfig)}
@@ -209,13 +209,14 @@ def _tokens(folder: Traversable, config: ModelConfig) -> Tokens:
 
 
 def _verified(folder: Traversable, name: str, config: ModelConfig) -> bytes:
-    content = _read(folder / name)
+    content = read_model_file(folder / name)
     if hashlib.sha256(content).hexdigest() != config.sha256.get(name):
         raise ModelError(f"{folder / name}: changed since export (its sha256 is not the one in config.json)")
     return content
 
 
-def _read(path: Traversable) -> bytes:
+def read_model_file(path: Traversable) -> bytes:
+    """Content of a file of a model folder; ModelError names the path if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:
