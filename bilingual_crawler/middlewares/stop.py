@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CHECK_SECONDS = 0.5
+CHECK_SECONDS = 0.1
 HURRY_SECONDS = 10.0
 """That a crawl may take to end at once."""
 GRACE = 5.0
@@ -69,9 +69,11 @@ class StopMiddleware:
         self._checking.start(CHECK_SECONDS, now=False)
         reactor.addSystemEventTrigger("before", "shutdown", self._reactor_stops)  # type: ignore[arg-type]
 
-    def spider_closed(self) -> None:
+    def spider_closed(self, reason: str) -> None:
         if self._checking.running:
             self._checking.stop()
+        if reason == "shutdown" and self._left is None:
+            self._tell(0)
 
     def process_request(self, request: Request) -> Request | None:
         if ENTRY in request.meta and is_stopping(self._crawler):
