@@ -10,6 +10,7 @@ from scrapy.exceptions import DropItem
 from scrapy.utils.asyncio import run_in_thread
 
 from bilingual_crawler.items import Document
+from bilingual_crawler.options import Options
 from bilingual_crawler.pairing.tracker import Pair, PairTracker
 from bilingual_crawler.reporting.records import (
     CRAWL,
@@ -95,7 +96,7 @@ class OutputPipeline:
     async def _align(self) -> tuple[list[Pair], Counter[str]]:
         pairs, unpaired = self._tracker.pairs(), self._tracker.unpaired()
         settings = self._crawler.settings
-        if not settings["BILINGUAL_ALIGN"] or not self._written:
+        if not Options.of(settings).align or not self._written:
             return pairs, unpaired
         # scipy takes its time
         from bilingual_crawler.pairing.at_end import align_crawl

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from bilingual_crawler.options import Options
 from bilingual_crawler.pairing.align import align, read_corpus
 from bilingual_crawler.pairing.methods import method_of
 from bilingual_crawler.urls.canonical import registered_domain
@@ -27,7 +28,7 @@ def align_crawl(
     The method is ``BILINGUAL_ALIGN``. Pairs across registered domains stay as the crawl has *found* them.
     """
     corpus = read_corpus([folder], pair)
-    alignments = [alignment for _, alignment in align(corpus, method_of(settings["BILINGUAL_ALIGN"], settings))]
+    alignments = [alignment for _, alignment in align(corpus, method_of(Options.of(settings).align, settings))]
     pairs = [one for alignment in alignments for one in alignment.pairs]
     unpaired = {url: reason for alignment in alignments for url, reason in alignment.unpaired.items()}
     for one in found:

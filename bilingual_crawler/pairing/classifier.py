@@ -43,7 +43,9 @@ class PairClassifier:
             self.view = View(**config | {"features": tuple(config["features"])})
             self._session = ort.InferenceSession((folder / f"{view}.onnx").read_bytes())
         except OSError as error:
-            raise ModelError(f"{error.filename}: {error.strerror}") from error
+            raise ModelError(
+                f"{folder}: the files of the view {view} cannot be read: {error.strerror or error}"
+            ) from error
         except (ValueError, TypeError, KeyError) as error:
             raise ModelError(f"{folder / 'config.json'}: not a configuration with the view {view}: {error}") from error
 

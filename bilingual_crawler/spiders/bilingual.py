@@ -17,6 +17,7 @@ from bilingual_crawler.items import Document, FoundLinks
 from bilingual_crawler.middlewares.language import LANGUAGE, PAGE, NotHtml
 from bilingual_crawler.middlewares.refused import Refused
 from bilingual_crawler.middlewares.robots import MAX_BYTES as MAX_ROBOTS_BYTES
+from bilingual_crawler.options import Options
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.pages.sitemap import parse_sitemap, sitemaps_in_robots
 from bilingual_crawler.signals import Fetch, url_fetched
@@ -51,6 +52,7 @@ class BilingualSpider(Spider):
     name = "bilingual"
     traps: Traps
     _obeys_meta: bool
+    _reads_sitemaps: bool
 
     def __init__(self, arguments: CrawlArguments) -> None:
         super().__init__()
@@ -66,13 +68,14 @@ class BilingualSpider(Spider):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        spider = cls(CrawlArguments.parse(crawler.settings, **kwargs))
-        make_output_dir(crawler.settings, spider.output_dir)
-        spider.traps = Traps(
-            stale_pages=crawler.settings.getint("BILINGUAL_STALE_PAGES"),
-            barren_pages=crawler.settings.getint("BILINGUAL_BARREN_PAGES"),
-        )
-        spider._obeys_meta = crawler.settings.getbool("BILINGUAL_META_ROBOTS_OBEY")
+        options = Options.of(crawler.settings)
+        arguments = CrawlArguments.parse(crawler.settings, **kwargs)
+        arguments.job.keep(crawler.settings)
+        make_output_dir(crawler.settings, arguments.output_dir)
+        spider = cls(arguments)
+        spider.traps = Traps(stale_pages=options.stale_pages, barren_pages=options.barren_pages)
+        spider._obeys_meta = options.meta_robots_obey
+        spider._reads_sitemaps = str(Kind.SITEMAP) in options.link_sources
         spider._set_crawler(crawler)
         crawler.signals.connect(spider.robots_received, signal=signals.response_received)
         return spider
@@ -80,10 +83,10 @@ class BilingualSpider(Spider):
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
         super().update_settings(settings)
-        contact = settings.get("BILINGUAL_CONTACT")
-        if contact:
-            settings.set("USER_AGENT", f"{settings['BILINGUAL_USER_AGENT']} (+{contact})", "spider")
-        if settings.getlist("BILINGUAL_REPLAY"):
+        options = Options.of(settings)
+        contact = f" (+{options.contact})" if options.contact else ""
+        settings.set("USER_AGENT", options.user_agent + contact, "spider")
+        if options.replay:
             handler = "bilingual_crawler.archive.replay.ReplayDownloadHandler"
             settings.set("DOWNLOAD_HANDLERS", {"http": handler, "https": handler}, "spider")
             settings.set("BILINGUAL_META_ROBOTS_OBEY", False, "spider")
@@ -137,7 +140,7 @@ class BilingualSpider(Spider):
         """Queue the sitemaps that a robots.txt names."""
         if not request.url.endswith("/robots.txt") or response.status != 200:
             return
-        if str(Kind.SITEMAP) in self.settings.getlist("BILINGUAL_LINK_SOURCES"):
+        if self._reads_sitemaps:
             text = response.body[:MAX_ROBOTS_BYTES].decode("utf-8", "replace")
             self._push_sitemaps(sitemaps_in_robots(text), None)
 

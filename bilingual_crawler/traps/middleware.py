@@ -17,6 +17,7 @@ from bilingual_crawler.frontier.scheduler import ENTRY
 from bilingual_crawler.items import FoundLinks
 from bilingual_crawler.middlewares.language import PAGE
 from bilingual_crawler.middlewares.refused import Refused
+from bilingual_crawler.options import Options
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.model import LinkPosition
@@ -56,7 +57,7 @@ class TrapPagesMiddleware:
         self._crawler = crawler
         self._stats = crawler.stats
         self._traps = _traps(crawler)
-        self._probes = not crawler.settings.getlist("BILINGUAL_REPLAY")
+        self._probes = not Options.of(crawler.settings).replay
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
