@@ -64,7 +64,7 @@ def test_a_job_crawls_with_the_code_and_models_of_the_egg(server: Scrapyd) -> No
         (
             {"pair": "eng-spa", "seeds": "http://127.0.0.1:9/", "policy": "smart"},
             ["BILINGUAL_MODELS_DIR=/srv/no-models"],
-            "/srv/no-models/url-language/config.json: No such file or directory; BILINGUAL_MODELS_DIR",
+            "BILINGUAL_MODELS_DIR=/srv/no-models: there is no such folder",
         ),
     ],
 )
@@ -82,7 +82,7 @@ def test_a_node_has_models_of_its_own(tmp_path: Path, monkeypatch: pytest.Monkey
     arguments = ("-a", "pair=eng-spa", "-a", "seeds=http://127.0.0.1:9/", "-a", "policy=smart")
     result = run_scrapy(tmp_path, "crawl", "bilingual", *arguments)
     assert result.returncode == 2
-    assert "/srv/no-models/url-language/config.json: No such file or directory" in result.stderr
+    assert "BILINGUAL_MODELS_DIR=/srv/no-models: there is no such folder" in result.stderr
 
 
 def test_an_upgrade_in_the_middle_of_a_crawl_loses_nothing(server: Scrapyd, checkout: Path) -> None:

@@ -21,6 +21,7 @@ from bilingual_crawler.harvest.run import LINK_SOURCES, Harvest
 from bilingual_crawler.harvest.sites import SiteError, Task, read_tasks
 from bilingual_crawler.harvest.store import ResultStore
 from bilingual_crawler.harvest.table import print_tables
+from bilingual_crawler.options import Options, check_folder
 
 if TYPE_CHECKING:
     import argparse
@@ -62,6 +63,9 @@ class Command(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
             raise UsageError
+        assert self.settings
+        Options.of(self.settings)
+        check_folder("--out", opts.out)
         try:
             if opts.explain:
                 self._explain(Path(args[0]), *opts.explain)

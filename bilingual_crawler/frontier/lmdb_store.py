@@ -55,6 +55,30 @@ def _format(env: Any) -> bytes:
     return found
 
 
+def check(folder: Path) -> None:
+    """Raise StoreError if *folder* holds something that :class:`LmdbStore` cannot go on with."""
+    if (folder / DATA).exists():
+        restore(folder)
+        _environment(folder).close()
+
+
+def _environment(folder: Path, map_size: int = 1 << 36) -> Any:
+    try:
+        env = lmdb.open(
+            str(folder), map_size=map_size, max_dbs=8, sync=False, metasync=False, writemap=False, max_readers=8
+        )
+        found = _format(env)
+    except lmdb.Error as error:
+        raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start anew") from error
+    if found != FORMAT:
+        env.close()
+        raise StoreError(
+            f"{folder}: frontier format {found.decode(errors='replace')!r}, this version reads "
+            f"{FORMAT.decode()!r}; finish that crawl with the version that began it"
+        )
+    return env
+
+
 class LmdbStore:
     """A :class:`FrontierStore` on LMDB.
 
@@ -77,17 +101,8 @@ class LmdbStore:
         folder.mkdir(parents=True, exist_ok=True)
         new = not (folder / DATA).exists()
         restore(folder)
+        self._env = _environment(folder, map_size)
         try:
-            self._env = lmdb.open(
-                str(folder), map_size=map_size, max_dbs=8, sync=False, metasync=False, writemap=False, max_readers=8
-            )
-            found = _format(self._env)
-            if found != FORMAT:
-                self._env.close()
-                raise StoreError(
-                    f"{folder}: frontier format {found.decode(errors='replace')!r}, this version reads "
-                    f"{FORMAT.decode()!r}; finish that crawl with the version that began it"
-                )
             self._tables = Tables(*(self._env.open_db(name.encode()) for name in Tables._fields))
         except lmdb.Error as error:
             raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start anew") from error

@@ -27,6 +27,7 @@ from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.politeness import CrawlDelays
 from bilingual_crawler.frontier.shared import SharedFrontier
 from bilingual_crawler.frontier.store import StoreError
+from bilingual_crawler.options import Options
 from bilingual_crawler.signals import output_failed
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
@@ -73,7 +74,8 @@ class FrontierScheduler(BaseScheduler):
         self._crawler = crawler
         self._stats: StatsCollector = crawler.stats
         self._settings = crawler.settings
-        self._politeness = crawler.settings.get("BILINGUAL_POLITENESS")
+        self._options = Options.of(crawler.settings)
+        self._politeness = self._options.politeness
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._stopping = False
 
@@ -92,7 +94,7 @@ class FrontierScheduler(BaseScheduler):
             pages_per_slot=self._spider.max_pages_per_site,
         )
         jobdir = job_dir(self._settings)
-        url = self._settings["BILINGUAL_FRONTIER"]
+        url = self._options.frontier
         self.store: FrontierStore
         self.frontier: Frontier | SharedFrontier
         if url:
@@ -209,16 +211,14 @@ class FrontierScheduler(BaseScheduler):
         return Entry(url, self.slot(url), priority, parent, request.meta.get("depth", 0), kind)
 
     def _request(self, entry: Entry) -> Request:
-        download_slot = self.frontier.server(entry.slot)
         request = Request(
             entry.url,
             callback=self._spider.parse_sitemap if entry.kind is Kind.SITEMAP else self._spider.parse,
             errback=self._spider.handle_failure,
             meta={
                 ENTRY: entry,
-                "download_slot": download_slot,
+                "download_slot": self.frontier.server(entry.slot),
                 "depth": entry.depth,
-                **self._crawl_delays.meta(download_slot),
             },
             headers={"Referer": entry.parent} if entry.parent else None,
             dont_filter=True,

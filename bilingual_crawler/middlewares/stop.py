@@ -15,6 +15,7 @@ from scrapy.utils.job import job_dir
 from bilingual_crawler.frontier.backoff import REST, Rest
 from bilingual_crawler.frontier.scheduler import ENTRY
 from bilingual_crawler.middlewares.refused import StillWanted
+from bilingual_crawler.options import Options
 from bilingual_crawler.signals import phase_changed, stop_now
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class StopMiddleware:
         self._crawler = crawler
         self._stats = crawler.stats
         self._timeout = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")
-        self._durable = bool(job_dir(crawler.settings) or crawler.settings["BILINGUAL_FRONTIER"])
+        self._durable = bool(job_dir(crawler.settings) or Options.of(crawler.settings).frontier)
         budget = crawler.settings.getfloat("CLOSESPIDER_TIMEOUT")
         self._deadline = time.monotonic() + budget + GRACE if budget else None
         self._checking = create_looping_call(self._check)

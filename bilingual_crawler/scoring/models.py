@@ -84,6 +84,10 @@ class UrlModel:
             raise ModelError(f"{folder / 'config.json'}: unknown text preparation {self.config.text!r}")
         self._tokens = _tokens(folder, self.config)
         graph = _verified(folder, "model.onnx", self.config)
+        if unknown := set(providers or ()) - set(ort.get_available_providers()):
+            raise ModelError(
+                f"BILINGUAL_PROVIDERS={','.join(unknown)}: this onnxruntime has {', '.join(ort.get_available_providers())}"
+            )
         try:
             options = ort.SessionOptions()
             options.intra_op_num_threads = 1
@@ -154,13 +158,13 @@ class ParallelnessModel(UrlModel):
         return result
 
 
-def models_folder(directory: str | None) -> Traversable:
+def models_folder(directory: Path | None) -> Traversable:
     """*directory* (the setting ``BILINGUAL_MODELS_DIR``), or the models that come with this package.
 
     Those lie beside the package in a checkout, and inside it when it is installed or runs from an egg.
     """
     if directory:
-        return Path(directory)
+        return directory
     package = resources.files("bilingual_crawler")
     inside = package / "models"
     return inside if inside.is_dir() else Path(str(package)).parent / "models"
