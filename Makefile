@@ -1,4 +1,4 @@
-# make crawl                                       crawl the example site, which needs no network
+# make crawl                                       crawl the example site, which needs no network; PAIR=eng-eus as well
 # make crawl PAIR=eng-mlt SEEDS=https://… CONTACT=https://…   crawl websites; POLICY=… and OPTIONS="-a max_pages=500" as well
 # make test                                        check style and types, run the tests
 
@@ -12,13 +12,14 @@ OPTIONS ?=
 
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install -qq --disable-pip-version-check -c constraints.txt
+TEST_EXTRAS := dev,train,align,redis,playwright,scrapyd
 CRAWL_OPTIONS := $(if $(POLICY),-a policy=$(POLICY)) $(OPTIONS)
 
 .PHONY: crawl test
 
 ifeq ($(strip $(SEEDS)),)
 crawl: $(VENV)/installed
-	@$(RUN) examples/crawl.py $(CRAWL_OPTIONS)
+	@$(RUN) examples/crawl.py --pair '$(PAIR)' $(CRAWL_OPTIONS)
 else
 crawl: $(VENV)/installed
 	@$(RUN) -m scrapy crawl bilingual -a 'pair=$(PAIR)' -a 'seeds=$(SEEDS)' -L WARNING \
@@ -29,7 +30,7 @@ test: $(VENV)/installed-for-tests
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
 	$(RUN) -m mypy
-	$(RUN) -m pytest -q -n 2 --dist loadfile
+	$(RUN) -m pytest -q -rs -n 2 --dist loadfile
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -42,6 +43,6 @@ $(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/installed-for-tests: pyproject.toml constraints.txt | $(VENV)/bin/python
-	@echo "Installing what the tests need into $(VENV) …"
-	@$(PIP) -e '.[dev,train,align,redis,playwright,scrapyd]'
+	@echo "Installing the extras $(TEST_EXTRAS) into $(VENV): 160 packages, torch among them, 3 GB …"
+	@$(PIP) -e '.[$(TEST_EXTRAS)]'
 	@touch $@ $(VENV)/installed

@@ -8,19 +8,16 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-MODELS = ("url-language", "url-parallelness")
-
 
 class BuildWithModels(build_py):
-    """Wheels and eggs carry the two default models; an editable install reads them where they are."""
+    """Wheels and eggs carry every model of ``models/``; an editable install reads them where they are."""
 
     def run(self) -> None:
         super().run()
         if not self.editable_mode:
-            for name in MODELS:
-                shutil.copytree(
-                    Path("models", name), Path(self.build_lib, "bilingual_crawler", "models", name), dirs_exist_ok=True
-                )
+            for config in Path("models").glob("*/config.json"):
+                target = Path(self.build_lib, "bilingual_crawler", config.parent)
+                shutil.copytree(config.parent, target, dirs_exist_ok=True)
 
 
 setup(cmdclass={"build_py": BuildWithModels})

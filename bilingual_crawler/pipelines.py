@@ -11,6 +11,7 @@ from scrapy.utils.asyncio import run_in_thread
 
 from bilingual_crawler import sandbox
 from bilingual_crawler.items import Document
+from bilingual_crawler.options import Options
 from bilingual_crawler.pairing.at_end import AlignedCrawl, AlignmentError, align_crawl
 from bilingual_crawler.pairing.documents import Unpaired
 from bilingual_crawler.pairing.tracker import Pair, PairTracker
@@ -104,7 +105,7 @@ class OutputPipeline:
     async def _align(self) -> AlignedCrawl | None:
         """Align everything, unless the user has asked to stop; None if the pairs stay those found on the way."""
         settings = self._crawler.settings
-        if not settings["BILINGUAL_ALIGN"] or not self._written:
+        if not Options.of(settings).align or not self._written:
             return None
         pair = cast("BilingualSpider", self._crawler.spider).pair
         aligned, why = None, "not all documents were aligned, since the crawl was stopped"

@@ -3,6 +3,7 @@ import os
 BOT_NAME = "bilingual-crawler"
 SPIDER_MODULES = ["bilingual_crawler.spiders"]
 NEWSPIDER_MODULE = "bilingual_crawler.spiders"
+# an egg in Scrapyd brings its own commands, whatever entry points are installed beside it
 COMMANDS_MODULE = "bilingual_crawler.commands"
 
 # What is crawled
@@ -21,6 +22,7 @@ BILINGUAL_RENDER_CONCURRENCY = 2
 BILINGUAL_RENDER_TIMEOUT = 60
 DEPTH_LIMIT = 100
 BILINGUAL_FRONTIER: str | None = None
+BILINGUAL_ORACLE_ORDER: str | None = None
 
 # Which documents are pairs
 BILINGUAL_ALIGN = "auto"
@@ -30,6 +32,7 @@ BILINGUAL_CACHE_DIR = "~/.cache/bilingual-crawler"
 # What is written
 BILINGUAL_OUTPUT_DIR = None
 BILINGUAL_WARC = True
+FEED_EXPORT_ENCODING = "utf-8"
 
 # Manners
 BILINGUAL_CONTACT = None
@@ -77,6 +80,7 @@ DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
     "bilingual_crawler.middlewares.stop.StopMiddleware": 80,
+    "bilingual_crawler.middlewares.poison.PoisonMiddleware": 85,
     "bilingual_crawler.middlewares.backoff.BackoffMiddleware": 90,
     "bilingual_crawler.middlewares.robots.RobotsMiddleware": 100,
     "bilingual_crawler.middlewares.addresses.AddressGuardMiddleware": 900,

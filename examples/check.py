@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,12 +17,16 @@ GOLD = Path(__file__).parent / "gold.tsv"
 Pairs = set[tuple[str, str]]
 
 
-def read_pairs(path: Path) -> Pairs:
-    """The first two columns below the header, without scheme and host."""
+def gold_pairs(pair: str) -> Pairs:
+    """The true pairs of the example site in two of its languages, such as ``eng-eus``."""
+    return read_pairs(GOLD, *pair.split("-"))
+
+
+def read_pairs(path: Path, first: str = "url_a", second: str = "url_b") -> Pairs:
+    """Two columns of a table, without scheme and host; rows that lack one of them are no pairs."""
     with path.open(encoding="utf-8", newline="") as lines:
-        rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        next(rows)
-        return {(_address(row[0]), _address(row[1])) for row in rows}
+        rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return {(_address(row[first]), _address(row[second])) for row in rows if row[first] and row[second]}
 
 
 def _address(url: str) -> str:
@@ -34,7 +39,8 @@ def main() -> None:
     parser.add_argument("output_dir", type=Path, metavar="OUTPUT_DIR")
     parser.add_argument("--at-least", type=float, default=0.9, metavar="SHARE", help="smallest share that is a success")
     arguments = parser.parse_args()
-    gold = read_pairs(GOLD)
+    summary = json.loads((arguments.output_dir / "summary.json").read_text(encoding="utf-8"))
+    gold = gold_pairs(summary["pair"])
     found = read_pairs(arguments.output_dir / "pairs.tsv")
     share = len(gold & found) / len(gold)
     print(f"{len(gold & found)} of the {len(gold)} true pairs of the example site were found ({share:.0%})")

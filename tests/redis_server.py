@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import socket
 import subprocess
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import pytest
 import redis
+from components import program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,11 +50,7 @@ class RedisServer:
 @contextmanager
 def redis_server(folder: Path, **options: str) -> Iterator[RedisServer]:
     """A server for the time of a test, which is skipped where there is none (and fails in CI)."""
-    if shutil.which("redis-server") is None:
-        reason = "no redis-server: apt-get install redis-server"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+    program("redis-server", package="redis-server")
     server = RedisServer(folder, **options)
     try:
         yield server

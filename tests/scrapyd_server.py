@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from urllib.parse import urlencode
 from urllib.request import urlopen
 
 from components import free_port
+from environments import outside_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,6 +27,7 @@ SHIPPED = (
     "models",
     "LICENSE",
     "MANIFEST.in",
+    "constraints.txt",
     "README.md",
     "pyproject.toml",
     "scrapy.cfg",
@@ -60,7 +61,9 @@ class Scrapyd:
             (ROOT / "scrapy.cfg").read_text().replace("http://localhost:6800", self.url)
         )
         deploy = (sys.executable, "-m", "scrapyd_client.deploy", "--version", version)
-        result = subprocess.run(deploy, cwd=checkout, env=_environment(), capture_output=True, text=True, timeout=120)
+        result = subprocess.run(
+            deploy, cwd=checkout, env=outside_environment(), capture_output=True, text=True, timeout=120
+        )
         assert result.returncode == 0, result.stdout + result.stderr
 
     def schedule(self, arguments: dict[str, str], settings: Sequence[str] = (), jobid: str = "") -> str:
@@ -89,7 +92,7 @@ def start_scrapyd(folder: Path) -> Iterator[Scrapyd]:
     (folder / "scrapyd.conf").write_text(CONFIG.format(port=port))
     with (folder / "scrapyd.log").open("w") as log:
         process = subprocess.Popen(
-            (sys.executable, "-m", "scrapyd"), cwd=folder, env=_environment(), stdout=log, stderr=log
+            (sys.executable, "-m", "scrapyd"), cwd=folder, env=outside_environment(), stdout=log, stderr=log
         )
     try:
         server = Scrapyd(folder, port)
@@ -116,11 +119,6 @@ def copy_checkout(folder: Path, bot: str) -> Path:
 def rename_bot(checkout: Path, bot: str) -> None:
     with (checkout / "bilingual_crawler" / "settings.py").open("a") as settings:
         settings.write(f'BOT_NAME = "{bot}"\n')
-
-
-def _environment() -> dict[str, str]:
-    outside = ("PYTHONPATH", "BILINGUAL_MODELS_DIR", "SCRAPY_SETTINGS_MODULE")
-    return {name: value for name, value in os.environ.items() if name not in outside}
 
 
 def _wait_until_up(server: Scrapyd, process: subprocess.Popen[bytes]) -> None:

@@ -14,6 +14,7 @@ from twisted.internet.address import IPv4Address
 from webserver import bilingual_site, html, serve
 
 from bilingual_crawler.middlewares.addresses import AddressRule, GuardedResolver, is_public
+from bilingual_crawler.options import Options
 from bilingual_crawler.reporting.records import read_tsv
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def test_public_addresses(address: str) -> None:
 
 
 def test_a_seed_exempts_its_own_authority_and_only_if_it_names_an_address() -> None:
-    rule = AddressRule.of(Settings(), ["http://127.0.0.1:8000/", "https://localhost/", "https://intranet.example/"])
+    rule = AddressRule.of((), ["http://127.0.0.1:8000/", "https://localhost/", "https://intranet.example/"])
     assert rule.admits("127.0.0.1", 8000, "127.0.0.1")
     assert not rule.admits("127.0.0.1", 6379, "127.0.0.1")
     assert rule.admits("localhost", 80, "127.0.0.1")
@@ -58,18 +59,20 @@ def test_a_seed_exempts_its_own_authority_and_only_if_it_names_an_address() -> N
 
 
 def test_networks_can_be_allowed_and_wrong_ones_are_named() -> None:
-    rule = AddressRule.of(Settings({"BILINGUAL_ALLOWED_NETWORKS": "10.0.0.0/8,fd00::/8"}), [])
+    rule = AddressRule.of(
+        Options.of(Settings({"BILINGUAL_ALLOWED_NETWORKS": "10.0.0.0/8,fd00::/8"})).allowed_networks, []
+    )
     assert rule.admits("intranet.example", 80, "10.1.2.3")
     assert rule.admits("intranet.example", 80, "fd00::1")
     assert not rule.admits("intranet.example", 80, "192.168.0.1")
-    with pytest.raises(UsageError, match=r"BILINGUAL_ALLOWED_NETWORKS: .*10\.0\.0\.0/99"):
-        AddressRule.of(Settings({"BILINGUAL_ALLOWED_NETWORKS": "10.0.0.0/99"}), [])
+    with pytest.raises(UsageError, match=r"BILINGUAL_ALLOWED_NETWORKS=10\.0\.0\.0/99"):
+        Options.of(Settings({"BILINGUAL_ALLOWED_NETWORKS": "10.0.0.0/99"}))
 
 
 def test_the_proxy_of_the_environment_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "10.0.0.1:3128")
     monkeypatch.setenv("no_proxy", "localhost,127.0.0.1:80,example.org:x")
-    rule = AddressRule.of(Settings(), ["https://example.org/"])
+    rule = AddressRule.of((), ["https://example.org/"])
     assert rule.admits("10.0.0.1", 3128, "10.0.0.1")
     assert not rule.admits("127.0.0.1", 80, "127.0.0.1")
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import csv
 import gzip
+import inspect
 import json
 import re
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from webserver import bilingual_site, run_scrapy, serve, start_scrapy
 
+from bilingual_crawler.commands.crawl import SPIDER_ARGUMENTS
 from bilingual_crawler.reporting.records import read_json_lines, read_tsv
+from bilingual_crawler.spiders.arguments import CrawlArguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from webserver import Site
 
@@ -67,7 +70,10 @@ def test_documents_pairs_and_summary_of_a_site(tmp_path: Path, site: Site, polic
     assert page["switches"] == [["eng", f"{site.url}/en/page-3.html"]]
     with gzip.open(tmp_path / "out" / "documents.jsonl.gz", "rt") as lines:
         assert len(list(map(json.loads, lines))) == len(found)
-    assert len((tmp_path / "feed.jsonl").read_text().splitlines()) == len(found)
+    feed = (tmp_path / "feed.jsonl").read_text(encoding="utf-8")
+    assert len(feed.splitlines()) == len(found)
+    assert "la gente del pueblo fue al mercado" in feed
+    assert "año" in feed
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["pairs"] == PAGES + 1
     assert summary["documents"] == {"eng": PAGES + 1, "spa": PAGES + 1}
@@ -268,3 +274,22 @@ def test_pairs_are_a_tsv_that_csv_reads(tmp_path: Path, site: Site) -> None:
     assert rows
     assert set(rows[0]) == {"url_a", "url_b", "score", "method"}
     assert all(0 <= float(row["score"]) <= 1 for row in rows)
+
+
+def test_a_crawl_without_a_pair_says_why(tmp_path: Path, site: Site) -> None:
+    result = crawl(tmp_path, f"{site.url}/", "-a", "pair=fin-eus")
+    assert result.returncode == 0
+    hint = "No pair was found, for none of 20 HTML pages is in Basque (most: "
+    assert hint in result.stderr
+    assert hint in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_the_help_names_every_argument_of_the_spider(tmp_path: Path) -> None:
+    parameters = inspect.signature(CrawlArguments.parse).parameters.values()
+    names = {one.name for one in parameters if one.kind is one.KEYWORD_ONLY}
+    assert names == set(SPIDER_ARGUMENTS)
+    text = run_scrapy(tmp_path, "crawl", "--help").stdout
+    assert all(f"-a {name}=" in text for name in names)
+    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    table = readme.partition("| argument | value |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines()[2:]))) == names

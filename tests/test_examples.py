@@ -17,6 +17,8 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 
+from bilingual_crawler.reporting.records import read_tsv
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 LINK = re.compile(r'(?:href|src)="([^"#]+)"')
 
@@ -71,9 +73,12 @@ def test_internal_links_lead_somewhere(page: Any) -> None:
         assert link in PAGES or link in serve.REDIRECTS or serve._static_file(link), link
 
 
-def test_gold_pairs_are_the_translations_of_the_pages() -> None:
-    english = [page for page in PAGES.values() if page.language == "en" and "es" in page.translations]
-    assert check.read_pairs(check.GOLD) == {(page.address, page.translations["es"]) for page in english}
+@pytest.mark.parametrize(
+    ("pair", "first", "second"), [("eng-spa", "en", "es"), ("eus-eng", "eu", "en"), ("spa-eus", "es", "eu")]
+)
+def test_gold_pairs_are_the_translations_of_the_pages(pair: str, first: str, second: str) -> None:
+    pages = [page for page in PAGES.values() if page.language == first and second in page.translations]
+    assert check.gold_pairs(pair) == {(page.address, page.translations[second]) for page in pages}
 
 
 def test_one_section_is_behind_basque_pages_and_nothing_is_out_of_reach() -> None:
@@ -116,7 +121,8 @@ def test_server_prints_its_address() -> None:
 
 @pytest.mark.parametrize(("found", "status"), [(26, 0), (24, 0), (23, 1), (0, 1)])
 def test_check_reports_the_share(tmp_path: Path, found: int, status: int) -> None:
-    gold = sorted(check.read_pairs(check.GOLD))
+    gold = sorted(check.gold_pairs("eng-spa"))
+    (tmp_path / "summary.json").write_text('{"pair": "eng-spa"}')
     rows = [f"http://127.0.0.1:9{a}\thttp://127.0.0.1:9{b}\t0.9\turl\n" for a, b in gold[:found]]
     (tmp_path / "pairs.tsv").write_text("url_a\turl_b\tscore\tmethod\n" + "".join(rows), encoding="utf-8")
     result = subprocess.run(
@@ -127,17 +133,22 @@ def test_check_reports_the_share(tmp_path: Path, found: int, status: int) -> Non
     assert result.stdout.count("Not found: ") == 26 - found
 
 
-def test_crawl_of_the_example_finds_every_pair(tmp_path: Path) -> None:
-    result = subprocess.run(
-        [sys.executable, EXAMPLES / "crawl.py", "-a", "policy=bfs"],
-        cwd=tmp_path,
+def crawl(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, EXAMPLES / "crawl.py", *arguments],
+        cwd=folder,
         env={**os.environ, "SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings"},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+@pytest.mark.parametrize(("pair", "count"), [("eng-spa", 26), ("eu-en", 5)])
+def test_crawl_of_the_example_finds_every_pair(tmp_path: Path, pair: str, count: int) -> None:
+    result = crawl(tmp_path, "--pair", pair, "-a", "policy=bfs")
     assert result.returncode == 0, result.stderr
-    assert result.stdout == "26 of the 26 true pairs of the example site were found (100%)\n"
+    assert result.stdout.startswith(f"{count} of the {count} true pairs of the example site were found (100%)\n")
     (output,) = (tmp_path / "crawls").iterdir()
     assert (output / "report.html").exists()
 
@@ -167,3 +178,35 @@ def test_ctrl_c_lets_the_crawl_of_the_example_end_in_order(tmp_path: Path) -> No
     assert json.loads((folder / "summary.json").read_text())["finish_reason"] == "shutdown"
     assert (folder / "report.html").exists()
     assert "KeyboardInterrupt" not in errors
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        ("eng-mlt", "the example site is in eng, spa, eus; to crawl websites for eng-mlt"),
+        ("eng-x", "unknown language 'x'"),
+    ],
+)
+def test_a_pair_that_the_example_does_not_have_is_an_error(tmp_path: Path, pair: str, message: str) -> None:
+    result = crawl(tmp_path, "--pair", pair)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_links_of_the_report_work_with_the_command_that_the_crawl_ends_with(tmp_path: Path) -> None:
+    last = crawl(tmp_path, "-a", "policy=bfs").stdout.splitlines()[-1]
+    command = last.partition("links in the report: ")[2].split()
+    (output,) = (tmp_path / "crawls").iterdir()
+    link = next(read_tsv(output / "pairs.tsv"))["url_b"]
+    assert f'href="{link}"' in (output / "report.html").read_text()
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(link)
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE) as server:
+        try:
+            assert server.stdout
+            server.stdout.readline()
+            with urllib.request.urlopen(link) as response:
+                assert response.status == 200
+        finally:
+            server.terminate()

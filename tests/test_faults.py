@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import signal
 import subprocess
@@ -9,19 +10,22 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+import redis
 from redis_server import redis_server
+from scripted import Answer, Scripted, scripted
 from webserver import bilingual_site, run_scrapy, scrapy_command, scrapy_environment, serve, start_scrapy, varied
 
 from bilingual_crawler.archive import open_archive
 from bilingual_crawler.frontier.entry import Entry, State
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.store import StoreError
-from bilingual_crawler.reporting.records import read_json_lines
+from bilingual_crawler.reporting.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from redis_server import RedisServer
     from webserver import Site
 
 PAGES = 15
@@ -33,7 +37,7 @@ def site() -> Iterator[Site]:
         yield site
 
 
-def arguments(folder: Path, site: Site, *settings: str) -> list[str]:
+def arguments(folder: Path, site: Site | Scripted, *settings: str) -> list[str]:
     chosen = (f"BILINGUAL_OUTPUT_DIR={folder / 'out'}", f"JOBDIR={folder / 'job'}", *settings)
     return [
         *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", "-a", "policy=gain"),
@@ -135,6 +139,81 @@ def test_a_clock_that_jumps_by_a_day_changes_nothing(tmp_path: Path, site: Site,
     assert result.returncode == 0, result.stderr
     # Twisted's time-outs go by the wall clock: a download in flight may be broken off, and is retried
     assert_complete(tmp_path, site, twice=16)
+
+
+class Deadly:
+    """A site of which one page is the death of whoever asks for it, when others are in flight if there are any."""
+
+    PAGE = "/en/deadly.html"
+
+    def __init__(self) -> None:
+        self.pages = varied(bilingual_site(PAGES))
+        self.pages["/en/"] = self.pages["/en/"].replace("<body>", f"<body><a href={self.PAGE}>deadly</a>")
+        self.crawl: subprocess.Popen[str] | None = None
+        self.under_way: set[str] = set()
+        self.died_with: list[set[str]] = []
+
+    def answer(self, path: str) -> Answer:
+        self.under_way.add(path)
+        time.sleep(0.1)
+        if path == self.PAGE:
+            assert self.crawl
+            self.died_with.append(set(self.under_way))
+            self.crawl.kill()
+            self.crawl.wait()
+            self.under_way.clear()
+        self.under_way.discard(path)
+        return Answer(self.pages[path]) if path in self.pages else Answer(status=404)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_page_that_kills_the_crawl_twice_is_left_and_no_other(tmp_path: Path, shared: bool) -> None:
+    """A resume, or with Redis another worker, dies of it once more, but the third one does not."""
+    deadly = Deadly()
+    folders = [tmp_path / (name if shared else "only") for name in ("first", "second", "third")]
+    for folder in folders:
+        folder.mkdir(exist_ok=True)
+    with redis_server(tmp_path) as server, scripted(deadly.answer) as site:
+        settings = ["CONCURRENT_REQUESTS_PER_DOMAIN=8"] + [f"BILINGUAL_FRONTIER={server.url}"] * shared
+        for deaths, folder in enumerate(folders[:2], start=1):
+            deadly.crawl = start_scrapy(folder, *arguments(folder, site, *settings))
+            deadly.crawl.communicate(timeout=120)
+            assert len(deadly.died_with) == deaths
+            silent_for_long(server)
+        result = run_scrapy(folders[2], *arguments(folders[2], site, *settings))
+    url = site.url + deadly.PAGE
+    assert result.returncode == 0, result.stderr
+    assert f"{url}: left, as the crawl died twice while it was in flight" in result.stderr
+    assert len(deadly.died_with[0]) > 2
+    assert deadly.died_with[1] == {deadly.PAGE}
+    assert site.paths().count(deadly.PAGE) == 2
+    outputs = {folder / "out" for folder in folders}
+    records = [record["url"] for out in outputs for record in read_json_lines(out / "documents.jsonl.gz")]
+    assert sorted(records) == sorted(f"{site.url}{path}" for path in deadly.pages if path.startswith(("/en/", "/es/")))
+    rows = [row for row in read_tsv(folders[2] / "out" / "crawl.tsv") if row["outcome"] == "poison"]
+    assert [row["url"] for row in rows] == [url]
+    assert json.loads((folders[2] / "out" / "summary.json").read_text())["dropped"]["poison"] == 1
+
+
+def silent_for_long(server: RedisServer) -> None:
+    """All workers have been silent for so long that they are taken for dead."""
+    client = redis.Redis(port=server.port)
+    for name in client.zrange("bilingual:crawl:workers", 0, -1):
+        client.zadd("bilingual:crawl:workers", {name: 0})
+
+
+@pytest.mark.parametrize("stopped", [signal.SIGINT, signal.SIGKILL])
+def test_only_a_death_makes_suspects(tmp_path: Path, site: Site, stopped: signal.Signals) -> None:
+    site.delay = 0.2
+    crawl = start_scrapy(tmp_path, *arguments(tmp_path, site))
+    site.wait_until_asked(6)
+    crawl.send_signal(stopped)
+    crawl.communicate(timeout=60)
+    died = stopped is signal.SIGKILL
+    assert (tmp_path / "job" / "frontier" / "in-flight").exists() == died
+    result = run_scrapy(tmp_path, *arguments(tmp_path, site))
+    assert ("fetched again, and nothing beside it" in result.stderr) == died
+    assert_complete(tmp_path, site, twice=2)
 
 
 @pytest.mark.parametrize("shared", [False, True])

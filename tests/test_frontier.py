@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bilingual_crawler.frontier.entry import Entry, Push
+from bilingual_crawler.frontier.entry import POISON, SUSPECT, Entry, Push
 from bilingual_crawler.frontier.frontier import SPARE_OFFERS, Frontier, Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 
@@ -159,6 +160,68 @@ def test_what_was_in_flight_is_handed_out_again_after_a_restart(tmp_path: Path) 
     reopened = LmdbStore(tmp_path)
     assert drain(Frontier(reopened, Limits(), Clock())) == ["//a/2", "//a/3"]
     reopened.close()
+
+
+def left_by_kill(folder: Path) -> LmdbStore:
+    """The store that is found when the process that has one in *folder* is killed."""
+    left = folder.with_name(f"{folder.name} left")
+    shutil.copytree(folder, left)
+    return LmdbStore(left)
+
+
+def test_of_many_urls_in_flight_at_a_death_none_dies_with_another_again(tmp_path: Path) -> None:
+    store = LmdbStore(tmp_path / "frontier")
+    frontier = Frontier(store, Limits(per_slot=0), Clock())
+    frontier.push([entry(f"//{host}/{n}", 1.0 - n / 10) for n in range(10) for host in "ab"])
+    done = frontier.pop()
+    assert done
+    frontier.finish(done)
+    flying = [taken for _ in range(16) if (taken := frontier.pop())]
+    assert len(flying) == 16
+    after = left_by_kill(tmp_path / "frontier")
+    frontier = Frontier(after, Limits(per_slot=0), Clock())
+    frontier.push([entry("//a/1", 2.0)])
+    first = [taken for _ in range(4) if (taken := frontier.pop())]
+    assert [taken.url for taken in first] == ["//b/8", "//a/9", "//b/9"], "suspects are last, and wait for these"
+    for taken in first:
+        frontier.finish(taken)
+    suspect = frontier.pop()
+    assert suspect
+    assert (suspect.url, suspect.priority) == (flying[0].url, SUSPECT)
+    frontier.push([entry("//c/1", 9.0)])
+    assert frontier.pop() is None, "nothing is fetched beside a suspect"
+    again = left_by_kill(tmp_path / "frontier left")
+    found = {}
+    frontier = Frontier(again, Limits(per_slot=0), Clock())
+    while taken := frontier.pop():
+        found[taken.url] = taken.priority
+        frontier.finish(taken)
+    assert [url for url, priority in found.items() if priority == POISON] == [suspect.url]
+    assert [url for url, priority in found.items() if priority == SUSPECT] == [other.url for other in flying[1:]]
+    assert next(iter(found)) == suspect.url
+    for each in (store, after, again):
+        each.close()
+        assert not (each._marks._path).exists()
+
+
+def test_what_landed_before_the_death_is_no_suspect(tmp_path: Path) -> None:
+    store = LmdbStore(tmp_path / "frontier")
+    frontier = Frontier(store, Limits(), Clock())
+    frontier.push([entry(f"//{host}/1", 1.0) for host in "abcd"])
+    done, put_back, moved, flying = (frontier.pop() for _ in range(4))
+    assert done
+    assert put_back
+    assert moved
+    assert flying
+    frontier.finish(done)
+    frontier.retry(put_back, rest=0)
+    frontier.redirect(moved, entry("//e/1"))
+    after = left_by_kill(tmp_path / "frontier")
+    found = {head.slot: head.priority for head in after.heads()}
+    assert found == {"b": 1.0, "e": 1.0, "d": SUSPECT}
+    assert [path.name for path in (tmp_path / "frontier left").glob("in-flight")] == ["in-flight"]
+    store.close()
+    after.close()
 
 
 @settings(max_examples=40, deadline=None)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from redis_server import RedisServer, redis_server
 
-from bilingual_crawler.frontier.entry import Entry, Push, State
+from bilingual_crawler.frontier.entry import FIXED, Entry, Push, State, after_death
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.redis_store import RedisStore
 from bilingual_crawler.frontier.store import Head, StoreError
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.store import FrontierStore
 
 URLS = [f"https://site{i % 3}.example/{i}" for i in range(12)]
-PRIORITIES = st.floats(allow_nan=False) | st.sampled_from([0.0, -0.0, 1.0, math.inf, -math.inf, 5e-324])
+PRIORITIES = st.floats(allow_nan=False) | st.sampled_from([0.0, -0.0, 1.0, math.inf, -math.inf, 5e-324, *FIXED])
 
 
 def slot(url: str) -> str:
@@ -59,6 +59,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.model: dict[str, Entry] = {}
         self.order = 0
         self.open()
+        self.committed()
 
     @abstractmethod
     def open(self) -> None:
@@ -86,7 +87,7 @@ class StoreMachine(RuleBasedStateMachine):
                 self.order += 1
                 self.model[url] = Entry(url, slot(url), priority, f"p{depth}", depth, order=self.order)
                 expected.append(Push.NEW)
-            elif held.state is State.QUEUED and priority > held.priority:
+            elif self.movable(held) and priority > held.priority:
                 held.priority, held.parent, held.depth = priority, f"p{depth}", min(held.depth, depth)
                 expected.append(Push.RAISED)
             else:
@@ -126,7 +127,7 @@ class StoreMachine(RuleBasedStateMachine):
     def rescore(self, priorities: dict[str, float]) -> None:
         self.store.rescore(priorities)
         for url, priority in priorities.items():
-            if url in self.model and self.model[url].state is State.QUEUED:
+            if url in self.model and self.movable(self.model[url]):
                 self.model[url].priority = priority
         self.settle()
 
@@ -138,7 +139,7 @@ class StoreMachine(RuleBasedStateMachine):
         held = self.model.get(to)
         wanted = self.store.redirect(url, Entry(to, slot(to), source.priority, source.parent, source.depth + 1))
         source.state = State.REDIRECTED
-        assert wanted == (held is None or held.state is State.QUEUED)
+        assert wanted == (held is None or self.movable(held))
         if wanted:
             order, priority = source.order, source.priority
             if held is not None:
@@ -159,6 +160,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(killed=st.booleans())
     def reopen(self, killed: bool) -> None:
+        flying = {entry.order for entry in self.model.values() if entry.state is State.IN_FLIGHT}
         if killed:
             self.kill()
         else:
@@ -167,7 +169,13 @@ class StoreMachine(RuleBasedStateMachine):
         for entry in self.model.values():
             if entry.state is State.IN_FLIGHT:
                 entry.state = State.QUEUED
+            if killed and entry.state is State.QUEUED and entry.order in flying:
+                entry.priority = after_death(entry.priority)
+        self.committed()
         self.settle()
+
+    def movable(self, entry: Entry) -> bool:
+        return entry.state is State.QUEUED and entry.priority not in FIXED
 
     def best(self, name: str) -> Entry | None:
         queued = [e for e in self.model.values() if e.slot == name and e.state is State.QUEUED]
@@ -203,7 +211,6 @@ class LmdbMachine(StoreMachine):
 
     def open(self) -> None:
         self.store = LmdbStore(self.folder)
-        self.committed()
 
     def committed(self) -> None:
         self.saved = copy.deepcopy(self.model), self.order
@@ -212,7 +219,8 @@ class LmdbMachine(StoreMachine):
         """What has reached the operating system is all that a killed process leaves."""
         self.model, self.order = self.saved
         left = Path(tempfile.mkdtemp())
-        shutil.copy(self.folder / "data.mdb", left)
+        for name in ("data.mdb", "in-flight"):
+            shutil.copy(self.folder / name, left)
         self.teardown()
         self.folder = left
         self.open()
@@ -246,6 +254,27 @@ class TestRedisStore(RedisMachine.TestCase):
 
 class TestLmdbStore(LmdbMachine.TestCase):
     settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+
+
+@pytest.mark.parametrize("priority", FIXED)
+@pytest.mark.parametrize("shared", [False, True])
+def test_nothing_but_a_death_changes_a_fixed_priority(
+    tmp_path: Path, server: RedisServer, shared: bool, priority: float
+) -> None:
+    redis.Redis(port=server.port).flushall()
+    store: FrontierStore = shared_store("worker") if shared else LmdbStore(tmp_path)
+    fixed, other = URLS[:2]
+    store.push([Entry(fixed, "a", priority), Entry(other, "b", 0.5)])
+    if isinstance(store, RedisStore):
+        store.share(idle=False, active=0)
+    assert store.push([Entry(fixed, "a", 2e300)]) == [Push.IGNORED]
+    assert store.rescore({fixed: 0.1}) == set()
+    assert store.pop("b")
+    assert not store.redirect(other, Entry(fixed, "a", 0.5))
+    entry = store.pop("a")
+    assert entry
+    assert (entry.url, entry.priority) == (fixed, priority)
+    store.close()
 
 
 def test_a_thousand_distinct_priorities_keep_their_order(tmp_path: Path) -> None:

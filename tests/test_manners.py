@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
+import sys
 from collections import Counter
 from email.utils import formatdate
 from itertools import count, pairwise
@@ -13,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scripted import Answer, scripted
 from test_crawl import crawl, documents
-from webserver import bilingual_site, serve
+from webserver import bilingual_site, scrapy_environment, serve
 
 from bilingual_crawler.reporting.records import read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from subprocess import CompletedProcess
 
 SITE = bilingual_site(3)
 DOCUMENTS = 8
@@ -28,6 +31,21 @@ QUICK = ("-s", "BILINGUAL_BACKOFF_START=0.2")
 
 def page(path: str) -> Answer:
     return Answer(SITE[path]) if path in SITE else Answer(status=404)
+
+
+def slow_crawl(folder: Path, seeds: str, *settings: str) -> CompletedProcess[str]:
+    """A crawl of a few pages with delays, which those of other tests are without."""
+    arguments = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}", "-a", "policy=bfs", "-a", "max_pages=6")
+    command = [sys.executable, "-m", "scrapy", "crawl", "bilingual", *arguments]
+    return subprocess.run(
+        [*command, *(part for one in settings for part in ("-s", one))],
+        cwd=folder,
+        env=scrapy_environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 def outcomes(folder: Path, url: str) -> dict[str, str]:
@@ -165,3 +183,37 @@ def test_sites_on_one_address_take_turns_if_asked_to(tmp_path: Path) -> None:
         assert len(documents(tmp_path / politeness)) == 2 * 18
         # until their first pages have come, nobody knows that they are on one address
         assert (site.overlapping <= 4) == (politeness == "address"), site.overlapping
+
+
+@pytest.mark.parametrize(("asked", "throttle"), [("0.01", False), ("0.01", True), ("-5", True), ("nan", False)])
+def test_a_crawl_delay_does_not_shorten_the_delay_of_the_operator(tmp_path: Path, asked: str, throttle: bool) -> None:
+    def answer(path: str) -> Answer:
+        if path == "/robots.txt":
+            return Answer(f"User-agent: *\nCrawl-delay: {asked}", kind="text/plain")
+        return page(path)
+
+    delay = 0.5
+    settings = (f"DOWNLOAD_DELAY={delay}", "DOWNLOAD_DELAY_JITTER=0", "AUTOTHROTTLE_START_DELAY=0.1")
+    with scripted(answer) as site:
+        result = slow_crawl(tmp_path, f"{site.url}/en/", *settings, f"AUTOTHROTTLE_ENABLED={throttle}")
+    assert result.returncode == 0, result.stderr
+    times = [when for when, path in site.asked if path != "/robots.txt"]
+    # a busy machine can be late with one answer, not with all
+    assert times[-1] - times[0] > 0.9 * delay * (len(times) - 1)
+
+
+def test_a_crawl_delay_is_kept_by_the_slot_that_asked_for_robots_txt(tmp_path: Path) -> None:
+    """Its delay, one request at a time and no jitter, although the slot was there before anybody knew."""
+
+    def answer(path: str) -> Answer:
+        if path == "/robots.txt":
+            return Answer("User-agent: *\nCrawl-delay: 0.6", kind="text/plain")
+        return page(path)
+
+    settings = ("DOWNLOAD_DELAY=0.1", "AUTOTHROTTLE_START_DELAY=0.1", "DOWNLOAD_DELAY_JITTER=0.9")
+    with scripted(answer) as site:
+        result = slow_crawl(tmp_path, f"{site.url}/en/", *settings, "AUTOTHROTTLE_ENABLED=1")
+    assert result.returncode == 0, result.stderr
+    times = [when for when, path in site.asked if path != "/robots.txt"]
+    assert min(later - earlier for earlier, later in pairwise(times)) > 0.3
+    assert times[-1] - times[0] > 0.9 * 0.6 * (len(times) - 1)

@@ -41,6 +41,62 @@ class TestText:
     def test_adjacent_links_are_words_of_their_own(self) -> None:
         assert parse_page("<p><a href=a>Heim</a><a href=b>Um</a> vef<a href=c>inn</a>", URL).text == "Heim Um vefinn"
 
+    def test_whether_links_touch_is_judged_inside_a_block(self) -> None:
+        assert parse_page("<p><a href=a>one</a><p>(<a href=b>two</a>)", URL).text == "one\n(two)"
+
+    @pytest.mark.parametrize(
+        "heading",
+        [
+            pytest.param("<h2>Title<a class=hash-link href=#t title='Direct link'>&#8203;</a></h2>", id="Docusaurus"),
+            pytest.param("<h2 id=t>Title <a class=header-anchor href=#t>\u200b</a></h2>", id="VitePress"),
+            pytest.param("<h2 id=t><a class=header-anchor href=#t>#</a> Title</h2>", id="VuePress"),
+            pytest.param("<section id=t><h2>Title<a class=headerlink href=#t>¶</a></h2></section>", id="Sphinx"),
+            pytest.param("<h2>Title<a class=headerlink href=#t>\uf0c1</a></h2>", id="Sphinx, icon font"),
+            pytest.param("<p><span>Title</span><a class=headerlink href=#i>¶</a></p>", id="Sphinx, caption"),
+            pytest.param("<dl><dt id=f>Title<a href=#f>¶</a></dt></dl>", id="Sphinx, definition"),
+            pytest.param("<h2 id=t>Title<a class=headerlink href='/p/page.html#t'>&para;</a></h2>", id="MkDocs"),
+            pytest.param("<h2><a class=anchor href=#t><svg></svg></a>Title</h2>", id="GitHub"),
+            pytest.param("<h2 id=t><a class=doc-anchor href=#t>§</a>Title</h2>", id="rustdoc"),
+            pytest.param("<h2><span class=permalink><a href=#t>◆&nbsp;</a></span>Title</h2>", id="Doxygen"),
+            pytest.param(
+                "<h2 id=a%20b>Title <a href='#a%2520b'><i></i><b>Link here</b></a> </h2>", id="Hugo, in words"
+            ),
+            pytest.param("<h1 id=t><a class=header href=#t>Title</a></h1>", id="mdBook, the title itself"),
+            pytest.param("<h2 id=t><a href=#t></a><a href=#t>Title</a></h2>", id="AsciiDoctor, the title itself"),
+            pytest.param("<p>Title <a href=#ref1>↩︎</a></p>", id="footnote"),
+        ],
+    )
+    def test_addresses_of_headings_are_no_text(self, heading: str) -> None:
+        page = parse_page(f"<p>before</p>{heading}<p>after</p>", URL)
+        assert page.text == "before\nTitle\nafter"
+
+    @pytest.mark.parametrize(
+        ("html", "text"),
+        [
+            ("<p>press the <a href=#b>*</a> button", "press the * button"),
+            ("<h2>The operator <a href=#b>?=</a> and others", "The operator ?= and others"),
+            ("<h2 id=t>See <a href=#other>another part</a>", "See another part"),
+            ("<h2 id=t>Title</h2><p>more on the <a href=#t>title</a>", "Title\nmore on the title"),
+            ("<li><a href=#b>||</a> is or", "|| is or"),
+            ("<p>C <a href=c>#</a>", "C #"),
+        ],
+    )
+    def test_other_links_into_the_page_are_text(self, html: str, text: str) -> None:
+        assert parse_page(html, URL).text == text
+
+    def test_what_is_not_shown_is_nowhere(self) -> None:
+        dirt = "\u200b&shy;\x02\x9b&#x202e;\u2066\ufdd0&#xfeff;"
+        html = (
+            f"<title>Ti{dirt}tle</title><p>te{dirt}xt</p><p>{dirt}</p><a href=a>li{dirt}nk</a><img alt=x>"
+            f"<a href=b title='na{dirt}me'></a><a href=c><img alt='im{dirt}age'></a><map><area href=d alt='ar{dirt}ea'></map>"
+            f"<select><option value=/en/>Eng{dirt}lish<option value=/es/>Español</select>"
+        )
+        page = parse_page(html, URL)
+        assert (page.title, page.text) == ("Title", "text\nlink")
+        assert [link.text for link in page.links] == ["link", "name", "", "area", "English", "Español"]
+        assert page.links[2].image == "image"
+        assert page.links[4].label == "eng"
+
     @pytest.mark.parametrize(
         "hidden",
         [
@@ -339,6 +395,15 @@ class TestRobustness:
 
         seconds(100)
         assert seconds(50_000) < 10 * max(seconds(10_000), 0.02)
+
+    @pytest.mark.parametrize(
+        "repeated",
+        ["<a href=#>#</a>", "<a href=#> </a>", "x<a href=#a>¶</a>", "a\u200d", "\u200b", "<h1><b><i><a href=#x>¶</a>"],
+    )
+    def test_marks_and_invisible_characters_take_linear_time(self, repeated: str) -> None:
+        started = time.process_time()
+        parse_page("<p>x " + repeated * 100_000, URL)
+        assert time.process_time() - started < 10
 
     @pytest.mark.parametrize("tag", ["<div>", "<b id=x>", "<nav class=lang>", "<a " + "x1=1 x2=2 " * 50_000 + ">"])
     def test_hostile_markup(self, tag: str) -> None:

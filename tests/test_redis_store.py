@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
+import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -19,12 +21,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from redis_server import RedisServer, redis_server
 
-from bilingual_crawler.frontier.entry import Entry, State
+from bilingual_crawler.frontier import shared
+from bilingual_crawler.frontier.entry import POISON, SUSPECT, Entry, State
+from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.redis_store import RedisStore
+from bilingual_crawler.frontier.shared import SharedFrontier
 from bilingual_crawler.frontier.store import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 URLS = [f"https://site{i % 4}.example/{i}" for i in range(16)]
@@ -174,6 +179,68 @@ def test_the_crawl_is_not_over_while_another_worker_has_something_in_flight(
     assert not one.share(idle=True, active=0).over
     one.close()
     two.close()
+
+
+def test_a_death_counts_for_what_was_in_flight_and_a_silence_of_redis_does_not(
+    server: RedisServer, client: redis.Redis
+) -> None:
+    one, two = RedisStore(server.url, "one"), RedisStore(server.url, "two")
+    one.push([Entry(url, "a.example", 0.5) for url in URLS[:2]])
+    one.share(idle=False, active=0)
+    two.share(idle=True, active=0)
+    assert one.pop("a.example")
+    silent = {b"one": 0, b"two": 0}
+    for stamps, died in ((silent, False), ({b"one": 0}, True)):
+        client.zadd("bilingual:crawl:workers", stamps)
+        two.share(idle=True, active=0)
+        assert one.count(State.IN_FLIGHT) == (not died)
+    two.share(idle=True, active=0)
+    priorities = [entry.priority for _ in range(2) if (entry := two.pop("a.example"))]
+    assert priorities == [0.5, SUSPECT]
+    again = RedisStore(server.url, "two")
+    again.share(idle=True, active=0)
+    convicted, suspect = again.pop("a.example"), again.pop("a.example")
+    assert convicted
+    assert suspect
+    assert (convicted.url, convicted.priority) == (URLS[0], POISON)
+    assert (suspect.url, suspect.priority) == (URLS[1], SUSPECT)
+    for store in (one, two, again):
+        store.close()
+
+
+async def hold(server: RedisServer, busy: float) -> bool:
+    """Whether a worker has lost its site to another one when its event loop was busy for so many seconds."""
+
+    class Process:
+        reconsider = staticmethod(lambda url, priority: priority)
+
+        def __getattr__(self, name: str) -> Callable[..., None]:
+            return lambda *arguments: None
+
+    store = RedisStore(server.url, "busy", worker_seconds=1)
+    frontier = SharedFrontier(store, Limits(), time.monotonic, Process())
+    frontier.push([Entry(URLS[0], "a.example", 0.5)])
+    while frontier.pop() is None:
+        await asyncio.sleep(0.05)
+    other = RedisStore(server.url, "other", worker_seconds=1)
+    end, gained = time.monotonic() + busy, []
+    while time.monotonic() < end:
+        gained += other.share(idle=True, active=0).gained
+        time.sleep(0.1)
+    await frontier.leave()
+    other.close()
+    return bool(gained)
+
+
+def test_a_worker_busy_with_one_page_keeps_its_sites(server: RedisServer, client: redis.Redis) -> None:
+    assert not asyncio.run(hold(server, 3.0))
+
+
+def test_a_worker_that_hangs_loses_its_sites(
+    server: RedisServer, client: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared, "BUSY_SECONDS", 0.8)
+    assert asyncio.run(hold(server, 4.0))
 
 
 def test_an_answer_that_was_lost_leaves_no_lease_behind(server: RedisServer, client: redis.Redis) -> None:

@@ -12,6 +12,7 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler.commands.report import Command
 from bilingual_crawler.reporting.charts import MAX_POINTS, step_chart, ticks
+from bilingual_crawler.reporting.hints import why_no_pair
 from bilingual_crawler.reporting.html import write_report
 from bilingual_crawler.reporting.markup import link
 from bilingual_crawler.reporting.results import ResultsError, read_results
@@ -166,7 +167,7 @@ def test_report_needs_nothing_from_elsewhere_and_runs_no_script(output: Path) ->
 def test_an_address_with_another_scheme_is_not_a_link() -> None:
     assert link("javascript:alert(1)", "<b>") == "&lt;b&gt;"
     assert link("HTTP://a.example/?a=1&b='\"", "") == (
-        '<a href="HTTP://a.example/?a=1&amp;b=&#x27;&quot;" rel="noopener noreferrer">'
+        '<a href="HTTP://a.example/?a=1&amp;b=&#x27;&quot;" rel="noopener noreferrer" dir="auto">'
         "HTTP://a.example/?a=1&amp;b=&#x27;&quot;</a>"
     )
 
@@ -282,3 +283,24 @@ def test_chart_of_a_long_crawl_stays_small_and_ends_at_the_last_point() -> None:
     assert series.count("V") <= MAX_POINTS + 1
     assert 'class="value"' in chart
     assert "10,000</text></svg>" in chart
+
+
+@pytest.mark.parametrize(
+    ("changes", "hint"),
+    [
+        ({"html": 0}, "No pair was found, for no HTML page was fetched (other-language 2, http-404 1, robots 1)."),
+        (
+            {"documents": {"eng": 3, "mlt": 0}},
+            "No pair was found, for none of 8 HTML pages is in Maltese (most: English 3, Spanish 3, Basque 1). "
+            "Give a seed in Maltese, a wider scope, or another pair.",
+        ),
+        ({}, "No pair was found: 3 English and 3 Spanish documents, and none that says the same as another one."),
+        (
+            {"finish_reason": "closespider_timeout"},
+            "No pair was found: 3 English and 3 Spanish documents, and none that says the same as another one. "
+            "The crawl ended early; a larger budget may help.",
+        ),
+    ],
+)
+def test_why_there_is_no_pair(changes: dict[str, Any], hint: str) -> None:
+    assert why_no_pair(make_summary() | {"pairs": 0} | changes) == hint

@@ -39,7 +39,9 @@ def test_a_job_crawls_with_the_code_and_models_of_the_egg(server: Scrapyd) -> No
     with serve(bilingual_site(PAGES)) as site:
         job = server.schedule({"pair": "eng-spa", "seeds": f"{site.url}/en/", "policy": "smart"})
         server.wait(job)
-    assert "first-egg" in server.log(job)
+    log = server.log(job)
+    assert "first-egg" in log
+    assert "Traceback" not in log
     folder = server.folder / "crawls" / job
     documents = [record["url"] for record in read_json_lines(folder / "documents.jsonl.gz")]
     assert len(documents) == 2 * PAGES + 2
@@ -47,6 +49,10 @@ def test_a_job_crawls_with_the_code_and_models_of_the_egg(server: Scrapyd) -> No
     names = ["", *(f"page-{number}.html" for number in range(PAGES))]
     assert found == {(f"{site.url}/en/{name}", f"{site.url}/es/{name}") for name in names}
     assert (folder / "report.html").exists()
+    aligned = run_scrapy(folder, "align", str(folder), "--pair", "eng-spa", "--out", "aligned.tsv")
+    assert aligned.returncode == 0, aligned.stderr
+    rows = [sorted(map(tuple, map(dict.items, read_tsv(folder / name)))) for name in ("pairs.tsv", "aligned.tsv")]
+    assert rows[0] == rows[1], "the crawl ends with the same alignment"
     feed = server.folder / "items" / "bilingual_crawler" / "bilingual" / f"{job}.jl"
     assert len(feed.read_text().splitlines()) == len(documents)
 
@@ -58,7 +64,7 @@ def test_a_job_crawls_with_the_code_and_models_of_the_egg(server: Scrapyd) -> No
         (
             {"pair": "eng-spa", "seeds": "http://127.0.0.1:9/", "policy": "smart"},
             ["BILINGUAL_MODELS_DIR=/srv/no-models"],
-            "/srv/no-models/url-language/config.json: No such file or directory; BILINGUAL_MODELS_DIR",
+            "BILINGUAL_MODELS_DIR=/srv/no-models: there is no such folder",
         ),
     ],
 )
@@ -76,7 +82,7 @@ def test_a_node_has_models_of_its_own(tmp_path: Path, monkeypatch: pytest.Monkey
     arguments = ("-a", "pair=eng-spa", "-a", "seeds=http://127.0.0.1:9/", "-a", "policy=smart")
     result = run_scrapy(tmp_path, "crawl", "bilingual", *arguments)
     assert result.returncode == 2
-    assert "/srv/no-models/url-language/config.json: No such file or directory" in result.stderr
+    assert "BILINGUAL_MODELS_DIR=/srv/no-models: there is no such folder" in result.stderr
 
 
 def test_an_upgrade_in_the_middle_of_a_crawl_loses_nothing(server: Scrapyd, checkout: Path) -> None:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import gzip
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -73,6 +75,10 @@ def test_exchange_is_two_linked_records(tmp_path: Path) -> None:
     assert request[1].headers == [("Host", "example.com"), ("User-Agent", "tester")]
     assert request[0]["WARC-Concurrent-To"] == response[0]["WARC-Record-ID"]
     assert location.file == path.name
+    versions = set(re.findall(rb"^WARC/.*?$", gzip.decompress(path.read_bytes()), re.MULTILINE))
+    assert versions == {b"WARC/1.0\r"}
+    assert b"format: WARC File Format 1.0" in info[2]
+    assert "over the wire, WARC 1.0," in (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
     with path.open("rb") as file:
         file.seek(location.offset)
         assert next(ArchiveIterator(file)).rec_headers["WARC-Target-URI"] == "https://example.com/1"

@@ -23,9 +23,14 @@ TEXT = {
     "They sold all of it before the evening and came back home with songs, because the winter would be easy. ",
     "es": "La cosecha del año fue buena y la gente del pueblo fue al mercado con su fruta. La vendieron toda antes de "
     "la tarde y volvieron a casa con canciones, porque el invierno sería fácil para todos ellos. ",
+    "mt": "Il-ħsad tas-sena kien tajjeb u n-nies tar-raħal marru s-suq bil-frott tagħhom. Bigħu kollox qabel "
+    "filgħaxija u reġgħu lura d-dar bil-kant, għax ix-xitwa kienet se tkun faċli għalihom ilkoll. ",
     "fi": "Vuoden sato oli hyvä ja kylän väki lähti torille hedelmineen. He myivät kaiken ennen iltaa ja palasivat "
     "kotiin laulaen, sillä talvesta tulisi helppo kaikille heille ja heidän lapsilleen. ",
 }
+
+
+OWN_NAMES = {"es": "Español", "mt": "Malti"}
 
 
 def html(lang: str, name: str, links: str) -> str:
@@ -35,14 +40,14 @@ def html(lang: str, name: str, links: str) -> str:
     )
 
 
-def bilingual_site(pages: int) -> dict[str, str]:
-    """*pages* English pages and as many Spanish ones under /en/ and /es/, behind two Finnish pages."""
+def bilingual_site(pages: int, second: str = "es") -> dict[str, str]:
+    """*pages* English pages under /en/ and as many in the language *second*, behind two Finnish pages."""
     names = [f"page-{number}" for number in range(pages)]
     site = {
         "/": html("fi", "etusivu", "<a href=/fi/>alkuun</a> <a href=/paper.pdf>pdf</a>"),
-        "/fi/": html("fi", "alku", "<a href=/en/>English</a> <a href=/es/>Español</a>"),
+        "/fi/": html("fi", "alku", f"<a href=/en/>English</a> <a href=/{second}/>{OWN_NAMES[second]}</a>"),
     }
-    for lang, other in (("en", "es"), ("es", "en")):
+    for lang, other in (("en", second), (second, "en")):
         listing = "".join(f"<a href=/{lang}/{name}.html>{name}</a> " for name in names)
         listing = f"<nav class=language-switcher><a href=/{other}/>{other}</a></nav>" + listing
         site[f"/{lang}/"] = html(lang, "index", listing + "<a href=/gone>gone</a> <a href=/old>old</a>")
@@ -149,9 +154,11 @@ def serve(
         server.server_close()
 
 
+QUICK = ("-s", "DOWNLOAD_DELAY=0", "-s", "AUTOTHROTTLE_ENABLED=0")
+
+
 def scrapy_command(*arguments: str) -> list[str]:
-    quick = ("DOWNLOAD_DELAY=0", "AUTOTHROTTLE_ENABLED=0")
-    return [sys.executable, "-m", "scrapy", *arguments, *(part for setting in quick for part in ("-s", setting))]
+    return [sys.executable, "-m", "scrapy", *arguments, *QUICK]
 
 
 def scrapy_environment() -> dict[str, str]:

@@ -11,6 +11,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.defer import deferred_from_coro
 
+from bilingual_crawler.options import Options
 from bilingual_crawler.signals import output_failed, page_rendered
 
 from .replay import DATE_META, MISSING_FLAG
@@ -50,7 +51,7 @@ class WarcMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        if not crawler.settings.getbool("BILINGUAL_WARC"):
+        if not Options.of(crawler.settings).warc:
             raise NotConfigured
         middleware = cls(crawler)
         crawler.signals.connect(middleware.spider_opened, signals.spider_opened)

@@ -12,6 +12,8 @@ from scrapy.exceptions import DownloadCancelledError, NotConfigured, StopDownloa
 from scrapy.http import Headers
 from scrapy.responsetypes import responsetypes
 
+from bilingual_crawler.options import Options
+
 from .archive import Redirect, open_archive
 from .errors import ArchiveError
 from .records import ArchivedResponse
@@ -42,7 +44,7 @@ class ReplayDownloadHandler(BaseDownloadHandler):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         try:
-            self._archive = open_archive(crawler.settings.getlist("BILINGUAL_REPLAY"))
+            self._archive = open_archive(Options.of(crawler.settings).replay)
         except ArchiveError as error:
             raise NotConfigured(f"BILINGUAL_REPLAY: {error}") from error
         self._stats = crawler.stats

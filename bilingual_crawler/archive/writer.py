@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _COMPRESSION = 6
+_VERSION = "1.0"
+"""What Common Crawl, Heritrix and wget write, and every reader reads."""
 _REPLACED = frozenset((b"transfer-encoding", b"content-length"))
 
 
@@ -75,9 +77,9 @@ class WarcWriter:
         self._directory = directory
         self._prefix = prefix
         self._max_bytes = max_bytes
-        self._info = {"format": "WARC File Format 1.0", **(info or {})}
+        self._info = {"format": f"WARC File Format {_VERSION}", **(info or {})}
         self._buffer = BytesIO()
-        self._warc = WARCWriter(self._buffer, gzip=False)
+        self._warc = WARCWriter(self._buffer, gzip=False, warc_version=_VERSION)
         self._number = 0
         self.files_written = 0
         self.bytes_written = 0

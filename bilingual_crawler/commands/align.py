@@ -14,7 +14,9 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError
+from bilingual_crawler.commands import PROJECT_SETTINGS
 from bilingual_crawler.languages import LanguageError, LanguagePair
+from bilingual_crawler.options import ALIGN_METHODS, Options, check_folder, wrong
 from bilingual_crawler.pairing.errors import EncoderError
 from bilingual_crawler.pairing.tracker import Pair
 from bilingual_crawler.reporting.records import tsv_line
@@ -23,16 +25,14 @@ from bilingual_crawler.scoring.models import ModelError
 if TYPE_CHECKING:
     import argparse
 
-METHODS = ("auto", "url", "content", "structure")
 FORMATS = ("bitextor", "tmx", "moses", "jsonl", "parquet")
 
 
 class Command(ScrapyCommand):
     """Pair documents one-to-one inside each registered domain and write ``pairs.tsv``."""
 
-    requires_project = True
     requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+    default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
 
     def syntax(self) -> str:
         return "INPUT… --pair eng-mlt [options]"
@@ -52,7 +52,7 @@ class Command(ScrapyCommand):
         super().add_options(parser)
         add = parser.add_argument
         add("--pair", required=True, help="the two languages, such as eng-mlt")
-        add("--method", choices=METHODS, default="auto", help="what speaks for a pair (%(default)s)")
+        add("--method", choices=ALIGN_METHODS, default="auto", help="what speaks for a pair (%(default)s)")
         add(
             "--matching",
             choices=("greedy", "optimal"),
@@ -69,10 +69,13 @@ class Command(ScrapyCommand):
             raise UsageError
         assert self.settings
         try:
-            pair = LanguagePair.parse(opts.pair, self.settings.getlist("BILINGUAL_EQUIVALENT_LANGUAGES"))
+            pair = LanguagePair.parse(opts.pair, Options.of(self.settings).equivalent_languages)
             self._align(list(map(Path, args)), pair, opts)
         except (ArchiveError, LanguageError, ModelError, EncoderError) as error:
             raise UsageError(str(error), print_help=False) from None
+        except OSError as error:
+            # what could not be seen at the start: a full disk, a folder that is gone
+            raise UsageError(f"{error.filename or opts.out}: {error.strerror}", print_help=False) from None
 
     def _align(self, paths: list[Path], pair: LanguagePair, opts: argparse.Namespace) -> None:
         # every scrapy command imports this module
@@ -87,9 +90,8 @@ class Command(ScrapyCommand):
         if unknown := sorted(set(formats) - set(FORMATS)):
             raise UsageError(f"--formats {','.join(unknown)}: choose of {', '.join(FORMATS)}", print_help=False)
         if opts.bitext and "parquet" in formats and not find_spec("pyarrow"):
-            raise UsageError(
-                "--formats parquet needs pyarrow: pip install 'bilingual-crawler[parquet]'", print_help=False
-            )
+            raise UsageError("--formats parquet needs pyarrow: pip install pyarrow", print_help=False)
+        _check_outputs(opts)
         assert self.settings
         method = method_of(opts.method, self.settings)
         encoder = encoder_of(self.settings) if opts.bitext else None
@@ -138,3 +140,15 @@ class Command(ScrapyCommand):
                 + (f" (dropped: {dropped})" if dropped else ""),
                 highlight=False,
             )
+
+
+def _check_outputs(opts: argparse.Namespace) -> None:
+    """Raise UsageError, before hours of reading, for what could not be written afterwards."""
+    if not opts.out.parent.is_dir():
+        raise wrong("--out", opts.out, f"there is no folder {opts.out.parent}")
+    if opts.out.is_dir():
+        raise wrong("--out", opts.out, "is a folder; give the name of a file")
+    check_folder("--out", opts.out.parent)
+    for option, folder in (("--bitext", opts.bitext), ("--review", opts.review)):
+        if folder is not None:
+            check_folder(option, folder)

@@ -2,42 +2,102 @@
 
 from __future__ import annotations
 
+import argparse
+import asyncio
 import logging
-from typing import TYPE_CHECKING
+import shutil
+import textwrap
+from typing import TYPE_CHECKING, cast
 
+from scrapy.commands import ScrapyHelpFormatter
 from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.exceptions import UsageError
+from scrapy.utils.project import inside_project
 
+from bilingual_crawler.commands import PROJECT_SETTINGS
+from bilingual_crawler.frontier.policies import POLICIES
+from bilingual_crawler.frontier.store import StoreError
+from bilingual_crawler.options import RENDER_MODES, Options
 from bilingual_crawler.spiders.arguments import CrawlArguments
+from bilingual_crawler.spiders.seeds import any_page, named, without_page
 
 if TYPE_CHECKING:
-    import argparse
+    from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 logger = logging.getLogger(__name__)
 
+SPIDER_ARGUMENTS = {
+    "pair": "two languages, as codes or English names: eng-mlt, en-mt, English-Maltese",
+    "seeds": "addresses separated by commas, or a file with one on each line",
+    "policy": f"how links get their priority: {', '.join(POLICIES)} (BILINGUAL_POLICY)",
+    "scope": "site: the registered domains of the seeds; host: their hosts; web: everything (site)",
+    "max_pages": "budget of pages; 0 is no limit (0)",
+    "max_pages_per_site": "budget of pages of each site; 0 is no limit (0)",
+    "render": f"when pages go through Chromium: {', '.join(RENDER_MODES)} (BILINGUAL_RENDER)",
+}
+"""Name of each argument and what it is for, in brackets its default."""
+
 
 class Command(CrawlCommand):
-    """Scrapy's command; wrong arguments of our spiders end in one line, a crawl that fetched nothing in exit code 1."""
+    """Scrapy's command; wrong arguments of our spider end in one line, a crawl without any page in exit code 1."""
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        assert self.settings
+        if not inside_project():
+            self.settings.setdict(PROJECT_SETTINGS, priority="command")
+        super().add_options(parser)
+        if self._has_our_spider():
+            parser.usage = "scrapy crawl bilingual -a pair=eng-mlt -a seeds=URL [-a NAME=VALUE …] [options]"
+            parser.formatter_class = _LinesAsTheyAre
+            parser.add_argument_group("Arguments of the spider", _spider_arguments())
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if args != ["bilingual"]:
+        if args != ["bilingual"] or not self._has_our_spider():
             super().run(args, opts)
             return
-        assert self.crawler_process
         assert self.settings
         try:
             CrawlArguments.parse(self.settings, **opts.spargs)
-        except UsageError as error:
+            self._crawl(opts)
+        except (UsageError, StoreError) as error:
             if self.settings["LOG_FILE"]:
                 # a Scrapyd job has no terminal
                 logger.error(error)
-            raise
+            raise UsageError(str(error), print_help=False) from error
+
+    def _crawl(self, opts: argparse.Namespace) -> None:
+        assert self.crawler_process
+        assert self.settings
         crawler = self._create_crawler("bilingual")
-        self.crawler_process.crawl(crawler, **opts.spargs)
+        crawling = self.crawler_process.crawl(crawler, **opts.spargs)
         self.crawler_process.start()
+        if isinstance(crawling, asyncio.Task) and crawling.done() and not crawling.cancelled():
+            # raises what kept the crawl from starting
+            crawling.result()
         assert crawler.stats
-        fetched = crawler.stats.get_value("bilingual/fetched")
+        spider = cast("BilingualSpider", crawler.spider)
+        fruitless = without_page(spider.seeds, spider.output_dir)
+        if fruitless:
+            logger.warning(f"{len(fruitless)} of {len(spider.seeds)} seeds gave no page: {named(fruitless)}")
         # of several workers one may find nothing left to do
-        spared = self.settings["BILINGUAL_FRONTIER"] and not crawler.stats.get_value("downloader/request_count")
-        if self.crawler_process.bootstrap_failed or not (fetched or spared):
+        spared = Options.of(self.settings).frontier and not crawler.stats.get_value("downloader/request_count")
+        if self.crawler_process.bootstrap_failed or not (spared or any_page(spider.output_dir)):
             self.exitcode = 1
+
+    def _has_our_spider(self) -> bool:
+        """Whether this is our project: the command stands in for Scrapy's in all projects of the environment."""
+        assert self.settings
+        return "bilingual_crawler.spiders" in self.settings.getlist("SPIDER_MODULES")
+
+
+class _LinesAsTheyAre(argparse.RawDescriptionHelpFormatter, ScrapyHelpFormatter):
+    """Scrapy's help, but for line breaks, which stay."""
+
+
+def _spider_arguments() -> str:
+    indent = " " * 24
+    width = shutil.get_terminal_size().columns - 4
+    return "\n".join(
+        textwrap.fill(f"{f'-a {name}=':<{len(indent)}}{text}", width, subsequent_indent=indent, break_on_hyphens=False)
+        for name, text in SPIDER_ARGUMENTS.items()
+    )

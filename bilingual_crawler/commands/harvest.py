@@ -13,6 +13,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError
+from bilingual_crawler.commands import PROJECT_SETTINGS
 from bilingual_crawler.frontier.policies import policy_class
 from bilingual_crawler.harvest.deciles import write_deciles
 from bilingual_crawler.harvest.explain import explain
@@ -20,6 +21,7 @@ from bilingual_crawler.harvest.run import LINK_SOURCES, Harvest
 from bilingual_crawler.harvest.sites import SiteError, Task, read_tasks
 from bilingual_crawler.harvest.store import ResultStore
 from bilingual_crawler.harvest.table import print_tables
+from bilingual_crawler.options import Options, check_folder
 
 if TYPE_CHECKING:
     import argparse
@@ -30,9 +32,8 @@ _COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
 class Command(ScrapyCommand):
     """Crawl archived sites once per task and policy, then print and plot how early pairs were found."""
 
-    requires_project = True
     requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+    default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
 
     def syntax(self) -> str:
         return "SITES_DIR --out DIR [options]"
@@ -62,6 +63,9 @@ class Command(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
             raise UsageError
+        assert self.settings
+        Options.of(self.settings)
+        check_folder("--out", opts.out)
         try:
             if opts.explain:
                 self._explain(Path(args[0]), *opts.explain)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from bilingual_crawler.commands import PROJECT_SETTINGS
 from bilingual_crawler.reporting.html import write_report
 from bilingual_crawler.reporting.results import ResultsError, read_summary
 from bilingual_crawler.reporting.summary import print_summary
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
 class Command(ScrapyCommand):
     """Write ``summary.json`` and ``report.html`` into the output folder of a crawl, finished or not; print the path."""
 
-    requires_project = True
     requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+    default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
 
     def syntax(self) -> str:
         return "OUTPUT_DIR"

@@ -18,6 +18,19 @@ class State(IntEnum):
     """Known and never to be fetched; not counted as a page of any budget."""
 
 
+SUSPECT = -1e300
+"""Priority of a URL that was in flight when the process died: it goes last, and alone."""
+POISON = 1e300
+"""Priority of a URL that was in flight at two deaths: its turn comes at once, to be refused."""
+FIXED = (SUSPECT, POISON)
+"""Priorities that nothing changes but a death."""
+
+
+def after_death(priority: float) -> float:
+    """The priority of a URL that was in flight when the process died."""
+    return POISON if priority in FIXED else SUSPECT
+
+
 class Push(StrEnum):
     """What a push did."""
 

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from bilingual_crawler.frontier.entry import Entry, Push, State
+from bilingual_crawler.frontier.entry import SUSPECT, Entry, Push, State
 from bilingual_crawler.frontier.policies.base import NEVER
 from bilingual_crawler.frontier.store import StoreError
 
@@ -67,7 +67,9 @@ class Frontier:
 
     Order: highest priority, then first discovered, among slots with free capacity that are not backing off. A URL is
     handed out once: it stays in flight until :meth:`finish`, :meth:`redirect` or :meth:`retry`. Raise-only: pushing a
-    known URL can raise a queued one and never anything else. What is handed out survives a crash if the store does.
+    known URL can raise a queued one and never anything else. What is handed out survives a crash if the store does;
+    what may have caused it, a :data:`~bilingual_crawler.frontier.entry.SUSPECT`, is then handed out while nothing else
+    is in flight, so that no other URL dies with it again.
     """
 
     def __init__(
@@ -90,6 +92,8 @@ class Frontier:
         self._frozen = False
         self._flying: set[str] = set()
         self._in_flight: Counter[str] = Counter()
+        self._alone = False
+        """Whether a suspect is in flight."""
         self._servers: dict[str, str] = {}
         self._held_up: defaultdict[str, set[str]] = defaultdict(set)
         self._resting: dict[str, float] = {}
@@ -134,9 +138,13 @@ class Frontier:
                 tries -= 1
                 self.offer((slot,))
                 continue
+            if offer[0] == -SUSPECT and self._in_flight:
+                self.offer((slot,))
+                return None
             entry = self.store.pop(slot)
             if entry is None:
                 continue
+            self._alone = entry.priority == SUSPECT
             self._flying.add(entry.url)
             self._in_flight[slot] += 1
             self.offer((slot,))
@@ -276,6 +284,7 @@ class Frontier:
 
     def _release(self, entry: Entry) -> None:
         self._flying.discard(entry.url)
+        self._alone = False
         self._in_flight[entry.slot] -= 1
         if not self._in_flight[entry.slot]:
             del self._in_flight[entry.slot]
@@ -304,7 +313,11 @@ class Frontier:
         return slot in self._closed or (bool(limit) and self.store.done_in(slot) + self._in_flight[slot] >= limit)
 
     def _full(self) -> bool:
-        return self._spent() or (bool(self._limits.in_flight) and self._in_flight.total() >= self._limits.in_flight)
+        return (
+            self._alone
+            or self._spent()
+            or (bool(self._limits.in_flight) and self._in_flight.total() >= self._limits.in_flight)
+        )
 
     def _spent(self) -> bool:
         limit = self._limits.pages

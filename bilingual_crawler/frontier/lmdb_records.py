@@ -11,7 +11,7 @@ import struct
 
 import msgpack
 
-from bilingual_crawler.frontier.entry import Entry, Kind, State
+from bilingual_crawler.frontier.entry import FIXED, Entry, Kind, State, after_death
 from bilingual_crawler.frontier.store import Head
 
 FORMAT = b"bilingual-frontier 3"
@@ -43,6 +43,20 @@ def descending(priority: float) -> int:
 def _priority(descending: int) -> float:
     bits = descending if descending & _SIGN else descending ^ _NOT_SIGN
     return float(_DOUBLE.unpack(_UINT.pack(bits))[0])
+
+
+_FIXED = tuple(map(descending, FIXED))
+
+
+def fixed(place: bytes) -> bool:
+    """Whether nothing but a death changes the priority."""
+    return RANK.unpack_from(place, RANK_AT)[0] in _FIXED
+
+
+def place_after_death(place: bytes) -> bytes:
+    """The place of a URL that was in flight at *place* when the process died."""
+    falling, order = RANK.unpack_from(place, RANK_AT)
+    return place[SLOT] + RANK.pack(descending(after_death(_priority(falling))), order)
 
 
 def pack_link(depth: int, later_parent: str | None = None) -> bytes:

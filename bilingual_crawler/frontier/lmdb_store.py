@@ -9,6 +9,7 @@ import lmdb
 
 from bilingual_crawler.frontier.checkpoint import DATA, Checkpoints, restore
 from bilingual_crawler.frontier.entry import Push, State
+from bilingual_crawler.frontier.in_flight import InFlight, left_in_flight
 from bilingual_crawler.frontier.lmdb_records import (
     FORMAT,
     ORDER,
@@ -20,10 +21,12 @@ from bilingual_crawler.frontier.lmdb_records import (
     depth_of,
     descending,
     entry_of,
+    fixed,
     head_of,
     pack,
     pack_details,
     pack_link,
+    place_after_death,
     unpack,
     url_of,
     with_one_more_attempt,
@@ -52,6 +55,30 @@ def _format(env: Any) -> bytes:
     return found
 
 
+def check(folder: Path) -> None:
+    """Raise StoreError if *folder* holds something that :class:`LmdbStore` cannot go on with."""
+    if (folder / DATA).exists():
+        restore(folder)
+        _environment(folder).close()
+
+
+def _environment(folder: Path, map_size: int = 1 << 36) -> Any:
+    try:
+        env = lmdb.open(
+            str(folder), map_size=map_size, max_dbs=8, sync=False, metasync=False, writemap=False, max_readers=8
+        )
+        found = _format(env)
+    except lmdb.Error as error:
+        raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start anew") from error
+    if found != FORMAT:
+        env.close()
+        raise StoreError(
+            f"{folder}: frontier format {found.decode(errors='replace')!r}, this version reads "
+            f"{FORMAT.decode()!r}; finish that crawl with the version that began it"
+        )
+    return env
+
+
 class LmdbStore:
     """A :class:`FrontierStore` on LMDB.
 
@@ -60,9 +87,10 @@ class LmdbStore:
     :mod:`~bilingual_crawler.frontier.lmdb_records`). A URL that needs no fetch any more keeps its record only. ``facts``
     is what was learnt by slot, ``meta`` counters and named values.
 
-    What is in flight is known in memory only: on disk it is queued, so that handing out writes nothing, and what a dead
-    process had in flight is queued when the store is opened. All changes go into one transaction until a URL is
-    finished or redirected; then they reach the operating system, and the death of the process does not undo them.
+    In the tables what is in flight is queued, so that handing out changes none of them: it is marked in the file
+    ``in-flight``, and what a dead process had marked goes to its new place when the store is opened. All changes go
+    into one transaction until a URL is finished or redirected; then they reach the operating system, and the death of
+    the process does not undo them.
     What was committed at a :meth:`checkpoint` survives the death of the machine as well.
 
     Raises :class:`StoreError` if the folder holds something else or another format, and from the first write on that
@@ -73,17 +101,8 @@ class LmdbStore:
         folder.mkdir(parents=True, exist_ok=True)
         new = not (folder / DATA).exists()
         restore(folder)
+        self._env = _environment(folder, map_size)
         try:
-            self._env = lmdb.open(
-                str(folder), map_size=map_size, max_dbs=8, sync=False, metasync=False, writemap=False, max_readers=8
-            )
-            found = _format(self._env)
-            if found != FORMAT:
-                self._env.close()
-                raise StoreError(
-                    f"{folder}: frontier format {found.decode(errors='replace')!r}, this version reads "
-                    f"{FORMAT.decode()!r}; finish that crawl with the version that began it"
-                )
             self._tables = Tables(*(self._env.open_db(name.encode()) for name in Tables._fields))
         except lmdb.Error as error:
             raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start anew") from error
@@ -93,8 +112,8 @@ class LmdbStore:
         self._open = OpenTransaction(self._env, folder, self._tables, self._save_numbers)
         self._slot_ids: dict[str, bytes] = {}
         self._slot_names: dict[bytes, str] = {}
-        self._flying: set[bytes] = set()
-        """Places of the URLs in flight."""
+        self._flying: dict[bytes, int] = {}
+        """Places of the URLs in flight, and their marks."""
         self._begin: dict[bytes, bytes] = {}
         """By slot, where to look for its best URL: what is queued before is in flight."""
         self._next: tuple[str, Head | None] | None = None
@@ -106,6 +125,11 @@ class LmdbStore:
             """As on disk: what is in flight is queued."""
             for name, slot in at.slots:
                 self._name_slot(name.decode(), slot)
+            marks = folder / "in-flight"
+            left = left_in_flight(marks)
+            # made anew before the commit: whoever dies in between has not died of these URLs
+            self._marks = InFlight(marks)
+            self._move_suspects(at, left)
         self._open.commit()
 
     # transactions -------------------------------------------------------------------------------------------------
@@ -134,6 +158,16 @@ class LmdbStore:
     def _state(self, record: bytes) -> State:
         state = _STATES[record[0]]
         return State.IN_FLIGHT if state is State.QUEUED and record[PLACE] in self._flying else state
+
+    def _move_suspects(self, at: Tables, orders: Iterable[bytes]) -> None:
+        """The process died while the URLs of these *orders* were in flight."""
+        for order in orders:
+            details = at.details.get(order)
+            # what was not committed is not there
+            if details:
+                key = digest(url_of(details))
+                held = at.urls.get(key)[PLACE]
+                self._place(at, key, place_after_death(held), at.queue.pop(held))
 
     def _place(self, at: Tables, key: bytes, place: bytes, link: bytes) -> None:
         at.urls.put(key, QUEUED + place)
@@ -172,7 +206,7 @@ class LmdbStore:
                     continue
                 held = record[PLACE]
                 before, order = RANK.unpack_from(held, RANK_AT)
-                if falling < before and self._state(record) is State.QUEUED:
+                if falling < before and self._state(record) is State.QUEUED and not fixed(held):
                     depth = min(depth_of(at.queue.pop(held)), entry.depth)
                     self._place(at, key, held[SLOT] + RANK.pack(falling, order), pack_link(depth, entry.parent))
                     outcomes.append(Push.RAISED)
@@ -187,7 +221,7 @@ class LmdbStore:
                 return None
             entry = self._entry(at, slot, place)
             entry.state = State.IN_FLIGHT
-            self._flying.add(place)
+            self._flying[place] = self._marks.mark(place[ORDER])
             self._begin[place[SLOT]] = place
             at.queue.next()
             after = self._skip_flying(at, place[SLOT])
@@ -241,7 +275,7 @@ class LmdbStore:
                     continue
                 held = record[PLACE]
                 place = held[SLOT] + RANK.pack(descending(priority), RANK.unpack_from(held, RANK_AT)[1])
-                if place != held:
+                if place != held and not fixed(held):
                     self._place(at, key, place, at.queue.pop(held))
                     changed.add(self._slot_names[held[SLOT]])
         return changed
@@ -298,6 +332,7 @@ class LmdbStore:
             if self._open.close():
                 self._checkpoints.end()
         finally:
+            self._marks.close()
             self._env.close()
 
     def _items(self, table: Any, slot: str) -> Iterator[tuple[bytes, bytes]]:
@@ -334,7 +369,7 @@ class LmdbStore:
         if record is None or self._state(record) is not State.IN_FLIGHT:
             return None
         place: bytes = record[PLACE]
-        self._flying.remove(place)
+        self._marks.clear(self._flying.pop(place))
         return place
 
     def _end(self, at: Tables, url: str, state: State) -> bytes | None:
@@ -358,7 +393,7 @@ class LmdbStore:
         source = self._end(at, url, State.REDIRECTED)
         key = digest(target.url)
         record = at.urls.get(key)
-        if record and self._state(record) is not State.QUEUED:
+        if record and (self._state(record) is not State.QUEUED or fixed(record[PLACE])):
             return False
         if source is None:
             return record is not None

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-POLITENESS = ("domain", "host", "address")
-"""What shares one delay and one limit of requests in flight."""
 MAX_CRAWL_DELAY = 300.0
 """Seconds; a longer one is cut to this, as Heritrix does."""
 
 
 class CrawlDelays:
-    """Gives a politeness slot the delay that a robots.txt asks of us, and keeps AutoThrottle from shortening it.
+    """Gives a politeness slot the delay that a robots.txt asks of us, unless the operator's own is longer.
 
+    A site can only slow the crawl down: what is no positive number is ignored, AutoThrottle goes on above the delay and
+    not below it. Requests of such a slot go one at a time, at equal distances.
     Stats: ``bilingual/robots/crawl_delay`` (hosts that ask for one).
     """
 
@@ -35,33 +35,46 @@ class CrawlDelays:
         settings = crawler.settings
         self._user_agent = settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"]
         crawler.signals.connect(self.robots_parsed, signal=signals.robots_parsed)
+        # behind AutoThrottle, which was there before the scheduler was opened
+        crawler.signals.connect(self.response_downloaded, signal=signals.response_downloaded)
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
         asked = robotparser.crawl_delay(self._user_agent)
-        if not asked:
+        # nan is not greater than anything
+        if asked is None or not asked > 0:
             return
         assert self._crawler.stats
         self._crawler.stats.inc_value("bilingual/robots/crawl_delay")
         slot = self._slot_of(request.url)
-        delay = min(asked, MAX_CRAWL_DELAY)
-        logger.info(f"{slot}: robots.txt asks for {asked:g} s between requests, waiting {delay:g} s")
-        self._wait(slot, delay)
+        delay = self._wait(slot, min(asked, MAX_CRAWL_DELAY))
         self._wait(request.meta.get("download_slot", slot), delay)
+        logger.info(f"{slot}: robots.txt asks for {asked:g} s between requests, waiting {delay:g} s")
+
+    def response_downloaded(self, request: Request) -> None:
+        """AutoThrottle has chosen the next delay of the slot; it may not be shorter than the site asks."""
+        name = request.meta.get("download_slot", "")
+        slot = self._downloader.slots.get(name)
+        if slot is not None and name in self._delays:
+            slot.delay = max(slot.delay, self._delays[name])
 
     def share_server(self, slot: str, server: str) -> None:
         """Requests of *slot* wait with those of all slots on *server* from now on."""
         if slot in self._delays:
             self._wait(server, self._delays[slot])
 
-    def _wait(self, slot: str, seconds: float) -> None:
-        delay = max(seconds, self._delays.get(slot, 0.0))
-        self._delays[slot] = delay
-        assert self._crawler.engine
-        downloader = self._crawler.engine.downloader
-        downloader.per_slot_settings[slot] = {"concurrency": 1, "delay": delay, "jitter": 0}
-        if slot in downloader.slots:
-            downloader.slots[slot].delay = delay
+    def _wait(self, name: str, asked: float) -> float:
+        """Let *name* wait for *asked* seconds, or longer if it does so already; the seconds it is to be."""
+        downloader = self._downloader
+        known = downloader.per_slot_settings.get(name, {})
+        delay = max(asked, float(known.get("delay", downloader._delay)))
+        self._delays[name] = delay
+        downloader.per_slot_settings[name] = known | {"concurrency": 1, "delay": delay, "jitter": 0}
+        slot = downloader.slots.get(name)
+        if slot is not None:
+            slot.concurrency, slot.jitter, slot.delay = 1, 0, max(delay, slot.delay)
+        return delay
 
-    def meta(self, slot: str) -> dict[str, Any]:
-        """What a request of *slot* needs in its meta."""
-        return {"autothrottle_dont_adjust_delay": True} if slot in self._delays else {}
+    @property
+    def _downloader(self) -> Any:
+        assert self._crawler.engine
+        return self._crawler.engine.downloader

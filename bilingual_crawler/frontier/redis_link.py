@@ -14,14 +14,13 @@ from bilingual_crawler.frontier.store import StoreError
 try:
     import redis
 except ImportError as error:
-    raise StoreError("BILINGUAL_FRONTIER: Redis needs its client; pip install 'bilingual-crawler[redis]'") from error
+    raise StoreError("BILINGUAL_FRONTIER: Redis needs its client; pip install redis") from error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 logger = logging.getLogger(__name__)
 
-SCHEMES = ("redis", "rediss")
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 20.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
@@ -39,25 +38,20 @@ class RedisLink:
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
-        if parts.scheme not in SCHEMES or not parts.hostname:
-            raise StoreError(
-                f"BILINGUAL_FRONTIER={parts.scheme}://…: give redis://[user:password@]host[:port][/db][#name of the crawl], "
-                "or rediss:// for TLS"
-            )
         self._where = f"Redis at {parts.hostname}:{parts.port or 6379}"
         self.prefix = f"bilingual:{parts.fragment or 'crawl'}:"
-        self._redis = redis.Redis.from_url(
-            url, socket_timeout=ANSWER_SECONDS, socket_connect_timeout=CONNECT_SECONDS, retry=None
-        )
+        try:
+            self._redis = redis.Redis.from_url(
+                url, socket_timeout=ANSWER_SECONDS, socket_connect_timeout=CONNECT_SECONDS, retry=None
+            )
+            self._redis.ping()
+        except (redis.RedisError, TypeError, ValueError) as error:
+            raise StoreError(f"BILINGUAL_FRONTIER: {self._where} cannot be used as a frontier: {error}") from error
         common, *scripts = _sources()
         self._scripts = {name: self._redis.register_script(common[1] + source) for name, source in scripts}
         self._given_up = threading.Event()
         self.interruptions = 0
         """How often an answer may have been lost."""
-        try:
-            self._redis.ping()
-        except redis.RedisError as error:
-            raise StoreError(f"{self._where} cannot be used as a frontier: {error}") from error
 
     def script(self, name: str, *arguments: Any) -> Any:
         """What the script answers."""

@@ -54,11 +54,7 @@ class RedisStore:
         self._link = RedisLink(url)
         self._interruptions = 0
         stored = self._run("join", FORMAT)
-        if stored != FORMAT:
-            raise StoreError(
-                f"BILINGUAL_FRONTIER: the crawl under {self._link.prefix}* has format {stored.decode()!r}, this version "
-                f"reads {FORMAT.decode()!r}; finish it with the version that began it, or name another one with #name"
-            )
+        _check_format(self._link, stored)
 
     # workers ------------------------------------------------------------------------------------------------------
 
@@ -222,6 +218,19 @@ class RedisStore:
         if slot in self._heads:
             self._heads[slot] = _head(head)
         return slot
+
+
+def check(link: RedisLink) -> None:
+    """Raise StoreError if the crawl behind *link* was begun by another version."""
+    _check_format(link, link.command("GET", "format") or FORMAT)
+
+
+def _check_format(link: RedisLink, stored: bytes) -> None:
+    if stored != FORMAT:
+        raise StoreError(
+            f"BILINGUAL_FRONTIER: the crawl under {link.prefix}* has format {stored.decode()!r}, this version reads "
+            f"{FORMAT.decode()!r}; finish it with the version that began it, or name another one with #name"
+        )
 
 
 def _bytes(text: str) -> bytes:

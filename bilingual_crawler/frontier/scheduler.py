@@ -21,7 +21,7 @@ from scrapy.utils.job import job_dir
 
 from bilingual_crawler.frontier.backoff import REST, Rest
 from bilingual_crawler.frontier.checkpoint import to_disk
-from bilingual_crawler.frontier.entry import Entry, Kind, Push, State
+from bilingual_crawler.frontier.entry import FIXED, Entry, Kind, Push, State
 from bilingual_crawler.frontier.facts import GONE, page_fact, redirect_fact, relearn
 from bilingual_crawler.frontier.frontier import Frontier, Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
@@ -29,6 +29,7 @@ from bilingual_crawler.frontier.politeness import CrawlDelays
 from bilingual_crawler.frontier.quota import QueueQuota
 from bilingual_crawler.frontier.shared import SharedFrontier
 from bilingual_crawler.frontier.store import StoreError
+from bilingual_crawler.options import Options
 from bilingual_crawler.signals import output_failed
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
@@ -65,8 +66,8 @@ class FrontierScheduler(BaseScheduler):
     politeness slot and ``CONCURRENT_REQUESTS`` in all between hand-out and the end of processing. Requests that are
     yielded to the engine are pushed with their ``priority`` (seeds with the policy's); a redirect takes the place of
     what it redirects, a retry goes back to its place while its slot rests. With ``JOBDIR`` the frontier is durable:
-    whatever happens to the process, the next run fetches what is left and what was in flight. With
-    ``BILINGUAL_FRONTIER`` it is in Redis and shared with other workers.
+    whatever happens to the process, the next run fetches what is left and what was in flight, the latter at last and
+    one by one. With ``BILINGUAL_FRONTIER`` it is in Redis and shared with other workers.
     Only GET requests without a body have a place in it; others are dropped and counted.
     """
 
@@ -75,7 +76,8 @@ class FrontierScheduler(BaseScheduler):
         self._crawler = crawler
         self._stats: StatsCollector = crawler.stats
         self._settings = crawler.settings
-        self._politeness = crawler.settings.get("BILINGUAL_POLITENESS")
+        self._options = Options.of(crawler.settings)
+        self._politeness = self._options.politeness
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._stopping = False
         self._quota = QueueQuota()
@@ -95,7 +97,7 @@ class FrontierScheduler(BaseScheduler):
             pages_per_slot=self._spider.max_pages_per_site,
         )
         jobdir = job_dir(self._settings)
-        url = self._settings["BILINGUAL_FRONTIER"]
+        url = self._options.frontier
         self.store: FrontierStore
         self.frontier: Frontier | SharedFrontier
         if url:
@@ -108,7 +110,7 @@ class FrontierScheduler(BaseScheduler):
             if jobdir is None:
                 self._temporary = tempfile.TemporaryDirectory(prefix="frontier-")
             self.store = LmdbStore(Path(jobdir or self._temporary.name) / "frontier")  # type: ignore[union-attr]
-            self.frontier = Frontier(self.store, limits, time.monotonic, self.policy.reconsider, self.stop)
+            self.frontier = Frontier(self.store, limits, time.monotonic, self.reconsider, self.stop)
             for slot in self.store.slots():
                 self.gained(self.store.facts(slot), self.store.queued(slot))
             if self._politeness == "address":
@@ -163,7 +165,7 @@ class FrontierScheduler(BaseScheduler):
         return not self._quota.is_full(self.slot(page))
 
     def reconsider(self, url: str, priority: float) -> float:
-        return self.policy.reconsider(url, priority)
+        return priority if priority in FIXED else self.policy.reconsider(url, priority)
 
     def gained(self, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
         relearn(self.policy, facts, self._counted(queued))
@@ -220,16 +222,14 @@ class FrontierScheduler(BaseScheduler):
         return Entry(url, self.slot(url), priority, parent, request.meta.get("depth", 0), kind)
 
     def _request(self, entry: Entry) -> Request:
-        download_slot = self.frontier.server(entry.slot)
         request = Request(
             entry.url,
             callback=self._spider.parse_sitemap if entry.kind is Kind.SITEMAP else self._spider.parse,
             errback=self._spider.handle_failure,
             meta={
                 ENTRY: entry,
-                "download_slot": download_slot,
+                "download_slot": self.frontier.server(entry.slot),
                 "depth": entry.depth,
-                **self._crawl_delays.meta(download_slot),
             },
             headers={"Referer": entry.parent} if entry.parent else None,
             dont_filter=True,

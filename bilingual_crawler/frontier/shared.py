@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import threading
+import time
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
-
-from scrapy.utils.asyncio import create_looping_call
 
 from bilingual_crawler.frontier.entry import Entry, Push, State
 from bilingual_crawler.frontier.frontier import MAX_RECONSIDERED, Frontier, Limits, ignore
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 SHARE_SECONDS = 0.5
 """Between signs of life."""
+BUSY_SECONDS = 120.0
+"""For which the event loop may be busy with one page; then the worker hangs, and gives no sign of life."""
 LEAVE_SECONDS = 10.0
 """For which a worker that ends waits for the store; then its leases end by themselves."""
 TOLD_AT_ONCE = 1000
@@ -54,7 +57,7 @@ class SharedFrontier:
     All calls go, in their order, to one thread that runs the frontier, so that the event loop never waits for the
     network: while the store does not answer, nothing is handed out and nothing forgotten. After each call the thread
     takes what may be fetched now; :meth:`pop` finds it there. The frontier's own limits hold for what is taken, so
-    no URL is taken much before its turn.
+    no URL is taken much before its turn. Another thread has it give signs of life, whatever the event loop does.
     """
 
     def __init__(self, store: RedisStore, limits: Limits, clock: Callable[[], float], worker: Worker) -> None:
@@ -69,11 +72,11 @@ class SharedFrontier:
         self._over = False
         self._frozen = False
         self._closed: set[str] = set()
-        self._sharing_now = False
         self.left = 0
-        """URLs of all workers that were queued or in flight at the last sign of life."""
-        self._sharing = create_looping_call(self._share)
-        self._sharing.start(SHARE_SECONDS, now=False)
+        """URLs of all workers that were queued or in flight at the last heartbeat."""
+        self._turned = time.monotonic()
+        self._leaving = threading.Event()
+        threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
 
     def push(self, entries: Sequence[Entry], told: Callable[[list[Push]], None] = ignore) -> None:
         self._do(self._frontier.push, entries, self._in_loop(told))
@@ -128,7 +131,7 @@ class SharedFrontier:
 
     async def leave(self) -> None:
         """Give what is ours to the others."""
-        self._sharing.stop()
+        self._leaving.set()
         leaving = self._loop.run_in_executor(self._thread, self._close)
         try:
             await asyncio.wait_for(asyncio.shield(leaving), LEAVE_SECONDS)
@@ -143,15 +146,12 @@ class SharedFrontier:
     def _do(self, work: Callable[..., Any], *arguments: Any) -> None:
         self._over = False
         self._calls += 1
-        self._submit(self._done, work, *arguments)
-
-    def _submit(self, done: Callable[[Future[None]], None], work: Callable[..., Any], *arguments: Any) -> None:
-        self._thread.submit(self._run, work, *arguments).add_done_callback(self._in_loop(done))
+        self._thread.submit(self._run, work, *arguments).add_done_callback(self._in_loop(self._done))
 
     def _run(self, work: Callable[..., Any], *arguments: Any) -> None:
         """In the thread: do what was asked for, then take what may be fetched."""
         work(*arguments)
-        while entry := self._frontier.pop():
+        while not self._leaving.is_set() and (entry := self._frontier.pop()):
             self._loop.call_soon_threadsafe(self._take, entry)
 
     def _take(self, entry: Entry) -> None:
@@ -171,17 +171,24 @@ class SharedFrontier:
         """*told*, to be called from the thread."""
         return lambda answer: self._loop.call_soon_threadsafe(functools.partial(told, answer))
 
-    def _share(self) -> None:
-        if not self._sharing_now:
-            self._sharing_now = True
-            self._submit(self._shared, self._take_share)
+    def _beat(self) -> None:
+        """In a thread of its own: a worker is alive while its event loop is busy with a page, but not if it hangs."""
+        # when the process ends without leaving, loop and thread take no more calls
+        with suppress(RuntimeError):
+            while not self._leaving.wait(SHARE_SECONDS):
+                self._loop.call_soon_threadsafe(self._turn)
+                if time.monotonic() - self._turned < BUSY_SECONDS:
+                    sharing = self._thread.submit(self._run, self._take_share)
+                    sharing.add_done_callback(self._in_loop(Future.result))
+                    wait([sharing])
 
-    def _shared(self, call: Future[None]) -> None:
-        self._sharing_now = False
-        call.result()
+    def _turn(self) -> None:
+        self._turned = time.monotonic()
 
     def _take_share(self) -> None:
         """In the thread: give a sign of life, give slots away or take some over."""
+        if self._leaving.is_set():
+            return
         try:
             active = len(self._frontier.open_slots())
             share = self.store.share(idle=not self._frontier.has_pending(), active=active)
@@ -216,8 +223,8 @@ class SharedFrontier:
 
     def _learn(self, part: Known, rest: Iterator[Known]) -> None:
         self._worker.gained(*part)
-        if self._sharing.running:
-            self._submit(lambda call: call.result(), self._tell, rest)
+        if not self._leaving.is_set():
+            self._thread.submit(self._run, self._tell, rest).add_done_callback(self._in_loop(Future.result))
 
     def _end(self) -> None:
         """Every worker is idle."""

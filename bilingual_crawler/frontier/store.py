@@ -33,13 +33,14 @@ def digest(url: str) -> bytes:
 class FrontierStore(Protocol):
     """Seen-set, queues and in-flight URLs in one transactional place.
 
-    Every call is one transaction: after a crash either all or nothing of it is there.
+    Every call is one transaction: after a crash either all or nothing of it is there. What is in flight when a process
+    dies is queued with the priority that :func:`~bilingual_crawler.frontier.entry.after_death` says.
     """
 
     def push(self, entries: Iterable[Entry]) -> list[Push]:
         """Queue unseen URLs and raise queued ones if the new priority is higher; never lower, never revive.
 
-        A raised URL takes the new entry's parent, the lesser depth, and keeps its discovery order.
+        A raised URL takes the new entry's parent, the lesser depth, and keeps its discovery order. Fixed priorities stay.
         """
 
     def pop(self, slot: str) -> Entry | None:
@@ -58,13 +59,16 @@ class FrontierStore(Protocol):
         """The URL is done (or refused); false and without effect unless it was in flight."""
 
     def redirect(self, url: str, target: Entry) -> bool:
-        """Replace in-flight *url* by *target* at the same place of the queue; false if the target needs no fetch."""
+        """Replace in-flight *url* by *target* at the same place of the queue.
+
+        False if the target is known and needs no fetch, is in flight, or keeps its fixed priority.
+        """
 
     def requeue(self, url: str, *, failed: bool = True) -> bool:
         """Put an in-flight URL back in its place, with one more attempt if it *failed*; false if not in flight."""
 
     def rescore(self, priorities: Mapping[str, float]) -> set[str]:
-        """Set the priorities of those of the URLs that are queued; returns the slots of those that changed."""
+        """Set the priorities of those of the URLs that are queued, unless fixed; returns the slots of those that changed."""
 
     def states(self, urls: Sequence[str]) -> list[State | None]:
         """State of each URL, None for unseen ones."""

@@ -11,11 +11,12 @@ from urllib.request import getproxies
 
 from cachetools import LRUCache
 from scrapy import signals
-from scrapy.exceptions import CannotResolveHostError, NotConfigured, UsageError
+from scrapy.exceptions import CannotResolveHostError, NotConfigured
 from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer  # type: ignore[import-untyped]
 
 from bilingual_crawler.middlewares.refused import Refused
+from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,30 +24,16 @@ if TYPE_CHECKING:
 
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
     from twisted.internet.interfaces import IAddress
 
+    from bilingual_crawler.options import Network
     from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 logger = logging.getLogger(__name__)
 
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _PORTS = {"http": 80, "https": 443}
 _REMEMBERED = 10_000
-
-
-def allowed_networks(settings: BaseSettings) -> list[Network]:
-    """``BILINGUAL_ALLOWED_NETWORKS``; raises UsageError naming the one that is none."""
-    networks = []
-    for text in settings.getlist("BILINGUAL_ALLOWED_NETWORKS"):
-        try:
-            networks.append(ipaddress.ip_network(text))
-        except ValueError as error:
-            raise UsageError(
-                f"BILINGUAL_ALLOWED_NETWORKS: {error}; give networks as in 10.0.0.0/8,192.168.1.5/32", print_help=False
-            ) from error
-    return networks
 
 
 def is_public(address: str) -> bool:
@@ -69,7 +56,7 @@ class AddressRule:
     exempt: frozenset[tuple[str, int]] = frozenset()
 
     @classmethod
-    def of(cls, settings: BaseSettings, seeds: Iterable[str]) -> AddressRule:
+    def of(cls, networks: tuple[Network, ...], seeds: Iterable[str]) -> AddressRule:
         """Exempt are proxies, and seeds that name an address or ``localhost``: somebody has asked for just these."""
         asked = {authority(url) for url in seeds if is_literal(urlsplit(url).hostname or "")}
         asked |= {(host, 443) for host, port in asked if port == 80} | {
@@ -77,7 +64,7 @@ class AddressRule:
         }
         servers = [url for scheme, url in getproxies().items() if scheme != "no"]
         proxies = {authority(url if "://" in url else f"http://{url}") for url in servers}
-        return cls(tuple(allowed_networks(settings)), frozenset(asked | proxies))
+        return cls(networks, frozenset(asked | proxies))
 
     def admits(self, host: str, port: int, address: str) -> bool:
         if (host, port) in self.exempt or is_public(address):
@@ -174,7 +161,7 @@ class AddressGuardMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        if crawler.settings.getlist("BILINGUAL_REPLAY"):
+        if Options.of(crawler.settings).replay:
             raise NotConfigured
         self._crawler = crawler
 
@@ -187,7 +174,7 @@ class AddressGuardMiddleware:
 
     def spider_opened(self, spider: Spider) -> None:
         seeds = [seed.url for seed in cast("BilingualSpider", spider).seeds]
-        self._rule = AddressRule.of(self._crawler.settings, seeds)
+        self._rule = AddressRule.of(Options.of(self._crawler.settings).allowed_networks, seeds)
 
     def spider_closed(self) -> None:
         rules = GuardedResolver.installed().rules

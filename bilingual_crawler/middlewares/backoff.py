@@ -13,6 +13,7 @@ from scrapy.utils.misc import load_object
 from bilingual_crawler.frontier.backoff import REST, Backoff, Patience, Rest, retry_after
 from bilingual_crawler.frontier.scheduler import ENTRY
 from bilingual_crawler.middlewares.refused import Refused
+from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:
     from typing import Self
@@ -55,7 +56,7 @@ class BackoffMiddleware:
 
     def __init__(self, crawler: Crawler) -> None:
         assert crawler.stats
-        settings = crawler.settings
+        settings, options = crawler.settings, Options.of(crawler.settings)
         self._crawler = crawler
         self._stats = crawler.stats
         self._enabled = settings.getbool("RETRY_ENABLED")
@@ -63,10 +64,7 @@ class BackoffMiddleware:
         self._statuses = frozenset(map(int, settings.getlist("RETRY_HTTP_CODES")))
         self._errors = tuple(map(load_object, settings.getlist("RETRY_EXCEPTIONS")))
         self._patience = Patience(
-            settings.getfloat("BILINGUAL_BACKOFF_START"),
-            settings.getfloat("BILINGUAL_BACKOFF_MAX"),
-            settings.getfloat("BILINGUAL_RETRY_AFTER_MAX"),
-            settings.getint("BILINGUAL_HOST_FAILURES"),
+            options.backoff_start, options.backoff_max, options.retry_after_max, options.host_failures
         )
         self._backoff = Backoff(self._patience, time.monotonic)
 

@@ -9,6 +9,8 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.defer import deferred_from_coro
 
+from bilingual_crawler.options import Options
+
 if TYPE_CHECKING:
     from typing import Self
 
@@ -31,10 +33,10 @@ class ByteBudgetExtension:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        settings = crawler.settings
+        options = Options.of(crawler.settings)
         self._crawler = crawler
-        self._per_site = settings.getint("BILINGUAL_MAX_BYTES_PER_SITE")
-        self._in_all = settings.getint("BILINGUAL_MAX_BYTES")
+        self._per_site = options.max_bytes_per_site
+        self._in_all = options.max_bytes
         if not self._per_site and not self._in_all:
             raise NotConfigured
         self._spent: dict[str, int] = {}

@@ -12,6 +12,7 @@ from scrapy.http import Response
 from bilingual_crawler.frontier.entry import Entry, Kind, State
 from bilingual_crawler.frontier.scheduler import ENTRY, FrontierScheduler
 from bilingual_crawler.items import FoundLinks
+from bilingual_crawler.options import Options
 from bilingual_crawler.scoring.links import BatchingScorer, LinkScorer, PageLinks
 from bilingual_crawler.scoring.models import load_models, models_folder
 
@@ -47,7 +48,8 @@ class LinkPriorityMiddleware:
         self._crawler = crawler
         self._stats = crawler.stats
         self._max_depth = crawler.settings.getint("DEPTH_LIMIT") or math.inf
-        self._sources = frozenset(crawler.settings.getlist("BILINGUAL_LINK_SOURCES"))
+        self._options = Options.of(crawler.settings)
+        self._sources = frozenset(self._options.link_sources)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -63,10 +65,7 @@ class LinkPriorityMiddleware:
         self._spider = cast("BilingualSpider", spider)
         self._scorer: BatchingScorer | None = None
         if self._spider.policy.needs_models:
-            settings = self._crawler.settings
-            models = load_models(
-                models_folder(settings["BILINGUAL_MODELS_DIR"]), settings.getlist("BILINGUAL_PROVIDERS")
-            )
+            models = load_models(models_folder(self._options.models_dir), self._options.providers)
             self._scorer = BatchingScorer(LinkScorer(*models, self._spider.pair))
 
     def spider_closed(self, spider: Spider) -> None:

@@ -13,6 +13,7 @@ from bilingual_crawler.frontier.scheduler import ENTRY, FrontierScheduler
 from bilingual_crawler.middlewares.language import LANGUAGE, PAGE, read_page
 from bilingual_crawler.middlewares.read import Reader
 from bilingual_crawler.middlewares.stop import CHECK_SECONDS, is_stopping, put_back
+from bilingual_crawler.options import Options
 from bilingual_crawler.rendering.browser import Browser, RenderError
 from bilingual_crawler.rendering.options import missing_for_rendering
 from bilingual_crawler.rendering.shell import is_shell
@@ -51,10 +52,11 @@ class RenderMiddleware:
         self._stats = crawler.stats
         self._reader = Reader(crawler)
         self._mode = cast("BilingualSpider", crawler.spider).render
+        options = Options.of(crawler.settings)
         missing = missing_for_rendering(crawler.settings)
         self._browser = None if self._mode == "never" or missing else Browser(crawler, self._slot_of)
-        self._max_pages = crawler.settings.getint("BILINGUAL_RENDER_MAX_PAGES")
-        self._max_pages_per_site = crawler.settings.getint("BILINGUAL_RENDER_MAX_PAGES_PER_SITE")
+        self._max_pages = options.render_max_pages
+        self._max_pages_per_site = options.render_max_pages_per_site
         if self._mode == "auto" and missing:
             logger.warning(f"render=auto: {missing}; until then pages that need JavaScript stay as downloaded")
 

@@ -15,6 +15,7 @@ from scrapy.utils.job import job_dir
 from bilingual_crawler.frontier.backoff import REST, Rest
 from bilingual_crawler.frontier.scheduler import ENTRY
 from bilingual_crawler.middlewares.refused import StillWanted
+from bilingual_crawler.options import Options
 from bilingual_crawler.signals import phase_changed, stop_now
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CHECK_SECONDS = 0.5
+CHECK_SECONDS = 0.1
 HURRY_SECONDS = 10.0
 """That a crawl may take to end at once."""
 GRACE = 5.0
@@ -48,7 +49,7 @@ class StopMiddleware:
         self._crawler = crawler
         self._stats = crawler.stats
         self._timeout = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")
-        self._durable = bool(job_dir(crawler.settings) or crawler.settings["BILINGUAL_FRONTIER"])
+        self._durable = bool(job_dir(crawler.settings) or Options.of(crawler.settings).frontier)
         budget = crawler.settings.getfloat("CLOSESPIDER_TIMEOUT")
         self._deadline = time.monotonic() + budget + GRACE if budget else None
         self._checking = create_looping_call(self._check)
@@ -69,9 +70,11 @@ class StopMiddleware:
         self._checking.start(CHECK_SECONDS, now=False)
         reactor.addSystemEventTrigger("before", "shutdown", self._reactor_stops)  # type: ignore[arg-type]
 
-    def spider_closed(self) -> None:
+    def spider_closed(self, reason: str) -> None:
         if self._checking.running:
             self._checking.stop()
+        if reason == "shutdown" and self._left is None:
+            self._tell(0)
 
     def process_request(self, request: Request) -> Request | None:
         if ENTRY in request.meta and is_stopping(self._crawler):

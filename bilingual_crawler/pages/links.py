@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bilingual_crawler.characters import one_line
 from bilingual_crawler.languages import from_bcp47
 from bilingual_crawler.pages.labels import MAX_LABEL, flagged_language, named_language
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
@@ -180,7 +181,7 @@ def _link(url: str, anchor: Anchor) -> Link:
         anchor.lang,
         anchor.alternate,
         anchor.nofollow,
-        " ".join(" ".join(anchor.images).split())[:MAX_TEXT],
+        one_line(" ".join(anchor.images))[:MAX_TEXT] if anchor.images else "",
         anchor.label,
     )
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
+from bilingual_crawler.characters import one_line
 from bilingual_crawler.languages import from_bcp47
 from bilingual_crawler.pages.head import Head
 from bilingual_crawler.pages.links import MAX_TEXT, Anchor, hreflang_of
@@ -21,6 +24,8 @@ _PAGE_TAGS = frozenset(("html", "body"))
 _LINK_TAGS = frozenset(("a", "area", "frame"))
 _NAVIGATION_TAGS = frozenset(("nav", "footer", "menu"))
 _CONTENT_TAGS = frozenset(("main", "article", "section"))
+_LETTER = re.compile(r"[^\W_]")
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
 MAX_ANCHORS = 20_000
 """Links, repetitions included, that are read of a page."""
@@ -37,7 +42,9 @@ class Walk:
         self.lines: list[str] = []
         self.anchors: list[Anchor] = []
         self._line: list[str] = []
+        self._mark: tuple[int, int] | None = None
         self._anchor: Anchor | None = None
+        self._anchor_start = 0
         self._options: OptionList | None = None
         self._switches: list[tuple[int, int]] = []
         self._hidden = 0
@@ -55,7 +62,7 @@ class Walk:
             if tag == "-text":
                 self._text(node.text_content or "")
             elif tag == "title":
-                self.head.title = self.head.title or " ".join(node.text().split())
+                self.head.title = self.head.title or one_line(node.text())
             elif tag not in SKIPPED_TAGS and tag[0] != "-":
                 undo = self._start(tag, node)
                 child = node.first_child
@@ -64,15 +71,16 @@ class Walk:
                     node = child
                     continue
                 if undo:
-                    self._end(undo)
+                    self._end(undo, node)
             following = node.next
             while following is None and stack:
                 node, undo = stack.pop()
                 if undo:
-                    self._end(undo)
+                    self._end(undo, node)
                 following = node.next
             node = following
         self._flush()
+        self._leave_out_invisible()
 
     def _text(self, text: str) -> None:
         if self._anchor is not None:
@@ -80,17 +88,29 @@ class Walk:
         if self._options is not None:
             self._options.text(text)
         elif not self._hidden:
-            self._line.append(text)
+            if self._line or not text.isspace():
+                self._line.append(text)
             self._characters += len(text)
 
     def _flush(self) -> None:
         if self._anchor is not None:
             self._anchor.words.append(" ")
         if self._line:
+            if self._mark is not None:
+                self._remove_mark(*self._mark)
             line = " ".join("".join(self._line).split())
             if line:
                 self.lines.append(line)
             self._line.clear()
+            self._anchor_start = self._after_anchor = 0
+
+    def _leave_out_invisible(self) -> None:
+        # one look at everything is faster than one at each line
+        if not " ".join(self.lines).isprintable():
+            self.lines = list(filter(None, map(one_line, self.lines)))
+        if not " ".join([anchor.text for anchor in self.anchors]).isprintable():
+            for anchor in self.anchors:
+                anchor.text = one_line(anchor.text)
 
     def _start(self, tag: str, node: LexborNode) -> int:
         undo = 0
@@ -127,7 +147,7 @@ class Walk:
         self._hidden += bool(undo & _HIDDEN)
         return undo
 
-    def _end(self, undo: int) -> None:
+    def _end(self, undo: int, node: LexborNode) -> None:
         if undo & _BLOCK:
             self._flush()
         if undo == _BLOCK:
@@ -136,6 +156,8 @@ class Walk:
         self._content -= bool(undo & _CONTENT)
         self._hidden -= bool(undo & _HIDDEN)
         if undo & _ANCHOR and self._anchor is not None:
+            if "#" in self._anchor.href:
+                self._find_mark(node, self._anchor.href.partition("#")[2])
             self._anchor.close()
             self._anchor = None
             self._after_anchor = len(self._line)
@@ -145,6 +167,25 @@ class Walk:
             if self._options is not None:
                 self.anchors += self._options.anchors()
             self._options = None
+
+    def _find_mark(self, node: LexborNode, fragment: str) -> None:
+        """Leave out the link that ends here if it only gives its place an address, as the ``¶`` of headings does.
+
+        It has neither letters nor digits, or leads to the heading it stands in, and comes last in its block, or first
+        in a heading.
+        """
+        start, end = self._anchor_start, len(self._line)
+        is_sign = not _LETTER.search("".join(self._line[start:]))
+        if start == 0:
+            if is_sign and _heading_around(node):
+                self._line.clear()
+        elif is_sign or ((heading := _heading_around(node)) and heading.id == unquote(fragment)):
+            self._mark = (start, end)
+
+    def _remove_mark(self, start: int, end: int) -> None:
+        if not "".join(self._line[end:]).strip():
+            del self._line[start:]
+        self._mark = None
 
     def _region(self, tag: str, attributes: dict[str, str | None]) -> int:
         names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
@@ -200,6 +241,17 @@ class Walk:
             if self._line and len(self._line) == self._after_anchor:
                 self._line.append(" ")
             self._anchor = anchor
+            self._anchor_start = len(self._line)
             return _ANCHOR
         anchor.text = " ".join((attributes.get("alt") or anchor.title).split())[:MAX_TEXT]
         return 0
+
+
+def _heading_around(node: LexborNode) -> LexborNode | None:
+    """The heading that holds *node*, at most four elements up."""
+    for _ in range(4):
+        parent = node.parent
+        if parent is None or parent.tag in _HEADINGS:
+            return parent
+        node = parent
+    return None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.settings import Settings
 
 from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.options import Options
 from bilingual_crawler.pairing.documents import Unpaired
 from bilingual_crawler.pairing.tracker import Pair
 from bilingual_crawler.reporting.records import PAIRS, UNPAIRED, read_tsv, replace_tsv
@@ -119,7 +120,7 @@ def _align(folder: Path, pair: LanguagePair, settings: Settings) -> AlignedCrawl
     def on_progress(domain: str, share: float) -> None:
         _say(f"aligning {done + round(share * corpus.size(domain))} of {len(corpus)} documents")
 
-    for _, alignment in align(corpus, method_of(settings["BILINGUAL_ALIGN"], settings), on_progress=on_progress):
+    for _, alignment in align(corpus, method_of(Options.of(settings).align, settings), on_progress=on_progress):
         pairs += alignment.pairs
         for url, reason in alignment.unpaired.items():
             unpaired[url] = Unpaired(url, reason, *alignment.nearest.get(url, ()))
@@ -148,7 +149,7 @@ def main() -> None:
     request = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     settings = Settings(request["settings"])
-    pair = LanguagePair.parse(request["pair"], settings.getlist("BILINGUAL_EQUIVALENT_LANGUAGES"))
+    pair = LanguagePair.parse(request["pair"], Options.of(settings).equivalent_languages)
     _say(asdict(_align(Path(request["folder"]), pair, settings)))
 
 

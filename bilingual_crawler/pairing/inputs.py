@@ -12,6 +12,7 @@ from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddlewa
 from bilingual_crawler.archive.files import open_warc
 from bilingual_crawler.archive.records import parse_conversion, parse_response
 from bilingual_crawler.archive.sites import Source, find_sources
+from bilingual_crawler.characters import one_line
 from bilingual_crawler.pairing.reading import RawPage
 from bilingual_crawler.reporting.records import CRAWL, DOCUMENTS, read_json_lines, read_tsv
 from bilingual_crawler.urls.canonical import canonicalise
@@ -66,6 +67,10 @@ class Inputs:
                 self.redirects[row["url"]] = row["location"]
         files: dict[str, WarcFile] = {}
         for record in read_json_lines(folder / DOCUMENTS):
+            url = canonicalise(record["url"])
+            if url is None:
+                self.refused["url"] += 1
+                continue
             name, body, content_type = record["warc_file"], None, None
             links: tuple[str, ...] = ()
             if name and (folder / name).exists():
@@ -76,12 +81,12 @@ class Inputs:
                 body = self._body(response) if response else rendered
                 content_type, links = _headers(response) if response else (RENDERED, ())
             yield RawPage(
-                record["url"],
+                url,
                 body,
                 content_type,
                 links,
-                record["title"],
-                record["text"],
+                one_line(record["title"]),
+                "\n".join(filter(None, map(one_line, record["text"].split("\n")))),
                 tuple((tag, url) for tag, url in record["alternates"]),
                 tuple((tag, url) for tag, url in record["switches"]),
                 str(folder / name) if name else None,

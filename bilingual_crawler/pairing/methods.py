@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from bilingual_crawler.options import Options
 from bilingual_crawler.pairing.classifier import FOLDER, PairClassifier
+from bilingual_crawler.pairing.e5 import E5Encoder
 from bilingual_crawler.pairing.encoders import is_installed, load_encoder
+from bilingual_crawler.pairing.errors import EncoderError
 from bilingual_crawler.pairing.evidence import gather
 from bilingual_crawler.pairing.tracker import SCORES
 from bilingual_crawler.pairing.url_method import alike_urls, url_evidence, url_score
@@ -19,6 +21,7 @@ from bilingual_crawler.scoring.models import ParallelnessModel, models_folder
 if TYPE_CHECKING:
     from collections.abc import Callable
     from importlib.resources.abc import Traversable
+    from pathlib import Path
 
     from numpy.typing import NDArray
     from scrapy.settings import BaseSettings
@@ -151,17 +154,18 @@ def method_of(name: str, settings: BaseSettings) -> Method:
 
     A models folder may be for crawling only: without judges of document pairs the project's own judge.
     """
-    models = models_folder(settings["BILINGUAL_MODELS_DIR"])
+    options = Options.of(settings)
+    if options.encoder not in ("", E5Encoder.name) and not is_installed(options.encoder):
+        raise EncoderError(
+            f"BILINGUAL_ENCODER={options.encoder}: there is {E5Encoder.name}; others need sentence-transformers installed"
+        )
+    models = models_folder(options.models_dir)
     if name != "url" and not (models / FOLDER).is_dir():
         models = models_folder(None)
-    return make_method(name, models, *_encoder_and_cache(settings))
+    return make_method(name, models, options.encoder, options.cache_dir)
 
 
 def encoder_of(settings: BaseSettings) -> Encoder | None:
     """The sentence encoder that Scrapy's *settings* name, if it is installed."""
-    name, cache = _encoder_and_cache(settings)
-    return load_encoder(name, cache) if is_installed(name) else None
-
-
-def _encoder_and_cache(settings: BaseSettings) -> tuple[str, Path]:
-    return settings["BILINGUAL_ENCODER"] or "", Path(settings["BILINGUAL_CACHE_DIR"]).expanduser()
+    options = Options.of(settings)
+    return load_encoder(options.encoder, options.cache_dir) if is_installed(options.encoder) else None

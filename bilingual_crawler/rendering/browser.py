@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy.utils.misc import build_from_crawler
 
+from bilingual_crawler.options import Options
 from bilingual_crawler.rendering.network import PageNetwork, Resource, Resources
 from bilingual_crawler.rendering.options import launch_options
 
@@ -49,11 +50,12 @@ class Browser:
     """
 
     def __init__(self, crawler: Crawler, slot_of: Callable[[str], str]) -> None:
+        options = Options.of(crawler.settings)
         self._crawler = crawler
         self._resources = Resources(crawler, slot_of)
-        self._timeout = crawler.settings.getfloat("BILINGUAL_RENDER_TIMEOUT")
+        self._timeout = options.render_timeout
         self._max_size = crawler.settings.getint("DOWNLOAD_MAXSIZE")
-        self._open = asyncio.Semaphore(crawler.settings.getint("BILINGUAL_RENDER_CONCURRENCY"))
+        self._open = asyncio.Semaphore(options.render_concurrency)
         self._starting = asyncio.Lock()
         self._numbers = itertools.count()
         self._handler: ScrapyPlaywrightDownloadHandler | None = None

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-MODES = ("auto", "never", "always")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 NO_NETWORK = ("--host-resolver-rules=MAP * ~NOTFOUND", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp")
 """Arguments that leave the browser nothing but what it is handed."""
@@ -21,7 +20,7 @@ _REMOTE = ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL")
 def missing_for_rendering(settings: BaseSettings) -> str | None:
     """What has to be installed before pages can be rendered; None if all is there."""
     if find_spec("scrapy_playwright") is None:
-        return "the package scrapy-playwright is missing: pip install 'bilingual-crawler[playwright]'"
+        return "the package scrapy-playwright is missing: pip install scrapy-playwright"
     if any(settings.get(name) for name in _REMOTE):
         return None
     executable = launch_options(settings).get("executable_path")

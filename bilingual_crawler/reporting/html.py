@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.languages import UNKNOWN, LanguageError, language_name
 from bilingual_crawler.pairing.documents import REASONS
 from bilingual_crawler.reporting.charts import step_chart
-from bilingual_crawler.reporting.markup import bars, byte_size, file_link, link, note, section, table
+from bilingual_crawler.reporting.hints import why_no_pair
+from bilingual_crawler.reporting.markup import bars, byte_size, escape, file_link, link, note, section, table
 from bilingual_crawler.reporting.results import read_results, write_summary
 from bilingual_crawler.reporting.style import CSS
 
@@ -85,7 +85,7 @@ def _tiles(results: Results) -> str:
 def _curve(results: Results) -> str:
     downloads, pairs = results.curve[-1]
     if not pairs:
-        return section("Harvest curve", note("No pair was found."))
+        return section("Harvest curve", note(why_no_pair(results.summary)))
     half = next(downloads for downloads, found in results.curve if found * 2 >= pairs)
     text = (
         "Pairs with both pages fetched, by number of pages fetched; the dashed line is an even pace. "

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from html import escape
+import html
 from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+from bilingual_crawler.characters import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
+def escape(text: str) -> str:
+    """*text* on one line as HTML, without invisible characters."""
+    return html.escape(one_line(text))
+
+
 def link(url: str, text: str = "") -> str:
     """A link to a web page; an address that is not http or https is shown as text only."""
-    shown = escape(text or url)
+    shown = escape(text) or escape(url)
     if not url.lower().startswith(("http://", "https://")):
         return shown
-    return f'<a href="{escape(url)}" rel="noopener noreferrer">{shown}</a>'
+    return f'<a href="{escape(url)}" rel="noopener noreferrer" dir="auto">{shown}</a>'
 
 
 def file_link(name: str) -> str:

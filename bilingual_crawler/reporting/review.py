@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from html import escape
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.languages import language_name, to_bcp47
 from bilingual_crawler.pairing.documents import REASONS
 from bilingual_crawler.reporting.html import POLICY
-from bilingual_crawler.reporting.markup import link, note, section, table
+from bilingual_crawler.reporting.markup import escape, link, note, section, table
 from bilingual_crawler.reporting.records import tsv_line
 from bilingual_crawler.reporting.style import CSS
 
@@ -89,7 +88,7 @@ class Review:
     def _side_by_side(self, number: int, pair: Pair, texts: tuple[list[str], list[str]]) -> str:
         columns = "".join(
             f'<div lang="{to_bcp47(language)}"><p class="soft">{escape(language_name(language))} · {link(url)}</p>'
-            + "".join(f"<p>{escape(line)}</p>" for line in lines)
+            + "".join(f'<p dir="auto">{escape(line)}</p>' for line in lines)
             + "</div>"
             for url, language, lines in zip((pair.url_a, pair.url_b), (self._pair.a, self._pair.b), texts, strict=True)
         )

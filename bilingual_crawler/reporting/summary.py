@@ -16,6 +16,7 @@ import bilingual_crawler
 from bilingual_crawler import settings as defaults
 from bilingual_crawler.languages import language_name
 from bilingual_crawler.reporting.crawl_log import CrawlLogExtension
+from bilingual_crawler.reporting.hints import why_no_pair
 from bilingual_crawler.reporting.html import write_report
 from bilingual_crawler.reporting.markup import byte_size
 from bilingual_crawler.reporting.records import SUMMARY
@@ -180,6 +181,8 @@ def print_summary(summary: Mapping[str, Any]) -> None:
     console.print(f"\n[bold]{summary['pair']}[/bold], policy {summary.get('policy')}, {summary.get('finish_reason')}")
     for number, text in _facts(known):
         console.print(f"[bold]{number:>8}[/bold]  {text}")
+    if not known["pairs"]:
+        console.print(why_no_pair(summary), markup=False)
     console.print(f"Outputs: {summary.get('output_dir')}", markup=False)
 
 

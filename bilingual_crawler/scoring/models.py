@@ -84,6 +84,10 @@ class UrlModel:
             raise ModelError(f"{folder / 'config.json'}: unknown text preparation {self.config.text!r}")
         self._tokens = _tokens(folder, self.config)
         graph = _verified(folder, "model.onnx", self.config)
+        if unknown := set(providers or ()) - set(ort.get_available_providers()):
+            raise ModelError(
+                f"BILINGUAL_PROVIDERS={','.join(unknown)}: this onnxruntime has {', '.join(ort.get_available_providers())}"
+            )
         try:
             options = ort.SessionOptions()
             options.intra_op_num_threads = 1
@@ -154,13 +158,13 @@ class ParallelnessModel(UrlModel):
         return result
 
 
-def models_folder(directory: str | None) -> Traversable:
+def models_folder(directory: Path | None) -> Traversable:
     """*directory* (the setting ``BILINGUAL_MODELS_DIR``), or the models that come with this package.
 
     Those lie beside the package in a checkout, and inside it when it is installed or runs from an egg.
     """
     if directory:
-        return Path(directory)
+        return directory
     package = resources.files("bilingual_crawler")
     inside = package / "models"
     return inside if inside.is_dir() else Path(str(package)).parent / "models"
@@ -185,7 +189,7 @@ def default_providers() -> list[str]:
 def read_config(folder: Traversable) -> ModelConfig:
     """`config.json` of a model folder; ModelError if it is missing, malformed or of another format."""
     path = folder / "config.json"
-    content = _read(path)
+    content = read_model_file(path)
     try:
         values = json.loads(content)
         names = {field.name for field in fields(ModelConfig)}
@@ -209,13 +213,14 @@ def _tokens(folder: Traversable, config: ModelConfig) -> Tokens:
 
 
 def _verified(folder: Traversable, name: str, config: ModelConfig) -> bytes:
-    content = _read(folder / name)
+    content = read_model_file(folder / name)
     if hashlib.sha256(content).hexdigest() != config.sha256.get(name):
         raise ModelError(f"{folder / name}: changed since export (its sha256 is not the one in config.json)")
     return content
 
 
-def _read(path: Traversable) -> bytes:
+def read_model_file(path: Traversable) -> bytes:
+    """Content of a file of a model folder; ModelError names the path if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:

@@ -3,43 +3,33 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError, alias_hosts, open_archive
+from bilingual_crawler.frontier.job import Job
 from bilingual_crawler.frontier.policies import policy_class
-from bilingual_crawler.frontier.politeness import POLITENESS
 from bilingual_crawler.frontier.scope import Scope
 from bilingual_crawler.languages import LanguageError, LanguagePair
-from bilingual_crawler.middlewares.addresses import allowed_networks
-from bilingual_crawler.rendering.options import MODES, missing_for_rendering
+from bilingual_crawler.options import RENDER_MODES, Options
+from bilingual_crawler.rendering.options import missing_for_rendering
 from bilingual_crawler.spiders.output import choose_output_dir
-from bilingual_crawler.urls.canonical import canonicalise
+from bilingual_crawler.spiders.seeds import Seed, parse_seeds
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from scrapy.settings import BaseSettings
 
     from bilingual_crawler.frontier.policies.base import Policy
 
 
-BARE_HOST = re.compile(r"[\w-]+(\.[\w-]+)+(:\d+)?(/\S*)?$")
-
-
 def _error(message: str) -> UsageError:
     return UsageError(message, print_help=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Seed:
-    url: str
-    guessed_scheme: bool
-    """The user gave no scheme: https is tried first, then http."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +44,7 @@ class CrawlArguments:
     max_pages_per_site: int
     render: str
     output_dir: Path
+    job: Job
 
     @classmethod
     def parse(
@@ -77,106 +68,84 @@ class CrawlArguments:
             raise _error(f"unknown spider argument {', '.join(sorted(unknown))}; there are: {known}")
         if not pair:
             raise _error("which languages? Give the pair, for example: -a pair=eng-mlt")
+        options = Options.of(settings)
         try:
-            languages = LanguagePair.parse(pair, equivalents=settings.getlist("BILINGUAL_EQUIVALENT_LANGUAGES"))
+            languages = LanguagePair.parse(pair, equivalents=options.equivalent_languages)
         except LanguageError as error:
             raise _error(f"pair={pair}: {error}") from error
         parsed = parse_seeds(seeds)
-        allowed_networks(settings)
-        _check_politeness(settings)
-        replay = settings.getlist("BILINGUAL_REPLAY")
-        if replay:
+        if options.replay:
             try:
-                open_archive(replay)
+                open_archive(options.replay)
             except ArchiveError as error:
                 raise _error(f"BILINGUAL_REPLAY: {error}") from error
-        elif not settings.get("BILINGUAL_CONTACT") and not all(_is_loopback(seed.url) for seed in parsed):
+        elif not options.contact and not all(_is_loopback(seed.url) for seed in parsed):
             raise _error(
                 "say who is crawling: -s BILINGUAL_CONTACT=https://your.page/about-this-crawl (or mailto:you@...) goes "
                 "into the user agent, so that webmasters can reach you"
             )
-        chosen = policy_class(policy or settings["BILINGUAL_POLICY"])
-        if chosen.needs_models:
-            _check_models(settings)
-        return cls(
+        if options.politeness == "address" and options.frontier:
+            raise _error(
+                "BILINGUAL_POLITENESS=address: workers on one BILINGUAL_FRONTIER do not know each other's addresses; "
+                "choose domain or host"
+            )
+        chosen = policy_class(policy) if policy else policy_class(options.policy, "BILINGUAL_POLICY")
+        arguments = cls(
             languages,
             tuple(parsed),
             chosen(languages, settings),
             Scope(
                 scope,
                 (seed.url for seed in parsed),
-                aliases=alias_hosts(replay) if replay else (),
-                prefixes=settings.getlist("BILINGUAL_SCOPE_PREFIXES"),
+                aliases=alias_hosts(options.replay) if options.replay else (),
+                prefixes=options.scope_prefixes,
             ),
             _count("max_pages", max_pages),
             _count("max_pages_per_site", max_pages_per_site),
-            _render_mode(render or settings["BILINGUAL_RENDER"], settings),
+            _render_mode(render or options.render, settings),
             choose_output_dir(settings, job or f"{languages}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
+            Job(str(languages), scope, options.scope_prefixes, tuple(seed.url for seed in parsed)),
         )
+        arguments.job.check(settings)
+        _check_models(options, chosen)
+        _check_alignment(settings)
+        return arguments
 
 
 def _render_mode(mode: str, settings: BaseSettings) -> str:
-    if mode not in MODES:
-        raise _error(f"render={mode}: choose one of {', '.join(MODES)}")
+    if mode not in RENDER_MODES:
+        raise _error(f"render={mode}: choose one of {', '.join(RENDER_MODES)}")
     if mode == "always" and (missing := missing_for_rendering(settings)):
         raise _error(f"render=always: {missing}")
     return mode
 
 
-def _check_politeness(settings: BaseSettings) -> None:
-    chosen = settings.get("BILINGUAL_POLITENESS")
-    if chosen not in POLITENESS:
-        raise _error(f"BILINGUAL_POLITENESS={chosen}: choose one of {', '.join(POLITENESS)}")
-    if chosen == "address" and settings["BILINGUAL_FRONTIER"]:
-        raise _error(
-            "BILINGUAL_POLITENESS=address: workers on one BILINGUAL_FRONTIER do not know each other's addresses; choose "
-            "domain or host"
-        )
-
-
-def _check_models(settings: BaseSettings) -> None:
+def _check_models(options: Options, policy: type[Policy]) -> None:
+    if not policy.needs_models:
+        return
     # onnxruntime takes long to import, and Scrapyd imports this module only to list the spiders
     from bilingual_crawler.scoring.models import ModelError, load_models, models_folder
 
     try:
-        load_models(models_folder(settings["BILINGUAL_MODELS_DIR"]), settings.getlist("BILINGUAL_PROVIDERS"))
+        load_models(models_folder(options.models_dir), options.providers)
     except ModelError as error:
         raise _error(f"{error}; BILINGUAL_MODELS_DIR names the folder that holds the models") from error
 
 
-def parse_seeds(seeds: str | None) -> list[Seed]:
-    """Seeds from ``URL[,URL...]`` or the path of a file with one URL a line (``#`` starts a comment).
+def _check_alignment(settings: BaseSettings) -> None:
+    """What the end of the crawl needs is there."""
+    options = Options.of(settings)
+    if not options.align:
+        return
+    # scipy takes its time as well
+    from bilingual_crawler.pairing.errors import EncoderError
+    from bilingual_crawler.pairing.methods import method_of
+    from bilingual_crawler.scoring.models import ModelError
 
-    Raises UsageError if there is none or one is no URL.
-    """
-    if not seeds:
-        raise _error("where to start? Give -a seeds=URL[,URL...] or the path of a file with one URL a line")
-    if _lists_urls(seeds):
-        texts = seeds.split(",")
-    else:
-        try:
-            lines = Path(seeds).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise _error(f"seeds={seeds}: cannot read this file ({error})") from error
-        texts = [line for line in lines if not line.lstrip().startswith("#")]
-    found = [_seed(text.strip()) for text in texts if text.strip()]
-    if not found:
-        raise _error(f"seeds={seeds}: no URL in it")
-    return list(dict.fromkeys(found))
-
-
-def _lists_urls(seeds: str) -> bool:
-    if "://" in seeds or "," in seeds:
-        return True
-    return not Path(seeds).exists() and not seeds.endswith(".txt") and BARE_HOST.match(seeds) is not None
-
-
-def _seed(text: str) -> Seed:
-    guessed = "://" not in text
-    url = canonicalise(f"https://{text}" if guessed else text)
-    if url is None:
-        raise _error(f"seed {text!r} is not an http(s) URL, as in https://example.com/")
-    return Seed(url, guessed)
+    try:
+        method_of(options.align, settings)
+    except (ModelError, EncoderError) as error:
+        raise _error(str(error)) from error
 
 
 def _is_loopback(url: str) -> bool:

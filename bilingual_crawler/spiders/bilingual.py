@@ -16,6 +16,7 @@ from bilingual_crawler.frontier.scheduler import ENTRY, FrontierScheduler
 from bilingual_crawler.items import Document, FoundLinks
 from bilingual_crawler.middlewares.language import LANGUAGE, PAGE, SITEMAP, NotHtml
 from bilingual_crawler.middlewares.refused import Refused
+from bilingual_crawler.options import Options
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.signals import Fetch, sitemaps_named, url_fetched
 from bilingual_crawler.spiders.arguments import CrawlArguments
@@ -49,6 +50,7 @@ class BilingualSpider(Spider):
     name = "bilingual"
     traps: Traps
     _obeys_meta: bool
+    _reads_sitemaps: bool
 
     def __init__(self, arguments: CrawlArguments) -> None:
         super().__init__()
@@ -64,13 +66,14 @@ class BilingualSpider(Spider):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        spider = cls(CrawlArguments.parse(crawler.settings, **kwargs))
-        make_output_dir(crawler.settings, spider.output_dir)
-        spider.traps = Traps(
-            stale_pages=crawler.settings.getint("BILINGUAL_STALE_PAGES"),
-            barren_pages=crawler.settings.getint("BILINGUAL_BARREN_PAGES"),
-        )
-        spider._obeys_meta = crawler.settings.getbool("BILINGUAL_META_ROBOTS_OBEY")
+        options = Options.of(crawler.settings)
+        arguments = CrawlArguments.parse(crawler.settings, **kwargs)
+        arguments.job.keep(crawler.settings)
+        make_output_dir(crawler.settings, arguments.output_dir)
+        spider = cls(arguments)
+        spider.traps = Traps(stale_pages=options.stale_pages, barren_pages=options.barren_pages)
+        spider._obeys_meta = options.meta_robots_obey
+        spider._reads_sitemaps = str(Kind.SITEMAP) in options.link_sources
         spider._set_crawler(crawler)
         crawler.signals.connect(spider.sitemaps_named, signal=sitemaps_named)
         return spider
@@ -78,10 +81,10 @@ class BilingualSpider(Spider):
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
         super().update_settings(settings)
-        contact = settings.get("BILINGUAL_CONTACT")
-        if contact:
-            settings.set("USER_AGENT", f"{settings['BILINGUAL_USER_AGENT']} (+{contact})", "spider")
-        if settings.getlist("BILINGUAL_REPLAY"):
+        options = Options.of(settings)
+        contact = f" (+{options.contact})" if options.contact else ""
+        settings.set("USER_AGENT", options.user_agent + contact, "spider")
+        if options.replay:
             handler = "bilingual_crawler.archive.replay.ReplayDownloadHandler"
             settings.set("DOWNLOAD_HANDLERS", {"http": handler, "https": handler}, "spider")
             settings.set("BILINGUAL_META_ROBOTS_OBEY", False, "spider")
@@ -133,7 +136,7 @@ class BilingualSpider(Spider):
 
     def sitemaps_named(self, urls: Sequence[str]) -> None:
         """Queue the sitemaps that a robots.txt names."""
-        if str(Kind.SITEMAP) in self.settings.getlist("BILINGUAL_LINK_SOURCES"):
+        if self._reads_sitemaps:
             self._push_sitemaps(urls, None)
 
     def record(self, entry: Entry, *, status: int, outcome: str, language: str = "", location: str = "") -> None:

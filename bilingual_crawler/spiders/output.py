@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
-from scrapy.utils.job import job_dir
 
 from bilingual_crawler.frontier.checkpoint import to_disk
+from bilingual_crawler.options import Options, check_folder
 from bilingual_crawler.reporting.records import CRAWL
 
 if TYPE_CHECKING:
@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 def choose_output_dir(settings: BaseSettings, name: str) -> Path:
     """``BILINGUAL_OUTPUT_DIR``, or ``crawls/<name>``; a resumed crawl goes on in the folder it began in.
 
-    Raises UsageError if the folder holds another crawl.
+    Raises UsageError if the folder holds another crawl, or cannot be written.
     """
     memo = _memo(settings)
     if memo and memo.exists():
-        return Path(memo.read_text(encoding="utf-8"))
-    folder = Path(settings.get("BILINGUAL_OUTPUT_DIR") or f"crawls/{name}").absolute()
+        folder = Path(memo.read_text(encoding="utf-8"))
+        check_folder("BILINGUAL_OUTPUT_DIR", folder)
+        return folder
+    folder = (Options.of(settings).output_dir or Path("crawls", name)).absolute()
+    check_folder("BILINGUAL_OUTPUT_DIR", folder)
     if (folder / CRAWL).exists():
         raise UsageError(
             f"BILINGUAL_OUTPUT_DIR={folder}: holds another crawl; choose a new folder (a crawl that is to be resumed "
@@ -34,14 +37,20 @@ def choose_output_dir(settings: BaseSettings, name: str) -> Path:
 
 
 def make_output_dir(settings: BaseSettings, folder: Path) -> None:
-    """Make *folder*, and remember it beside the frontier for a resume."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Make *folder*, and remember it beside the frontier for a resume; raises UsageError."""
     memo = _memo(settings)
-    if memo and not memo.exists():
-        memo.write_text(str(folder), encoding="utf-8")
-        to_disk(memo)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if memo and not memo.exists():
+            memo.parent.mkdir(parents=True, exist_ok=True)
+            memo.write_text(str(folder), encoding="utf-8")
+            to_disk(memo)
+    except OSError as error:
+        raise UsageError(
+            f"BILINGUAL_OUTPUT_DIR={folder}: {error.strerror}; give a folder that can be written", print_help=False
+        ) from error
 
 
 def _memo(settings: BaseSettings) -> Path | None:
-    jobdir = job_dir(settings)
+    jobdir = settings["JOBDIR"]
     return Path(jobdir, "output_dir") if jobdir else None

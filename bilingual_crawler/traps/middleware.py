@@ -17,6 +17,7 @@ from bilingual_crawler.items import FoundLinks
 from bilingual_crawler.middlewares.language import PAGE, page_job
 from bilingual_crawler.middlewares.read import Reader
 from bilingual_crawler.middlewares.refused import Refused
+from bilingual_crawler.options import Options
 from bilingual_crawler.signals import pair_found
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class TrapPagesMiddleware:
         self._stats = crawler.stats
         self._reader = Reader(crawler)
         self._traps = _traps(crawler)
-        self._probes = not crawler.settings.getlist("BILINGUAL_REPLAY")
+        self._probes = not Options.of(crawler.settings).replay
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

@@ -10,6 +10,7 @@
 local prefix, worker = KEYS[1], ARGV[1]
 local QUEUED, IN_FLIGHT, DONE, REDIRECTED = 0, 1, 2, 3
 local STATE, PRIORITY, ORDER, SLOT, PARENT, DEPTH, ATTEMPTS = 1, 2, 3, 4, 5, 6, 8
+local SUSPECT, POISON = -1e300, 1e300
 local NEVER, LAST = '-inf', 2 ^ 53
 
 local function load(key)
@@ -21,6 +22,11 @@ end
 
 local function save(key, record)
   redis.call('HSET', prefix .. 'urls', key, cmsgpack.pack(record))
+end
+
+-- Whether nothing but a death changes the priority of a record.
+local function fixed(record)
+  return record[PRIORITY] == SUSPECT or record[PRIORITY] == POISON
 end
 
 local function count(state, by)
@@ -79,18 +85,20 @@ local function disown(slot, name)
   if redis.call('SISMEMBER', prefix .. 'open', slot) == 1 then redis.call('SADD', prefix .. 'unowned', slot) end
 end
 
-local function reclaim(key, name)
+-- What a worker had leased is queued again; if it died of that, perhaps, at another place.
+local function reclaim(key, name, died)
   redis.call('SREM', prefix .. 'flight:' .. name, key)
   local record = load(key)
+  if died then record[PRIORITY] = fixed(record) and POISON or SUSPECT end
   enqueue(key, record)
   count(IN_FLIGHT, -1)
   count(QUEUED, 1)
   changed(record[SLOT])
 end
 
--- A worker is gone: what it had leased is queued again, its slots are anybody's.
-local function leave(name)
-  for _, key in ipairs(redis.call('SMEMBERS', prefix .. 'flight:' .. name)) do reclaim(key, name) end
+-- A worker is gone, or *died*: what it had leased is queued again, its slots are anybody's.
+local function leave(name, died)
+  for _, key in ipairs(redis.call('SMEMBERS', prefix .. 'flight:' .. name)) do reclaim(key, name, died) end
   for _, slot in ipairs(redis.call('SMEMBERS', prefix .. 'owned:' .. name)) do disown(slot, name) end
   redis.call('DEL', prefix .. 'news:' .. name)
   redis.call('ZREM', prefix .. 'workers', name)

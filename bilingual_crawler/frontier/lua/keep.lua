@@ -5,7 +5,7 @@ for _, names in ipairs(cmsgpack.unpack(ARGV[2])) do
   for _, name in ipairs(names) do known[name] = true end
 end
 for _, key in ipairs(redis.call('SMEMBERS', prefix .. 'flight:' .. worker)) do
-  if not known[key] then reclaim(key, worker) end
+  if not known[key] then reclaim(key, worker, false) end
 end
 for _, slot in ipairs(redis.call('SMEMBERS', prefix .. 'owned:' .. worker)) do
   if known[slot] then found[#found + 1] = head(slot) else disown(slot, worker) end

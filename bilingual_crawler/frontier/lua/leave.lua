@@ -1,2 +1,2 @@
 -- A worker ends in good order. ARGV: worker.
-leave(worker)
+leave(worker, false)

@@ -9,7 +9,7 @@ for i, entry in ipairs(cmsgpack.unpack(ARGV[2])) do
     enqueue(key, record)
     count(QUEUED, 1)
     outcomes[i], slots[record[SLOT]] = 'n', true
-  elseif held[STATE] == QUEUED and record[PRIORITY] > held[PRIORITY] then
+  elseif held[STATE] == QUEUED and not fixed(held) and record[PRIORITY] > held[PRIORITY] then
     held[PRIORITY], held[PARENT], held[DEPTH] = record[PRIORITY], record[PARENT], math.min(held[DEPTH], record[DEPTH])
     save(key, held)
     redis.call('ZADD', prefix .. 'queue:' .. held[SLOT], 'XX', 'GT', held[PRIORITY], place(key, held))

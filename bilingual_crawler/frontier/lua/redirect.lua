@@ -9,7 +9,7 @@ local source = load(key)
 redis.call('HSET', prefix .. 'urls', key, string.char(REDIRECTED))
 count(IN_FLIGHT, -1)
 count(REDIRECTED, 1)
-if held and held[STATE] ~= QUEUED then return { 0 } end
+if held and (held[STATE] ~= QUEUED or fixed(held)) then return { 0 } end
 target[ORDER], target[PRIORITY] = source[ORDER], source[PRIORITY]
 if held then
   unqueue(target_key, held)

@@ -5,12 +5,18 @@
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local active = tonumber(ARGV[4])
-local lost = not redis.call('ZSCORE', prefix .. 'workers', worker)
+local last = redis.call('ZSCORE', prefix .. 'workers', worker)
+local lost = not last
 redis.call('ZADD', prefix .. 'workers', now, worker)
 redis.call('HSET', prefix .. 'idle', worker, ARGV[3])
 redis.call('HSET', prefix .. 'active', worker, active)
 for _, name in ipairs(redis.call('ZRANGEBYSCORE', prefix .. 'workers', '-inf', now - ARGV[2])) do
-  if name ~= worker then leave(name) end
+  if last and last + ARGV[2] < now then
+    -- this worker could not give a sign either: Redis was away, or its clock has jumped, and nobody has died of that
+    redis.call('ZADD', prefix .. 'workers', now, name)
+  elseif name ~= worker then
+    leave(name, true)
+  end
 end
 
 local workers = redis.call('ZRANGE', prefix .. 'workers', 0, -1)

@@ -26,9 +26,9 @@ POLICIES: dict[str, type[Policy]] = {
 }
 
 
-def policy_class(name: str) -> type[Policy]:
-    """The policy called *name*; UsageError lists the names there are."""
+def policy_class(name: str, given_as: str = "policy") -> type[Policy]:
+    """The policy called *name*; UsageError lists the names there are and says what the name was *given as*."""
     try:
         return POLICIES[name]
     except KeyError:
-        raise UsageError(f"policy={name}: choose one of {', '.join(POLICIES)}", print_help=False) from None
+        raise UsageError(f"{given_as}={name}: choose one of {', '.join(POLICIES)}", print_help=False) from None

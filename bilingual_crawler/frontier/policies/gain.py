@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.frontier.policies.base import NEVER, FetchedPage, Policy
+from bilingual_crawler.options import Options
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.scoring.anchors import AnchorReader
 from bilingual_crawler.scoring.site_model import Belief, SiteModel, SitePriors
@@ -105,7 +106,7 @@ class Gain(Policy):
     ) -> None:
         super().__init__(pair, settings)
         self._weights = weights or GainWeights()
-        self._bridges = settings.getbool("BILINGUAL_BRIDGE", True)
+        self._bridges = Options.of(settings).bridge
         self._languages = pair.languages
         self._site = SiteModel(pair, priors)
         self._reader = AnchorReader(pair)

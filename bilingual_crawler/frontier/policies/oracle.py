@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.frontier.policies.base import FetchedPage, Policy
+from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,12 +26,17 @@ class Oracle(Policy):
 
     def __init__(self, pair: LanguagePair, settings: BaseSettings) -> None:
         super().__init__(pair, settings)
-        order = settings.get("BILINGUAL_ORACLE_ORDER")
+        order = Options.of(settings).oracle_order
         if not order:
             raise UsageError(
                 "policy=oracle: set BILINGUAL_ORACLE_ORDER, or run it through scrapy harvest", print_help=False
             )
-        urls = Path(order).read_text(encoding="utf-8").splitlines()
+        try:
+            urls = order.read_text(encoding="utf-8").splitlines()
+        except (OSError, ValueError) as error:
+            raise UsageError(
+                f"BILINGUAL_ORACLE_ORDER={order}: cannot read this file ({error})", print_help=False
+            ) from error
         self._priority = {url: float(len(urls) - rank) for rank, url in enumerate(urls)}
 
     def seed_priority(self, url: str) -> float:

@@ -1,0 +1,34 @@
+"""Downloader middleware: a URL that was in flight at two deaths of the process is not asked for again."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.frontier.entry import POISON, SUSPECT
+from bilingual_crawler.frontier.scheduler import ENTRY
+from bilingual_crawler.middlewares.refused import Refused
+
+if TYPE_CHECKING:
+    from scrapy import Request
+
+    from bilingual_crawler.frontier.entry import Entry
+
+logger = logging.getLogger(__name__)
+
+
+class PoisonMiddleware:
+    """Names the suspects, so that the log of a process that dies ends with the culprit, and refuses the convicted.
+
+    Stats: ``bilingual/dropped/poison``.
+    """
+
+    def process_request(self, request: Request) -> None:
+        entry: Entry | None = request.meta.get(ENTRY)
+        if entry is None:
+            return
+        if entry.priority == POISON:
+            logger.warning(f"{entry.url}: left, as the crawl died twice while it was in flight")
+            raise Refused("poison", "the crawl died twice while it was in flight")
+        if entry.priority == SUSPECT:
+            logger.info(f"{entry.url}: the crawl died while it was in flight; fetched again, and nothing beside it")

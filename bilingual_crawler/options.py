@@ -1,0 +1,264 @@
+"""Every ``BILINGUAL_`` setting, read in one place into typed values.
+
+A setting may come from the command line, from Scrapyd or from a module, as text or as a value. Defaults are in
+:mod:`bilingual_crawler.settings`. This module imports nothing heavy: every part of the crawler reads its settings here.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from urllib.parse import urlsplit
+
+from scrapy.exceptions import UsageError
+
+from bilingual_crawler import settings as defaults
+from bilingual_crawler.languages import parse_equivalents
+from bilingual_crawler.pages.model import LinkSource
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+PREFIX = "BILINGUAL_"
+POLITENESS = ("domain", "host", "address")
+"""What shares one delay and one limit of requests in flight."""
+RENDER_MODES = ("auto", "never", "always")
+ALIGN_METHODS = ("auto", "url", "content", "structure")
+
+T = TypeVar("T")
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Reader = Callable[[Any], T]
+"""Makes the value of a setting; raises ValueError saying what would be right."""
+
+_REDIS = "give redis://[user:password@]host[:port][/db][#name of the crawl], or rediss:// for TLS"
+_CONTACT = re.compile(r"https?://[^\s/]\S*|mailto:[^\s@]+@[^\s@]+")
+_PASSWORD = re.compile(r"(?<=//).*@", re.DOTALL)
+_SHOWN = 200
+"""Characters of a wrong value in a message."""
+
+
+def wrong(name: str, value: object, right: str) -> UsageError:
+    """The error that *value* is not what *name* can be, in one line and without a password."""
+    text = " ".join(_PASSWORD.sub("…@", str(value)).split())
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return UsageError(f"{name}={shown}: {right}", print_help=False)
+
+
+def check_folder(name: str, given: Path) -> None:
+    """Raise UsageError unless files can be written into the folder *given*, which is made when it is needed."""
+    there = next(parent for parent in (given.absolute(), *given.absolute().parents) if os.path.lexists(parent))
+    if not there.is_dir():
+        raise wrong(name, given, f"{there} is no folder; give one that can be written")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise wrong(name, given, f"nothing can be written into {there}; give a folder that can be written")
+
+
+# readers --------------------------------------------------------------------------------------------------------------
+
+
+def text(value: Any) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def line(value: Any) -> str:
+    read = text(value)
+    if not read or not read.isprintable():
+        raise ValueError("give a text of one line")
+    return read
+
+
+def switch(value: Any) -> bool:
+    try:
+        return {"1": True, "true": True, "0": False, "false": False}[text(value).lower()]
+    except KeyError:
+        raise ValueError("give True or False") from None
+
+
+def whole(least: int = 0) -> Reader[int]:
+    def read(value: Any) -> int:
+        try:
+            number = int(text(value))
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise ValueError(f"give a whole number from {least} on")
+        return number
+
+    return read
+
+
+def seconds(value: Any) -> float:
+    try:
+        number = float(text(value))
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise ValueError("give a number of seconds")
+    return number
+
+
+def one_of(*names: str) -> Reader[str]:
+    def read(value: Any) -> str:
+        if (read := text(value)) not in names:
+            raise ValueError(f"choose one of {', '.join(filter(None, names))}" + (", or nothing" * ("" in names)))
+        return read
+
+    return read
+
+
+def listed(value: Any) -> list[Any]:
+    """The parts of a list, as Scrapy reads one."""
+    if value is None:
+        return []
+    return [part for item in value.split(",") if (part := item.strip())] if isinstance(value, str) else list(value)
+
+
+def each(read: Reader[T]) -> Reader[tuple[T, ...]]:
+    return lambda value: tuple(map(read, listed(value)))
+
+
+def path(value: Any) -> Path:
+    try:
+        return Path(line(value)).expanduser()
+    except RuntimeError as error:
+        raise ValueError(f"{error}; give the path of a folder") from None
+
+
+def path_or_none(value: Any) -> Path | None:
+    return path(value) if text(value) else None
+
+
+def models_folder(value: Any) -> Path | None:
+    found = path_or_none(value)
+    if found is not None and not found.is_dir():
+        raise ValueError("there is no such folder; it holds url-language/ and url-parallelness/")
+    return found
+
+
+def contact_address(value: Any) -> str:
+    read = text(value)
+    if read and not (_CONTACT.fullmatch(read) and read.isprintable()):
+        raise ValueError("give a page or an address where webmasters can reach you: https://… or mailto:you@…")
+    return read
+
+
+def network(value: Any) -> Network:
+    try:
+        return ipaddress.ip_network(text(value))
+    except ValueError as error:
+        raise ValueError(f"{error}; give networks as in 10.0.0.0/8,192.168.1.5/32") from None
+
+
+def redis(value: Any) -> str:
+    url = text(value)
+    try:
+        parts = urlsplit(url)
+        good = not url or (parts.scheme in ("redis", "rediss") and parts.hostname and parts.port != 0)
+    except ValueError:
+        good = False
+    if not good:
+        raise ValueError(_REDIS)
+    return url
+
+
+def equivalents(value: Any) -> frozenset[frozenset[str]]:
+    return parse_equivalents(listed(value))
+
+
+# the settings ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The settings of README.md; ``max_bytes`` is ``BILINGUAL_MAX_BYTES``, and so on."""
+
+    policy: Annotated[str, line]
+    bridge: Annotated[bool, switch]
+    link_sources: Annotated[tuple[str, ...], each(one_of(*LinkSource))]
+    scope_prefixes: Annotated[tuple[str, ...], each(text)]
+    equivalent_languages: Annotated[frozenset[frozenset[str]], equivalents]
+    models_dir: Annotated[Path | None, models_folder]
+    providers: Annotated[tuple[str, ...], each(text)]
+    replay: Annotated[tuple[str, ...], each(text)]
+    render: Annotated[str, one_of(*RENDER_MODES)]
+    render_max_pages: Annotated[int, whole()]
+    render_max_pages_per_site: Annotated[int, whole()]
+    render_concurrency: Annotated[int, whole(1)]
+    render_timeout: Annotated[float, seconds]
+    frontier: Annotated[str, redis]
+    oracle_order: Annotated[Path | None, path_or_none]
+
+    align: Annotated[str, one_of("", *ALIGN_METHODS)]
+    encoder: Annotated[str, text]
+    cache_dir: Annotated[Path, path]
+
+    output_dir: Annotated[Path | None, path_or_none]
+    warc: Annotated[bool, switch]
+
+    contact: Annotated[str, contact_address]
+    user_agent: Annotated[str, line]
+    politeness: Annotated[str, one_of(*POLITENESS)]
+    meta_robots_obey: Annotated[bool, switch]
+    backoff_start: Annotated[float, seconds]
+    backoff_max: Annotated[float, seconds]
+    retry_after_max: Annotated[float, seconds]
+    host_failures: Annotated[int, whole(1)]
+    stale_pages: Annotated[int, whole()]
+    barren_pages: Annotated[int, whole()]
+    max_bytes: Annotated[int, whole()]
+    max_bytes_per_site: Annotated[int, whole()]
+    allowed_networks: Annotated[tuple[Network, ...], each(network)]
+
+    @classmethod
+    def of(cls, settings: BaseSettings) -> Options:
+        """The values in Scrapy's *settings*, where a name that is missing has its default.
+
+        Raises UsageError, in one line, for a ``BILINGUAL_`` name that there is not and for the first value that is wrong.
+        """
+        _check_names(settings)
+        for name, read in _SCRAPY.items():
+            _value(name, settings[name], read)
+        return cls(
+            **{
+                name.removeprefix(PREFIX).lower(): _value(name, settings.get(name, getattr(defaults, name)), read)
+                for name, read in _READERS.items()
+            }
+        )
+
+
+_READERS: dict[str, Reader[Any]] = {
+    f"{PREFIX}{name.upper()}": hint.__metadata__[0]
+    for name, hint in get_type_hints(Options, include_extras=True).items()
+}
+_SCRAPY: dict[str, Reader[Any]] = {
+    **dict.fromkeys(("CONCURRENT_REQUESTS", "DEPTH_LIMIT", "DOWNLOAD_MAXSIZE"), whole()),
+    **dict.fromkeys(("RETRY_TIMES", "REDIRECT_MAX_TIMES"), whole()),
+    **dict.fromkeys(("CLOSESPIDER_PAGECOUNT", "CLOSESPIDER_ITEMCOUNT", "CLOSESPIDER_ERRORCOUNT"), whole()),
+    **dict.fromkeys(("CONCURRENT_REQUESTS_PER_DOMAIN", "CONCURRENT_ITEMS"), whole(1)),
+    **dict.fromkeys(("DOWNLOAD_DELAY", "DOWNLOAD_TIMEOUT", "CLOSESPIDER_TIMEOUT"), seconds),
+    **dict.fromkeys(("AUTOTHROTTLE_START_DELAY", "AUTOTHROTTLE_MAX_DELAY"), seconds),
+    **dict.fromkeys(("AUTOTHROTTLE_ENABLED", "ROBOTSTXT_OBEY", "RETRY_ENABLED"), switch),
+}
+"""Settings of Scrapy that end in a traceback if they are wrong."""
+
+
+def _check_names(settings: BaseSettings) -> None:
+    for name in settings:
+        if name.startswith(PREFIX) and name not in _READERS:
+            nearest = get_close_matches(name, _READERS, 1, 0.0)
+            raise UsageError(f"{name}: there is no such setting; did you mean {nearest[0]}?", print_help=False)
+
+
+def _value(name: str, value: Any, read: Reader[T]) -> T:
+    try:
+        return read(value)
+    except ValueError as error:
+        shown = ",".join(map(str, value)) if isinstance(value, list | tuple) else value
+        raise wrong(name, shown, str(error)) from None

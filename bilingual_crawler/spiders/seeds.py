@@ -1,0 +1,118 @@
+"""The addresses that a crawl starts from."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import UsageError
+
+from bilingual_crawler.reporting.records import CRAWL, read_tsv
+from bilingual_crawler.urls.canonical import canonicalise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_BARE = re.compile(r"(localhost|[\w-]+(\.[\w-]+)+)(:\d+)?(/\S*)?")
+_MARK = "\ufeff"
+"""Byte order mark, which editors and spreadsheets put before a text."""
+_NOTE = re.compile(r"(^|\s)#.*")
+_SEPARATOR = re.compile(r",?\s+|,(?=https?://)|,$")
+"""Of addresses on one line of a file, where a comma may belong to an address."""
+_PAGE = "page"
+_NAMED = 5
+"""Seeds that a message names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    url: str
+    guessed_scheme: bool
+    """The user gave no scheme: https is tried first, then http."""
+
+    def addresses(self) -> tuple[str, ...]:
+        """Where it is looked for."""
+        return (self.url, "http" + self.url.removeprefix("https")) if self.guessed_scheme else (self.url,)
+
+
+def parse_seeds(seeds: str | None) -> list[Seed]:
+    """Seeds from the path of a file, or from addresses with commas or blanks between them.
+
+    In a file ``#`` starts a comment, and a comma may be part of an address. Raises UsageError if there is none or one is no
+    URL, with its line.
+    """
+    if not seeds or not seeds.strip():
+        raise _error("where to start? Give -a seeds=URL[,URL...] or the path of a file with one URL a line")
+    if not os.path.isfile(seeds) and _lists_urls(seeds):
+        found = [_seed(part, "") for part in re.split(r"[\s,]+", seeds.replace(_MARK, "")) if part]
+    else:
+        found = list(_read(seeds))
+    if not found:
+        raise _error(f"seeds={seeds}: no URL in it")
+    return list(dict.fromkeys(found))
+
+
+def without_page(seeds: Sequence[Seed], folder: Path) -> dict[str, str]:
+    """The seeds that gave no page according to the log in *folder*, with what came instead.
+
+    A seed that was redirected is judged by where it led to. One that is not in the log was fetched by another worker,
+    or its turn has not come.
+    """
+    origins: defaultdict[str, set[str]] = defaultdict(set)
+    for seed in seeds:
+        for address in seed.addresses():
+            origins[address].add(seed.url)
+    for row in read_tsv(folder / CRAWL):
+        if row["location"] and row["url"] in origins:
+            origins[row["location"]] |= origins[row["url"]]
+    fates: dict[str, str] = {}
+    for row in read_tsv(folder / CRAWL):
+        for url in origins.get(row["url"], ()):
+            if row["language"]:
+                fates[url] = _PAGE
+            elif fates.get(url) != _PAGE:
+                fates[url] = row["outcome"]
+    return {url: fate for url, fate in fates.items() if fate != _PAGE}
+
+
+def any_page(folder: Path) -> bool:
+    """Whether the log in *folder* has a page that could be read."""
+    return any(row["language"] for row in read_tsv(folder / CRAWL))
+
+
+def named(fates: dict[str, str]) -> str:
+    """The first of *fates* as text for a message."""
+    shown = ", ".join(f"{url} ({fate})" for url, fate in list(fates.items())[:_NAMED])
+    return shown + (f" and {len(fates) - _NAMED} more" if len(fates) > _NAMED else "")
+
+
+def _lists_urls(seeds: str) -> bool:
+    if "://" in seeds or "," in seeds:
+        return True
+    return not seeds.endswith(".txt") and all(map(_BARE.fullmatch, seeds.split()))
+
+
+def _read(path: str) -> Iterator[Seed]:
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise _error(f"seeds={path}: cannot read this file ({error})") from error
+    for number, line in enumerate(lines, 1):
+        for part in filter(None, _SEPARATOR.split(_NOTE.sub("", line.replace(_MARK, "")))):
+            yield _seed(part, f"{path}, line {number}: ")
+
+
+def _seed(text: str, where: str) -> Seed:
+    guessed = "://" not in text
+    url = canonicalise(f"https://{text}" if guessed else text)
+    if url is None or (guessed and not _BARE.fullmatch(text)):
+        raise _error(f"{where}seed {text!r} is not an http(s) URL, as in https://example.com/")
+    return Seed(url, guessed)
+
+
+def _error(message: str) -> UsageError:
+    return UsageError(message, print_help=False)

@@ -1,0 +1,39 @@
+"""Virtual environments that hold the project as users install it, and nothing of this checkout."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sysconfig
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_OURS = ("PYTHONPATH", "BILINGUAL_MODELS_DIR", "SCRAPY_SETTINGS_MODULE")
+"""What tests and their callers set for themselves."""
+
+
+def outside_environment(**changes: str) -> dict[str, str]:
+    """The environment variables of somebody who knows nothing of this checkout."""
+    return {name: value for name, value in os.environ.items() if name not in _OURS} | changes
+
+
+def lend_packages(environment: Path) -> None:
+    """Let the virtual *environment* import the packages of this one, after its own.
+
+    The project itself is not among them: an editable install is found by a ``.pth`` file, and those of a folder that
+    is named in a ``.pth`` file are not read.
+    """
+    (own,) = environment.glob("lib/python*/site-packages")
+    for older in ("setuptools", "pkg_resources"):  # Python 3.11 brings one that pip replaces
+        shutil.rmtree(own / older, ignore_errors=True)
+    (own / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+
+
+def run_outside(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run *command* in *folder*."""
+    return subprocess.run(
+        command, cwd=folder, env=outside_environment(), capture_output=True, text=True, timeout=300, check=False
+    )

@@ -1,0 +1,75 @@
+"""What is no text, judged by the properties that Unicode gives each character."""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+
+import pytest
+
+from bilingual_crawler.characters import one_line
+
+SHOWN_OR_OF_ONE_SCRIPT = re.compile(r"(?:ARABIC|SYRIAC|KAITHI|MONGOLIAN|EGYPTIAN)\b(?! LETTER MARK)")
+FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
+
+
+def is_no_text(character: str) -> bool:
+    category = unicodedata.category(character)
+    if category == "Cf":
+        return not SHOWN_OR_OF_ONE_SCRIPT.match(unicodedata.name(character))
+    is_noncharacter = ord(character) & 0xFFFE == 0xFFFE or 0xFDD0 <= ord(character) <= 0xFDEF
+    return (category in ("Cc", "Cs") or is_noncharacter) and not character.isspace()
+
+
+def test_every_character_is_kept_is_a_blank_or_goes() -> None:
+    wrong = []
+    for character in map(chr, range(sys.maxunicode + 1)):
+        expected = "ab" if is_no_text(character) else "a b" if character.isspace() else f"a{character}b"
+        if one_line(f"a{character}b") != expected and not 0xE0000 <= ord(character) < 0xE0080:
+            wrong.append(hex(ord(character)))
+    assert not wrong
+    assert one_line("\U0001f3f4\U000e0067\U000e0062\U000e007f") == "\U0001f3f4"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("می‌خواهم", id="Persian"),
+        pytest.param("PDF‌ها", id="Persian suffix of a foreign word"),
+        pytest.param("ئه‌وه‌ ده‌ڵێت", id="Sorani, at the end of a word"),
+        pytest.param("ක්‍රීඩා", id="Sinhala"),
+        pytest.param("र्‍य क्‌ष", id="Devanagari, both joiners"),
+        pytest.param("র‍্যাব", id="Bengali, before the virama"),
+        pytest.param("അവന്‍", id="Malayalam, at the end"),
+        pytest.param(FAMILY, id="family"),
+        pytest.param("❤️‍🔥 👩🏽‍💻 🏳️‍🌈", id="with selectors and skin tones"),
+    ],
+)
+def test_joiners_stay_where_scripts_and_emoji_need_them(text: str) -> None:
+    assert re.search("[\u200c\u200d]", text)
+    assert one_line(f" {text}\u200b ") == text
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("Auf\u200clage", "Auflage"),
+        ("a\u200d b\u200c, 1\u200c2 日\u200d本", "a b, 12 日本"),
+        ("می\u200c\u200c\u200dخواهم", "می\u200cخواهم"),
+        ("\u200d😀 ok\u200d😀 😀\u200d", "😀 ok😀 😀"),
+        ("\u200c", ""),
+    ],
+)
+def test_other_joiners_go(text: str, plain: str) -> None:
+    assert one_line(text) == plain
+
+
+def test_blanks_around_what_goes_are_one() -> None:
+    assert one_line("\ufeff one \u200b two\u00a0\u200e\u2028three \x00") == "one two three"
+
+
+def test_it_is_idempotent_where_joiners_meet_what_goes() -> None:
+    for text in ("می\u200b\u200cخ", "a\u200b\u200d\u0301", "😀\xad\u200d\u2060😀"):
+        assert one_line(one_line(text)) == one_line(text)
+        assert "\u200b" not in one_line(text)

@@ -1,0 +1,152 @@
+"""The page about deployment, word for word, on a real Scrapyd and a real Redis on loopback."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sysconfig
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from components import free_port, program
+from deploy_page import Machine
+from environments import lend_packages
+from scrapyd_server import copy_checkout
+from webserver import bilingual_site, serve, varied
+
+from bilingual_crawler.reporting.records import read_json_lines, read_tsv
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PAGES = 4
+SITE = varied(bilingual_site(PAGES, "mt"))
+DOCUMENTS = 2 * PAGES + 2
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with this project, for ``git clone``."""
+    checkout = copy_checkout(tmp_path_factory.mktemp("repository") / "checkout", "deployed")
+    program("curl", package="curl")
+    git = (
+        program("git", package="git"),
+        "-C",
+        str(checkout),
+        "-c",
+        "user.name=tester",
+        "-c",
+        "user.email=tester@example.org",
+    )
+    for command in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "this project")):
+        subprocess.run((*git, *command), check=True)
+    return checkout
+
+
+def install(node: Machine, port: str) -> None:
+    """As on the page, and then what pip would have downloaded."""
+    node.follow("One node")
+    lend_packages(node.checkout / ".venv")
+    for name in ("scrapyd", "scrapyd-deploy"):
+        script = Path(sysconfig.get_path("scripts"), name).read_text().partition("\n")[2]
+        installed = node.checkout / ".venv" / "bin" / name
+        installed.write_text(f"#!{node.checkout}/.venv/bin/python\n{script}")
+        installed.chmod(0o755)
+    target = node.checkout / "scrapy.cfg"
+    target.write_text(target.read_text().replace("6800", port))
+
+
+def jobs(node: Machine, url: str, state: str = "finished") -> list[str]:
+    answer = node.run(f"curl -sn {url}/listjobs.json?project=bilingual_crawler")
+    return [job["id"] for job in json.loads(answer)[state]]
+
+
+def wait_for(happened: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + 120
+    while not happened():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.5)
+
+
+def wait_for_server(address: str, port: int) -> None:
+    def answers() -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex((address, port)) == 0
+
+    wait_for(answers, f"nobody answers at {address}:{port}")
+
+
+def documents_of(node: Machine, job: str) -> list[str]:
+    """URLs of the documents of *job*, whose log has no error in it."""
+    log = (node.state / "logs" / "bilingual_crawler" / "bilingual" / f"{job}.log").read_text()
+    assert "(bot: deployed)" in log
+    assert "ERROR" not in log
+    assert "Traceback" not in log
+    return [record["url"] for record in read_json_lines(node.state / "crawls" / job / "documents.jsonl.gz")]
+
+
+def test_one_node(tmp_path: Path, repository: Path) -> None:
+    port = free_port()
+    url = f"http://localhost:{port}"
+    with serve(SITE) as site, serve(SITE, address="127.0.0.2") as other:
+        seeds = {"https://example.org/": f"{site.url}/", "https://example.com/": f"{other.url}/"}
+        node = Machine(tmp_path, {"<this repository>": str(repository), "6800": str(port), **seeds})
+        install(node, str(port))
+        with node.service():
+            wait_for_server("127.0.0.1", port)
+            assert '"status": "ok"' in node.follow("Deploy")
+            assert json.loads(node.follow("Schedule"))["jobid"] == "maltese-1"
+            site.wait_until_asked(6)
+            assert json.loads(node.follow("Pause and resume"))["prevstate"] == "running"
+            wait_for(lambda: jobs(node, url) == ["maltese-1"], "the job goes on")
+            assert not site.asked.keys() >= SITE.keys()
+            time.sleep(1)  # versions of eggs are seconds
+            assert '"status": "ok"' in node.follow("Deploy")
+            assert json.loads(node.follow("Schedule"))["jobid"] == "maltese-1"
+            wait_for(lambda: jobs(node, url) == ["maltese-1"] * 2, "the job goes on")
+    assert len(documents_of(node, "maltese-1")) == 2 * DOCUMENTS
+    assert len(list(read_tsv(node.state / "crawls" / "maltese-1" / "pairs.tsv"))) == DOCUMENTS
+    assert {count for path, count in site.asked.items() if path in SITE} == {1}
+
+
+def test_several_nodes_with_one_redis(tmp_path: Path, repository: Path) -> None:
+    server = program("redis-server", package="redis-server")
+    program("openssl", package="openssl")
+    port, redis_port = free_port(), free_port()
+    redis = tmp_path / "redis"
+    addresses = ("127.0.0.2", "127.0.0.3")
+    here = {
+        "<this repository>": str(repository),
+        **{"6800": str(port), "6379": str(redis_port)},
+        **{"node1.internal": addresses[0], "node2.internal": addresses[1], "redis.internal": "localhost"},
+        **{"127.0.0.1 10.0.0.1": "127.0.0.1", "/srv/seeds/": f"{tmp_path}/"},
+        **{"/etc/redis": str(redis), "/etc/ssl/": f"{redis}/tls/"},
+    }
+    nodes = [Machine(tmp_path / address, here | {"10.0.0.2": address}) for address in addresses]
+    redis.mkdir()
+    (redis / "redis.conf").write_text(f"dir {redis}\n")
+    with ExitStack() as stack:
+        sites = [stack.enter_context(serve(SITE, address=f"127.0.0.{number}")) for number in range(4, 8)]
+        (tmp_path / "maltese.txt").write_text("".join(f"{site.url}/\n" for site in sites))
+        for node in nodes:
+            install(node, str(port))
+        nodes[0].follow("Redis")
+        process = subprocess.Popen((server, redis / "redis.conf"), stdout=subprocess.DEVNULL)
+        stack.callback(process.terminate)
+        wait_for_server("127.0.0.1", redis_port)
+        for node, address in zip(nodes, addresses, strict=True):
+            node.follow("Nodes")
+            stack.enter_context(node.service())
+            wait_for_server(address, port)
+        assert nodes[0].follow("One crawl on all nodes").count('"status": "ok"') == 4
+        for address in addresses:
+            url, job = f"http://{address}:{port}", f"maltese-{address}"
+            wait_for(lambda url=url, job=job: jobs(nodes[0], url) == [job], f"{job} goes on")
+    found = [documents_of(node, f"maltese-{address}") for node, address in zip(nodes, addresses, strict=True)]
+    assert all(found)
+    assert len({*found[0], *found[1]}) == len(found[0]) + len(found[1]) == 4 * DOCUMENTS
+    assert {count for site in sites for path, count in site.asked.items() if path in SITE} == {1}

@@ -1,0 +1,43 @@
+"""What messages and pages tell to install is there to be installed: the project itself is in no package index."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+PACKAGES = {re.split(r"[<>=]", requirement)[0] for extra in EXTRAS.values() for requirement in extra}
+PEERS = {"sentence-transformers", "scrapy-redis", "{missing}"}
+"""Named by the user, or only compared with; and the place that one message fills in."""
+COMMAND = re.compile(r"pip install ((?:'[^']*'|[^'`\"&\n(;,])+)")
+
+FILES = [
+    *ROOT.glob("bilingual_crawler/**/*.py"),
+    *ROOT.glob("docs/*.md"),
+    ROOT / "README.md",
+    *ROOT.glob("benchmarks/*.py"),
+]
+COMMANDS = [
+    (f"{path.relative_to(ROOT)}: {command}", command)
+    for path in FILES
+    for command in COMMAND.findall(path.read_text(encoding="utf-8"))
+]
+
+
+@pytest.mark.parametrize("command", [command for _, command in COMMANDS], ids=[name for name, _ in COMMANDS])
+def test_what_is_to_be_installed_can_be(command: str) -> None:
+    checkout = re.search(r"'?\.\[([\w,]+)\]'?", command)
+    if checkout:
+        assert set(checkout[1].split(",")) <= set(EXTRAS)
+    else:
+        assert {word.partition("==")[0].rstrip(".") for word in command.split()} <= PACKAGES | PEERS
+
+
+def test_commands_are_found_in_messages_and_pages() -> None:
+    places = {name.partition(":")[0] for name, _ in COMMANDS}
+    assert {"README.md", "docs/rendering.md", "bilingual_crawler/rendering/options.py"} <= places

@@ -1,0 +1,96 @@
+"""A job folder, and a crawl in Redis, belong to a pair, a scope and seeds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from redis_server import redis_server
+from webserver import bilingual_site, run_scrapy, serve, varied
+
+from bilingual_crawler.reporting.records import read_tsv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from subprocess import CompletedProcess
+
+    from webserver import Site
+
+PAGES = 4
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with serve(varied(bilingual_site(PAGES))) as site:
+        yield site
+
+
+class Job:
+    """A crawl with what it keeps in a job folder or in Redis."""
+
+    def __init__(self, folder: Path, *settings: str) -> None:
+        self.folder = folder
+        self._settings = [part for one in settings for part in ("-s", one)]
+
+    def run(self, seeds: str, *more: str, pair: str = "eng-spa", out: str = "out") -> CompletedProcess[str]:
+        arguments = ("-a", f"pair={pair}", "-a", f"seeds={seeds}", *more, "-s", f"BILINGUAL_OUTPUT_DIR={out}")
+        return run_scrapy(self.folder, "crawl", "bilingual", *arguments, *self._settings)
+
+    def pairs(self) -> int:
+        return len(list(read_tsv(self.folder / "out" / "pairs.tsv")))
+
+
+def test_a_job_folder_of_another_crawl_is_refused_and_its_results_stay(tmp_path: Path, site: Site) -> None:
+    job = Job(tmp_path, "JOBDIR=job")
+    seeds = f"{site.url}/en/,{site.url}/es/"
+    assert job.run(seeds).returncode == 0
+    assert job.pairs() == PAGES + 1
+    asked = site.asked.total()
+    for change, message in (
+        (job.run(seeds, pair="eng-fra"), "JOBDIR=job: holds a crawl with pair=eng-spa, not eng-fra"),
+        (job.run(seeds, pair="spa-eng"), "JOBDIR=job: holds a crawl with pair=eng-spa, not spa-eng"),
+        (job.run(seeds, "-a", "scope=host"), "JOBDIR=job: holds a crawl with scope=site, not host"),
+        (job.run(seeds, "-s", "BILINGUAL_SCOPE_PREFIXES=a.org"), "BILINGUAL_SCOPE_PREFIXES="),
+        (job.run(f"{site.url}/en/"), f"holds a crawl with the seed {site.url}/es/: give all of its seeds"),
+        (job.run("http://127.0.0.1:9/"), "holds a crawl with the seed"),
+    ):
+        assert change.returncode == 2
+        assert message in change.stderr
+        assert "Traceback" not in change.stderr
+    assert site.asked.total() == asked
+    assert job.pairs() == PAGES + 1
+
+
+def test_another_policy_and_more_seeds_go_on(tmp_path: Path, site: Site) -> None:
+    job = Job(tmp_path, "JOBDIR=job")
+    assert job.run(f"{site.url}/en/page-1.html", "-a", "max_pages=2").returncode == 0
+    before = dict(site.asked)
+    more = f"{site.url}/en/,{site.url}/en/page-1.html"
+    result = job.run(more, "-a", "policy=bfs")
+    assert result.returncode == 0, result.stderr
+    assert job.pairs() == PAGES + 1
+    assert site.asked["/en/page-1.html"] == before["/en/page-1.html"] == 1
+    # what was added belongs to the job from now on
+    assert job.run(f"{site.url}/en/page-1.html").returncode == 2
+
+
+def test_a_crawl_in_redis_of_another_pair_is_refused(tmp_path: Path, site: Site) -> None:
+    with redis_server(tmp_path) as server:
+        job = Job(tmp_path, f"BILINGUAL_FRONTIER={server.url}#maltese")
+        assert job.run(f"{site.url}/en/").returncode == 0
+        for result, message in (
+            (
+                job.run(f"{site.url}/en/", pair="eng-fra", out="two"),
+                "bilingual:maltese:*: holds a crawl with pair=eng-spa",
+            ),
+            (job.run(f"{site.url}/es/", out="two"), f"holds a crawl with the seed {site.url}/en/"),
+        ):
+            assert result.returncode == 2
+            assert message in result.stderr
+        assert not (tmp_path / "two").exists()
+        # another crawl on the same server is another matter
+        other = Job(tmp_path, f"BILINGUAL_FRONTIER={server.url}#french").run(
+            f"{site.url}/en/", pair="eng-fra", out="two"
+        )
+        assert other.returncode == 0, other.stderr

@@ -1,0 +1,192 @@
+"""Every setting is read in one place, and what is wrong is said in one line before anything else happens."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from scrapy.exceptions import UsageError
+from scrapy.settings import Settings
+from webserver import bilingual_site, run_scrapy, serve
+
+from bilingual_crawler import settings as project
+from bilingual_crawler.options import Options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOWHERE = "http://127.0.0.1:9/"
+
+
+def options(settings: tuple[str, ...]) -> list[str]:
+    return [part for one in settings for part in ("-s", one)]
+
+
+def refused(folder: Path, *arguments: str) -> str:
+    """The one line with which a command refuses to begin."""
+    result = run_scrapy(folder, *arguments)
+    said = result.stdout + result.stderr
+    assert result.returncode == 2, said
+    assert "Traceback" not in said
+    [line] = [line for line in said.splitlines() if "rror:" in line]
+    return line.partition("error: ")[2]
+
+
+def test_every_setting_of_the_project_is_read_and_has_a_default() -> None:
+    names = {name.removeprefix("BILINGUAL_").lower() for name in vars(project) if name.startswith("BILINGUAL_")}
+    assert names == set(Options.__dataclass_fields__)
+    assert Options.of(Settings()) == Options.of(
+        Settings({name: getattr(project, name) for name in vars(project) if name.isupper()})
+    )
+
+
+def test_values_are_read_from_text_as_scrapyd_hands_them_on() -> None:
+    read = Options.of(
+        Settings(
+            {
+                "BILINGUAL_BRIDGE": "0",
+                "BILINGUAL_WARC": "false",
+                "BILINGUAL_MAX_BYTES": "1000",
+                "BILINGUAL_BACKOFF_START": "0.2",
+                "BILINGUAL_LINK_SOURCES": "a, sitemap",
+                "BILINGUAL_ALIGN": "",
+                "BILINGUAL_CONTACT": "mailto:me@example.org",
+                "BILINGUAL_FRONTIER": "rediss://user:word@redis.example:6380/1?ssl_ca_certs=/etc/ca.pem#maltese",
+                "BILINGUAL_EQUIVALENT_LANGUAGES": "hrv bos,nor nno",
+            }
+        )
+    )
+    assert (read.bridge, read.warc, read.max_bytes, read.backoff_start) == (False, False, 1000, 0.2)
+    assert (read.link_sources, read.align, read.contact) == (("a", "sitemap"), "", "mailto:me@example.org")
+    assert read.frontier.endswith("#maltese")
+    assert read.equivalent_languages == {frozenset({"hrv", "bos"}), frozenset({"nor", "nno"})}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "right"),
+    [
+        ("ALIGN", "foo", "choose one of auto, url, content, structure, or nothing"),
+        ("STALE_PAGES", "x", "give a whole number"),
+        ("MAX_BYTES", "-1", "give a whole number"),
+        ("HOST_FAILURES", "0", "give a whole number from 1 on"),
+        ("BRIDGE", "maybe", "give True or False"),
+        ("CONTACT", "me", "mailto:"),
+        ("CONTACT", "mailto:me@example.org\nX-Header: 1", "mailto:"),
+        ("LINK_SOURCES", "a,b", "choose one of a, area"),
+        ("MODELS_DIR", "/srv/no-models", "there is no such folder"),
+        ("FRONTIER", "redis://:secret@host:port/", "give redis://"),
+        ("BACKOFF_MAX", "nan", "give a number of seconds"),
+        ("USER_AGENT", "", "give a text"),
+        ("ALLOWED_NETWORKS", "10.0.0.0/99", "give networks as in"),
+        ("EQUIVALENT_LANGUAGES", "hrv klingonese", "unknown language 'klingonese'"),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_would_be_right(name: str, value: str, right: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Options.of(Settings({f"BILINGUAL_{name}": value}))
+    message = str(caught.value)
+    assert message.startswith(f"BILINGUAL_{name}=")
+    assert right in message
+    assert "\n" not in message
+    assert "secret" not in message
+
+
+@pytest.mark.parametrize("command", ["crawl", "align", "harvest"])
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("BILINGUAL_ALGIN=url", "BILINGUAL_ALGIN: there is no such setting; did you mean BILINGUAL_ALIGN?"),
+        ("BILINGUAL_STALE_PAGES=x", "BILINGUAL_STALE_PAGES=x: give a whole number"),
+        ("CLOSESPIDER_TIMEOUT=soon", "CLOSESPIDER_TIMEOUT=soon: give a number of seconds"),
+    ],
+)
+def test_every_command_checks_the_settings_at_its_start(
+    tmp_path: Path, command: str, setting: str, message: str
+) -> None:
+    arguments = {
+        "crawl": ("bilingual", "-a", "pair=eng-spa", "-a", f"seeds={NOWHERE}"),
+        "align": (".", "--pair", "eng-spa"),
+        "harvest": (".",),
+    }
+    assert message in refused(tmp_path, command, *arguments[command], "-s", setting)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (("BILINGUAL_POLICY=best",), "BILINGUAL_POLICY=best: choose one of"),
+        (("BILINGUAL_ENCODER=e5-smal",), "BILINGUAL_ENCODER=e5-smal: there is e5-small"),
+        (("BILINGUAL_FRONTIER=redis://127.0.0.1:9/",), "BILINGUAL_FRONTIER: Redis at 127.0.0.1:9 cannot be used"),
+        (("BILINGUAL_OUTPUT_DIR=file/out",), "is no folder; give one that can be written"),
+        (("BILINGUAL_OUTPUT_DIR=/proc/out",), "BILINGUAL_OUTPUT_DIR=/proc/out: "),
+        (("JOBDIR=file",), "JOBDIR=file: "),
+        (("JOBDIR=/proc/job",), "JOBDIR=/proc/job: "),
+        (("JOBDIR=other",), "not a usable frontier"),
+    ],
+)
+def test_a_crawl_finds_out_what_it_cannot_use_before_it_begins(
+    tmp_path: Path, settings: tuple[str, ...], message: str
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "other" / "frontier").mkdir(parents=True)
+    (tmp_path / "other" / "frontier" / "data.mdb").write_bytes(b"not a frontier" * 1000)
+    base = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={NOWHERE}", "-a", "policy=")
+    assert message in refused(tmp_path, *base, *options(settings))
+    assert not (tmp_path / "crawls").exists()
+
+
+def test_models_that_the_end_of_the_crawl_needs_are_looked_for_at_its_start(tmp_path: Path) -> None:
+    (tmp_path / "models" / "document-pairs").mkdir(parents=True)
+    base = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={NOWHERE}", "-a", "policy=gain")
+    assert "models/document-pairs" in refused(tmp_path, *base, "-s", "BILINGUAL_MODELS_DIR=models")
+
+
+def test_a_missing_client_of_redis_is_named(tmp_path: Path) -> None:
+    (tmp_path / "redis.py").write_text("raise ImportError('no redis here')\n")
+    command = [*(sys.executable, "-c", "from scrapy.cmdline import execute; execute()")]
+    command += ["crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={NOWHERE}"]
+    result = subprocess.run(
+        [*command, "-s", "BILINGUAL_FRONTIER=redis://127.0.0.1:9/"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": f"{tmp_path}:{':'.join(sys.path)}", "SCRAPY_SETTINGS_MODULE": project.__name__},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 2
+    assert "Redis needs its client" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--out", "missing/x.tsv"), "--out=missing/x.tsv: there is no folder missing"),
+        (("--out", "."), "--out=.: is a folder"),
+        (("--bitext", "file"), "--bitext=file: "),
+        (("--review", "file/review"), "--review=file/review: "),
+    ],
+)
+def test_align_looks_at_its_outputs_before_it_reads(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    (tmp_path / "file").touch()
+    said = refused(tmp_path, "align", "nowhere", "--pair", "eng-spa", *arguments)
+    assert message in said
+
+
+def test_nothing_heavy_is_imported_to_read_settings() -> None:
+    code = "import sys; import bilingual_crawler.options; print({'onnxruntime', 'scipy', 'torch', 'numpy'} & set(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "set()"
+
+
+def test_the_settings_of_a_crawl_that_is_well_reach_its_parts(tmp_path: Path) -> None:
+    with serve(bilingual_site(2)) as site:
+        settings = ("BILINGUAL_WARC=0", "BILINGUAL_USER_AGENT=my-bot/2", "BILINGUAL_ALIGN=", "BILINGUAL_OUTPUT_DIR=out")
+        arguments = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", *options(settings))
+        result = run_scrapy(tmp_path, "crawl", "bilingual", *arguments)
+    assert result.returncode == 0, result.stderr
+    assert site.agents == {"my-bot/2"}
+    assert not list((tmp_path / "out").glob("*.warc.gz"))
