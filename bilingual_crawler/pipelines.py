@@ -10,12 +10,13 @@ from scrapy.exceptions import DropItem
 from scrapy.utils.asyncio import run_in_thread
 
 from bilingual_crawler import sandbox
+from bilingual_crawler.crawl.signals import Fetch, output_failed, pair_found, phase_changed, stop_now, url_fetched
 from bilingual_crawler.items import Document
 from bilingual_crawler.options import Options
 from bilingual_crawler.pairing.at_end import AlignedCrawl, AlignmentError, align_crawl
 from bilingual_crawler.pairing.documents import Unpaired
 from bilingual_crawler.pairing.tracker import Pair, PairTracker
-from bilingual_crawler.reporting.records import (
+from bilingual_crawler.records import (
     CRAWL,
     DOCUMENTS,
     PAIRS,
@@ -26,7 +27,6 @@ from bilingual_crawler.reporting.records import (
     read_tsv,
     replace_tsv,
 )
-from bilingual_crawler.signals import Fetch, output_failed, pair_found, phase_changed, stop_now, url_fetched
 
 if TYPE_CHECKING:
     from typing import Self

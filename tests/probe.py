@@ -148,7 +148,7 @@ def _main(out: Path, settings: dict[str, Any], urls: list[str]) -> None:
 
     process = CrawlerProcess(
         {
-            "DOWNLOADER_MIDDLEWARES": {"bilingual_crawler.archive.middleware.WarcMiddleware": 650},
+            "DOWNLOADER_MIDDLEWARES": {"bilingual_crawler.middlewares.warc.WarcMiddleware": 650},
             "HTTPERROR_ALLOW_ALL": True,
             "CONCURRENT_ITEMS": 1,
             "METAREFRESH_ENABLED": False,

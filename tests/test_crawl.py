@@ -15,7 +15,7 @@ import pytest
 from webserver import bilingual_site, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.commands.crawl import SPIDER_ARGUMENTS
-from bilingual_crawler.reporting.records import read_json_lines, read_tsv
+from bilingual_crawler.records import read_json_lines, read_tsv
 from bilingual_crawler.spiders.arguments import CrawlArguments
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from scrapy.exceptions import CannotResolveHostError, NotConfigured
 from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer  # type: ignore[import-untyped]
 
-from bilingual_crawler.middlewares.refused import Refused
+from bilingual_crawler.crawl.refused import Refused
 from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 from scrapy.utils.misc import load_object
 
-from bilingual_crawler.frontier.backoff import REST, Backoff, Patience, Rest, retry_after
-from bilingual_crawler.frontier.scheduler import ENTRY
-from bilingual_crawler.middlewares.refused import Refused
+from bilingual_crawler.crawl.meta import ENTRY, REST
+from bilingual_crawler.crawl.refused import Refused
+from bilingual_crawler.frontier.backoff import Backoff, Patience, Rest, retry_after
 from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 from scrapy import signals
 from scrapy.http import Response
 
+from bilingual_crawler.crawl.meta import ENTRY, OPEN
 from bilingual_crawler.frontier.entry import Entry, Kind, State
-from bilingual_crawler.frontier.scheduler import ENTRY, FrontierScheduler
 from bilingual_crawler.items import FoundLinks
 from bilingual_crawler.options import Options
 from bilingual_crawler.scoring.links import BatchingScorer, LinkScorer, PageLinks
@@ -26,13 +26,11 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.frontier.policies.base import FetchedPage
     from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.scheduler import FrontierScheduler
     from bilingual_crawler.scoring.links import LinkScore
     from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 logger = logging.getLogger(__name__)
-
-OPEN = "bilingual_open"
-"""Meta key: how many things of a response are still being processed."""
 
 
 class LinkPriorityMiddleware:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from bilingual_crawler.middlewares.refused import Refused
+from bilingual_crawler.crawl.refused import Refused
 from bilingual_crawler.sandbox import SandboxError, submit
 
 if TYPE_CHECKING:

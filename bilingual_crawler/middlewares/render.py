@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, cast
 from scrapy import signals
 from scrapy.http import HtmlResponse
 
-from bilingual_crawler.frontier.scheduler import ENTRY, FrontierScheduler
-from bilingual_crawler.middlewares.language import LANGUAGE, PAGE, read_page
+from bilingual_crawler.crawl.meta import ENTRY, LANGUAGE, PAGE
+from bilingual_crawler.crawl.signals import page_rendered
+from bilingual_crawler.middlewares.language import read_page
 from bilingual_crawler.middlewares.read import Reader
 from bilingual_crawler.middlewares.stop import CHECK_SECONDS, is_stopping, put_back
 from bilingual_crawler.options import Options
 from bilingual_crawler.rendering.browser import Browser, RenderError
 from bilingual_crawler.rendering.options import missing_for_rendering
 from bilingual_crawler.rendering.shell import is_shell
-from bilingual_crawler.signals import page_rendered
 
 if TYPE_CHECKING:
     from typing import Self
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.rendering.browser import Rendered
+    from bilingual_crawler.scheduler import FrontierScheduler
     from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 logger = logging.getLogger(__name__)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, cast
 
 from scrapy import signals
 
+from bilingual_crawler.crawl.signals import Fetch, output_failed, url_fetched
+from bilingual_crawler.records import CRAWL, TsvLog
 from bilingual_crawler.reporting.ledger import Ledger
-from bilingual_crawler.reporting.records import CRAWL, TsvLog
-from bilingual_crawler.signals import Fetch, output_failed, url_fetched
 
 if TYPE_CHECKING:
     from typing import Self

@@ -12,16 +12,16 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
+from bilingual_crawler.crawl.signals import phase_changed
 from bilingual_crawler.reporting.crawl_log import CrawlLogExtension
-from bilingual_crawler.signals import phase_changed
 
 if TYPE_CHECKING:
     from typing import Self
 
     from scrapy.crawler import Crawler
 
-    from bilingual_crawler.frontier.scheduler import FrontierScheduler
     from bilingual_crawler.reporting.ledger import Ledger
+    from bilingual_crawler.scheduler import FrontierScheduler
 
 SECONDS = 0.5
 """Between two looks at the counts."""

@@ -14,14 +14,14 @@ from scrapy.utils.asyncio import create_looping_call
 
 import bilingual_crawler
 from bilingual_crawler import settings as defaults
+from bilingual_crawler.crawl.signals import stop_now
 from bilingual_crawler.languages import language_name
+from bilingual_crawler.records import SUMMARY
 from bilingual_crawler.reporting.crawl_log import CrawlLogExtension
 from bilingual_crawler.reporting.hints import why_no_pair
 from bilingual_crawler.reporting.html import write_report
 from bilingual_crawler.reporting.markup import byte_size
-from bilingual_crawler.reporting.records import SUMMARY
 from bilingual_crawler.reporting.results import ResultsError, read_summary, write_summary
-from bilingual_crawler.signals import stop_now
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-    from bilingual_crawler.frontier.scheduler import FrontierScheduler
     from bilingual_crawler.reporting.ledger import Ledger
+    from bilingual_crawler.scheduler import FrontierScheduler
     from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 logger = logging.getLogger(__name__)

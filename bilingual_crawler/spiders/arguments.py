@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError, alias_hosts, open_archive
+from bilingual_crawler.crawl.output_folder import choose_output_dir
 from bilingual_crawler.frontier.job import Job
 from bilingual_crawler.frontier.policies import policy_class
 from bilingual_crawler.frontier.scope import Scope
 from bilingual_crawler.languages import LanguageError, LanguagePair
 from bilingual_crawler.options import RENDER_MODES, Options
 from bilingual_crawler.rendering.options import missing_for_rendering
-from bilingual_crawler.spiders.output import choose_output_dir
 from bilingual_crawler.spiders.seeds import Seed, parse_seeds
 
 if TYPE_CHECKING:

@@ -10,17 +10,16 @@ from scrapy import Request, Spider
 from scrapy.exceptions import CannotResolveHostError, DownloadCancelledError, IgnoreRequest, StopDownload
 from scrapy.spidermiddlewares.httperror import HttpError
 
+from bilingual_crawler.crawl.meta import ENTRY, LANGUAGE, PAGE, SITEMAP, WARC_LOCATION
+from bilingual_crawler.crawl.output_folder import make_output_dir
+from bilingual_crawler.crawl.refused import Refused
+from bilingual_crawler.crawl.signals import Fetch, sitemaps_named, url_fetched
 from bilingual_crawler.frontier.entry import Entry, Kind, State
 from bilingual_crawler.frontier.policies.base import FetchedPage
-from bilingual_crawler.frontier.scheduler import ENTRY, FrontierScheduler
 from bilingual_crawler.items import Document, FoundLinks
-from bilingual_crawler.middlewares.language import LANGUAGE, PAGE, SITEMAP, NotHtml
-from bilingual_crawler.middlewares.refused import Refused
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.model import LinkPosition
-from bilingual_crawler.signals import Fetch, sitemaps_named, url_fetched
 from bilingual_crawler.spiders.arguments import CrawlArguments
-from bilingual_crawler.spiders.output import make_output_dir
 from bilingual_crawler.traps.traps import Traps
 
 if TYPE_CHECKING:
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.jobs import Sitemap
     from bilingual_crawler.pages.language import Identification
     from bilingual_crawler.pages.model import Page
+    from bilingual_crawler.scheduler import FrontierScheduler
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ class BilingualSpider(Spider):
         contact = f" (+{options.contact})" if options.contact else ""
         settings.set("USER_AGENT", options.user_agent + contact, "spider")
         if options.replay:
-            handler = "bilingual_crawler.archive.replay.ReplayDownloadHandler"
+            handler = "bilingual_crawler.handlers.replay.ReplayDownloadHandler"
             settings.set("DOWNLOAD_HANDLERS", {"http": handler, "https": handler}, "spider")
             settings.set("BILINGUAL_META_ROBOTS_OBEY", False, "spider")
             settings.set("ROBOTSTXT_OBEY", False, "spider")
@@ -165,7 +165,7 @@ class BilingualSpider(Spider):
     def _document(
         self, response: Response, entry: Entry, page: Page, identified: Identification, side: str
     ) -> Document:
-        warc_file, warc_offset = response.meta.get("bilingual_warc", (None, None))[:2]
+        warc_file, warc_offset = response.meta.get(WARC_LOCATION, (None, None))[:2]
         alternates = [(link.hreflang, link.url) for link in page.links if link.alternate and link.hreflang]
         return Document(
             url=entry.url,
@@ -199,8 +199,6 @@ def _reason(failure: Failure) -> tuple[int, str]:
         return error.response.status, f"http-{error.response.status}"
     if isinstance(error, StopDownload):
         return error.response.status if error.response else 200, "not-html"
-    if isinstance(error, NotHtml):
-        return 200, "not-html"
     if isinstance(error, Refused):
         return error.status, error.outcome
     if isinstance(error, DownloadCancelledError) or "DOWNLOAD_MAXSIZE" in str(error):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.reporting.records import CRAWL, read_tsv
+from bilingual_crawler.records import CRAWL, read_tsv
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:

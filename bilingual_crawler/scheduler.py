@@ -19,18 +19,19 @@ from scrapy.utils.asyncio import call_later, create_looping_call, run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.job import job_dir
 
-from bilingual_crawler.frontier.backoff import REST, Rest
+from bilingual_crawler.crawl.crawl_delays import CrawlDelays
+from bilingual_crawler.crawl.meta import ENTRY, REST
+from bilingual_crawler.crawl.signals import output_failed
+from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.frontier.checkpoint import to_disk
 from bilingual_crawler.frontier.entry import FIXED, Entry, Kind, Push, State
 from bilingual_crawler.frontier.facts import GONE, page_fact, redirect_fact, relearn
 from bilingual_crawler.frontier.frontier import Frontier, Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
-from bilingual_crawler.frontier.politeness import CrawlDelays
 from bilingual_crawler.frontier.quota import QueueQuota
 from bilingual_crawler.frontier.shared import SharedFrontier
 from bilingual_crawler.frontier.store import StoreError
 from bilingual_crawler.options import Options
-from bilingual_crawler.signals import output_failed
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:
@@ -49,9 +50,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 logger = logging.getLogger(__name__)
-
-ENTRY = "bilingual_entry"
-"""Meta key of the frontier entry that a request fetches."""
 
 MAX_REST = 60.0
 """Seconds that a slot rests after a failed fetch, at most."""
@@ -215,11 +213,9 @@ class FrontierScheduler(BaseScheduler):
 
     def _entry(self, request: Request) -> Entry:
         url = canonicalise(request.url) or request.url
-        kind = Kind(request.meta.get("bilingual_kind", Kind.PAGE))
         parent = (request.headers.get("Referer") or b"").decode("latin-1")
-        seed = not parent and kind is Kind.PAGE
-        priority = self.policy.seed_priority(url) if seed else float(request.priority)
-        return Entry(url, self.slot(url), priority, parent, request.meta.get("depth", 0), kind)
+        priority = float(request.priority) if parent else self.policy.seed_priority(url)
+        return Entry(url, self.slot(url), priority, parent, request.meta.get("depth", 0))
 
     def _request(self, entry: Entry) -> Request:
         request = Request(

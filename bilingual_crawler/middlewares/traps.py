@@ -12,13 +12,13 @@ from urllib.parse import urlsplit
 from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
-from bilingual_crawler.frontier.scheduler import ENTRY
+from bilingual_crawler.crawl.meta import COPY, ENTRY, PAGE
+from bilingual_crawler.crawl.refused import Refused
+from bilingual_crawler.crawl.signals import pair_found
 from bilingual_crawler.items import FoundLinks
-from bilingual_crawler.middlewares.language import PAGE, page_job
+from bilingual_crawler.middlewares.language import page_job
 from bilingual_crawler.middlewares.read import Reader
-from bilingual_crawler.middlewares.refused import Refused
 from bilingual_crawler.options import Options
-from bilingual_crawler.signals import pair_found
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.traps.traps import Traps
 
 logger = logging.getLogger(__name__)
-
-COPY = "bilingual_copy"
-"""Meta key: the page says what too many others of its host have said."""
 
 
 class TrapPagesMiddleware:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from bilingual_crawler.frontier.scheduler import FrontierScheduler
+    from bilingual_crawler.scheduler import FrontierScheduler
 
 logger = logging.getLogger(__name__)
 
