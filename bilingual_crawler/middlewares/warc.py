@@ -12,15 +12,15 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.defer import deferred_from_coro
 
 from bilingual_crawler.archive import Exchange, WarcWriter
+from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.meta import ARCHIVED_DATE, MISSING_FLAG, WARC_LOCATION
 from bilingual_crawler.crawl.signals import output_failed, page_rendered
 from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-    from scrapy import Request, Spider
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Headers, Response
 
@@ -32,7 +32,7 @@ _TRUNCATIONS = {"dataloss": "disconnect", "download_stopped": "unspecified"}
 
 
 class WarcMiddleware:
-    """Writes what was fetched to ``crawl-*.warc.gz`` in the spider's output folder.
+    """Writes what was fetched to ``crawl-*.warc.gz`` in the output folder.
 
     A downloader middleware on if ``BILINGUAL_WARC`` is. Its place is 650: between cookies and redirects, so
     that it sees redirects, errors and ``robots.txt``, and bodies as they were sent. Responses from an HTTP
@@ -56,16 +56,15 @@ class WarcMiddleware:
         crawler.signals.connect(middleware.page_rendered, page_rendered)
         return middleware
 
-    def spider_opened(self, spider: Spider) -> None:
+    def spider_opened(self) -> None:
         settings = self._crawler.settings
         info = {
             "software": f"bilingual-crawler, Scrapy {scrapy.__version__}",
             "http-header-user-agent": str(settings["USER_AGENT"]),
             "robots": "obey" if settings.getbool("ROBOTSTXT_OBEY") else "ignore",
         }
-        directory: Path = spider.output_dir  # type: ignore[attr-defined]
         try:
-            self._writer = WarcWriter(directory, info=info)
+            self._writer = WarcWriter(CrawlContext.of(self._crawler).output_dir, info=info)
         except OSError as error:
             self._give_up(error)
         else:

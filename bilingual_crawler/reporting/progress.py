@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.status import Status
@@ -13,6 +13,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from bilingual_crawler.crawl.signals import phase_changed
+from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.reporting.crawl_log import CrawlLogExtension
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from bilingual_crawler.reporting.ledger import Ledger
-    from bilingual_crawler.scheduler import FrontierScheduler
 
 SECONDS = 0.5
 """Between two looks at the counts."""
@@ -71,13 +71,12 @@ class ProgressExtension:
 
     def _show(self) -> None:
         assert self._crawler.stats
-        assert self._crawler.engine
         ledger = self._ledger
         doing = f"{self._phase}: " if self._phase else ""
         counts = (
             f"{doing}{ledger.fetched} pages, {ledger.documents.total()} documents, "
             f"{self._crawler.stats.get_value('bilingual/pairs/found', 0)} pairs, "
-            f"{cast('FrontierScheduler', self._crawler.engine.scheduler).frontier.left} queued"
+            f"{Visits.of(self._crawler).left} queued"
         )
         rate = (ledger.fetched - self._fetched_before) / (time.monotonic() - self._began)
         self._status.update(counts if self._phase else f"{counts}, {rate:.1f} pages/s")
