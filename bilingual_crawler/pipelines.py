@@ -15,8 +15,8 @@ from bilingual_crawler.crawl.signals import Fetch, output_failed, pair_found, ph
 from bilingual_crawler.items import Document
 from bilingual_crawler.options import Options
 from bilingual_crawler.pairing.at_end import AlignedCrawl, AlignmentError, align_crawl
-from bilingual_crawler.pairing.documents import Unpaired
-from bilingual_crawler.pairing.tracker import Pair, PairTracker
+from bilingual_crawler.pairing.documents import Pair, Unpaired
+from bilingual_crawler.pairing.tracker import PairTracker
 from bilingual_crawler.records import (
     CRAWL,
     DOCUMENTS,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.pages.model import Link, Page
-    from bilingual_crawler.pairing.tracker import Pair
+    from bilingual_crawler.pairing.documents import Pair
 
 logger = logging.getLogger(__name__)
 

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bilingual_crawler.languages import LanguagePair
-    from bilingual_crawler.pairing.documents import Alignment
-    from bilingual_crawler.pairing.tracker import Pair
+    from bilingual_crawler.pairing.documents import Alignment, Pair
 
 SAMPLE = 100
 LINES = 60
