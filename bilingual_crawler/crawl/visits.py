@@ -69,13 +69,13 @@ class Visits:
         self._stopping = False
         self.slot = slot_by(options.politeness)
         """The politeness slot of a URL."""
-        delays = CrawlDelays(crawler, self.slot)
+        self._delays = CrawlDelays(crawler, self.slot)
         self._temporary = tempfile.TemporaryDirectory(prefix="frontier-")
         self._durable = bool(job_dir(crawler.settings) or options.frontier)
         self.frontier = open_frontier(crawler, self, Path(self._temporary.name))
         if options.politeness == "address":
             assert isinstance(self.frontier, Frontier)
-            self._addresses = SharedAddresses(crawler, self.frontier, delays)
+            self._addresses = SharedAddresses(crawler, self.frontier, self._delays)
         self._checkpoints = Checkpoints(self.frontier.store, self._context.output_dir, self.stop)
         if self._durable:
             self._checkpoints.start()
