@@ -72,18 +72,18 @@ class Visits:
         self._delays = CrawlDelays(crawler, self.slot)
         self._temporary = tempfile.TemporaryDirectory(prefix="frontier-")
         self._durable = bool(job_dir(crawler.settings) or options.frontier)
-        self.frontier = open_frontier(crawler, self, Path(self._temporary.name))
+        self._frontier = open_frontier(crawler, self, Path(self._temporary.name))
         if options.politeness == "address":
-            assert isinstance(self.frontier, Frontier)
-            self._addresses = SharedAddresses(crawler, self.frontier, self._delays)
-        self._checkpoints = Checkpoints(self.frontier.store, self._context.output_dir, self.stop)
+            assert isinstance(self._frontier, Frontier)
+            self._addresses = SharedAddresses(crawler, self._frontier, self._delays)
+        self._checkpoints = Checkpoints(self._frontier.store, self._context.output_dir, self.stop)
         if self._durable:
             self._checkpoints.start()
         crawler.signals.connect(self.stop, signal=output_failed)
         crawler.signals.connect(self._callback_failed, signal=signals.spider_error)
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
             crawler.signals.connect(self._item_left, signal=signal)
-        queued, done = map(self.frontier.store.count, (State.QUEUED, State.DONE))
+        queued, done = map(self._frontier.store.count, (State.QUEUED, State.DONE))
         if queued or done:
             logger.info(f"Resuming: {queued} URLs queued, {done} done", extra=self._extra)
 
@@ -97,21 +97,21 @@ class Visits:
 
     def push(self, entries: Sequence[Entry]) -> None:
         """Queue or raise *entries* in one transaction."""
-        self.frontier.push(entries, functools.partial(self._pushed, entries))
+        self._frontier.push(entries, functools.partial(self._pushed, entries))
 
     def push_seed(self, url: str) -> None:
         self.push([Entry(url, self.slot(url), self._policy.seed_priority(url))])
 
     def hand_out(self) -> Entry | None:
         """The best URL that may be fetched now."""
-        entry = self.frontier.pop()
+        entry = self._frontier.pop()
         if entry is not None:
             self._quota.remove(self._source(entry), entry.url)
         return entry
 
     def put_back(self, entry: Entry, rest: Rest) -> None:
         """*entry* is fetched again when its slot has rested."""
-        self.frontier.retry(entry, rest=rest.seconds, failed=rest.failed)
+        self._frontier.retry(entry, rest=rest.seconds, failed=rest.failed)
         self._quota.add(self._source(entry), entry.url)
         call_later(rest.seconds, self.wake)
         self._stats.inc_value("bilingual/frontier/retried")
@@ -129,8 +129,8 @@ class Visits:
             return self._end_redirect(entry, "endless", status, location=url)
         self.log(entry, status=status, outcome="redirect", location=url)
         self._policy.redirected(entry.url, url)
-        self.frontier.remember(entry, redirect_fact(url))
-        self.frontier.redirect(entry, target, self._redirected)
+        self._frontier.remember(entry, redirect_fact(url))
+        self._frontier.redirect(entry, target, self._redirected)
         return True
 
     def fail(self, failure: Failure) -> None:
@@ -147,15 +147,15 @@ class Visits:
             http = "http" + entry.url.removeprefix("https")
             self.push([Entry(http, entry.slot, entry.priority)])
         self._policy.gone(entry.url)
-        self.frontier.remember(entry, GONE)
+        self._frontier.remember(entry, GONE)
         refused = isinstance(error, Refused) and not error.status
-        self.frontier.finish(entry, State.REFUSED if refused else State.DONE)
+        self._frontier.finish(entry, State.REFUSED if refused else State.DONE)
 
     def learn(self, entry: Entry, page: FetchedPage, links: Sequence[Link]) -> None:
         """*entry* gave *page* with *links*: the policy learns from it, and those that come after this process can."""
         self._policy.learn(page, links)
-        self.frontier.remember(entry, page_fact(page, links, self._policy.pair))
-        self.frontier.rescore(self._policy.changed())
+        self._frontier.remember(entry, page_fact(page, links, self._policy.pair))
+        self._frontier.rescore(self._policy.changed())
 
     def hold(self, response: Response) -> None:
         """Something of *response* is being processed: its URL is not finished before it is released as often."""
@@ -165,7 +165,7 @@ class Visits:
         """Something of *response* has been processed."""
         response.meta[OPEN] -= 1
         if not response.meta[OPEN]:
-            self.frontier.finish(response.meta[ENTRY])
+            self._frontier.finish(response.meta[ENTRY])
 
     def log(self, entry: Entry, *, status: int, outcome: str, language: str = "", location: str = "") -> None:
         """Tell everybody what came of fetching *entry*."""
@@ -179,12 +179,16 @@ class Visits:
     @property
     def pending(self) -> bool:
         """Whether anything is in flight or may still be handed out."""
-        return self.frontier.has_pending()
+        return self._frontier.has_pending()
 
     @property
     def left(self) -> int:
         """URLs that are queued or in flight."""
-        return self.frontier.left
+        return self._frontier.left
+
+    async def states(self, urls: Sequence[str]) -> list[State | None]:
+        """State of each URL in the frontier, None for unseen ones."""
+        return await self._frontier.states(urls)
 
     def may_queue_links(self, page: str) -> bool:
         """Whether the site of *page* has not filled its share of the queue."""
@@ -192,14 +196,18 @@ class Visits:
 
     def download_slot(self, slot: str) -> str:
         """Scrapy's slot in which requests of the politeness *slot* wait."""
-        return self.frontier.server(slot)
+        return self._frontier.server(slot)
+
+    def close_slot(self, slot: str) -> bool:
+        """Hand out nothing of *slot* any more; false if that was so already."""
+        return self._frontier.close(slot)
 
     def counted(self, name: str) -> int:
         """A number that is kept beside the frontier from run to run; 0 at first."""
-        return int(self.frontier.store.get(name) or b"0")
+        return int(self._frontier.store.get(name) or b"0")
 
     def count(self, name: str, number: int) -> None:
-        self.frontier.store.put(name, b"%d" % number)
+        self._frontier.store.put(name, b"%d" % number)
 
     async def leave(self) -> None:
         """The crawl ends."""
@@ -207,7 +215,7 @@ class Visits:
             if self._durable:
                 await self._checkpoints.finish()
         finally:
-            await self.frontier.leave()
+            await self._frontier.leave()
             self._temporary.cleanup()
 
     # what the frontier asks and tells ---------------------------------------------------------------------------------
@@ -227,7 +235,7 @@ class Visits:
 
     def stop(self, error: Exception) -> None:
         """Frontier or outputs cannot be written: stop so that the next run fetches again what is in flight now."""
-        self.frontier.freeze()
+        self._frontier.freeze()
         self._checkpoints.stop()
         engine = self._crawler.engine
         assert engine
@@ -240,7 +248,7 @@ class Visits:
     def _callback_failed(self, response: Response | Failure) -> None:
         """A callback raised an exception: its URL is done all the same."""
         if isinstance(response, Response) and ENTRY in response.meta:
-            self.frontier.finish(response.meta[ENTRY])
+            self._frontier.finish(response.meta[ENTRY])
 
     def _item_left(self, response: Response | None) -> None:
         if response is not None and OPEN in response.meta:
@@ -251,7 +259,7 @@ class Visits:
     ) -> bool:
         self.log(entry, status=status, outcome=outcome, location=location)
         self._stats.inc_value(f"bilingual/redirect/{why}")
-        self.frontier.finish(entry)
+        self._frontier.finish(entry)
         return False
 
     def _redirected(self, wanted: bool) -> None:

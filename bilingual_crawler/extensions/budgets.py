@@ -59,7 +59,7 @@ class ByteBudgetExtension:
             visits.count(f"bytes {name}", self._known(name))
         assert self._crawler.stats
         self._crawler.stats.set_value("bilingual/budget/bytes", self._known(_TOTAL))
-        if self._per_site and self._known(slot) >= self._per_site and visits.frontier.close(slot):
+        if self._per_site and self._known(slot) >= self._per_site and visits.close_slot(slot):
             self._crawler.stats.inc_value("bilingual/budget/sites_spent")
             logger.info(f"{slot}: {self._known(slot)} bytes downloaded, its budget is spent")
         engine = self._crawler.engine

@@ -107,7 +107,7 @@ class LinkPriorityMiddleware:
         followed = [link for link in found.links if link.source in self._sources and link.url != found.page.url]
         in_scope = [link for link in followed if self._context.scope.admits(link.url)]
         self._stats.inc_value("bilingual/links/out_of_scope", len(followed) - len(in_scope))
-        states = await self._visits.frontier.states([link.url for link in in_scope])
+        states = await self._visits.states([link.url for link in in_scope])
         open_links = [
             (link, state) for link, state in zip(in_scope, states, strict=True) if state in (None, State.QUEUED)
         ]
