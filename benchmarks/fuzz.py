@@ -42,7 +42,7 @@ from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pairing.read_pages import DocumentJob
 from bilingual_crawler.pairing.reading import RawPage
-from bilingual_crawler.reporting.records import read_tsv
+from bilingual_crawler.records import read_tsv
 from bilingual_crawler.sandbox import SandboxError, processes, submit
 
 if TYPE_CHECKING:

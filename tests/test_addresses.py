@@ -15,7 +15,7 @@ from webserver import bilingual_site, html, serve
 
 from bilingual_crawler.middlewares.addresses import AddressRule, GuardedResolver, is_public
 from bilingual_crawler.options import Options
-from bilingual_crawler.reporting.records import read_tsv
+from bilingual_crawler.records import read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,7 +21,7 @@ from bilingual_crawler.pairing.matching import greedy, lead, optimal
 from bilingual_crawler.pairing.methods import make_method
 from bilingual_crawler.pairing.read_pages import DocumentJob
 from bilingual_crawler.pairing.reading import RawPage, majority, read_page
-from bilingual_crawler.reporting.records import read_tsv
+from bilingual_crawler.records import read_tsv
 
 if TYPE_CHECKING:
     from bilingual_crawler.pairing.documents import Alignment

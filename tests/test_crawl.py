@@ -15,8 +15,8 @@ import pytest
 from webserver import bilingual_site, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.commands.crawl import SPIDER_ARGUMENTS
-from bilingual_crawler.reporting.records import read_json_lines, read_tsv
-from bilingual_crawler.spiders.arguments import CrawlArguments
+from bilingual_crawler.records import read_json_lines, read_tsv
+from bilingual_crawler.spiders.arguments import parse_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -285,7 +285,7 @@ def test_a_crawl_without_a_pair_says_why(tmp_path: Path, site: Site) -> None:
 
 
 def test_the_help_names_every_argument_of_the_spider(tmp_path: Path) -> None:
-    parameters = inspect.signature(CrawlArguments.parse).parameters.values()
+    parameters = inspect.signature(parse_arguments).parameters.values()
     names = {one.name for one in parameters if one.kind is one.KEYWORD_ONLY}
     assert names == set(SPIDER_ARGUMENTS)
     text = run_scrapy(tmp_path, "crawl", "--help").stdout

@@ -25,7 +25,7 @@ from bilingual_crawler.bitext.sentences import split
 from bilingual_crawler.items import Document
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.html import parse_page
-from bilingual_crawler.reporting.records import GzipJsonLines
+from bilingual_crawler.records import GzipJsonLines
 
 PAIR = LanguagePair.parse("eng-spa")
 DIRT = "\x02\x1b[2J\x7f\x9b\xad\u200b\u200e\u202e\u2066\u2069\ufdd0\ufeff\U0001fffe\U000e0041"

@@ -25,15 +25,16 @@ from bilingual_crawler.archive import (
 from bilingual_crawler.archive.archive import Archive
 from bilingual_crawler.archive.index import IndexBuilder, url_key
 from bilingual_crawler.archive.records import parse_response
-from bilingual_crawler.archive.replay import MISSING_FLAG, REDIRECT_FLAG, ReplayDownloadHandler
 from bilingual_crawler.archive.sites import find_sources
 from bilingual_crawler.archive.urls import bare_url, normal_url
+from bilingual_crawler.crawl.meta import ARCHIVED_DATE, MISSING_FLAG, REDIRECT_FLAG
+from bilingual_crawler.handlers.replay import ReplayDownloadHandler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-HANDLER = "bilingual_crawler.archive.replay.ReplayDownloadHandler"
+HANDLER = "bilingual_crawler.handlers.replay.ReplayDownloadHandler"
 HANDLERS = {"http": HANDLER, "https": HANDLER}
 
 
@@ -310,7 +311,7 @@ def test_handler_keeps_to_the_download_limits(tmp_path: Path) -> None:
     response = ask(handler, request)
     assert (response.status, response.headers["Location"]) == (301, b"https://example.com/0")
     assert response.flags == [REDIRECT_FLAG]
-    assert request.meta["bilingual_archived"] is None
+    assert request.meta[ARCHIVED_DATE] is None
 
 
 @pytest.mark.parametrize("fail", [False, True])

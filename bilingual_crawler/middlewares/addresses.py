@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
@@ -15,19 +15,19 @@ from scrapy.exceptions import CannotResolveHostError, NotConfigured
 from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer  # type: ignore[import-untyped]
 
-from bilingual_crawler.middlewares.refused import Refused
+from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.refused import Refused
 from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Self
 
-    from scrapy import Request, Spider
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from twisted.internet.interfaces import IAddress
 
     from bilingual_crawler.options import Network
-    from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 logger = logging.getLogger(__name__)
 
@@ -172,8 +172,8 @@ class AddressGuardMiddleware:
         crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
         return middleware
 
-    def spider_opened(self, spider: Spider) -> None:
-        seeds = [seed.url for seed in cast("BilingualSpider", spider).seeds]
+    def spider_opened(self) -> None:
+        seeds = [seed.url for seed in CrawlContext.of(self._crawler).seeds]
         self._rule = AddressRule.of(Options.of(self._crawler.settings).allowed_networks, seeds)
 
     def spider_closed(self) -> None:

@@ -12,11 +12,11 @@ from scrapy.exceptions import CannotResolveHostError, NotConfigured
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import build_from_crawler, load_object
 
+from bilingual_crawler.crawl.refused import Refused, StillWanted
+from bilingual_crawler.crawl.signals import sitemaps_named
 from bilingual_crawler.middlewares.backoff import HostUnavailable, asked_to_wait, origin
 from bilingual_crawler.middlewares.read import Reader
-from bilingual_crawler.middlewares.refused import Refused, StillWanted
 from bilingual_crawler.pages.jobs import RobotsJob
-from bilingual_crawler.signals import sitemaps_named
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
-from bilingual_crawler.frontier.backoff import REST, Rest
-from bilingual_crawler.frontier.scheduler import ENTRY
-from bilingual_crawler.middlewares.refused import StillWanted
+from bilingual_crawler.crawl.meta import ENTRY, REST
+from bilingual_crawler.crawl.refused import StillWanted
+from bilingual_crawler.crawl.signals import phase_changed, stop_now
+from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.options import Options
-from bilingual_crawler.signals import phase_changed, stop_now
 
 if TYPE_CHECKING:
     from typing import Self

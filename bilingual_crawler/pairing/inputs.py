@@ -14,7 +14,7 @@ from bilingual_crawler.archive.records import parse_conversion, parse_response
 from bilingual_crawler.archive.sites import Source, find_sources
 from bilingual_crawler.characters import one_line
 from bilingual_crawler.pairing.reading import RawPage
-from bilingual_crawler.reporting.records import CRAWL, DOCUMENTS, read_json_lines, read_tsv
+from bilingual_crawler.records import CRAWL, DOCUMENTS, read_json_lines, read_tsv
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:

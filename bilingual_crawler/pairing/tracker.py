@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.pairing.documents import Unpaired
+from bilingual_crawler.pairing.documents import Pair, Unpaired
 from bilingual_crawler.urls.markers import named_language, strip_language
 
 if TYPE_CHECKING:
@@ -23,16 +23,6 @@ MAX_LENGTH_RATIO = 4.0
 
 MAX_VARIANTS = 50
 """Documents that are compared because their URLs are equal but for language marks, at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two documents taken for translations; *a* is in the first language of the pair."""
-
-    url_a: str
-    url_b: str
-    score: float
-    method: str
 
 
 @dataclass(frozen=True, slots=True)

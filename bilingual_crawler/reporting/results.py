@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from bilingual_crawler.languages import DEFAULT_EQUIVALENTS, LanguageError, LanguagePair
-from bilingual_crawler.reporting.ledger import Ledger, is_fetched
-from bilingual_crawler.reporting.records import (
+from bilingual_crawler.records import (
     CRAWL,
     DOCUMENTS,
     PAIRS,
@@ -19,6 +18,7 @@ from bilingual_crawler.reporting.records import (
     read_json_lines,
     read_tsv,
 )
+from bilingual_crawler.reporting.ledger import Ledger, is_fetched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from bilingual_crawler.languages import language_name, to_bcp47
 from bilingual_crawler.pairing.documents import REASONS
+from bilingual_crawler.records import tsv_line
 from bilingual_crawler.reporting.html import POLICY
 from bilingual_crawler.reporting.markup import escape, link, note, section, table
-from bilingual_crawler.reporting.records import tsv_line
 from bilingual_crawler.reporting.style import CSS
 
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bilingual_crawler.languages import LanguagePair
-    from bilingual_crawler.pairing.documents import Alignment
-    from bilingual_crawler.pairing.tracker import Pair
+    from bilingual_crawler.pairing.documents import Alignment, Pair
 
 SAMPLE = 100
 LINES = 60

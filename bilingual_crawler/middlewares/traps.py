@@ -6,19 +6,20 @@ import logging
 import secrets
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
-from bilingual_crawler.frontier.scheduler import ENTRY
+from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.meta import COPY, ENTRY, PAGE
+from bilingual_crawler.crawl.refused import Refused
+from bilingual_crawler.crawl.signals import pair_found
 from bilingual_crawler.items import FoundLinks
-from bilingual_crawler.middlewares.language import PAGE, page_job
+from bilingual_crawler.middlewares.language import page_job
 from bilingual_crawler.middlewares.read import Reader
-from bilingual_crawler.middlewares.refused import Refused
 from bilingual_crawler.options import Options
-from bilingual_crawler.signals import pair_found
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -29,14 +30,9 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.pages.model import Link, Page
-    from bilingual_crawler.pairing.tracker import Pair
-    from bilingual_crawler.spiders.bilingual import BilingualSpider
-    from bilingual_crawler.traps.traps import Traps
+    from bilingual_crawler.pairing.documents import Pair
 
 logger = logging.getLogger(__name__)
-
-COPY = "bilingual_copy"
-"""Meta key: the page says what too many others of its host have said."""
 
 
 class TrapPagesMiddleware:
@@ -52,7 +48,7 @@ class TrapPagesMiddleware:
         self._crawler = crawler
         self._stats = crawler.stats
         self._reader = Reader(crawler)
-        self._traps = _traps(crawler)
+        self._traps = CrawlContext.of(crawler).traps
         self._probes = not Options.of(crawler.settings).replay
 
     @classmethod
@@ -118,7 +114,7 @@ class TrapLinksMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         assert crawler.stats
         self._stats = crawler.stats
-        self._traps = _traps(crawler)
+        self._traps = CrawlContext.of(crawler).traps
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -149,7 +145,3 @@ class TrapLinksMiddleware:
         for kind, count in kinds.items():
             self._stats.inc_value(f"bilingual/traps/links/{kind}", count)
         return followed
-
-
-def _traps(crawler: Crawler) -> Traps:
-    return cast("BilingualSpider", crawler.spider).traps

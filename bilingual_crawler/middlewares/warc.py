@@ -11,31 +11,28 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.defer import deferred_from_coro
 
+from bilingual_crawler.archive import Exchange, WarcWriter
+from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.meta import ARCHIVED_DATE, MISSING_FLAG, WARC_LOCATION
+from bilingual_crawler.crawl.signals import output_failed, page_rendered
 from bilingual_crawler.options import Options
-from bilingual_crawler.signals import output_failed, page_rendered
-
-from .replay import DATE_META, MISSING_FLAG
-from .writer import Exchange, WarcWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-    from scrapy import Request, Spider
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Headers, Response
 
 logger = logging.getLogger(__name__)
 
-LOCATION_META = "bilingual_warc"
-"""``request.meta`` key with the :class:`WarcLocation` of the response's record."""
 _NOT_FETCHED = frozenset(("cached", MISSING_FLAG))
 _UNSENT = frozenset((b"proxy-authorization",))
 _TRUNCATIONS = {"dataloss": "disconnect", "download_stopped": "unspecified"}
 
 
 class WarcMiddleware:
-    """Writes what was fetched to ``crawl-*.warc.gz`` in the spider's output folder.
+    """Writes what was fetched to ``crawl-*.warc.gz`` in the output folder.
 
     A downloader middleware on if ``BILINGUAL_WARC`` is. Its place is 650: between cookies and redirects, so
     that it sees redirects, errors and ``robots.txt``, and bodies as they were sent. Responses from an HTTP
@@ -59,30 +56,29 @@ class WarcMiddleware:
         crawler.signals.connect(middleware.page_rendered, page_rendered)
         return middleware
 
-    def spider_opened(self, spider: Spider) -> None:
+    def spider_opened(self) -> None:
         settings = self._crawler.settings
         info = {
             "software": f"bilingual-crawler, Scrapy {scrapy.__version__}",
             "http-header-user-agent": str(settings["USER_AGENT"]),
             "robots": "obey" if settings.getbool("ROBOTSTXT_OBEY") else "ignore",
         }
-        directory: Path = spider.output_dir  # type: ignore[attr-defined]
         try:
-            self._writer = WarcWriter(directory, info=info)
+            self._writer = WarcWriter(CrawlContext.of(self._crawler).output_dir, info=info)
         except OSError as error:
             self._give_up(error)
         else:
             self._crawler.stats.set_value("bilingual/warc/repaired_bytes", self._writer.bytes_repaired)
 
     def process_response(self, request: Request, response: Response) -> Response:
-        request.meta.pop(LOCATION_META, None)
+        request.meta.pop(WARC_LOCATION, None)
         if self._writer is not None and _NOT_FETCHED.isdisjoint(response.flags):
             try:
                 location = self._writer.write_exchange(_exchange(request, response))
             except OSError as error:
                 self._give_up(error)
             else:
-                request.meta[LOCATION_META] = location
+                request.meta[WARC_LOCATION] = location
                 stats = self._crawler.stats
                 stats.inc_value("bilingual/warc/exchanges")
                 stats.set_value("bilingual/warc/bytes", self._writer.bytes_written)
@@ -91,11 +87,11 @@ class WarcMiddleware:
 
     def page_rendered(self, request: Request, response: Response) -> None:
         """Keep a page as it was rendered, beside what was downloaded."""
-        original = request.meta.get(LOCATION_META)
+        original = request.meta.get(WARC_LOCATION)
         if self._writer is None or original is None:
             return
         try:
-            request.meta[LOCATION_META] = self._writer.write_conversion(
+            request.meta[WARC_LOCATION] = self._writer.write_conversion(
                 response.url, response.body, datetime.now(UTC), original.record
             )
         except OSError as error:
@@ -118,7 +114,7 @@ class WarcMiddleware:
 def _exchange(request: Request, response: Response) -> Exchange:
     sent = ((name, value) for name, value in _pairs(request.headers) if name.lower() not in _UNSENT)
     protocol = response.protocol or ""
-    archived = request.meta.get(DATE_META)
+    archived = request.meta.get(ARCHIVED_DATE)
     truncated = next((reason for flag, reason in _TRUNCATIONS.items() if flag in response.flags), None)
     return Exchange(
         url=response.url,

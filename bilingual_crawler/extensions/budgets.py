@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.defer import deferred_from_coro
 
+from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from bilingual_crawler.frontier.scheduler import FrontierScheduler
 
 logger = logging.getLogger(__name__)
 
@@ -49,16 +49,17 @@ class ByteBudgetExtension:
         return extension
 
     def bytes_received(self, data: bytes, request: Request) -> None:
-        for name in (_TOTAL, self._scheduler.slot(request.url)):
+        for name in (_TOTAL, Visits.of(self._crawler).slot(request.url)):
             self._spent[name] = self._known(name) + len(data)
 
     def response_downloaded(self, request: Request) -> None:
-        slot = self._scheduler.slot(request.url)
+        visits = Visits.of(self._crawler)
+        slot = visits.slot(request.url)
         for name in (_TOTAL, slot):
-            self._scheduler.store.put(f"bytes {name}", b"%d" % self._known(name))
+            visits.count(f"bytes {name}", self._known(name))
         assert self._crawler.stats
         self._crawler.stats.set_value("bilingual/budget/bytes", self._known(_TOTAL))
-        if self._per_site and self._known(slot) >= self._per_site and self._scheduler.frontier.close(slot):
+        if self._per_site and self._known(slot) >= self._per_site and visits.close_slot(slot):
             self._crawler.stats.inc_value("bilingual/budget/sites_spent")
             logger.info(f"{slot}: {self._known(slot)} bytes downloaded, its budget is spent")
         engine = self._crawler.engine
@@ -67,10 +68,5 @@ class ByteBudgetExtension:
 
     def _known(self, name: str) -> int:
         if name not in self._spent:
-            self._spent[name] = int(self._scheduler.store.get(f"bytes {name}") or b"0")
+            self._spent[name] = Visits.of(self._crawler).counted(f"bytes {name}")
         return self._spent[name]
-
-    @property
-    def _scheduler(self) -> FrontierScheduler:
-        assert self._crawler.engine
-        return cast("FrontierScheduler", self._crawler.engine.scheduler)

@@ -11,8 +11,8 @@ from scrapy.core.downloader.handlers.http11 import (
     _LenientHTTP11ClientProtocol,
 )
 
-from bilingual_crawler.middlewares.refused import StillWanted
-from bilingual_crawler.signals import stop_now
+from bilingual_crawler.crawl.refused import StillWanted
+from bilingual_crawler.crawl.signals import stop_now
 
 if TYPE_CHECKING:
     from scrapy import Request

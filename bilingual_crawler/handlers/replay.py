@@ -12,23 +12,14 @@ from scrapy.exceptions import DownloadCancelledError, NotConfigured, StopDownloa
 from scrapy.http import Headers
 from scrapy.responsetypes import responsetypes
 
+from bilingual_crawler.archive import ArchivedResponse, ArchiveError, Redirect, open_archive
+from bilingual_crawler.crawl.meta import ARCHIVED_DATE, MISSING_FLAG, REDIRECT_FLAG
 from bilingual_crawler.options import Options
-
-from .archive import Redirect, open_archive
-from .errors import ArchiveError
-from .records import ArchivedResponse
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-
-REDIRECT_FLAG = "replay-redirect"
-"""In ``response.flags`` of a redirect that the replay made up: the page is archived under another URL."""
-MISSING_FLAG = "replay-missing"
-"""In ``response.flags`` of the 404 for a URL that is not in the archive."""
-DATE_META = "bilingual_archived"
-"""``request.meta`` key with the ``WARC-Date`` of an archived response; None for a made-up one."""
 
 
 class ReplayDownloadHandler(BaseDownloadHandler):
@@ -58,9 +49,9 @@ class ReplayDownloadHandler(BaseDownloadHandler):
         request.meta["download_latency"] = time.monotonic() - started
         if isinstance(answer, ArchivedResponse):
             self._stats.inc_value("bilingual/replay/responses")
-            request.meta[DATE_META] = answer.date
+            request.meta[ARCHIVED_DATE] = answer.date
             return self._deliver(request, answer)
-        request.meta[DATE_META] = None
+        request.meta[ARCHIVED_DATE] = None
         if isinstance(answer, Redirect):
             self._stats.inc_value("bilingual/replay/redirects")
             return _respond(request, 301, Headers({"Location": answer.url}), flags=[REDIRECT_FLAG])

@@ -9,7 +9,7 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler.frontier.checkpoint import to_disk
 from bilingual_crawler.options import Options, check_folder
-from bilingual_crawler.reporting.records import CRAWL
+from bilingual_crawler.records import CRAWL
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings

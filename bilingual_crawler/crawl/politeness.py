@@ -1,23 +1,44 @@
-"""Crawl-delay of robots.txt, kept by Scrapy's downloader slots."""
+"""What shares delays and limits, and the delays that robots.txt asks for."""
 
 from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from scrapy import signals
+
+from bilingual_crawler.crawl.meta import ENTRY
+from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
     from scrapy.robotstxt import RobotParser
+
+    from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.frontier.frontier import Frontier
 
 logger = logging.getLogger(__name__)
 
 MAX_CRAWL_DELAY = 300.0
 """Seconds; a longer one is cut to this, as Heritrix does."""
+
+
+def slot_by(politeness: str) -> Callable[[str], str]:
+    """The politeness slot of a URL: its host with ``BILINGUAL_POLITENESS=host``, else its registered domain.
+
+    With ``address`` the domains that turn out to be on one address share its limits: :class:`SharedAddresses`.
+    """
+
+    def slot(url: str) -> str:
+        host = urlsplit(url).hostname or ""
+        return host if politeness == "host" else registered_domain(host)
+
+    return slot
 
 
 class CrawlDelays:
@@ -78,3 +99,22 @@ class CrawlDelays:
     def _downloader(self) -> Any:
         assert self._crawler.engine
         return self._crawler.engine.downloader
+
+
+class SharedAddresses:
+    """Has the slots on one network address share its limits and delays (``BILINGUAL_POLITENESS=address``).
+
+    A site stays with the address of its first answer: those with several would go to and fro.
+    """
+
+    def __init__(self, crawler: Crawler, frontier: Frontier, delays: CrawlDelays) -> None:
+        self._frontier = frontier
+        self._delays = delays
+        crawler.signals.connect(self.response_received, signal=signals.response_received)
+
+    def response_received(self, request: Request, response: Response) -> None:
+        entry: Entry | None = request.meta.get(ENTRY)
+        if entry is not None and response.ip_address is not None and self._frontier.server(entry.slot) == entry.slot:
+            server = str(response.ip_address)
+            self._frontier.share_server(entry.slot, server)
+            self._delays.share_server(entry.slot, server)
