@@ -17,9 +17,9 @@ from bilingual_crawler import settings as defaults
 from bilingual_crawler.languages import language_name
 from bilingual_crawler.reporting.crawl_log import CrawlLogExtension
 from bilingual_crawler.reporting.hints import why_no_pair
-from bilingual_crawler.reporting.html import write_report
 from bilingual_crawler.reporting.markup import byte_size
 from bilingual_crawler.reporting.records import SUMMARY
+from bilingual_crawler.reporting.report import write_report
 from bilingual_crawler.reporting.results import ResultsError, read_summary, write_summary
 from bilingual_crawler.signals import stop_now
 
