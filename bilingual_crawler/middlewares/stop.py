@@ -140,7 +140,9 @@ class StopMiddleware:
 def is_stopping(crawler: Crawler) -> bool:
     engine = crawler.engine
     assert engine
-    return not engine.running or engine._slot is None or engine._slot.closing is not None
+    # Scrapy 2.19 tells nobody that it has begun to close a spider but in its private slot; ``spider_closed`` is the end.
+    slot = engine._slot
+    return not engine.running or slot is None or slot.closing is not None
 
 
 def put_back(request: Request, stats: StatsCollector) -> Request:
