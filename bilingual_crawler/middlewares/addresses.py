@@ -169,7 +169,8 @@ class AddressGuardMiddleware:
     """Connects to public addresses only, to those in ``BILINGUAL_ALLOWED_NETWORKS``, and to seeds given as an address.
 
     A seed such as http://127.0.0.1:8000/ allows that host and port and no other. Names are judged by the addresses
-    they have at the moment of the connection. A crawl whose names another resolver would resolve is ended. Stats: ``bilingual/security/forbidden_address``.
+    they have at the moment of the connection. A crawl whose names another resolver would resolve is ended.
+    Stats: ``bilingual/security/forbidden_address``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -205,8 +206,8 @@ class AddressGuardMiddleware:
         if is_stopping(self._crawler):
             return
         logger.error(
-            "The crawl ends, for nothing would keep it from private addresses: the reactor does not resolve names with a "
-            "GuardedResolver. Leave TWISTED_DNS_RESOLVER as it is; a script that runs the reactor itself installs one",
+            "The crawl ends, for nothing would keep it from private addresses: the reactor does not resolve names "
+            "with a GuardedResolver. Leave TWISTED_DNS_RESOLVER as it is; a script that runs the reactor itself installs one",
             extra={"spider": self._crawler.spider},
         )
         deferred_from_coro(self._crawler.engine.close_spider_async(reason="unguarded"))

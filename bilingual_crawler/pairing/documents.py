@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class DocumentText:
     """A page in one of the two languages, with its text."""
 
     url: str

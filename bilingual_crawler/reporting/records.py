@@ -75,7 +75,7 @@ def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 class TsvLog:
-    """Appends tab-separated rows under a header, each flushed; what a crash garbled at the end is cut off on opening."""
+    """Appends tab-separated rows under a header, each flushed; an end that a crash garbled is cut off on opening."""
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
         # a power cut can leave zeros where a line was

@@ -1,4 +1,4 @@
-"""A sample of document pairs for a human check: side by side in ``review.html``, and a sheet to fill, ``review.tsv``."""
+"""A sample of document pairs for a human check: ``review.html`` shows them, ``review.tsv`` is the sheet to fill."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extension: what a crawl has done, in ``summary.json`` while it runs, on one screen and in ``report.html`` at its end."""
+"""Extension: what a crawl has done, in ``summary.json`` while it runs, on screen and in ``report.html`` at its end."""
 
 from __future__ import annotations
 
