@@ -207,7 +207,8 @@ class AddressGuardMiddleware:
             return
         logger.error(
             "The crawl ends, for nothing would keep it from private addresses: the reactor does not resolve names "
-            "with a GuardedResolver. Leave TWISTED_DNS_RESOLVER as it is; a script that runs the reactor itself installs one",
+            "with a GuardedResolver. Leave TWISTED_DNS_RESOLVER as it is; a script that runs the reactor itself "
+            "installs one",
             extra={"spider": self._crawler.spider},
         )
         deferred_from_coro(self._crawler.engine.close_spider_async(reason="unguarded"))

@@ -29,7 +29,7 @@ _SUMMARY = {
 def write_report(output_dir: Path) -> Path:
     """Write ``report.html`` into a crawl's output folder and return its path.
 
-    ``summary.json`` has the same numbers then. Raises ``ResultsError`` when the folder has no readable ``summary.json``.
+    ``summary.json`` has the same numbers then. Raises ``ResultsError`` when the folder has no readable one.
     """
     results = read_results(output_dir)
     summary: dict[str, Any] = _SUMMARY | dict(results.summary)
