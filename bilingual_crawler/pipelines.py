@@ -7,7 +7,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, cast
 
 from scrapy.exceptions import DropItem
+from scrapy.utils.asyncio import run_in_thread
 
+from bilingual_crawler import sandbox
 from bilingual_crawler.items import Document
 from bilingual_crawler.options import Options
 from bilingual_crawler.pairing.at_end import AlignedCrawl, AlignmentError, align_crawl
@@ -108,6 +110,8 @@ class OutputPipeline:
         pair = cast("BilingualSpider", self._crawler.spider).pair
         aligned, why = None, "not all documents were aligned, since the crawl was stopped"
         if not self._interrupted():
+            # the alignment has helper processes of its own, and room for those of both there may not be
+            await run_in_thread(sandbox.close)
             try:
                 aligned = await align_crawl(self._folder, pair, settings, self._interrupted, self._tell)
             except AlignmentError as error:

@@ -178,10 +178,10 @@ def start_scrapy(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def run_scrapy(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_scrapy(folder: Path, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
     process = start_scrapy(folder, *arguments)
     try:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import socket
 import tempfile
@@ -25,6 +26,7 @@ from bilingual_crawler.frontier.facts import GONE, page_fact, redirect_fact, rel
 from bilingual_crawler.frontier.frontier import Frontier, Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.politeness import CrawlDelays
+from bilingual_crawler.frontier.quota import QueueQuota
 from bilingual_crawler.frontier.shared import SharedFrontier
 from bilingual_crawler.frontier.store import StoreError
 from bilingual_crawler.options import Options
@@ -32,7 +34,7 @@ from bilingual_crawler.signals import output_failed
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Self
 
     from scrapy import Spider
@@ -78,6 +80,7 @@ class FrontierScheduler(BaseScheduler):
         self._politeness = self._options.politeness
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._stopping = False
+        self._quota = QueueQuota()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -141,23 +144,31 @@ class FrontierScheduler(BaseScheduler):
             return self._redirect(entry, request)
         rest: Rest = request.meta.get(REST) or Rest(min(MAX_REST, 2.0**entry.attempts))
         self.frontier.retry(entry, rest=rest.seconds, failed=rest.failed)
+        self._quota.add(self._source(entry), entry.url)
         call_later(rest.seconds, self.wake)
         self._stats.inc_value("bilingual/frontier/retried")
         return True
 
     def next_request(self) -> Request | None:
         entry = self.frontier.pop()
-        return None if entry is None else self._request(entry)
+        if entry is None:
+            return None
+        self._quota.remove(self._source(entry), entry.url)
+        return self._request(entry)
 
     def push(self, entries: Sequence[Entry]) -> None:
         """Push or raise *entries* in one transaction."""
-        self.frontier.push(entries, self._count_pushed)
+        self.frontier.push(entries, functools.partial(self._count_pushed, entries))
+
+    def may_queue_links(self, page: str) -> bool:
+        """Whether the site of *page* has not filled its share of the queue."""
+        return not self._quota.is_full(self.slot(page))
 
     def reconsider(self, url: str, priority: float) -> float:
         return priority if priority in FIXED else self.policy.reconsider(url, priority)
 
     def gained(self, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
-        relearn(self.policy, facts, queued)
+        relearn(self.policy, facts, self._counted(queued))
 
     def learn(self, entry: Entry, page: FetchedPage, links: Sequence[Link]) -> None:
         """*entry* gave *page* with *links*: the policy learns from it, and those that come after this process can."""
@@ -257,7 +268,20 @@ class FrontierScheduler(BaseScheduler):
         self.frontier.redirect(entry, target, self._count_redirect)
         return True
 
-    def _count_pushed(self, outcomes: list[Push]) -> None:
+    def _source(self, entry: Entry) -> str:
+        """The slot of the page whose link put *entry* into the queue."""
+        return self.slot(entry.parent) if entry.parent else entry.slot
+
+    def _counted(self, queued: Iterable[str]) -> Iterator[str]:
+        """*queued* as they are passed on; most links lead to pages of their own site."""
+        for url in queued:
+            self._quota.add(self.slot(url), url)
+            yield url
+
+    def _count_pushed(self, entries: Sequence[Entry], outcomes: list[Push]) -> None:
+        for entry, outcome in zip(entries, outcomes, strict=True):
+            if outcome is Push.NEW:
+                self._quota.add(self._source(entry), entry.url)
         for outcome in Push:
             self._stats.inc_value(f"bilingual/frontier/{outcome}", outcomes.count(outcome))
 

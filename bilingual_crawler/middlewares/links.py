@@ -135,10 +135,17 @@ class LinkPriorityMiddleware:
         self._stats.inc_value("bilingual/links/out_of_scope", len(followed) - len(in_scope))
         states = await self._scheduler.frontier.states([link.url for link in in_scope])
         open_links = [
-            link for link, state in zip(in_scope, states, strict=True) if state is None or state is State.QUEUED
+            (link, state) for link, state in zip(in_scope, states, strict=True) if state in (None, State.QUEUED)
         ]
         self._stats.inc_value("bilingual/links/known", len(in_scope) - len(open_links))
-        return open_links
+        if self._scheduler.may_queue_links(found.page.url):
+            return [link for link, _ in open_links]
+        queued = [link for link, state in open_links if state is State.QUEUED]
+        left = "bilingual/traps/links/queue-full"
+        if not self._stats.get_value(left):
+            logger.warning(f"{found.page.url}: its site has filled its share of the queue, new links wait for room")
+        self._stats.inc_value(left, len(open_links) - len(queued))
+        return queued
 
     async def _scores(self, page: FetchedPage, links: Sequence[Link]) -> list[LinkScore] | None:
         if self._scorer is None or page.side is None or not links:

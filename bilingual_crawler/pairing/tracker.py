@@ -21,6 +21,9 @@ SCORES = {"hreflang+": 0.99, "hreflang": 0.95, "switcher": 0.9, "url": 0.85}
 MAX_LENGTH_RATIO = 4.0
 """The longer text of a pair has at most this many times the characters of the shorter."""
 
+MAX_VARIANTS = 50
+"""Documents that are compared because their URLs are equal but for language marks, at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -90,7 +93,8 @@ class PairTracker:
             frozenset(url for _, url in document.switches),
         )
         self._held[held.url] = held
-        self._by_key[key].append(held.url)
+        if len(self._by_key[key]) < MAX_VARIANTS:
+            self._by_key[key].append(held.url)
         for url in claims | held.switches:
             self._claimed_by[url].append(held.url)
         found = [pair for other in self._related(held) if (pair := self._judge(held, self._held[other]))]

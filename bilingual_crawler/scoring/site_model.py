@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from bilingual_crawler.urls.cache import url_cache
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.markers import find_markers
 
@@ -56,7 +56,7 @@ class Place:
     weak: bool
 
 
-@lru_cache(maxsize=1 << 16)
+@url_cache(1 << 16)
 def place_of(url: str) -> Place:
     """The place of *url*; cached."""
     parts = urlsplit(url)

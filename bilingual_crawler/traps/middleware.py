@@ -12,15 +12,12 @@ from urllib.parse import urlsplit
 from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
-from bilingual_crawler.frontier.entry import Kind
 from bilingual_crawler.frontier.scheduler import ENTRY
 from bilingual_crawler.items import FoundLinks
 from bilingual_crawler.middlewares.language import PAGE, page_job
 from bilingual_crawler.middlewares.read import Reader
 from bilingual_crawler.middlewares.refused import Refused
 from bilingual_crawler.options import Options
-from bilingual_crawler.pages.model import LinkPosition
-from bilingual_crawler.pages.sitemap import MAX_ENTRIES
 from bilingual_crawler.signals import pair_found
 
 if TYPE_CHECKING:
@@ -40,8 +37,6 @@ logger = logging.getLogger(__name__)
 
 COPY = "bilingual_copy"
 """Meta key: the page says what too many others of its host have said."""
-MAX_LINKS = 5000
-"""Links of a page that are followed; those that name languages go first."""
 
 
 class TrapPagesMiddleware:
@@ -115,7 +110,7 @@ class TrapPagesMiddleware:
 
 
 class TrapLinksMiddleware:
-    """Spider middleware: removes links that lead into traps, all links of copies, and what is too many of one page.
+    """Spider middleware: removes links that lead into traps and all links of copies.
 
     Stats: ``bilingual/traps/links/<kind>``.
     """
@@ -137,10 +132,12 @@ class TrapLinksMiddleware:
                 self._stats.inc_value("bilingual/traps/links/copy", len(output.links))
                 yield replace(output, links=())
             else:
-                sitemap = response.meta[ENTRY].kind is Kind.SITEMAP
-                yield replace(output, links=self._followed(output.links, MAX_ENTRIES if sitemap else MAX_LINKS))
+                yield replace(output, links=self._followed(output.links))
+                page: Page | None = response.meta.get(PAGE)
+                if page is not None and page.links_left:
+                    self._stats.inc_value("bilingual/traps/links/too-many", page.links_left)
 
-    def _followed(self, links: Sequence[Link], most: int) -> list[Link]:
+    def _followed(self, links: Sequence[Link]) -> list[Link]:
         kinds: Counter[str] = Counter()
         followed = []
         for link in links:
@@ -149,16 +146,9 @@ class TrapLinksMiddleware:
                 followed.append(link)
             else:
                 kinds[kind] += 1
-        if len(followed) > most:
-            kinds["too-many"] = len(followed) - most
-            followed = sorted(followed, key=_names_no_language)[:most]
         for kind, count in kinds.items():
             self._stats.inc_value(f"bilingual/traps/links/{kind}", count)
         return followed
-
-
-def _names_no_language(link: Link) -> bool:
-    return not (link.alternate or link.hreflang or link.position is LinkPosition.SWITCHER)
 
 
 def _traps(crawler: Crawler) -> Traps:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from bilingual_crawler.urls.cache import url_cache
 from bilingual_crawler.urls.hosts import split_host
 from bilingual_crawler.urls.language_tokens import AMBIGUOUS, LANGUAGE_OF
 
@@ -43,7 +43,7 @@ class UrlParts(NamedTuple):
     odd: frozenset[str]
 
 
-@lru_cache(maxsize=65536)
+@url_cache(65536)
 def url_parts(url: str) -> UrlParts:
     """Cut *url*: without scheme, lower case, percent-decoded; only the first 800 characters and 60 tokens count."""
     rest = url[:MAX_URL]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -71,13 +71,12 @@ class Worth:
         return completes + self.later * (1 - completes) + self.seed
 
 
-@dataclass(slots=True)
-class _Known:
-    """What is known of a document's URL up to language marks."""
+MAX_VARIANTS = 50
+"""URLs that are equal but for language marks and are remembered as such; further ones are by themselves."""
 
-    held: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
-    """Documents in the first and in the second language."""
-    queued: set[str] = field(default_factory=set)
+_Held = tuple[list[str], list[str]]
+"""Documents in the first and in the second language."""
+_NONE_HELD: _Held = ([], [])
 
 
 class Gain(Policy):
@@ -93,7 +92,7 @@ class Gain(Policy):
 
     A worth is computed when a link is found, again when a document arrives that it may belong to, and once more when
     its turn comes (if it has fallen, the URL goes back to its new place): the cost of a page depends on its new links,
-    never on the length of the queue.
+    never on the length of the queue. Queued URLs are most of what it keeps in memory: some 500 bytes each.
     """
 
     name = "gain"
@@ -114,13 +113,14 @@ class Gain(Policy):
         self._sides: dict[str, str] = {}
         self._lengths: dict[str, int] = {}
         self._paired: set[str] = set()
-        self._known: defaultdict[str, _Known] = defaultdict(_Known)
+        self._held: dict[int, _Held] = {}
         self._claims: defaultdict[str, dict[str, Claim]] = defaultdict(dict)
         self._switched_to: Counter[str] = Counter()
         self._labels: dict[str, int] = {}
         self._wordings: dict[str, tuple[int, int]] = {}
         self._changed: set[str] = set()
-        self._queued: set[str] = set()
+        self._queued: dict[str, int] = {}
+        self._variants: dict[int, tuple[str, ...]] = {}
         self._seeds: set[str] = set()
 
     def seed_priority(self, url: str) -> float:
@@ -137,9 +137,10 @@ class Gain(Policy):
             self._site.learn_wording(page.url, self._wordings[page.url][1], page.side)
         self._forget(page.url)
         self._site.learn_language(page.url, page.side)
-        known = self._known[self._key(page.url)]
-        partner = self._partner(page, links, known) if page.side else None
-        others = known.held[0] + known.held[1]
+        key = self._key(page.url)
+        held = self._held.get(key, _NONE_HELD)
+        partner = self._partner(page, links, held) if page.side else None
+        others = held[0] + held[1]
         if others:
             if partner:
                 self._site.learn_key_rule(page.url, True)
@@ -149,13 +150,14 @@ class Gain(Policy):
             return
         self._sides[page.url] = page.side
         self._lengths[page.url] = page.length
-        known.held[self._site.index(page.side)].append(page.url)
+        if len(others) < MAX_VARIANTS:
+            self._held.setdefault(key, ([], []))[self._site.index(page.side)].append(page.url)
         if partner:
             self._paired |= {page.url, partner}
             self._site.learn_pair(page.url)
             self._site.learn_pair(partner)
-            self._changed |= self._known[self._key(partner)].queued
-        self._changed |= known.queued
+            self._changed.update(self._variants.get(self._key(partner), ()))
+        self._changed.update(self._variants.get(key, ()))
         self._note_claims(page.url, page.side, links)
 
     def priorities(
@@ -164,9 +166,12 @@ class Gain(Policy):
         return [self._worth(link.url) if self._is_news(page, link) else NEVER for link in links]
 
     def note_queued(self, url: str) -> None:
-        if url not in self._queued:
-            self._queued.add(url)
-            self._known[self._key(url)].queued.add(url)
+        if url in self._queued:
+            return
+        key = self._queued[url] = self._key(url)
+        variants = self._variants.get(key, ())
+        if len(variants) < MAX_VARIANTS:
+            self._variants[key] = (*variants, url)
 
     def changed(self) -> Mapping[str, float]:
         changed, self._changed = self._changed, set()
@@ -187,8 +192,10 @@ class Gain(Policy):
         self._forget(url)
         self.note_queued(target)
 
-    def _key(self, url: str) -> str:
-        return strip_language(url, self._languages)
+    def _key(self, url: str) -> int:
+        """For URLs that are equal but for language marks the same number, which takes less memory than a text."""
+        key = self._queued.get(url)
+        return hash(strip_language(url, self._languages)) if key is None else key
 
     def _is_news(self, page: FetchedPage, link: Link) -> bool:
         """Whether the link changes what its URL is worth; most lead to a queued URL and say nothing new of it."""
@@ -215,8 +222,11 @@ class Gain(Policy):
         return read != step
 
     def _forget(self, url: str) -> None:
-        self._queued.discard(url)
-        self._known[self._key(url)].queued.discard(url)
+        key = self._queued.pop(url, None)
+        if key is not None:
+            variants = tuple(variant for variant in self._variants.pop(key, ()) if variant != url)
+            if variants:
+                self._variants[key] = variants
         self._labels.pop(url, None)
         self._wordings.pop(url, None)
 
@@ -227,13 +237,13 @@ class Gain(Policy):
         shorter, longer = sorted((self._lengths[url], length))
         return longer <= self._weights.length_ratio * shorter
 
-    def _partner(self, page: FetchedPage, links: Sequence[Link], known: _Known) -> str | None:
+    def _partner(self, page: FetchedPage, links: Sequence[Link], held: _Held) -> str | None:
         """The held document without a partner that *page* is most likely the translation of."""
         assert page.side
         other = self.pair.other(page.side)
         announced = [url for url, claim in self._claims.get(page.url, {}).items() if claim is Claim.HREFLANG]
         announced += [link.url for link in links if link.alternate and link.hreflang]
-        candidates = self._unpaired(announced + known.held[self._site.index(other)], other)
+        candidates = self._unpaired(announced + held[self._site.index(other)], other)
         return next((url for url in candidates if self._is_as_long(url, page.length)), None)
 
     def _note_claims(self, url: str, side: str, links: Sequence[Link]) -> None:
@@ -261,12 +271,13 @@ class Gain(Policy):
     def explain(self, url: str) -> Worth:
         """The terms of what *url* is worth now."""
         belief = self._belief(url)
-        known = self._known[self._key(url)]
-        claimed, mirrors = self._claimed(url, belief), self._mirrors(known, belief)
+        key = self._key(url)
+        held = self._held.get(key, _NONE_HELD)
+        claimed, mirrors = self._claimed(url, belief), self._mirrors(held, belief)
         later = (belief[0] + belief[1]) * self._site.pair_rate(url)
-        if len(known.queued) > 1:
+        if len(self._variants.get(key, ())) > 1:
             later = min(1.0, later * (1 + self._weights.queued_partner))
-        if not max(claimed, mirrors) and (known.held[0] or known.held[1]):
+        if not max(claimed, mirrors) and (held[0] or held[1]):
             later *= self._weights.served
         seed = self._weights.seed * (belief[0] + belief[1]) if url in self._seeds else 0.0
         return Worth(belief, claimed, mirrors, self._weights.future * later, seed)
@@ -290,11 +301,11 @@ class Gain(Policy):
             best = max(best, chance)
         return best
 
-    def _mirrors(self, known: _Known, belief: Belief) -> float:
+    def _mirrors(self, held: _Held, belief: Belief) -> float:
         """The chance by held documents whose URL is equal but for language marks."""
         best = 0.0
         for index, side in enumerate((self.pair.a, self.pair.b)):
-            held = next(self._unpaired(known.held[index], side), None)
-            if held:
-                best = max(best, self._site.key_rule(held) * belief[1 - index])
+            other = next(self._unpaired(held[index], side), None)
+            if other:
+                best = max(best, self._site.key_rule(other) * belief[1 - index])
         return best
