@@ -3,8 +3,8 @@
     python benchmarks/fuzz.py [--pages 20000] [--crawled 2000] [--seed 1]
 
 Pages of real sites (../shared/data/sites; without it those of examples/site) are changed at random, and one in twenty
-is a bomb of random size. First each is read by a helper process as in a crawl and as in `scrapy align`, and the helpers are
-watched from outside. Then some, on ten hosts a mutation, are archived beside an honest site, crawled, and aligned.
+is a bomb of random size. First each is read by a helper process as in a crawl and as in `scrapy align`, and the helpers
+are watched from outside. Then some, on ten hosts a mutation, are archived beside an honest site, crawled, and aligned.
 
   ended    pages that came to a limit, one second of processor time and 200 MB plus a share by size, and were left
   crashes  pages whose reading failed in any other way

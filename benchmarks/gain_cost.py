@@ -71,7 +71,8 @@ def main() -> None:
         frontier.store.close()
     cuts = statistics.quantiles(milliseconds, n=100)
     print(
-        f"{options.queued:,} URLs queued, {LINKS} links a page, {NEW} of them new: median {cuts[49]:.2f} ms a page, 99 % {cuts[98]:.2f} ms"
+        f"{options.queued:,} URLs queued, {LINKS} links a page, {NEW} of them new: "
+        f"median {cuts[49]:.2f} ms a page, 99 % {cuts[98]:.2f} ms"
     )
 
 

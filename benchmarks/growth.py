@@ -114,8 +114,8 @@ def measure_links(pages: int) -> None:
     fewer, more = found
     by_page = [(b - a) / (more[0] - fewer[0]) for a, b in zip(fewer[1:], more[1:], strict=True)]
     print(
-        f"links: {more[0]} pages of {LINKS:,} links of {LENGTH:,} characters: {more[1] / 1e6:,.0f} MB of memory; by page "
-        f"{by_page[0] / 1e3:,.0f} kB of memory, {by_page[1] / 1e3:,.0f} kB of frontier, "
+        f"links: {more[0]} pages of {LINKS:,} links of {LENGTH:,} characters: {more[1] / 1e6:,.0f} MB of memory; "
+        f"by page {by_page[0] / 1e3:,.0f} kB of memory, {by_page[1] / 1e3:,.0f} kB of frontier, "
         f"{by_page[2] / 1e3:,.0f} kB of outputs, {by_page[3]:.2f} s"
     )
 

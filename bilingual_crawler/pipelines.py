@@ -46,8 +46,8 @@ class OutputPipeline:
     on the way, and so it stays if the crawl is stopped.
 
     A resumed crawl first reads back the documents and pairs it has, so that a page fetched twice is written once.
-    Stats: ``bilingual/pairs/found``, and by reason ``bilingual/pairs/refused`` (candidates) and ``bilingual/pairs/unpaired``
-    (documents, when the crawl has ended).
+    Stats: ``bilingual/pairs/found``, and by reason ``bilingual/pairs/refused`` (candidates) and
+    ``bilingual/pairs/unpaired`` (documents, when the crawl has ended).
     """
 
     def __init__(self, crawler: Crawler) -> None:

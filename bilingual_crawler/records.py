@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
-import zlib
+import sys
 from dataclasses import asdict, astuple, fields
 from typing import TYPE_CHECKING, Any
+
+from bilingual_crawler.archive.members import read_members
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -50,7 +52,9 @@ class GzipJsonLines:
     """
 
     def __init__(self, path: Path) -> None:
-        self._records = _Records(path, sum(size for size, _ in _members(path)))
+        with path.open("ab+") as file:
+            end = max((member.end for member in read_members(file.fileno(), keep=0)), default=0)
+        self._records = _Records(path, end)
 
     def write(self, record: DataclassInstance) -> None:
         line = json.dumps(asdict(record), ensure_ascii=False) + "\n"
@@ -62,36 +66,16 @@ class GzipJsonLines:
 
 def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
     """The objects of a file that :class:`GzipJsonLines` wrote, up to the last complete one; none if it is missing."""
-    for _, data in _members(path):
-        for line in data.splitlines():
-            yield json.loads(line)
-
-
-def _members(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Compressed size and content of each complete gzip member."""
     if not path.exists():
         return
     with path.open("rb") as file:
-        rest = b""
-        while True:
-            decompressor = zlib.decompressobj(wbits=31)
-            content, size = b"", 0
-            while not decompressor.eof:
-                chunk = rest or file.read(1 << 16)
-                rest = b""
-                if not chunk:
-                    return
-                try:
-                    content += decompressor.decompress(chunk)
-                except zlib.error:
-                    return
-                size += len(chunk)
-            rest = decompressor.unused_data
-            yield size - len(rest), content
+        for member in read_members(file.fileno(), keep=sys.maxsize):
+            for line in member.start.splitlines():
+                yield json.loads(line)
 
 
 class TsvLog:
-    """Appends tab-separated rows under a header, each flushed; what a crash garbled at the end is cut off on opening."""
+    """Appends tab-separated rows under a header, each flushed; an end that a crash garbled is cut off on opening."""
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
         # a power cut can leave zeros where a line was

@@ -67,6 +67,7 @@ REMOTE_CONTROL_ENABLED = False
 
 # Safety
 BILINGUAL_ALLOWED_NETWORKS: list[str] = []
+TWISTED_DNS_RESOLVER = "bilingual_crawler.middlewares.addresses.GuardedResolver"
 DOWNLOAD_HANDLERS = {
     **dict.fromkeys(("data", "file", "ftp", "s3")),
     **dict.fromkeys(("http", "https"), "bilingual_crawler.handlers.download.LimitedDownloadHandler"),

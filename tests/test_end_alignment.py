@@ -1,4 +1,4 @@
-"""The alignment that ends a crawl runs in a process of its own: it can be stopped, and what it cannot read is left out."""
+"""The alignment that ends a crawl runs in a process of its own, can be stopped, and leaves out what it cannot read."""
 
 from __future__ import annotations
 

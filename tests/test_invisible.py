@@ -70,7 +70,8 @@ def page(lang: str, sentences: tuple[str, ...], links: str) -> str:
 
 
 def test_nothing_invisible_leaves_a_crawl_and_its_alignment(tmp_path: Path) -> None:
-    links = f"<a href=/en/ hreflang=en>Eng{DIRT}lish</a> <a href=/es/ hreflang=es>Español{DIRT}</a> <a href='/x{DIRT}'>x</a>"
+    links = f"<a href=/en/ hreflang=en>Eng{DIRT}lish</a> <a href=/es/ hreflang=es>Español{DIRT}</a>"
+    links += f" <a href='/x{DIRT}'>x</a>"
     site = {"/en/": page("en", ENGLISH, links), "/es/": page("es", SPANISH, links)}
     with serve(site) as server:
         result = crawl(tmp_path, f"{server.url}/en/", "-s", "BILINGUAL_WARC=0", "-O", "feed.jsonl")

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from webserver import Site
 
 PAGES = 3
-SHELL = "<!doctype html><title>app</title><link rel=stylesheet href=/style.css><script src=/app.js></script><div id=app></div>"
+SHELL = (
+    "<!doctype html><title>app</title><link rel=stylesheet href=/style.css>"
+    "<script src=/app.js></script><div id=app></div>"
+)
 SCRIPT = """
 document.addEventListener("DOMContentLoaded", async () => {
   const answer = await fetch("/parts" + location.pathname)

@@ -45,8 +45,8 @@ class Command(ScrapyCommand):
         return (
             "Crawl the archived sites of SITES_DIR with each policy, one request at a time, and compare the"
             " order of downloads with that of an oracle that knows the gold pairs. Writes results.json,"
-            " deciles.tsv, orders/ and harvest.png into DIR; results that are there already stay, so that policies can be"
-            " added later."
+            " deciles.tsv, orders/ and harvest.png into DIR; results that are there already stay, so that policies can"
+            " be added later."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:

@@ -48,7 +48,9 @@ class _Factory(_LenientHTTP11ClientFactory):
 class LimitedDownloadHandler(HTTP11DownloadHandler):
     """Cuts the connection when a response has more than 256 kB of headers, which then counts as a failed download.
 
-    All connections are cut at ``stop_now``; what they transferred is still wanted.
+    All connections are cut at ``stop_now``; what they transferred is still wanted. Neither Scrapy nor Twisted has a
+    limit or a public hook before the end of the headers, so this module, and no other, derives from their private
+    protocol and factory.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -61,11 +61,11 @@ class LanguageFilterMiddleware:
         if not _is_html(response.headers):
             self._stats.inc_value("bilingual/dropped/not_html")
             raise Refused("not-html", f"not an HTML page: {_content_type(response.headers)}", status=200)
-        await read_page(request, response, self._reader, self._stats)
+        await read_response(request, response, self._reader, self._stats)
         return response
 
 
-async def read_page(request: Request, response: Response, reader: Reader, stats: StatsCollector) -> None:
+async def read_response(request: Request, response: Response, reader: Reader, stats: StatsCollector) -> None:
     """Put the page in *response* and the language of its text into the meta of *request*; raises Refused."""
     url = cast("Entry", request.meta[ENTRY]).url
     found = await reader.read(page_job(response, url), url)

@@ -13,7 +13,7 @@ from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.meta import ENTRY, LANGUAGE, PAGE
 from bilingual_crawler.crawl.signals import page_rendered
 from bilingual_crawler.crawl.visits import Visits
-from bilingual_crawler.middlewares.language import read_page
+from bilingual_crawler.middlewares.language import read_response
 from bilingual_crawler.middlewares.read import Reader
 from bilingual_crawler.middlewares.stop import CHECK_SECONDS, is_stopping, put_back
 from bilingual_crawler.options import Options
@@ -41,8 +41,8 @@ class RenderMiddleware:
 
     Its place is behind the language filter, whose parse tells the shells and which is repeated on what the browser
     made of the page. Where scripts go to another URL, that is a redirect. A page that cannot be rendered, or is beyond
-    ``BILINGUAL_RENDER_MAX_PAGES`` or ``BILINGUAL_RENDER_MAX_PAGES_PER_SITE``, stays as it was downloaded; one whose rendering a
-    stop cuts off is left for the resume.
+    ``BILINGUAL_RENDER_MAX_PAGES`` or ``BILINGUAL_RENDER_MAX_PAGES_PER_SITE``, stays as it was downloaded; one whose
+    rendering a stop cuts off is left for the resume.
     Stats: ``bilingual/render/shells|pages|redirects|failed|over_budget``, and those of
     :class:`~bilingual_crawler.rendering.network.Resources`.
     """
@@ -129,13 +129,14 @@ class RenderMiddleware:
         self._stats.inc_value("bilingual/render/pages")
         self._crawler.signals.send_catch_log(page_rendered, request=request, response=response)
         self._stats.inc_value(f"bilingual/language/{request.meta[LANGUAGE].language}", -1)
-        await read_page(request, response, self._reader, self._stats)
+        await read_response(request, response, self._reader, self._stats)
         return response
 
     def _note_shell(self, response: Response) -> None:
         if self._mode == "never" and not self._stats.get_value("bilingual/render/shells"):
             logger.warning(
-                f"{response.url} shows almost nothing without JavaScript; -a render=auto renders such pages in a browser",
+                f"{response.url} shows almost nothing without JavaScript; "
+                "-a render=auto renders such pages in a browser",
                 extra={"spider": self._crawler.spider},
             )
         self._stats.inc_value("bilingual/render/shells")

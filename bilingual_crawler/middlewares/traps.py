@@ -39,8 +39,8 @@ class TrapPagesMiddleware:
     """Downloader middleware: learns from pages, drops soft-404 pages and URLs that have become a trap in the queue.
 
     A host of which ten pages are fetched is asked once for a page that does not exist, for comparison.
-    Stats: ``bilingual/traps/soft-404``, ``bilingual/traps/refused/<kind>``, and of what is not left ``bilingual/probes`` and
-    ``bilingual/copies``.
+    Stats: ``bilingual/traps/soft-404``, ``bilingual/traps/refused/<kind>``, and of what is not left
+    ``bilingual/probes`` and ``bilingual/copies``.
     """
 
     def __init__(self, crawler: Crawler) -> None:

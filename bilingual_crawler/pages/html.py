@@ -27,8 +27,8 @@ def parse_page(html: str, url: str, link_headers: Sequence[str] = ()) -> Page:
 
     Links are canonical and unique: what several occurrences of a URL say is merged into the first, the most direct
     source wins (an anchor before an alternate). URLs that cannot be pages, by their extension, and links to the page
-    itself are left out, and so is what is too many. Text is cut at 50,000 lines and 2,000,000 characters. Raises nothing
-    but MemoryError.
+    itself are left out, and so is what is too many. Text is cut at 50,000 lines and 2,000,000 characters. Raises
+    nothing but MemoryError.
     """
     walk = Walk()
     try:

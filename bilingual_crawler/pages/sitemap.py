@@ -31,8 +31,9 @@ _GZIP = b"\x1f\x8b"
 def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str]]:
     """The pages that the sitemap fetched from *url* lists, and the sitemaps that it names.
 
-    *body* is XML or one URL a line, gzip or not, cut at 50 MB, 50,000 URLs and 5,000,000 characters of these. A page is one link, with the ``hreflang`` that any entry
-    gives it. Broken XML yields what can be read; entities are never expanded. Never raises.
+    *body* is XML or one URL a line, gzip or not, cut at 50 MB, 50,000 URLs and 5,000,000 characters of these. A page
+    is one link, with the ``hreflang`` that any entry gives it. Broken XML yields what can be read; entities are never
+    expanded. Never raises.
     """
     body = _unpack(body)
     start = body[:1000].lstrip(b"\xef\xbb\xbf \t\r\n")

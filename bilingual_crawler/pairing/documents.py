@@ -23,7 +23,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class DocumentText:
     """A page in one of the two languages, with its text."""
 
     url: str

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.pairing.documents import Pair, Unpaired
-from bilingual_crawler.urls.markers import named_language, strip_language
+from bilingual_crawler.urls.markers import marked_language, strip_language
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -166,7 +166,7 @@ class PairTracker:
 
     def _agrees(self, document: _Held) -> bool:
         """The URL's language identifier, if there is one, is that of the content."""
-        marked = named_language(document.url, self._languages)
+        marked = marked_language(document.url, self._languages)
         return marked is None or self._pair.side(marked) in (None, document.side)
 
     def _accept(self, pair: Pair) -> bool:

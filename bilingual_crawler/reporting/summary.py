@@ -1,4 +1,4 @@
-"""Extension: what a crawl has done, in ``summary.json`` while it runs, on one screen and in ``report.html`` at its end."""
+"""Extension: what a crawl has done, in ``summary.json`` while it runs, on screen and in ``report.html`` at its end."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from bilingual_crawler.languages import language_name
 from bilingual_crawler.records import SUMMARY
 from bilingual_crawler.reporting.crawl_log import CrawlLogExtension
 from bilingual_crawler.reporting.hints import why_no_pair
-from bilingual_crawler.reporting.html import write_report
 from bilingual_crawler.reporting.markup import byte_size
+from bilingual_crawler.reporting.report import write_report
 from bilingual_crawler.reporting.results import ResultsError, read_summary, write_summary
 
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ _NAMED = 5
 def parse_seeds(seeds: str | None) -> list[Seed]:
     """Seeds from the path of a file, or from addresses with commas or blanks between them.
 
-    In a file ``#`` starts a comment, and a comma may be part of an address. Raises UsageError if there is none or one is no
-    URL, with its line.
+    In a file ``#`` starts a comment, and a comma may be part of an address. Raises UsageError if there is none or one
+    is no URL, with its line.
     """
     if not seeds or not seeds.strip():
         raise _error("where to start? Give -a seeds=URL[,URL...] or the path of a file with one URL a line")

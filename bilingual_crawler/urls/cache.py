@@ -17,7 +17,7 @@ was made of them, would take hundreds of megabytes."""
 
 
 def url_cache(size: int) -> Callable[[Callable[[str, *Others], Result]], Callable[[str, *Others], Result]]:
-    """Keep the last *size* results of a function whose first argument is a URL or host; those for long ones are not kept."""
+    """Keep the last *size* results of a function whose first argument is a URL or host, but none of a long one."""
 
     def decorate(function: Callable[[str, *Others], Result]) -> Callable[[str, *Others], Result]:
         cached = functools.lru_cache(size)(function)

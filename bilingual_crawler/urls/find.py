@@ -83,7 +83,7 @@ def guess_language(url: str, languages: Collection[str] | None = None) -> str | 
     return next((marker.language for marker in found if marker.language is not None), None)
 
 
-def named_language(url: str, languages: Collection[str] | None = None) -> str | None:
+def marked_language(url: str, languages: Collection[str] | None = None) -> str | None:
     """As :func:`guess_language`, but country suffixes do not count."""
     found = _find(url, None if languages is None else frozenset(languages))
     return next((marker.language for marker in found if marker.language is not None and not marker.is_country), None)

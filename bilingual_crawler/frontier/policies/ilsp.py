@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bilingual_crawler.frontier.policies.base import FetchedPage, Policy
 from bilingual_crawler.pages.language import identify
-from bilingual_crawler.urls.markers import named_language
+from bilingual_crawler.urls.markers import marked_language
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,7 @@ class Ilsp(Policy):
             points += 2 * self._in_pair(link.label)
         if page.side and len(link.text.split()) >= MIN_ANCHOR_TOKENS:
             points += self.pair.side(identify(link.text).language) == self.pair.other(page.side)
-        named = named_language(link.url)
+        named = marked_language(link.url)
         if named:
             points += 2 * self._in_pair(named)
         return points

@@ -10,7 +10,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from bilingual_crawler.frontier.policies.base import NEVER, FetchedPage, Policy
-from bilingual_crawler.urls.markers import named_language, strip_language
+from bilingual_crawler.urls.markers import marked_language, strip_language
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +64,7 @@ class LevelWise(Policy):
         """The URLs of both lists that are in a candidate pair."""
 
     def _priority(self, url: str, depth: int) -> float:
-        language = named_language(url)
+        language = marked_language(url)
         if language is not None and self.pair.side(language) is None:
             return NEVER
         self._urls[url] = None
@@ -73,7 +73,7 @@ class LevelWise(Policy):
     def _find_candidates(self) -> set[str]:
         by_side: defaultdict[str | None, list[str]] = defaultdict(list)
         for url in self._urls:
-            language = named_language(url)
+            language = marked_language(url)
             by_side[self.pair.side(language) if language else None].append(url)
         first, second, unknown = by_side[self.pair.a], by_side[self.pair.b], by_side[None]
         if not first and not second:
