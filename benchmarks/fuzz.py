@@ -59,7 +59,7 @@ HOSTS = 10
 HONEST_PAGES = 60
 HONEST = "http://honest.example"
 SLACK_SECONDS, SLACK_BYTES = 2.0, 100e6
-"""The kernel counts a limit in ticks, which a virtual machine loses when it pauses; /proc counts the pause as well."""
+"""The kernel may count a limit in ticks, while what /proc tells is more exact: the two differ on a loaded machine."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
