@@ -86,6 +86,7 @@ def _check_files(folder: Path, out: Path) -> None:
     assert {name for name in written if name.startswith("job/")} <= {
         "job/frontier/data.mdb",
         "job/frontier/lock.mdb",
+        "job/job.json",
         "job/output_dir",
     }
     assert not [name for name in written if (folder / name).read_bytes()[:1] == b"\x80"]

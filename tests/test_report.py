@@ -2,22 +2,25 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from scrapy.exceptions import UsageError
 
+import bilingual_crawler
 from bilingual_crawler.commands.report import Command
 from bilingual_crawler.reporting.charts import MAX_POINTS, step_chart, ticks
 from bilingual_crawler.reporting.hints import why_no_pair
 from bilingual_crawler.reporting.report import write_report
 from bilingual_crawler.reporting.results import ResultsError, read_results
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SITE = "https://example.org"
 EVIL = "<script>alert('x')</script>\"&"
@@ -161,6 +164,21 @@ def test_report_needs_nothing_from_elsewhere_and_runs_no_script(output: Path) ->
     assert EVIL.strip() in "".join(page.text)
     assert "report.html" not in page.targets
     assert all(target.startswith(("https://", "http://", "./")) for target in page.targets)
+
+
+def test_the_templates_are_read_from_a_zipped_egg(output: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    package = Path(bilingual_crawler.__file__).parent
+    folder = tmp_path_factory.mktemp("zipped")
+    with ZipFile(folder / "crawler.egg", "w") as egg:
+        for path in package.rglob("*"):
+            egg.write(path, path.relative_to(package.parent))
+    program = "import sys; from pathlib import Path; import bilingual_crawler; print(bilingual_crawler.__file__);"
+    program += "from bilingual_crawler.reporting.report import write_report; write_report(Path(sys.argv[1]))"
+    environment = os.environ | {"PYTHONPATH": str(folder / "crawler.egg")}
+    command = [sys.executable, "-c", program, str(output)]
+    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+    assert result.stdout.startswith(str(folder / "crawler.egg")), result.stderr
+    assert "The 3 best of 3 pairs" in (output / "report.html").read_text(encoding="utf-8")
 
 
 def test_an_address_with_another_scheme_is_not_a_link(output: Path) -> None:
