@@ -22,7 +22,6 @@ from scrapy.utils.job import job_dir
 from bilingual_crawler.frontier.backoff import REST, Rest
 from bilingual_crawler.frontier.checkpoint import to_disk
 from bilingual_crawler.frontier.entry import FIXED, Entry, Kind, Push, State
-from bilingual_crawler.frontier.facts import GONE, page_fact, redirect_fact, relearn
 from bilingual_crawler.frontier.frontier import Frontier, Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.politeness import CrawlDelays
@@ -30,6 +29,7 @@ from bilingual_crawler.frontier.quota import QueueQuota
 from bilingual_crawler.frontier.shared import SharedFrontier
 from bilingual_crawler.frontier.store import StoreError
 from bilingual_crawler.options import Options
+from bilingual_crawler.policies.facts import GONE, page_fact, redirect_fact, relearn
 from bilingual_crawler.signals import output_failed
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
     from twisted.internet.defer import Deferred
 
-    from bilingual_crawler.frontier.policies.base import FetchedPage, Policy
     from bilingual_crawler.frontier.store import FrontierStore
     from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.policies.base import FetchedPage, Policy
     from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 logger = logging.getLogger(__name__)

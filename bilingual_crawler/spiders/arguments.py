@@ -12,10 +12,13 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError, alias_hosts, open_archive
 from bilingual_crawler.frontier.job import Job
-from bilingual_crawler.frontier.policies import policy_class
 from bilingual_crawler.frontier.scope import Scope
 from bilingual_crawler.languages import LanguageError, LanguagePair
 from bilingual_crawler.options import RENDER_MODES, Options
+from bilingual_crawler.policies import policy_class
+from bilingual_crawler.policies.base import PolicyError
+from bilingual_crawler.policies.gain import Gain
+from bilingual_crawler.policies.oracle import Oracle
 from bilingual_crawler.rendering.options import missing_for_rendering
 from bilingual_crawler.spiders.output import choose_output_dir
 from bilingual_crawler.spiders.seeds import Seed, parse_seeds
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-    from bilingual_crawler.frontier.policies.base import Policy
+    from bilingual_crawler.policies.base import Policy
 
 
 def _error(message: str) -> UsageError:
@@ -89,11 +92,14 @@ class CrawlArguments:
                 "BILINGUAL_POLITENESS=address: workers on one BILINGUAL_FRONTIER do not know each other's addresses; "
                 "choose domain or host"
             )
-        chosen = policy_class(policy) if policy else policy_class(options.policy, "BILINGUAL_POLICY")
+        try:
+            chosen = policy_class(policy) if policy else policy_class(options.policy, "BILINGUAL_POLICY")
+        except PolicyError as error:
+            raise _error(str(error)) from error
         arguments = cls(
             languages,
             tuple(parsed),
-            chosen(languages, settings),
+            _policy(chosen, languages, options),
             Scope(
                 scope,
                 (seed.url for seed in parsed),
@@ -118,6 +124,24 @@ def _render_mode(mode: str, settings: BaseSettings) -> str:
     if mode == "always" and (missing := missing_for_rendering(settings)):
         raise _error(f"render=always: {missing}")
     return mode
+
+
+def _policy(kind: type[Policy], pair: LanguagePair, options: Options) -> Policy:
+    if kind is Gain:
+        return Gain(pair, bridges=options.bridge)
+    if kind is Oracle:
+        return Oracle(pair, _oracle_order(options.oracle_order))
+    return kind(pair)
+
+
+def _oracle_order(path: Path | None) -> list[str]:
+    """The URLs of the file *path*, one a line."""
+    if path is None:
+        raise _error("policy=oracle: set BILINGUAL_ORACLE_ORDER, or run it through scrapy harvest")
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise _error(f"BILINGUAL_ORACLE_ORDER={path}: cannot read this file ({error})") from error
 
 
 def _check_models(options: Options, policy: type[Policy]) -> None:

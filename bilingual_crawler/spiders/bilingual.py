@@ -11,13 +11,13 @@ from scrapy.exceptions import CannotResolveHostError, DownloadCancelledError, Ig
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from bilingual_crawler.frontier.entry import Entry, Kind, State
-from bilingual_crawler.frontier.policies.base import FetchedPage
 from bilingual_crawler.frontier.scheduler import ENTRY, FrontierScheduler
 from bilingual_crawler.items import Document, FoundLinks
 from bilingual_crawler.middlewares.language import LANGUAGE, PAGE, SITEMAP, NotHtml
 from bilingual_crawler.middlewares.refused import Refused
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.policies.base import FetchedPage
 from bilingual_crawler.signals import Fetch, sitemaps_named, url_fetched
 from bilingual_crawler.spiders.arguments import CrawlArguments
 from bilingual_crawler.spiders.output import make_output_dir

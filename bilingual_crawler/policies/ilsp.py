@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.frontier.policies.base import FetchedPage, Policy
 from bilingual_crawler.pages.language import identify
+from bilingual_crawler.policies.base import FetchedPage, Policy
 from bilingual_crawler.urls.markers import named_language
 
 if TYPE_CHECKING:
