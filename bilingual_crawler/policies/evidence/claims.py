@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 class Claims(PartnerEvidence):
     """The best of what documents without a partner say of a URL, believed less if it seems to be in the wrong language."""
 
-    trust: float = 0.0
+    trust: float
     """Probability that a claim is right about a page that is surely in the other language."""
-    slope: float = 0.0
-    base: float = 0.0
+    slope: float
+    base: float
     """The part of the trust that is left, ``slope`` x belief in the other language + ``base``, at most 1."""
 
     def __post_init__(self) -> None:
@@ -39,6 +39,15 @@ class Claims(PartnerEvidence):
     def trust_in(self, url: str) -> float:
         """Probability that a claim is right that *url* is a translation, if it is in the other language."""
         return self.trust
+
+    def announced(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        """The URLs that *page* announces with ``hreflang`` in the other language."""
+        return (link.url for link in links if _announces(link) and self.is_other(page, link.hreflang))
+
+    def is_other(self, page: FetchedPage, language: str | None) -> bool:
+        """Whether *language* counts as the one of the pair that *page* is not in."""
+        pair = self.known.pair
+        return language is not None and page.side is not None and pair.side(language) == pair.other(page.side)
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         if page.side is not None:
@@ -70,7 +79,7 @@ class Hreflang(Claims):
     base: float = 0.3
 
     def claimed(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        return (link.url for link in links if _announces(link) and _may_be_partner(self, page, link.hreflang))
+        return self.announced(page, links)
 
     def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         return (*self._sources.get(page.url, ()), *(link.url for link in links if _announces(link)))
@@ -92,15 +101,14 @@ class Switchers(Claims):
         self._times: Counter[str] = Counter()
 
     def claimed(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        announced = {link.url for link in links if _announces(link) and _may_be_partner(self, page, link.hreflang)}
+        announced = set(self.announced(page, links))
         for link in links:
-            if link.position is LinkPosition.SWITCHER and not _announces(link) and link.url not in announced:
-                label = link.hreflang or link.label
-                if page.url not in self._sources.get(link.url, ()) and (
-                    label is None or _may_be_partner(self, page, label)
-                ):
-                    self._times[link.url] += 1
-                    yield link.url
+            if link.position is not LinkPosition.SWITCHER or _announces(link) or link.url in announced:
+                continue
+            label = link.hreflang or link.label
+            if page.url not in self._sources.get(link.url, ()) and (label is None or self.is_other(page, label)):
+                self._times[link.url] += 1
+                yield link.url
 
     def trust_in(self, url: str) -> float:
         return self.trust / max(1, self._times[url] - self.spared)
@@ -108,9 +116,3 @@ class Switchers(Claims):
 
 def _announces(link: Link) -> bool:
     return bool(link.alternate and link.hreflang)
-
-
-def _may_be_partner(evidence: Claims, page: FetchedPage, language: str | None) -> bool:
-    assert page.side
-    pair = evidence.known.pair
-    return language is not None and pair.side(language) == pair.other(page.side)
