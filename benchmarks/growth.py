@@ -24,8 +24,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy.settings import Settings
-
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
@@ -37,11 +35,11 @@ from bilingual_crawler.archive.writer import Exchange, WarcWriter
 from bilingual_crawler.frontier.entry import Entry
 from bilingual_crawler.frontier.frontier import Frontier, Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
-from bilingual_crawler.frontier.policies.base import FetchedPage
-from bilingual_crawler.frontier.policies.gain import Gain
 from bilingual_crawler.frontier.redis_store import RedisStore
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.model import Link
+from bilingual_crawler.policies.base import FetchedPage
+from bilingual_crawler.policies.gain import Gain
 
 if TYPE_CHECKING:
     import subprocess
@@ -126,7 +124,7 @@ def page_url(number: int) -> str:
 
 def fill(urls: int) -> list[int]:
     """Memory with none, a tenth and all of *urls* queued; in a process of its own."""
-    policy = Gain(LanguagePair.parse("eng-spa"), Settings())
+    policy = Gain(LanguagePair.parse("eng-spa"))
     found = []
     with tempfile.TemporaryDirectory() as name:
         store = LmdbStore(Path(name))

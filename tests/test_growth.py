@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from redis_server import redis_server
-from scrapy.settings import Settings
 from scripted import Answer, scripted
 from test_crawl import documents
 from test_manners import summary
@@ -19,8 +18,6 @@ from webserver import TEXT, bilingual_site, html, scrapy_command, scrapy_environ
 
 from bilingual_crawler.frontier.entry import Entry
 from bilingual_crawler.frontier.frontier import MAX_RECONSIDERED, Limits
-from bilingual_crawler.frontier.policies.base import FetchedPage
-from bilingual_crawler.frontier.policies.gain import MAX_VARIANTS, Gain
 from bilingual_crawler.frontier.quota import MAX_CHARACTERS as MAX_QUEUED_CHARACTERS
 from bilingual_crawler.frontier.quota import QueueQuota
 from bilingual_crawler.frontier.redis_store import RedisStore
@@ -33,6 +30,9 @@ from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.pages.sitemap import MAX_CHARACTERS as MAX_SITEMAP_CHARACTERS
 from bilingual_crawler.pages.sitemap import parse_sitemap
 from bilingual_crawler.pairing.tracker import PairTracker
+from bilingual_crawler.policies.base import FetchedPage
+from bilingual_crawler.policies.evidence.known import MAX_TWINS
+from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.urls.cache import MAX_LENGTH, url_cache
 
 if TYPE_CHECKING:
@@ -95,11 +95,11 @@ def test_long_urls_are_computed_anew_and_short_ones_once() -> None:
 
 
 def test_urls_that_are_equal_but_for_many_language_marks_are_not_all_scored_for_one_page() -> None:
-    policy = Gain(PAIR, Settings())
+    policy = Gain(PAIR)
     for number in range(1000):
         policy.note_queued(f"http://a.example/x?lang=es&lang={'es&lang=' * number}es")
     policy.learn(FetchedPage("http://a.example/x", "eng", "eng", length=100), [])
-    assert 1 < len(policy.changed()) <= MAX_VARIANTS
+    assert 1 < len(policy.changed()) <= MAX_TWINS
 
 
 def test_documents_that_are_equal_but_for_many_language_marks_are_not_all_compared() -> None:

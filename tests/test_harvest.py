@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from rich.console import Console
-from scrapy.settings import Settings
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from bilingual_crawler.frontier.policies.breadth import BreadthFirst, LanguageBreadthFirst
 from bilingual_crawler.harvest.curve import (
     Reference,
     Result,
@@ -35,11 +33,12 @@ from bilingual_crawler.harvest.store import ResultStore
 from bilingual_crawler.harvest.table import print_tables
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.model import Link
+from bilingual_crawler.policies.breadth import BreadthFirst, LanguageBreadthFirst
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from bilingual_crawler.frontier.policies.base import FetchedPage
+    from bilingual_crawler.policies.base import FetchedPage
 
 BASE = "https://saga.example/"
 TEXT = {
@@ -299,7 +298,7 @@ class Ranked(BreadthFirst):
     """A policy of fixed priorities by page and link; ``events`` maps a downloaded page to new priorities."""
 
     def __init__(self, ranks: Mapping[str, float], events: Mapping[str, Mapping[str, float]] | None = None) -> None:
-        super().__init__(PAIR, Settings())
+        super().__init__(PAIR)
         self.ranks = ranks
         self.events: Mapping[str, float] = {}
         self.news = events or {}
@@ -324,12 +323,12 @@ class TestSimulator:
         return freeze(sites / "saga", site.languages)
 
     def test_breadth_first(self, frozen: FrozenSite) -> None:
-        assert simulate(frozen, [BASE], BreadthFirst(PAIR, Settings())) == urls(
+        assert simulate(frozen, [BASE], BreadthFirst(PAIR)) == urls(
             "", "en/news", "en/books", "de/", "is/", "is/bokin", "de/mehr", "is/frettir"
         )
 
     def test_other_languages_are_expanded_only_if_they_are_seeds(self, frozen: FrozenSite) -> None:
-        policy = LanguageBreadthFirst(PAIR, Settings())
+        policy = LanguageBreadthFirst(PAIR)
         assert BASE + "de/mehr" not in simulate(frozen, [BASE], policy)
         assert simulate(frozen, urls("de/"), policy) == urls("de/", "de/mehr")
 
@@ -426,7 +425,7 @@ class TestCommand:
         assert rows["bfs"]["found"] == rows["cld2"]["found"] == 3
         crawled = read_order(out / "runs" / "saga.eng-isl.bfs" / "crawl.tsv")
         frozen = freeze(sites / "saga", site.languages)
-        assert crawled == (simulate(frozen, [BASE], BreadthFirst(PAIR, Settings())), 1)
+        assert crawled == (simulate(frozen, [BASE], BreadthFirst(PAIR)), 1)
         assert rows["bfs"]["missing"] == 1
         assert (out / "harvest.png").stat().st_size > 10_000
         assert "oracle" in done.stdout

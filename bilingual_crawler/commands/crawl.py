@@ -15,9 +15,9 @@ from scrapy.utils.project import inside_project
 
 from bilingual_crawler.commands import PROJECT_SETTINGS
 from bilingual_crawler.crawl.context import CrawlContext
-from bilingual_crawler.frontier.policies import POLICIES
 from bilingual_crawler.frontier.store import StoreError
 from bilingual_crawler.options import RENDER_MODES, Options
+from bilingual_crawler.policies import POLICIES
 from bilingual_crawler.spiders.arguments import parse_arguments
 from bilingual_crawler.spiders.seeds import any_page, named, without_page
 

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from bilingual_crawler.frontier.job import Job
-    from bilingual_crawler.frontier.policies.base import Policy
     from bilingual_crawler.frontier.scope import Scope
     from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.policies.base import Policy
     from bilingual_crawler.traps.traps import Traps
 
 

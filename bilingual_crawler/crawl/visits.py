@@ -23,10 +23,10 @@ from bilingual_crawler.crawl.politeness import CrawlDelays, SharedAddresses, slo
 from bilingual_crawler.crawl.refused import Refused, reason
 from bilingual_crawler.crawl.signals import Fetch, output_failed, url_fetched
 from bilingual_crawler.frontier.entry import FIXED, Entry, Push, State
-from bilingual_crawler.frontier.facts import GONE, page_fact, redirect_fact, relearn
 from bilingual_crawler.frontier.frontier import Frontier
 from bilingual_crawler.frontier.quota import QueueQuota
 from bilingual_crawler.options import Options
+from bilingual_crawler.policies.facts import GONE, page_fact, redirect_fact, relearn
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from bilingual_crawler.frontier.backoff import Rest
-    from bilingual_crawler.frontier.policies.base import FetchedPage
     from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.policies.base import FetchedPage
 
 logger = logging.getLogger(__name__)
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from bilingual_crawler.frontier.policies.base import FetchedPage
     from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.scoring.links import LinkScore
 
 logger = logging.getLogger(__name__)

@@ -13,21 +13,25 @@ from bilingual_crawler.archive import ArchiveError, alias_hosts, open_archive
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.output_folder import choose_output_dir
 from bilingual_crawler.frontier.job import Job, JobError
-from bilingual_crawler.frontier.policies import policy_class
 from bilingual_crawler.frontier.scope import Scope, ScopeError
 from bilingual_crawler.languages import LanguageError, LanguagePair
 from bilingual_crawler.options import RENDER_MODES, Options
+from bilingual_crawler.policies import policy_class
+from bilingual_crawler.policies.base import PolicyError
+from bilingual_crawler.policies.gain import Gain
+from bilingual_crawler.policies.oracle import Oracle
 from bilingual_crawler.rendering.options import missing_for_rendering
 from bilingual_crawler.spiders.seeds import parse_seeds
 from bilingual_crawler.traps.traps import Traps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from scrapy.settings import BaseSettings
 
     from bilingual_crawler.crawl.context import Seed
-    from bilingual_crawler.frontier.policies.base import Policy
+    from bilingual_crawler.policies.base import Policy
 
 
 def _error(message: str) -> UsageError:
@@ -75,11 +79,14 @@ def parse_arguments(
             "BILINGUAL_POLITENESS=address: workers on one BILINGUAL_FRONTIER do not know each other's addresses; "
             "choose domain or host"
         )
-    chosen = policy_class(policy) if policy else policy_class(options.policy, "BILINGUAL_POLICY")
+    try:
+        chosen = policy_class(policy) if policy else policy_class(options.policy, "BILINGUAL_POLICY")
+    except PolicyError as error:
+        raise _error(str(error)) from error
     context = CrawlContext(
         pair=languages,
         seeds=tuple(parsed),
-        policy=chosen(languages, settings),
+        policy=_policy(chosen, languages, options),
         scope=_scope(scope, parsed, options),
         max_pages=_count("max_pages", max_pages),
         max_pages_per_site=_count("max_pages_per_site", max_pages_per_site),
@@ -111,6 +118,24 @@ def _render_mode(mode: str, settings: BaseSettings) -> str:
     if mode == "always" and (missing := missing_for_rendering(settings)):
         raise _error(f"render=always: {missing}")
     return mode
+
+
+def _policy(kind: type[Policy], pair: LanguagePair, options: Options) -> Policy:
+    if kind is Gain:
+        return Gain(pair, bridges=options.bridge)
+    if kind is Oracle:
+        return Oracle(pair, _oracle_order(options.oracle_order))
+    return kind(pair)
+
+
+def _oracle_order(path: Path | None) -> list[str]:
+    """The URLs of the file *path*, one a line."""
+    if path is None:
+        raise _error("policy=oracle: set BILINGUAL_ORACLE_ORDER, or run it through scrapy harvest")
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise _error(f"BILINGUAL_ORACLE_ORDER={path}: cannot read this file ({error})") from error
 
 
 def _check_models(options: Options, policy: type[Policy]) -> None:

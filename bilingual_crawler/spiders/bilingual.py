@@ -13,10 +13,10 @@ from bilingual_crawler.crawl.signals import sitemaps_named
 from bilingual_crawler.crawl.visits import Visits, utc_now
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.frontier.job import JobError
-from bilingual_crawler.frontier.policies.base import FetchedPage
 from bilingual_crawler.items import Document, FoundLinks
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.policies.base import FetchedPage
 from bilingual_crawler.spiders.arguments import parse_arguments
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.frontier.policies.base import FetchedPage, Policy
 from bilingual_crawler.pages.language import identify
+from bilingual_crawler.policies.base import FetchedPage, Policy
 from bilingual_crawler.urls.markers import marked_language
 
 if TYPE_CHECKING:
@@ -18,8 +18,10 @@ MIN_ANCHOR_TOKENS = 4
 
 
 class Ilsp(Policy):
-    """Points for what a link says: 2 for ``hreflang`` in the pair, 1 for that of its page, 2 for a language switch, 1 for
-    an anchor text in the other language, 2 for a language named in the URL. Only seeds and pages of the pair expanded.
+    """Points for what a link says; only seeds and pages of the pair are expanded.
+
+    2 for ``hreflang`` in the pair, 1 for that of its page, 2 for a language switch, 1 for an anchor text in the other
+    language, 2 for a language named in the URL.
     """
 
     name = "ilsp"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.frontier.policies.base import FetchedPage, Policy
+from bilingual_crawler.policies.base import FetchedPage, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Smart(Policy):
-    """p(link is in the other language) x p(page and link are translations); only seeds and pages of the pair expanded."""
+    """p(link is in the other language) x p(page and link are translations); pages of the pair and seeds expanded."""
 
     name = "smart"
     needs_models = True

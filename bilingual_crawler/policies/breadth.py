@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.frontier.policies.base import FetchedPage, Policy
+from bilingual_crawler.policies.base import FetchedPage, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,16 +5,14 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.frontier.policies.breadth import BreadthFirst
+from bilingual_crawler.policies.breadth import BreadthFirst
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scrapy.settings import BaseSettings
-
-    from bilingual_crawler.frontier.policies.base import FetchedPage
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.scoring.links import LinkScore
 
 
@@ -23,8 +21,8 @@ class DepthFirst(BreadthFirst):
 
     name = "dfs"
 
-    def __init__(self, pair: LanguagePair, settings: BaseSettings) -> None:
-        super().__init__(pair, settings)
+    def __init__(self, pair: LanguagePair) -> None:
+        super().__init__(pair)
         self._pages = 0
 
     def priorities(

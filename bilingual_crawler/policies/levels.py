@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from bilingual_crawler.frontier.policies.base import NEVER, FetchedPage, Policy
+from bilingual_crawler.frontier.entry import NEVER
+from bilingual_crawler.policies.base import FetchedPage, Policy
 from bilingual_crawler.urls.markers import marked_language, strip_language
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from scrapy.settings import BaseSettings
 
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pages.model import Link
@@ -35,8 +34,8 @@ class LevelWise(Policy):
     name a third language are not fetched at all.
     """
 
-    def __init__(self, pair: LanguagePair, settings: BaseSettings) -> None:
-        super().__init__(pair, settings)
+    def __init__(self, pair: LanguagePair) -> None:
+        super().__init__(pair)
         self._urls: dict[str, None] = {}
         self._candidates: set[str] | None = None
 

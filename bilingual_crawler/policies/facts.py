@@ -1,4 +1,4 @@
-"""What a fetch taught the policy, kept beside the queue: whoever resumes a crawl or takes over a site learns it again."""
+"""What a fetch taught the policy, kept beside the queue: whoever resumes a crawl or takes over a site learns it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import msgpack
 
-from bilingual_crawler.frontier.policies.base import FetchedPage
 from bilingual_crawler.pages.model import Link, LinkPosition
+from bilingual_crawler.policies.base import FetchedPage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bilingual_crawler.frontier.policies.base import Policy
     from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.policies.base import Policy
 
 GONE: bytes = msgpack.packb(None)
 """The URL gave no page."""

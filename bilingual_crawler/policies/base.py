@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, ClassVar
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from scrapy.settings import BaseSettings
-
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.scoring.links import LinkScore
 
 SEED_PRIORITY = float("inf")
-NEVER = float("-inf")
-"""Priority of a URL that is known and not to be fetched."""
+"""Sooner than everything else."""
+
+
+class PolicyError(ValueError):
+    """There is no such policy, or it has no such part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Policy(ABC):
     name: ClassVar[str]
     needs_models: ClassVar[bool] = False
 
-    def __init__(self, pair: LanguagePair, settings: BaseSettings) -> None:
+    def __init__(self, pair: LanguagePair) -> None:
         self.pair = pair
 
     def seed_priority(self, url: str) -> float:
