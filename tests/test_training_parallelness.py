@@ -8,17 +8,18 @@ import pytest
 from pair_data import WORDS, tiny_sources
 
 from bilingual_crawler.scoring.models import ModelError, ParallelnessModel
-from training.data import DataError
+from training.common.calibration import fit_calibration
+from training.common.data import DataError
+from training.common.scores import average_precision, calibration_error
 from training.evaluate import main as evaluate
-from training.pair_fit import Recipe, calibration_error, fit_calibration
-from training.parallelness import run
-from training.parallelness_metrics import (
+from training.parallelness.evaluation import (
     LabelledPair,
-    average_precision,
     evaluate_parallelness,
     read_labelled_pairs,
     write_labelled_pairs,
 )
+from training.parallelness.recipe import PairRecipe as Recipe
+from training.parallelness.train import run
 
 if TYPE_CHECKING:
     from pathlib import Path

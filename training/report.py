@@ -16,11 +16,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from bilingual_crawler.scoring.models import LanguageModel, ModelError
-from training.calibration import calibration_error
-from training.data import DataError, read_real, read_tsv
-from training.evaluate import language_guesser, measure_guesser, pair_scorer
-from training.markdown import table
-from training.parallelness_metrics import evaluate_parallelness, read_labelled_pairs
+from training.common.data import DataError, read_real, read_tsv
+from training.common.markdown import table
+from training.common.scores import calibration_error
+from training.language.evaluation import language_guesser, measure_guesser
+from training.parallelness.evaluation import evaluate_parallelness, pair_scorer, read_labelled_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -24,13 +24,13 @@ from rapidfuzz.distance import Levenshtein
 from rich.progress import track
 
 from bilingual_crawler.languages import from_bcp47
-from training.data import DataError
-from training.evaluate import pair_scorer
+from training.common.data import DataError
+from training.parallelness.evaluation import pair_scorer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from training.parallelness_metrics import PairScorer
+    from training.parallelness.evaluation import PairScorer
 
 NEAR = 0.95
 """Similarity of two texts from which they count as one document."""

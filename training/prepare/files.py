@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, cast
 
-from training.data import DataError
+from training.common.data import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress
 
-    from training.data import BadRow
+    from training.common.data import BadRow
 
 PACKED = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 SHOWN = 5
