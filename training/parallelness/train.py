@@ -72,7 +72,7 @@ def prepare(sources: PairSources, recipe: PairRecipe, work: Path) -> Prepared:
     words = Counter({word: min(count, 30) for word, count in count_lexicon(lexicon).items()})
     for word, count in (count_url_words(sources.urls) if sources.urls else count_words(texts)).items():
         words[word] += 4 * count
-    tokenizer, first = build_tokenizer(count_features(texts), learn_pieces(words, recipe.pieces))
+    tokenizer, first = build_tokenizer(count_features(texts), word_pieces(words, recipe, work / "pieces.pt"))
     net = PairNet(PairNetConfig(first, tokenizer.get_vocab_size() - first))
     if lexicon:
         add_vectors(net, tokenizer, lexicon, recipe, work / "words.pt")
@@ -81,6 +81,19 @@ def prepare(sources: PairSources, recipe: PairRecipe, work: Path) -> Prepared:
     print(f"{len(examples)} pairs, {int(labels.sum())} positive; {net.config}", flush=True)
     data = encode(tokenizer, texts)
     return Prepared(examples, tokenizer, net, data, labels, labels, weights_of(examples, recipe), folds)
+
+
+def word_pieces(words: Counter[str], recipe: PairRecipe, path: Path) -> list[str]:
+    """Pieces learnt from words, or those that an earlier run of the same recipe left.
+
+    The library breaks ties at random, and the checkpoints of the network hold for one numbering of the pieces only.
+    """
+    checkpoint = Checkpoint(path, f"{recipe} {len(words)} {words.total()}")
+    if saved := checkpoint.load():
+        return list(saved["pieces"])
+    pieces = learn_pieces(words, recipe.pieces)
+    checkpoint.save({"pieces": pieces})
+    return pieces
 
 
 def add_vectors(
