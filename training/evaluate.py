@@ -33,7 +33,8 @@ def print_languages(result: dict[str, Any], least: int) -> None:
     macro = result["macro"]
     print(
         f"macro of {macro['classes']} classes P {macro['precision']:.4f} R {macro['recall']:.4f} "
-        f"F1 {macro['f1']:.4f}; accuracy {result['accuracy']:.4f}; {result['errors_to_english']:.0%} of the errors say English; "
+        f"F1 {macro['f1']:.4f}; accuracy {result['accuracy']:.4f}; "
+        f"{result['errors_to_english']:.0%} of the errors say English; "
         f"{result['urls_per_second']:,.0f} URLs/s, {result['urls_per_cpu_second']:,.0f} per second of processor time"
     )
 

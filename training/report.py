@@ -134,7 +134,8 @@ def pair_part(options: argparse.Namespace) -> str:
     precision = ", ".join(f"{name} {result['average_precision']:.3f}" for name, result in results.items())
     speed = ", ".join(f"{name} {result['pairs_per_second']:,.0f}" for name, result in results.items())
     return (
-        f"## Parallelness of two URLs\n\n{len(pairs):,} pairs, {sum(p.label for p in pairs):,} of them translations.\n\n"
+        f"## Parallelness of two URLs\n\n{len(pairs):,} pairs, "
+        f"{sum(p.label for p in pairs):,} of them translations.\n\n"
         + table(("Table 4", "precision", "recall", "F1"), rows)
         + f"\nAverage precision: {precision}. Pairs per second: {speed}.\n\n![Accuracy by kind](figure5.png)\n"
     )

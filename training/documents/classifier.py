@@ -1,4 +1,4 @@
-"""Gradient boosting of small trees over the evidence for document pairs: fitted, cross-validated, calibrated, measured."""
+"""Gradient boosting of small trees over the evidence for document pairs: fit, cross-validation, calibration."""
 
 from __future__ import annotations
 

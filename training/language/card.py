@@ -39,8 +39,8 @@ def write_language_card(
             "Labels": " ".join(names),
             "Recipe": f"`python -m training.language`\n\n```json\n{json.dumps(asdict(recipe), indent=1)}\n```",
             "Scores": "On domains held out from training.\n\n"
-            f"- macro-F1 {numbers['macro_f1']:.4f} over classes with {MANY} URLs or more, {numbers['macro_f1_few']:.4f} "
-            f"with {FEW} or more; accuracy {scores['accuracy']:.4f}\n"
+            f"- macro-F1 {numbers['macro_f1']:.4f} over classes with {MANY} URLs or more, "
+            f"{numbers['macro_f1_few']:.4f} with {FEW} or more; accuracy {scores['accuracy']:.4f}\n"
             f"- small languages, F1 (URLs): {small}\n"
             f"- {scores['errors_to_english']:.0%} of the errors call a page English that is not\n"
             f"- fitted here: priors moved {numbers['prior_shift']:.0%} of the way from the draw to the lists; "

@@ -1,4 +1,4 @@
-"""`python -m training.language.comparison`: the language model against its baselines, trained on the same data, in one run."""
+"""`python -m training.language.comparison`: the language model and baselines trained on the same data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m training.parallelness.comparison`: the small pair model beside rules and a gradient-boosted model, in one run.
+"""`python -m training.parallelness.comparison`: the pair model beside rules and gradient boosting, in one run.
 
 All are measured on the WMT16 gold pairs with the paper's negatives and on the real links of frozen sites. The two
 learnt ones learn from the same examples and score a domain that neither saw (five folds of domains); the small

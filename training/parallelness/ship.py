@@ -72,12 +72,13 @@ def ship(
             "Training data": DATA.format(examples=len(examples), positives=sum(counts.values()))
             + "\nPositives of the largest sources:\n\n"
             + "\n".join(f"- {source}: {count:,}" for source, count in counts.most_common(8)),
-            "Scores": "Cross-validated: each domain was scored by a network that had not seen it. Refused links differ from "
-            "the page's address in the language only and are no gold pair, mostly because the page behind them is not "
-            "translated.\n\n" + validation_table(scores),
-            "Calibration": f"Logits are shifted (in the graph) and divided by {temperature:.3f}: the least cross-entropy on "
-            "held-out domains with about one positive in fifteen. What is left of the error is in the table above (expected "
-            "calibration error), so that the probability can be multiplied with that of the language.",
+            "Scores": "Cross-validated: each domain was scored by a network that had not seen it. Refused links "
+            "differ from the page's address in the language only and are no gold pair, mostly because the page behind "
+            "them is not translated.\n\n" + validation_table(scores),
+            "Calibration": f"Logits are shifted (in the graph) and divided by {temperature:.3f}: the least "
+            "cross-entropy on held-out domains with about one positive in fifteen. What is left of the error is in the "
+            "table above (expected calibration error), so that the probability can be multiplied with that of the "
+            "language.",
             "Recipe": "\n".join(f"- {name}: {value}" for name, value in settings.items()),
         },
     )

@@ -1,4 +1,4 @@
-"""`python -m training.parallelness.study`: which of the paper's six kinds of negatives to train on (appendix A, table A1).
+"""`python -m training.parallelness.study`: which of the paper's six kinds of negatives to train on (table A1).
 
 Each of the 63 combinations is tried in cross-validation by domain: a small pair network learns from positives with
 the synthetic negatives of the combination, and is tested on labelled pairs as a crawl meets them (`python -m

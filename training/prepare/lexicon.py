@@ -14,7 +14,6 @@ import gzip
 import json
 import random
 import re
-import subprocess
 import tempfile
 from collections import defaultdict
 from itertools import combinations
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from bilingual_crawler.languages import from_bcp47
 from training.prepare.apertium import PACKAGES, apertium
+from training.prepare.debian import packages, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -43,16 +43,6 @@ WORD = re.compile(r"[^\W\d_]+")
 NOISE = re.compile(r"\([^)]*\)|\[[^\]]*\]|<[^>]*>|/[^/]*/|^\s*\d+\.")
 PARAMETERS = re.compile(r"[%$<{\[]")
 LOCALE = re.compile(r"(?:^|[-_])([a-z]{2,3}(?:_[A-Z]{2})?)(?:@\w+)?$")
-
-
-def fetch(folder: Path) -> Path:
-    """Download the packages into `folder` and unpack them; returns the root of the unpacked files."""
-    listed = subprocess.run(["apt-cache", "search", "-n", DICTIONARIES], capture_output=True, text=True, check=True)
-    names = [line.split()[0] for line in listed.stdout.splitlines()]
-    subprocess.run(["apt-get", "download", *names, *MESSAGES, *PACKAGES], cwd=folder, check=True)
-    for package in sorted(folder.glob("*.deb")):
-        subprocess.run(["dpkg-deb", "-x", str(package), str(folder / "root")], check=True)
-    return folder / "root"
 
 
 def plain_phrase(text: str) -> str:
@@ -138,7 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--root", type=Path, help="unpacked packages, instead of fetching them")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        root = options.root or fetch(Path(folder))
+        root = options.root or unpack([*packages(DICTIONARIES), *MESSAGES, *PACKAGES], Path(folder))
         rows = chosen([*navigation(), *freedict(root), *apertium(root), *messages(root)])
     with gzip.open(options.out, "wt", encoding="utf-8") as file:
         file.write("lang_a\ttext_a\tlang_b\ttext_b\n")

@@ -20,10 +20,13 @@ from typing import TYPE_CHECKING
 import wordfreq
 
 from bilingual_crawler.languages import LanguageError, parse_language
+from training.prepare.debian import packages, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+MODELS = "^tesseract-ocr-[a-z]{3}"
+NO_LANGUAGE = frozenset(("osd", "equ", "old", "frak", "vert"))
 TOOLS = """
     tesseract-ocr libtesseract5 liblept5 libarchive13 libgif7 libjpeg62-turbo libopenjp2-7 libpng16-16 libtiff6
     libwebp7 libwebpmux3 libwebpdemux2 libgomp1 liblerc4 libjbig0 libdeflate0 libicu72 libpango-1.0-0
@@ -34,20 +37,6 @@ SKIPPED = {"enm", "frk", "frm", "grc", "osd", "equ", "aze_cyrl", "uzb_cyrl"}
 MESSAGE_OF = {"sr-el": "srp", "sr-ec": "srp", "no": "nor", "zh-hans": "zho", "zh-hant": "zho", "tl": "tgl"}
 MARKUP = re.compile(r"\{\{.*?\}\}|<[^>]*>|\[\[|\]\]|\$\d|https?://\S+|&\w+;|''+")
 LETTERS = re.compile(r"[^\W\d_]{2,}")
-
-
-def fetch(folder: Path) -> Path:
-    """Download the packages into `folder` and unpack them; returns the root of the unpacked files."""
-    listed = subprocess.run(
-        ["apt-cache", "search", "-n", "^tesseract-ocr-[a-z]{3}"], capture_output=True, text=True, check=True
-    )
-    languages = [line.split()[0] for line in listed.stdout.splitlines()]
-    packages = [name for name in languages if name.rsplit("-", 1)[-1] not in {"osd", "equ", "old", "frak", "vert"}]
-    subprocess.run(["apt-get", "download", *packages, *TOOLS.split()], cwd=folder, check=True)
-    root = folder / "root"
-    for package in sorted(folder.glob("*.deb")):
-        subprocess.run(["dpkg-deb", "-x", str(package), str(root)], check=True)
-    return root
 
 
 def tesseract_words(root: Path, folder: Path) -> Iterable[tuple[str, list[str]]]:
@@ -132,7 +121,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words: dict[str, list[str]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        root = fetch(folder)
+        models = [package for package in packages(MODELS) if package.rsplit("-", 1)[-1] not in NO_LANGUAGE]
+        root = unpack([*models, *TOOLS.split()], folder)
         english = set(wordfreq.top_n_list("en", 30_000))
         for language, found in tesseract_words(root, folder):
             lowered = {w.lower() for word in found for w in LETTERS.findall(word)}
