@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from bilingual_crawler.scoring.tokens import FIRST_BYTE
 
@@ -52,27 +53,29 @@ def byte_tables() -> tuple[Tensor, Tensor]:
 class Words:
     """What `read_words` finds in a batch of B texts of L ids, W words at most.
 
-    A word is a run of letters or of digits with the punctuation before it. `grams` [B, L, orders] are rows of
-    the n-gram table (0: none) and `owner` [B, L] the word each belongs to (-1: none); `names` [B, W] are rows
-    of the word table, `components` [B, W] index `COMPONENTS`, `present` [B, W] tells words from padding.
+    A word is a run of letters or of digits with the punctuation before it. `grams` [B, orders, L] are rows of
+    the n-gram table (0: none), `owner` [B, L] is the word that each id belongs to (-1: none), and `belongs` [B, W, L]
+    says the same; `names` [B, W] are rows of the word table, `components` [B, W] index `COMPONENTS`, `present` [B, W]
+    tells words from padding.
     """
 
     grams: Tensor
     owner: Tensor
+    belongs: Tensor
     names: Tensor
     components: Tensor
     present: Tensor
 
 
 def shifted(x: Tensor, by: int) -> Tensor:
-    """`x` moved `by` places to the left along the second axis, zeros coming in."""
-    return torch.cat([x[:, by:], torch.zeros_like(x[:, :by])], dim=1) if by else x
+    """`x` [B, L] moved `by` places to the left, zeros coming in."""
+    return functional.pad(x, (0, by))[:, by:]
 
 
 def read_words(ids: Tensor, config: WordNetConfig, symbols: Tensor, classes: Tensor) -> Words:
     """Cut texts into words and hash them; integer arithmetic only, so that the ONNX graph can be exact."""
     symbol, kind = symbols[ids], classes[ids]
-    before = torch.cat([torch.zeros_like(kind[:, :1]), kind[:, :-1]], dim=1)
+    before = functional.pad(kind, (1, 0))[:, :-1]
     start = (kind != before) & (before != PUNCTUATION) & (kind != 0)
     owner = torch.where(kind != 0, start.long().cumsum(1) - 1, -1).clamp(max=config.max_words - 1)
 
@@ -86,24 +89,26 @@ def read_words(ids: Tensor, config: WordNetConfig, symbols: Tensor, classes: Ten
             inside = (last == owner) & (owner >= 0)
             grams.append(torch.where(inside, 1 + hashed % (config.rows - 1), 0))
 
-    count = max(1, int(owner.max()) + 1)
+    count = (owner.max() + 1).clamp(min=1).item()
+    # The exporter cannot know the range of a number that depends on the data.
+    torch._check(count >= 1)  # type: ignore[no-untyped-call]
+    torch._check(count <= config.max_words)  # type: ignore[no-untyped-call]
     word = torch.arange(count)
     belongs = owner[:, None, :] == word[None, :, None]
-    present = belongs.any(2)
-    first = belongs.long().argmax(2)
+    present = word <= owner.amax(1, keepdim=True)
+    first = belongs.int().argmax(2)
     slash, query = FIRST_BYTE + ord("/"), FIRST_BYTE + ord("?")
     depth = (ids == slash).long().cumsum(1).clamp(max=2)
     queries = (ids == query).long().cumsum(1).clamp(max=1)
     component = torch.maximum(depth + 1, queries * 4)
     component = torch.where(present, component.gather(1, first), 0)
-    following = torch.cat([component[:, 1:], torch.zeros_like(component[:, :1])], dim=1)
-    component = torch.where((component == 1) & (following != 1), 0, component)
+    component = torch.where((component == 1) & (shifted(component, 1) != 1), 0, component)
 
     mixed = (names * names) % PRIME
-    name = torch.einsum("bwl,bl->bw", belongs.long(), mixed) % PRIME
+    name = (belongs.long() @ mixed[:, :, None])[:, :, 0] % PRIME
     name = (name * FACTOR + component) % PRIME
     name = torch.where(present, 1 + name % (config.word_rows - 1), 0)
-    return Words(torch.stack(grams, dim=2), owner, name, component, present)
+    return Words(torch.stack(grams, dim=1), owner, belongs, name, component, present)
 
 
 class Neighbours(nn.Module):
@@ -117,8 +122,8 @@ class Neighbours(nn.Module):
 
     def forward(self, x: Tensor, here: Tensor) -> Tensor:
         y = self.norm(x) * here
-        edge = torch.zeros_like(y[:, :1])
-        around = torch.cat([torch.cat([edge, y[:, :-1]], dim=1), y, torch.cat([y[:, 1:], edge], dim=1)], dim=2)
+        edged = functional.pad(y, (0, 0, 1, 1))
+        around = torch.cat([edged[:, :-2], y, edged[:, 2:]], dim=2)
         result: Tensor = x + self.dropout(torch.relu(self.mix(around)))
         return result
 
@@ -151,21 +156,22 @@ class WordNet(nn.Module):
         self.join = nn.Linear((config.heads + 1) * config.width, 2 * config.width)
         self.head = nn.Linear(2 * config.width, config.labels)
 
-    def embed(self, words: Words) -> Tensor:
-        """Word vectors [B, W, width] before mixing."""
+    def sum_grams(self, words: Words) -> Tensor:
+        """The n-grams of each word summed, divided by the root of their number [B, W, columns]."""
         batch, count = words.names.shape
-        orders = words.grams.shape[2]
+        grams = words.grams.transpose(1, 2)
         place = torch.arange(batch)[:, None] * count + words.owner
-        used = words.grams > 0
-        rows = words.grams[used]
-        bags = place[:, :, None].expand(-1, -1, orders)[used]
+        used = grams > 0
+        bags = place[:, :, None].expand(grams.shape)[used]
         sizes = torch.bincount(bags, minlength=batch * count)
         offsets = sizes.cumsum(0) - sizes
-        summed = nn.functional.embedding_bag(rows, self.grams.weight, offsets, mode="sum")
-        summed = summed / sizes.clamp(min=1).sqrt()[:, None]
-        both = torch.cat([summed.view(batch, count, -1), self.names(words.names)], dim=2)
-        x: Tensor = self.lift(both)
-        x = x + self.components(words.components) + self.positions.weight[:count]
+        summed = functional.embedding_bag(grams[used], self.grams.weight, offsets, mode="sum")
+        return (summed / sizes.clamp(min=1).sqrt()[:, None]).view(batch, count, -1)
+
+    def embed(self, words: Words) -> Tensor:
+        """Word vectors [B, W, width] before mixing."""
+        x: Tensor = self.lift(torch.cat([self.sum_grams(words), self.names(words.names)], dim=2))
+        x = x + self.components(words.components) + self.positions.weight[: words.names.shape[1]]
         return x
 
     def pool(self, x: Tensor, here: Tensor) -> Tensor:

@@ -13,6 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from training.common.int8 import Int8Table
+from training.common.model_folder import exported
+
 if TYPE_CHECKING:
     import onnx
 
@@ -94,23 +97,6 @@ def _mean(x: Tensor, weight: Tensor) -> Tensor:
     return (x * weight).sum(1) / weight.sum(1).clamp(min=1e-3)
 
 
-class Int8Table(nn.Module):
-    """An embedding table held as int8 with one scale per column."""
-
-    values: Tensor
-    scale: Tensor
-
-    def __init__(self, table: nn.Embedding) -> None:
-        super().__init__()
-        weight = table.weight.detach()
-        scale = weight.abs().amax(0).clamp(min=1e-6) / 127
-        self.register_buffer("values", (weight / scale).round().to(torch.int8))
-        self.register_buffer("scale", scale)
-
-    def forward(self, ids: Tensor) -> Tensor:
-        return self.values[ids].float() * self.scale
-
-
 def with_int8_tables(net: PairNet) -> PairNet:
     """A copy of `net` for run time: tables in int8, ready for `pair_graph`."""
     copy = PairNet(net.config)
@@ -124,10 +110,4 @@ def pair_graph(net: PairNet) -> onnx.ModelProto:
     """ONNX graph with free batch and length: int64 input_ids to float32 logits."""
     ids = torch.randint(0, net.config.features + net.config.words, (3, 20))
     ids[:, 5], ids[:, 9] = MARK_A, MARK_B
-    free = {"ids": {0: torch.export.Dim("batch"), 1: torch.export.Dim("length")}}
-    program = torch.onnx.export(
-        net, (ids,), input_names=["input_ids"], output_names=["logits"], dynamic_shapes=free, dynamo=True, verbose=False
-    )
-    assert program is not None
-    model: onnx.ModelProto = program.model_proto
-    return model
+    return exported(net, {"input_ids": ids})

@@ -17,7 +17,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 
 from bilingual_crawler.language_tables import URL_LABELS
 from bilingual_crawler.scoring.models import PAIR_TEXTS, TEXTS
-from training.common.model_folder import both_logits, parity, write_card, write_folder
+from training.common.model_folder import both_logits, exported, parity, write_card, write_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,18 +85,7 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerFast:
 def classifier_graph(net: Classifier) -> onnx.ModelProto:
     """The graph of a classifier, of any batch and length."""
     ids = torch.randint(4, 100, (3, 11))
-    sizes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("length")}
-    program = torch.onnx.export(
-        net,
-        (ids, torch.ones_like(ids)),
-        input_names=["input_ids", "attention_mask"],
-        output_names=["logits"],
-        dynamic_shapes={"input_ids": sizes, "attention_mask": sizes},
-        dynamo=True,
-        verbose=False,
-    )
-    assert program is not None
-    return program.model_proto
+    return exported(net, {"input_ids": ids, "attention_mask": torch.ones_like(ids)})
 
 
 def lowered(graph: onnx.ModelProto, precision: str) -> onnx.ModelProto:
@@ -108,9 +97,7 @@ def lowered(graph: onnx.ModelProto, precision: str) -> onnx.ModelProto:
         return graph
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "fp32.onnx", Path(folder) / "int8.onnx"
-        bare = onnx.ModelProto.FromString(graph.SerializeToString())
-        del bare.graph.value_info[:]  # the exporter's shapes trip the quantiser's shape inference
-        onnx.save(bare, source)
+        onnx.save(graph, source)
         quantize_dynamic(source, target, weight_type=QuantType.QInt8)
         return onnx.load(target)
 
