@@ -32,7 +32,7 @@ from bilingual_crawler.pairing.methods import Candidates, make_method
 from bilingual_crawler.pairing.reading import hash_text, link_key
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.markers import marked_language, strip_language
-from training.structure import gold_pairs
+from training.documents.examples import gold_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -140,7 +140,7 @@ def main() -> None:
     add("--models", type=Path, default=Path("models"), help="(%(default)s)")
     add("--encoder", default="e5-small", help="sentence encoder; empty for none (%(default)s)")
     add("--cache", type=Path, default=Path("~/.cache/bilingual-crawler").expanduser(), help="of vectors (%(default)s)")
-    add("--lexicon", type=Path, help="word list for PTI, written by training.lexicon")
+    add("--lexicon", type=Path, help="word list for PTI, written by training.prepare.lexicon")
     add("--tasks", type=int, help="only the first so many")
     args = parser.parse_args()
     encoder = load_encoder(args.encoder, args.cache) if is_installed(args.encoder) else None

@@ -25,8 +25,8 @@ from transformers import XLMRobertaConfig, XLMRobertaForSequenceClassification
 
 from bilingual_crawler.scoring.models import default_providers, load_models
 from bilingual_crawler.urls.text import model_text
-from training.data import read_tsv
-from training.hub import Classifier, classifier_graph
+from training.common.data import read_tsv
+from training.transformer.hub import Classifier, classifier_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import lzma
 from typing import TYPE_CHECKING
 
-from training.pairs import Sources, fold_of
+from training.parallelness.examples import PairSources, fold_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 WORDS = ("news", "about", "contact", "products", "history", "team", "press", "shop", "jobs", "events")
 
 
-def tiny_sources(root: Path, hosts: int = 30) -> Sources:
+def tiny_sources(root: Path, hosts: int = 30) -> PairSources:
     """Gold pairs of `hosts` sites, one frozen site of the first fold, URLs and a lexicon, all under `root`."""
     rows = ["url_a\tlang_a\turl_b\tlang_b\tsource\tevidence"]
     for number in range(hosts):
@@ -29,7 +29,7 @@ def tiny_sources(root: Path, hosts: int = 30) -> Sources:
     (root / "urls.tsv").write_text(
         "url\tlang\n" + "\n".join(f"https://t{i % 5}.fr/p/{w}{i}\tfra" for i, w in enumerate(WORDS * 4))
     )
-    return Sources(root / "pairs.tsv", root / "sites", root / "urls.tsv", root / "lexicon.tsv")
+    return PairSources(root / "pairs.tsv", root / "sites", root / "urls.tsv", root / "lexicon.tsv")
 
 
 def frozen_site(folder: Path, base: str) -> None:

@@ -8,8 +8,8 @@ import torch
 from pair_data import tiny_sources
 
 from training import distil
-from training.data import DataError
-from training.soft_labels import Lesson, SoftLabels, softened
+from training.common.data import DataError
+from training.common.soft_labels import Lesson, SoftLabels, softened
 
 MODELS = Path(__file__).parents[1] / "models"
 NAMES = ("eng", "mlt", "isl")

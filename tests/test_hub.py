@@ -11,7 +11,9 @@ from transformers import XLMRobertaForSequenceClassification
 
 from bilingual_crawler.scoring.models import LanguageModel, ParallelnessModel
 from bilingual_crawler.urls.text import model_text
-from training import export, hub
+from training import export
+from training.common.model_folder import largest_difference
+from training.transformer import hub
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,4 +92,4 @@ def test_lower_precision_is_smaller_and_stays_close(exported: Path, precision: s
     graph = onnx.load(exported / "out" / "model.onnx")
     smaller = hub.lowered(graph, precision)
     assert smaller.ByteSize() < graph.ByteSize()
-    assert export.largest_difference(net, smaller, torch.randint(4, 100, (3, 15))) < 0.2
+    assert largest_difference(net, smaller, torch.randint(4, 100, (3, 15))) < 0.2

@@ -4,8 +4,8 @@ import gzip
 import json
 from typing import TYPE_CHECKING
 
-from training.apertium import entries
-from training.lexicon import MOST_OF_PAIR, chosen, freedict, main, messages, plain_phrase
+from training.prepare.apertium import entries
+from training.prepare.lexicon import MOST_OF_PAIR, chosen, freedict, main, messages, plain_phrase
 
 if TYPE_CHECKING:
     from pathlib import Path

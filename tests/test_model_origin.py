@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from training.export import forget_origin
-from training.hub import lowered
+from training.common.model_folder import forget_origin
+from training.transformer.hub import lowered
 
 MODELS = Path(__file__).parent.parent / "models"
 

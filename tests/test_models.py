@@ -10,10 +10,10 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from bilingual_crawler.scoring.models import LanguageModel, ModelError, ParallelnessModel, load_models
 from bilingual_crawler.scoring.tokens import ByteTokens
-from training.export import ParityError, parity, write_folder
-from training.fit import Encoded
-from training.networks import WordNet, WordNetConfig
-from training.onnx_graph import language_graph, round_tables
+from training.common.encoding import Encoded
+from training.common.model_folder import ParityError, parity, write_folder
+from training.language.graph import language_graph, round_tables
+from training.language.network import WordNet, WordNetConfig
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bilingual_crawler.urls.text import tokenise
-from training.hard_negatives import hard_negatives
-from training.negatives import (
+from training.parallelness.hard_negatives import hard_negatives
+from training.parallelness.negatives import (
     KINDS,
     NegativesError,
     clusters,

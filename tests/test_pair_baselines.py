@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from training.pair_baselines import LanguageStripper, TokenReplacement, strip, token_lists
+from training.parallelness.baselines import LanguageStripper, TokenReplacement, strip, token_lists
 
 PARALLEL = [
     ("https://a.com/en/x", "https://a.com/fr/x"),

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pair_data import tiny_sources
 
-from training.pair_comparison import compare, main
-from training.pair_hand_features import hand_features
-from training.pairs import Example
+from training.parallelness.comparison import compare, main
+from training.parallelness.examples import Example
+from training.parallelness.hand_features import hand_features
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bilingual_crawler.harvest.sites import Task, read_site
-from training.pair_links import ALL, NOT_ALIKE, TWO, UNDECLARED, WAYS, declared, main, score_site, summarise
+from training.parallelness.links import ALL, NOT_ALIKE, TWO, UNDECLARED, WAYS, declared, main, score_site, summarise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

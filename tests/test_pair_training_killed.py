@@ -11,7 +11,7 @@ import pytest
 from pair_data import WORDS, tiny_sources
 
 from training.evaluate import main as evaluate
-from training.pair_sets import main as pair_sets
+from training.parallelness.sets import main as pair_sets
 
 ROOT = Path(__file__).parent.parent
 OPTIONS = [

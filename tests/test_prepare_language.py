@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from training.data import read_real
+from training.common.data import read_real
 from training.prepare import language
 from training.prepare.__main__ import main
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from training.pairs import read_positives
-from training.parallelness_metrics import read_labelled_pairs
+from training.parallelness.evaluation import read_labelled_pairs
+from training.parallelness.examples import read_positives
 from training.prepare import pairs as pairs_module
 from training.prepare.__main__ import main
 

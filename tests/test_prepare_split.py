@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.progress import Progress
 
 from bilingual_crawler.urls.canonical import domain_label
-from training.data import DataError
+from training.common.data import DataError
 from training.prepare import split
 from training.prepare.__main__ import main
 from training.prepare.counts import SPLITS

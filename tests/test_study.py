@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 from pair_data import tiny_sources
 
-from training.pair_sets import main as pair_sets
-from training.study import COMBINATIONS, FoldResult, main, ranked, read_results
+from training.parallelness.sets import main as pair_sets
+from training.parallelness.study import COMBINATIONS, FoldResult, main, ranked, read_results
 
 if TYPE_CHECKING:
     from pathlib import Path

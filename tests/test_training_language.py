@@ -16,11 +16,18 @@ import torch
 
 from bilingual_crawler.scoring.models import LanguageModel
 from bilingual_crawler.scoring.tokens import ByteTokens
-from training import comparison, evaluate, language, synthetic
-from training.baselines import PAPER, TUNED, LanguageRules, best_order, train_fasttext
-from training.calibration import calibration_error, fit_temperature
-from training.data import DataError, check_classes, check_disjoint, in_held_out, read_real, read_tsv
-from training.fit import Encoded, Recipe, draw_weights, without_host
+from training import evaluate
+from training.common.calibration import fit_temperature
+from training.common.data import DataError, check_classes, check_disjoint, in_held_out, read_real, read_tsv
+from training.common.scores import calibration_error
+from training.language import __main__ as language
+from training.language import comparison
+from training.language.baselines import PAPER, TUNED, LanguageRules, best_order, train_fasttext
+from training.language.encoding import EncodedUrls as Encoded
+from training.language.encoding import without_host
+from training.language.examples import draw_weights
+from training.language.recipe import LanguageRecipe as Recipe
+from training.prepare import synthetic
 
 TINY = Recipe(
     epochs=3, epoch_size=1600, batch=64, held_out=0.3, rows=1009, word_rows=503, columns=16, width=16, rate=0.02

@@ -8,17 +8,18 @@ import pytest
 from pair_data import WORDS, tiny_sources
 
 from bilingual_crawler.scoring.models import ModelError, ParallelnessModel
-from training.data import DataError
+from training.common.calibration import fit_calibration
+from training.common.data import DataError
+from training.common.scores import average_precision, calibration_error
 from training.evaluate import main as evaluate
-from training.pair_fit import Recipe, calibration_error, fit_calibration
-from training.parallelness import run
-from training.parallelness_metrics import (
+from training.parallelness.evaluation import (
     LabelledPair,
-    average_precision,
     evaluate_parallelness,
     read_labelled_pairs,
     write_labelled_pairs,
 )
+from training.parallelness.recipe import PairRecipe as Recipe
+from training.parallelness.train import prepare, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +47,13 @@ def test_model_tells_translations_from_other_pages(model: Path) -> None:
     swapped = ParallelnessModel(model).probabilities([(v, u) for u, v in pairs])
     np.testing.assert_allclose(found, swapped, atol=1e-6)
     assert ParallelnessModel(model).probabilities([]).shape == (0,)
+
+
+def test_a_second_run_numbers_the_pieces_of_words_as_the_first(tmp_path: Path) -> None:
+    recipe = Recipe(pieces=300, made_up=5, word_epochs=0)
+    sources = tiny_sources(tmp_path, hosts=12)
+    first, second = (prepare(sources, recipe, tmp_path / "work").tokenizer.to_str() for _ in range(2))
+    assert first == second
 
 
 def test_folder_is_small_and_its_card_complete(model: Path) -> None:

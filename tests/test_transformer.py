@@ -21,11 +21,15 @@ from transformers import BertConfig, BertModel, XLMRobertaForSequenceClassificat
 from bilingual_crawler.pairing import e5_weights
 from bilingual_crawler.pairing.e5_weights import E5Weights
 from bilingual_crawler.pairing.errors import EncoderError
-from training import evaluate, language, pair_sets, parallelness
-from training.data import DataError
+from training import evaluate
+from training.common.data import DataError
+from training.language import __main__ as language
+from training.parallelness import __main__ as parallelness
+from training.parallelness import sets as pair_sets
 from training.transformer import base, e5, fit, hand_over, lists
 from training.transformer.plan import PlannedSampler, growing
-from training.transformer.recipes import RECIPES, Recipe, RecipeError
+from training.transformer.recipes import RECIPES, RecipeError
+from training.transformer.recipes import FineTuningRecipe as Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ import onnxruntime as ort
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from training.trees import boosted_to_onnx, tree_to_onnx
+from training.documents.trees import boosted_to_onnx, tree_to_onnx
 
 
 def run(graph: bytes, rows: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]

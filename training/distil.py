@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.scoring.models import LanguageModel, ModelError, ParallelnessModel
-from training import language, parallelness
-from training.data import DataError, read_real, read_tsv
-from training.pairs import training_examples
-from training.soft_labels import SHARE, SoftLabels
+from training.common.data import DataError, read_real, read_tsv
+from training.common.soft_labels import SHARE, SoftLabels
+from training.language.__main__ import main as train_language
+from training.parallelness.__main__ import main as train_parallelness
+from training.parallelness.examples import training_examples
+from training.parallelness.options import add_options, chosen_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from training.soft_labels import Key
+    from training.common.soft_labels import Key
 
 
 def language_labels(teacher: Path, arguments: Sequence[str]) -> SoftLabels:
@@ -44,8 +46,8 @@ def language_labels(teacher: Path, arguments: Sequence[str]) -> SoftLabels:
 def pair_labels(teacher: Path, arguments: Sequence[str]) -> SoftLabels:
     """What a pair model says, mean of both orders, about the examples that the student will learn from."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parallelness.arguments_of(parser)
-    sources, recipe = parallelness.chosen_by(parser.parse_known_args(arguments)[0])
+    add_options(parser)
+    sources, recipe = chosen_options(parser.parse_known_args(arguments)[0])
     examples = training_examples(sources, recipe.negatives, recipe.hard, recipe.made_up, recipe.seed)
     model = ParallelnessModel(teacher)
 
@@ -71,8 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--share", type=float, default=SHARE, help="of the teacher in the targets, 0 to 1")
     options, rest = parser.parse_known_args(arguments)
     score, train = {
-        "language": (language_labels, language.main),
-        "parallelness": (pair_labels, parallelness.main),
+        "language": (language_labels, train_language),
+        "parallelness": (pair_labels, train_parallelness),
     }[options.kind]
     try:
         if not options.scores.exists():

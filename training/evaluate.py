@@ -5,71 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from sklearn.metrics import precision_recall_fscore_support
-
-from bilingual_crawler.scoring.models import LanguageModel, ModelError, ParallelnessModel
-from training.baselines import FastText, LanguageRules
-from training.data import DataError, read_tsv
-from training.pair_baselines import RULES
-from training.parallelness_metrics import PairScorer, evaluate_parallelness, read_labelled_pairs
+from bilingual_crawler.scoring.models import ModelError
+from training.common.data import DataError, read_tsv
+from training.language.evaluation import language_guesser, measure_guesser
+from training.parallelness.evaluation import evaluate_parallelness, pair_scorer, read_labelled_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-BATCH = 256
-
-
-class Guesser(Protocol):
-    """Anything that names a language for each URL."""
-
-    def guess(self, urls: Sequence[str]) -> list[str]:
-        """The most probable label of each URL."""
-
-
-class ModelGuesser:
-    """The most probable label of a language model."""
-
-    def __init__(self, folder: Path) -> None:
-        self.model = LanguageModel(folder)
-
-    def guess(self, urls: Sequence[str]) -> list[str]:
-        return [self.model.labels[i] for i in self.model.probabilities(urls).argmax(axis=1)]
-
-
-def language_guesser(name: str) -> Guesser:
-    """`rules`, `fasttext:FILE` or a model folder."""
-    if name == "rules":
-        return LanguageRules()
-    kind, _, file = name.partition(":")
-    return FastText(Path(file)) if kind == "fasttext" else ModelGuesser(Path(name))
-
-
-def score_languages(truth: Sequence[str], guesses: Sequence[str], least: int = 1) -> dict[str, Any]:
-    """Scores per class, their macro means over the classes with at least `least` examples, confusion with English."""
-    names = sorted(set(truth))
-    p, r, f, n = precision_recall_fscore_support(truth, guesses, labels=names, zero_division=0)
-    kept = n >= least
-    errors = [guess for lang, guess in zip(truth, guesses, strict=True) if lang != guess]
-    return {
-        "classes": {
-            name: {"precision": float(p[i]), "recall": float(r[i]), "f1": float(f[i]), "support": int(n[i])}
-            for i, name in enumerate(names)
-        },
-        "macro": {
-            "precision": float(p[kept].mean()),
-            "recall": float(r[kept].mean()),
-            "f1": float(f[kept].mean()),
-            "classes": int(kept.sum()),
-            "least": least,
-        },
-        "errors_to_english": errors.count("eng") / max(1, len(errors)),
-        "accuracy": float(np.mean([a == b for a, b in zip(truth, guesses, strict=True)])),
-    }
 
 
 def evaluate_language(name: str, data: Path, least: int) -> dict[str, Any]:
@@ -80,20 +25,6 @@ def evaluate_language(name: str, data: Path, least: int) -> dict[str, Any]:
     return {**measure_guesser(guesser, table.rows, least), "bad_rows": len(table.bad)}
 
 
-def measure_guesser(guesser: Guesser, rows: Sequence[tuple[str, ...]], least: int) -> dict[str, Any]:
-    """Scores on (url, language) rows; URLs per second, and per second of processor time, in batches of 256.
-
-    Both times include the preparation of the text.
-    """
-    urls = [url for url, _ in rows]
-    guesser.guess(urls[:BATCH])
-    began, worked = time.perf_counter(), time.process_time()
-    guesses = [guess for i in range(0, len(urls), BATCH) for guess in guesser.guess(urls[i : i + BATCH])]
-    seconds, processor = time.perf_counter() - began, time.process_time() - worked
-    result = score_languages([lang for _, lang in rows], guesses, least)
-    return {**result, "urls_per_second": len(urls) / seconds, "urls_per_cpu_second": len(urls) / processor}
-
-
 def print_languages(result: dict[str, Any], least: int) -> None:
     """A table of the classes with enough examples, then the summary."""
     for name, row in sorted(result["classes"].items(), key=lambda item: -item[1]["support"]):
@@ -102,14 +33,10 @@ def print_languages(result: dict[str, Any], least: int) -> None:
     macro = result["macro"]
     print(
         f"macro of {macro['classes']} classes P {macro['precision']:.4f} R {macro['recall']:.4f} "
-        f"F1 {macro['f1']:.4f}; accuracy {result['accuracy']:.4f}; {result['errors_to_english']:.0%} of the errors say English; "
+        f"F1 {macro['f1']:.4f}; accuracy {result['accuracy']:.4f}; "
+        f"{result['errors_to_english']:.0%} of the errors say English; "
         f"{result['urls_per_second']:,.0f} URLs/s, {result['urls_per_cpu_second']:,.0f} per second of processor time"
     )
-
-
-def pair_scorer(name: str) -> PairScorer:
-    """`rules`, `yoda` or a model folder."""
-    return RULES[name]().probabilities if name in RULES else ParallelnessModel(Path(name)).probabilities
 
 
 def print_parallelness(result: dict[str, Any]) -> None:

@@ -1,128 +1,15 @@
-"""A trained model becomes a folder: ONNX graph, tokenizer, configuration with checksums, card.
-
-`python -m training.export --from-hub NAME` converts a fine-tuned XLM-R, such as the authors' released models.
-"""
+"""`python -m training.export --from-hub NAME`: a fine-tuned XLM-R, such as the authors' models, as a model folder."""
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-import onnxruntime as ort
-import torch
-
-from bilingual_crawler.scoring.models import BYTES, TOKENIZER, ModelConfig
+from training.transformer.hub import HubError, from_hub
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import onnx
-    from numpy.typing import NDArray
-    from tokenizers import Tokenizer
-    from torch import Tensor, nn
-
-PARITY = 2e-3
-
-
-class ParityError(ValueError):
-    """The exported graph does not compute what the network computes."""
-
-
-def write_folder(
-    folder: Path,
-    graph: onnx.ModelProto,
-    tokenizer: Tokenizer | None,
-    *,
-    kind: str,
-    labels: tuple[str, ...],
-    max_length: int,
-    temperature: float = 1.0,
-    text: str = "reference",
-    separator: str = "</s>",
-) -> ModelConfig:
-    """Write model.onnx, config.json and, unless the model reads bytes, tokenizer.json; returns the configuration."""
-    folder.mkdir(parents=True, exist_ok=True)
-    forget_origin(graph)
-    (folder / "model.onnx").write_bytes(graph.SerializeToString())
-    if tokenizer:
-        (folder / TOKENIZER).write_text(tokenizer.to_str(), encoding="utf-8")
-    else:
-        (folder / TOKENIZER).unlink(missing_ok=True)
-    sums = {name: sha256(folder / name) for name in ("model.onnx", *([TOKENIZER] if tokenizer else []))}
-    config = ModelConfig(
-        kind=kind,
-        format=1,
-        labels=labels,
-        max_length=max_length,
-        input="url" if kind == "language" else "pair",
-        text=text,
-        temperature=round(temperature, 4),
-        sha256=sums,
-        separator=separator,
-        tokenizer=TOKENIZER if tokenizer else BYTES,
-    )
-    (folder / "config.json").write_text(json.dumps(asdict(config), indent=1) + "\n", encoding="utf-8")
-    return config
-
-
-def forget_origin(model: onnx.ModelProto) -> None:
-    """Remove what the exporter notes of the source: stack traces with the paths of this machine."""
-    parts = [model, model.graph, *model.graph.node, *model.graph.value_info, *model.graph.initializer, *model.functions]
-    for part in (*parts, *(node for function in model.functions for node in function.node)):
-        part.doc_string = ""
-        part.ClearField("metadata_props")
-
-
-def parity(net: nn.Module, graph: onnx.ModelProto, ids: Tensor, mask: Tensor | None = None) -> float:
-    """Largest absolute difference of logits between network and graph; ParityError beyond `PARITY`.
-
-    The network must already hold the rounded weights that the graph holds.
-    """
-    difference = largest_difference(net, graph, ids, mask)
-    if not difference <= PARITY:
-        raise ParityError(f"logits of graph and network differ by {difference:.4g}")
-    return difference
-
-
-def largest_difference(net: nn.Module, graph: onnx.ModelProto, ids: Tensor, mask: Tensor | None = None) -> float:
-    """Largest absolute difference of logits on token ids; without `mask` all of them count."""
-    expected, found = both_logits(net, graph, ids, mask)
-    return float(np.abs(found - expected).max())
-
-
-def both_logits(
-    net: nn.Module, graph: onnx.ModelProto, ids: Tensor, mask: Tensor | None = None
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Logits of the network and of the graph on the same token ids."""
-    session = ort.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
-    tensors = {"input_ids": ids, "attention_mask": torch.ones_like(ids) if mask is None else mask}
-    given = [tensors[value.name] for value in session.get_inputs()]
-    (found,) = session.run(None, {v.name: t.numpy() for v, t in zip(session.get_inputs(), given, strict=True)})
-    with torch.no_grad():
-        expected = net.eval()(*given).numpy()
-    return expected, found
-
-
-def write_card(folder: Path, title: str, sections: dict[str, str]) -> None:
-    """Write README.md of a model folder: sections in order, then sizes and checksums of the files."""
-    files = [
-        f"| `{name}` | {(folder / name).stat().st_size:,} | `{sha256(folder / name)}` |"
-        for name in ("model.onnx", TOKENIZER)
-        if (folder / name).exists()
-    ]
-    body = [f"# {title}\n"] + [f"## {name}\n\n{text.strip()}\n" for name, text in sections.items()]
-    body.append("## Files\n\n| file | bytes | sha256 |\n|---|---|---|\n" + "\n".join(files) + "\n")
-    (folder / "README.md").write_text("\n".join(body), encoding="utf-8")
-
-
-def sha256(path: Path) -> str:
-    """Hexadecimal SHA-256 of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -133,8 +20,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--precision", choices=("fp32", "fp16", "int8"), default="fp32")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(arguments)
-    from training.hub import HubError, from_hub  # transformers takes seconds to import
-
     try:
         print(f"{options.out}: {from_hub(options.from_hub, options.kind, options.out, options.precision)}")
     except HubError as error:

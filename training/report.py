@@ -16,11 +16,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from bilingual_crawler.scoring.models import LanguageModel, ModelError
-from training.calibration import calibration_error
-from training.data import DataError, read_real, read_tsv
-from training.evaluate import language_guesser, measure_guesser, pair_scorer
-from training.markdown import table
-from training.parallelness_metrics import evaluate_parallelness, read_labelled_pairs
+from training.common.data import DataError, read_real, read_tsv
+from training.common.markdown import table
+from training.common.scores import calibration_error
+from training.language.evaluation import language_guesser, measure_guesser
+from training.parallelness.evaluation import evaluate_parallelness, pair_scorer, read_labelled_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -134,7 +134,8 @@ def pair_part(options: argparse.Namespace) -> str:
     precision = ", ".join(f"{name} {result['average_precision']:.3f}" for name, result in results.items())
     speed = ", ".join(f"{name} {result['pairs_per_second']:,.0f}" for name, result in results.items())
     return (
-        f"## Parallelness of two URLs\n\n{len(pairs):,} pairs, {sum(p.label for p in pairs):,} of them translations.\n\n"
+        f"## Parallelness of two URLs\n\n{len(pairs):,} pairs, "
+        f"{sum(p.label for p in pairs):,} of them translations.\n\n"
         + table(("Table 4", "precision", "recall", "F1"), rows)
         + f"\nAverage precision: {precision}. Pairs per second: {speed}.\n\n![Accuracy by kind](figure5.png)\n"
     )

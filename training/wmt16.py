@@ -10,34 +10,32 @@ from __future__ import annotations
 import argparse
 import base64
 import binascii
-import gzip
 import json
-import lzma
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from rapidfuzz.distance import Levenshtein
 from rich.progress import track
 
 from bilingual_crawler.languages import from_bcp47
-from training.data import DataError
-from training.evaluate import pair_scorer
+from training.common.data import DataError
+from training.parallelness.evaluation import pair_scorer
+from training.prepare.files import PACKED
+from training.prepare.wmt16 import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from training.parallelness_metrics import PairScorer
+    from training.parallelness.evaluation import PairScorer
 
 NEAR = 0.95
 """Similarity of two texts from which they count as one document."""
 THRESHOLD = 0.5
 BATCH = 4096
-_FIELDS = 6
-_OPENERS: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +102,11 @@ def read_texts(path: Path, languages: Sequence[str]) -> dict[str, tuple[str, str
     DataError names a line whose text is not in base 64.
     """
     documents: dict[str, tuple[str, str]] = {}
-    with _OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8", errors="replace") as lines:
+    with PACKED.get(path.suffix, open)(path, "rt", encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, 1):
             fields = line.rstrip("\n").split("\t")
             language = from_bcp47(fields[0])
-            if len(fields) == _FIELDS and language in languages:
+            if len(fields) == FIELDS and language in languages:
                 try:
                     text = base64.b64decode(fields[5]).decode(errors="replace")
                 except binascii.Error as error:

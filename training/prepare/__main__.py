@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from bilingual_crawler.languages import LanguageError, LanguagePair, parse_language
-from training.data import DataError
+from training.common.data import DataError
 from training.prepare.counts import ALL, SHOWN, SPLITS
 from training.prepare.language import Caps, prepare_language
 from training.prepare.pairs import prepare_pairs

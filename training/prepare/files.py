@@ -10,9 +10,9 @@ import zlib
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
-from training.data import DataError
+from training.common.data import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress
 
-    from training.data import BadRow
+    from training.common.data import BadRow
 
-PACKED = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 SHOWN = 5
 
 
@@ -72,7 +72,7 @@ def open_input(path: Path, progress: Progress) -> Iterator[IO[bytes]]:
     try:
         with progress.open(path, "rb", task_id=task) as file:
             raw = cast("IO[bytes]", file)
-            yield PACKED[path.suffix](raw) if path.suffix in PACKED else raw  # type: ignore[operator]
+            yield PACKED[path.suffix](raw) if path.suffix in PACKED else raw
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         raise DataError(f"{path}: {error}") from error
     finally:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from bilingual_crawler.languages import from_bcp47
-from training.data import BadRow, DataError, check_classes, parse_rows, split_header
+from training.common.data import BadRow, DataError, check_classes, parse_rows, split_header
 from training.prepare.corpora import is_url
 from training.prepare.files import Account, open_input, shown_name, unpacked_name, write_tsv
 from training.prepare.scratch import GROWTH, add_function, fetch, insert, scratch

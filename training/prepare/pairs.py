@@ -7,8 +7,8 @@ from typing import IO, TYPE_CHECKING
 
 from bilingual_crawler.records import PAIRS
 from bilingual_crawler.urls.canonical import domain_label
-from training.data import DataError
-from training.negatives import address
+from training.common.data import DataError
+from training.parallelness.negatives import address
 from training.prepare.corpora import GOLD, UrlPair, read_table, read_tmx
 from training.prepare.counts import ALL, Counts, pair_name
 from training.prepare.files import Account, open_input, shown_name, unpacked_name, write_tsv

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bilingual_crawler.urls.canonical import domain_label
 from bilingual_crawler.urls.hosts import host_of, normal_host
-from training.data import BadRow, DataError, check_disjoint, draw, parse_rows, read_sites, split_header
+from training.common.data import BadRow, DataError, check_disjoint, draw, parse_rows, read_sites, split_header
 from training.prepare.counts import SPLITS, Counts, pair_name
 from training.prepare.files import Account, open_input, shown_name, write_tsv
 

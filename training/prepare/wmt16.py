@@ -11,8 +11,8 @@ from bilingual_crawler.languages import from_bcp47
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.urls.canonical import canonicalise
-from training.data import BadRow
-from training.negatives import clusters
+from training.common.data import BadRow
+from training.parallelness.negatives import clusters
 from training.prepare.corpora import UrlPair
 from training.prepare.files import unpacked_name
 

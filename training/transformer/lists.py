@@ -13,13 +13,13 @@ from datasets import Dataset
 from bilingual_crawler.language_tables import URL_LABELS
 from bilingual_crawler.scoring.models import PAIR_TEXTS, TEXTS
 from bilingual_crawler.urls.canonical import domain_label
-from training.data import DataError, check_classes, check_disjoint, in_held_out, read_real, read_tsv
+from training.common.data import DataError, check_classes, check_disjoint, in_held_out, read_real, read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from training.transformer.recipes import Recipe
+    from training.transformer.recipes import FineTuningRecipe
 
 TEXT = "reference"
 NOT_PARALLEL, PARALLEL = "0", "1"
@@ -50,7 +50,7 @@ class Lists:
     report: tuple[str, ...]
 
 
-def prepare(kind: str, sources: Sources, recipe: Recipe, separator: str, folder: Path) -> Lists:
+def prepare(kind: str, sources: Sources, recipe: FineTuningRecipe, separator: str, folder: Path) -> Lists:
     """Read, check and split the sources into tables in `folder`, or take the tables that a former run left there.
 
     DataError if the two parts share a domain, if a label has no row to train on, or if the former run had other
@@ -73,7 +73,7 @@ def prepare(kind: str, sources: Sources, recipe: Recipe, separator: str, folder:
 
 
 def split(
-    kind: str, sources: Sources, recipe: Recipe
+    kind: str, sources: Sources, recipe: FineTuningRecipe
 ) -> tuple[tuple[list[Row], list[Row]], tuple[str, ...], list[str]]:
     """Rows to train on and to decide on, labels, report."""
     rows, report = read_rows(kind, sources.data)
@@ -134,7 +134,7 @@ def _write(path: Path, kind: str, rows: Sequence[Row], labels: Sequence[str], se
             writer.write_batch(pa.record_batch(arrays, schema=schema))
 
 
-def _key(kind: str, sources: Sources, recipe: Recipe, separator: str) -> dict[str, Any]:
+def _key(kind: str, sources: Sources, recipe: FineTuningRecipe, separator: str) -> dict[str, Any]:
     """What a run depends on, in terms of JSON."""
     files = {
         name: [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in paths if path.exists()]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from training.transformer.recipes import Recipe
+    from training.transformer.recipes import FineTuningRecipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Plan:
         return tuple(accumulate(size // self.batch for size in self.sizes))
 
 
-def growing(rows: int, recipe: Recipe) -> Plan:
+def growing(rows: int, recipe: FineTuningRecipe) -> Plan:
     """Epoch k draws from the first k folds of one random order of the rows; RecipeError if they fill no batch."""
     fold = min(recipe.fold or rows, rows)
     if fold < recipe.batch:

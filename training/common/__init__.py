@@ -1,0 +1,1 @@
+"""What the trainings of several models share."""

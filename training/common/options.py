@@ -1,0 +1,24 @@
+"""A recipe on the command line: one option for each of its fields."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import argparse
+
+    from _typeshed import DataclassInstance
+
+    Recipe = TypeVar("Recipe", bound=DataclassInstance)
+
+
+def add_recipe(parser: argparse.ArgumentParser, recipe: DataclassInstance) -> None:
+    """Add an option for every field of `recipe`, whose values are the defaults."""
+    for name, value in asdict(recipe).items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
+
+
+def chosen_recipe(recipe: Recipe, options: argparse.Namespace) -> Recipe:
+    """`recipe` with the values that the options name."""
+    return replace(recipe, **{name: getattr(options, name) for name in asdict(recipe)})

@@ -1,0 +1,128 @@
+"""What a teacher says about URLs or pairs of URLs, kept in one file for the training of students."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from rich.progress import track
+
+from training.common.data import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+KEPT = 8
+SHARE = 0.5
+CHUNK = 4096
+Key = tuple[str, ...]
+"""A URL, or two."""
+
+
+@dataclass(frozen=True, slots=True)
+class SoftLabels:
+    """The most probable labels of each text: `keys` are sorted hashes, `top` [N, K] index `labels`."""
+
+    labels: tuple[str, ...]
+    keys: NDArray[np.uint64]
+    top: NDArray[np.int16]
+    probabilities: NDArray[np.float16]
+
+    @classmethod
+    def of(
+        cls,
+        labels: Sequence[str],
+        texts: Sequence[Key],
+        teacher: Callable[[Sequence[Key]], NDArray[np.float32]],
+    ) -> SoftLabels:
+        """Ask a teacher, who gives probabilities [N, labels], about each text once."""
+        keys, first = np.unique(hashes(texts), return_index=True)
+        chosen = [texts[i] for i in first]
+        kept = min(KEPT, len(labels))
+        top, probabilities = [], []
+        for start in track(range(0, len(chosen), CHUNK), description="teacher"):
+            found = teacher(chosen[start : start + CHUNK])
+            best = np.argsort(-found, axis=1, kind="stable")[:, :kept]
+            top.append(best.astype(np.int16))
+            probabilities.append(np.take_along_axis(found, best, axis=1).astype(np.float16))
+        return cls(tuple(labels), keys, np.concatenate(top), np.concatenate(probabilities))
+
+    def save(self, path: Path) -> None:
+        """Write a compressed .npz file."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            np.savez_compressed(
+                file, labels=np.array(self.labels), keys=self.keys, top=self.top, probabilities=self.probabilities
+            )
+
+    @classmethod
+    def load(cls, path: Path) -> SoftLabels:
+        """Read what `save` wrote; DataError if the file is something else."""
+        try:
+            with np.load(path) as file:
+                return cls(tuple(file["labels"].tolist()), *(file[name] for name in ("keys", "top", "probabilities")))
+        except (OSError, ValueError, KeyError) as error:
+            raise DataError(f"{path}: not soft labels of training.distil: {error}") from error
+
+    def rows(self, texts: Sequence[Key]) -> NDArray[np.int64]:
+        """The row of each text, -1 if the teacher was not asked about it."""
+        wanted = hashes(texts)
+        places = np.searchsorted(self.keys, wanted).clip(max=len(self.keys) - 1)
+        return np.where(self.keys[places] == wanted, places, -1)
+
+
+def hashes(texts: Sequence[Key]) -> NDArray[np.uint64]:
+    """64 bits of each text; the order of two URLs does not matter."""
+    digests = (hashlib.blake2b("\t".join(sorted(text)).encode(), digest_size=8).digest() for text in texts)
+    return np.frombuffer(b"".join(digests), dtype="<u8")
+
+
+class Lesson:
+    """Targets of the language student: the label, with a share of the teacher's opinion where there is one."""
+
+    def __init__(
+        self,
+        soft: SoftLabels,
+        urls: Sequence[str],
+        labels: NDArray[np.int64],
+        names: Sequence[str],
+        share: float,
+    ) -> None:
+        self.soft = soft
+        self.rows = soft.rows([(url,) for url in urls])
+        self.labels = torch.from_numpy(labels)
+        self.names = len(names)
+        index = {name: i for i, name in enumerate(names)}
+        # The teacher's labels that the student has not got end up in a column that is cut off.
+        self.columns = np.array([index.get(label, len(names)) for label in soft.labels])
+        self.share = share
+
+    def __str__(self) -> str:
+        known = np.count_nonzero(self.rows >= 0)
+        return f"a teacher's probabilities for {known} examples, {self.share:.0%} of their targets"
+
+    def targets(self, indices: NDArray[np.int64]) -> torch.Tensor:
+        """Probabilities [B, names] of the examples at `indices`."""
+        hard = torch.nn.functional.one_hot(self.labels[indices], self.names).float()
+        rows = self.rows[indices]
+        columns = torch.from_numpy(self.columns[self.soft.top[rows]])
+        said = torch.zeros(len(indices), self.names + 1)
+        said.scatter_(1, columns, torch.from_numpy(self.soft.probabilities[rows].astype(np.float32)))
+        said = said[:, :-1]
+        mass = said.sum(1, keepdim=True)
+        share = self.share * (torch.from_numpy(rows >= 0)[:, None] & (mass > 0))
+        return (1 - share) * hard + share * said / mass.clamp(min=1e-6)
+
+
+def softened(soft: SoftLabels, pairs: Sequence[Key], labels: NDArray[np.float32], share: float) -> NDArray[np.float32]:
+    """Labels of pairs, with a share of the teacher's probability where there is one."""
+    rows = soft.rows(pairs)
+    said = soft.probabilities[rows, 0].astype(np.float32)
+    result: NDArray[np.float32] = np.where(rows >= 0, (1 - share) * labels + share * said, labels).astype(np.float32)
+    return result

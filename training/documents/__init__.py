@@ -1,0 +1,1 @@
+"""Training of the classifiers of document pairs."""

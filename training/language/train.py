@@ -1,0 +1,117 @@
+"""From lists of URLs to the folder of the small language model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from bilingual_crawler.scoring.models import TEXTS
+from bilingual_crawler.scoring.tokens import ByteTokens
+from bilingual_crawler.urls.canonical import domain_label
+from training.common.calibration import fit_temperature
+from training.common.data import read_real, read_tsv
+from training.common.loop import predict
+from training.common.model_folder import parity, write_folder
+from training.common.scores import calibration_error, macro_f1
+from training.common.soft_labels import SHARE, Lesson, SoftLabels
+from training.language.card import FEW, MANY, write_language_card
+from training.language.encoding import EncodedUrls
+from training.language.evaluation import score_languages
+from training.language.examples import prepare
+from training.language.fit import fit
+from training.language.graph import language_graph, round_tables
+from training.language.network import WordNet, WordNetConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from torch import Tensor
+
+    from training.language.examples import Examples
+    from training.language.recipe import LanguageRecipe
+
+TEXT = "lower"
+
+
+def shift_priors(net: WordNet, logits: Tensor, examples: Examples, recipe: LanguageRecipe) -> tuple[Tensor, float]:
+    """Move the network from the priors of the draw towards those of the real lists, as far as helps on validation.
+
+    Rare languages are drawn more often than they are met; the share of the way is chosen by macro-F1 over all classes
+    with five held-out URLs, for the big ones alone would move it so far that the small ones are never answered.
+    Returns the shifted logits of the validation examples and that share.
+    """
+    drawn = np.bincount(examples.labels, examples.weights(recipe.synthetic_share), len(examples.names))
+    real = np.bincount(examples.labels[examples.real > 0], minlength=len(examples.names))
+    shift = torch.from_numpy(np.log(real / real.sum()) - np.log(drawn / drawn.sum())).float()
+    labels = examples.labels[examples.valid]
+    shares = [step / 10 for step in range(11)]
+    best = max(shares, key=lambda share: macro_f1(logits + share * shift, labels, FEW))
+    with torch.no_grad():
+        net.head.bias.add_(best * shift)
+    return logits + best * shift, best
+
+
+def run(
+    data: Sequence[Path],
+    synthetic: Sequence[Path],
+    excluded: Sequence[Path],
+    out: Path,
+    recipe: LanguageRecipe,
+    soft: Path | None = None,
+    share: float = SHARE,
+) -> dict[str, float]:
+    """Read, train, export, write the card; returns the numbers of the card."""
+    torch.set_num_threads(1)
+    torch.manual_seed(recipe.seed)
+    real, report = read_real(data)
+    made_up = [row for path in synthetic for row in read_tsv(path, ("url", "lang")).rows]
+    barred = {domain_label(url) for url, _ in read_real(excluded)[0]}
+    examples = prepare(real, made_up, barred, recipe)
+    labels, valid, names = examples.labels, examples.valid, examples.names
+    report.append(
+        f"{np.count_nonzero(examples.real)} real and {np.count_nonzero(examples.made_up)} synthetic URLs to draw "
+        f"from, {len(valid)} held out by domain, {len(names)} labels; {len(barred)} evaluation domains left out"
+    )
+    lesson = Lesson(SoftLabels.load(soft), examples.urls, labels, names, share) if soft else None
+    if lesson:
+        report.append(str(lesson))
+    print("\n".join(report), flush=True)
+
+    encoded = EncodedUrls(ByteTokens(recipe.max_length), [TEXTS[TEXT](url) for url in examples.urls])
+    sizes = {name: getattr(recipe, name) for name in ("rows", "word_rows", "columns", "width", "layers")}
+    net = WordNet(WordNetConfig(labels=len(names), **sizes))
+    out.mkdir(parents=True, exist_ok=True)
+    checkpoint = out / "checkpoint.pt"
+    history = fit(net, encoded, examples, recipe, checkpoint, lesson)
+
+    round_tables(net)
+    logits, share = shift_priors(net, predict(net, encoded, valid), examples, recipe)
+    graph = language_graph(net)
+    temperature = fit_temperature(logits, labels[valid])
+    numbers = {
+        "prior_shift": share,
+        "macro_f1": macro_f1(logits, labels[valid], MANY),
+        "macro_f1_few": macro_f1(logits, labels[valid], FEW),
+        "temperature": temperature,
+        "ece_before": calibration_error(logits.softmax(1).numpy(), labels[valid]),
+        "ece": calibration_error((logits / temperature).softmax(1).numpy(), labels[valid]),
+        "parity": parity(net, graph, encoded.batch(valid[:512])),
+        "epochs": len(history),
+    }
+    write_folder(
+        out,
+        graph,
+        None,
+        kind="language",
+        labels=names,
+        max_length=recipe.max_length,
+        temperature=temperature,
+        text=TEXT,
+    )
+    scores = score_languages([names[i] for i in labels[valid]], [names[i] for i in logits.argmax(1).tolist()], MANY)
+    write_language_card(out, report, recipe, numbers, names, scores)
+    checkpoint.unlink()
+    return numbers

@@ -1,0 +1,140 @@
+"""What `python -m training.evaluate parallelness` measures: scores of a pair model on labelled pairs."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
+
+import numpy as np
+
+from bilingual_crawler.scoring.models import ParallelnessModel
+from training.common.data import DataError
+from training.common.scores import average_precision
+from training.parallelness.baselines import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+PairScorer: TypeAlias = "Callable[[Sequence[tuple[str, str]]], NDArray[np.float32]]"
+"""Probabilities of pairs of URLs, in the order given."""
+THRESHOLD = 0.5
+BATCH = 256
+COLUMNS = ("url_a", "url_b", "label")
+
+
+class ClassScores(TypedDict):
+    precision: float
+    recall: float
+    f1: float
+    support: int
+
+
+class KindScores(TypedDict):
+    n: int
+    accuracy: float
+
+
+class MacroScores(TypedDict):
+    precision: float
+    recall: float
+    f1: float
+
+
+class ParallelnessReport(TypedDict):
+    """The JSON of the command; classes are decided at probability .5."""
+
+    positive: ClassScores
+    negative: ClassScores
+    macro: MacroScores
+    average_precision: float
+    kinds: dict[str, KindScores]
+    pairs_per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledPair:
+    """One row of evaluation or training data; ``kind`` says where it is from."""
+
+    url_a: str
+    url_b: str
+    label: int
+    kind: str
+
+
+def read_labelled_pairs(path: Path) -> list[LabelledPair]:
+    """Rows of a TSV (gzipped if its name says so) with a header that has url_a, url_b, label and maybe kind.
+
+    Raises:
+        DataError: no such file, a missing column, or a label that is neither 0 nor 1 (with the line number).
+    """
+    if not path.is_file():
+        raise DataError(f"{path}: no such file")
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
+            raise DataError(f"{path}: no column {', '.join(missing)}")
+        rows = []
+        for row in reader:
+            if row["label"] not in ("0", "1"):
+                raise DataError(f"{path}:{reader.line_num}: label {row['label']!r} is neither 0 nor 1")
+            kind = row.get("kind") or ("positive" if row["label"] == "1" else "negative")
+            rows.append(LabelledPair(row["url_a"], row["url_b"], int(row["label"]), kind))
+    return rows
+
+
+def write_labelled_pairs(path: Path, rows: Sequence[LabelledPair]) -> None:
+    """Write rows in the form that `read_labelled_pairs` reads; blanks inside URLs become spaces."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "wt", encoding="utf-8", newline="") as file:
+        file.write("url_a\turl_b\tlabel\tkind\n")
+        for row in rows:
+            fields = (row.url_a, row.url_b, str(row.label), row.kind)
+            file.write("\t".join(" ".join(field.split()) for field in fields) + "\n")
+
+
+def pair_scorer(name: str) -> PairScorer:
+    """`rules`, `yoda` or a model folder."""
+    return RULES[name]().probabilities if name in RULES else ParallelnessModel(Path(name)).probabilities
+
+
+def evaluate_parallelness(rows: Sequence[LabelledPair], score: PairScorer) -> ParallelnessReport:
+    """Score all rows in batches of 256, timed with text preparation, and compare with their labels."""
+    pairs = [(row.url_a, row.url_b) for row in rows]
+    start = time.perf_counter()
+    parts = [score(pairs[i : i + BATCH]) for i in range(0, len(pairs), BATCH)]
+    seconds = time.perf_counter() - start
+    probabilities = np.concatenate([np.zeros(0), *parts])
+    labels = np.array([row.label for row in rows], dtype=np.int64)
+    predicted = (probabilities >= THRESHOLD).astype(np.int64)
+    positive, negative = (_class_scores(labels == label, predicted == label) for label in (1, 0))
+    by_kind: dict[str, list[bool]] = defaultdict(list)
+    for row, correct in zip(rows, predicted == labels, strict=True):
+        by_kind[row.kind].append(bool(correct))
+    return {
+        "positive": positive,
+        "negative": negative,
+        "macro": {
+            "precision": (positive["precision"] + negative["precision"]) / 2,
+            "recall": (positive["recall"] + negative["recall"]) / 2,
+            "f1": (positive["f1"] + negative["f1"]) / 2,
+        },
+        "average_precision": average_precision(labels, probabilities),
+        "kinds": {kind: {"n": len(hits), "accuracy": sum(hits) / len(hits)} for kind, hits in sorted(by_kind.items())},
+        "pairs_per_second": len(rows) / seconds if seconds else 0.0,
+    }
+
+
+def _class_scores(truth: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> ClassScores:
+    hits = int(np.sum(truth & predicted))
+    precision = hits / int(predicted.sum()) if predicted.any() else 0.0
+    recall = hits / int(truth.sum()) if truth.any() else 0.0
+    f1 = 2 * precision * recall / (precision + recall) if hits else 0.0
+    return {"precision": precision, "recall": recall, "f1": f1, "support": int(truth.sum())}

@@ -1,0 +1,158 @@
+"""Training and evaluation data of the pair model: positives by group, real links, negatives."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.harvest.sites import Site, read_site
+from bilingual_crawler.urls.canonical import domain_label
+from bilingual_crawler.urls.pair_text import pair_text
+from training.common.data import read_tsv
+from training.parallelness.hard_negatives import hard_negatives
+from training.parallelness.negatives import PAPER_COMBINATION, clusters, generate
+from training.parallelness.synthetic import marked_pairs, slug_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+TRUNCATED = 46
+"""Length at which the MaCoCu samples were cut off when they were printed."""
+EVIDENCE = frozenset(("gold", "hreflang-html", "site-repo", "corpus-sample", "corpus", "crawl", "site"))
+LINK, LINK_POSITIVE = "link", "link-positive"
+MOST_OF_GROUP = 400
+MOST_LINKS = 4000
+MADE_UP = SYNTHETIC, SYNTHETIC_SLUGS = "synthetic", "synthetic-slugs"
+UNCLEAR_KINDS = frozenset(("remove-bi", "remove-mono"))
+ONLY_LANGUAGE = ("lang:swap:all", "lang:add:all")
+FOLDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A labelled pair: `kind` says how it was made, `source` from what, `group` (a domain label) decides its fold."""
+
+    url_a: str
+    url_b: str
+    label: int
+    kind: str
+    source: str
+    group: str
+
+
+def fold_of(group: str, folds: int = FOLDS) -> int:
+    """Fold of a domain label, the same in every run."""
+    return int.from_bytes(hashlib.blake2b(group.encode(), digest_size=4).digest(), "big") % folds
+
+
+def read_positives(path: Path) -> dict[str, list[tuple[str, str]]]:
+    """Usable positives of a list of URL pairs, by evidence; truncated and cross-site corpus samples are left out."""
+    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for a, b, evidence in read_tsv(path, ("url_a", "url_b", "evidence"), urls=("url_a", "url_b")).rows:
+        if evidence not in EVIDENCE or a == b:
+            continue
+        if evidence == "corpus-sample" and (max(len(a), len(b)) >= TRUNCATED or domain_label(a) != domain_label(b)):
+            continue
+        found[evidence].append((a, b))
+    return dict(found)
+
+
+def capped(pairs: Iterable[tuple[str, str]], most: int, rng: random.Random) -> list[tuple[str, str]]:
+    """At most `most` pairs of each domain label, drawn at random."""
+    groups: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for pair in dict.fromkeys(pairs):
+        groups[domain_label(pair[0])].append(pair)
+    return [pair for group in groups.values() for pair in (rng.sample(group, most) if len(group) > most else group)]
+
+
+def examples_of(known: Sequence[tuple[str, str]], source: str, limit: int, hard: int, seed: int) -> list[Example]:
+    """Up to 400 positives a group with the paper's negatives (`limit` per generator) and `hard` rewritten ones each."""
+    pairs = capped(known, MOST_OF_GROUP, random.Random(seed))
+    document = clusters(known)
+    negatives = generate(pairs, PAPER_COMBINATION, limit, seed) + hard_negatives(pairs, hard, seed)
+    return [Example(a, b, 1, "positive", source, domain_label(a)) for a, b in pairs] + [
+        Example(n.url_a, n.url_b, 0, n.kind, source, domain_label(n.url_a))
+        for n in negatives
+        if n.url_a not in document or document[n.url_a] != document.get(n.url_b)
+    ]
+
+
+def link_examples(site: Site) -> list[Example]:
+    """The real links of gold pages that link to a gold partner: partners are positive, other pages negative."""
+    partners: dict[str, set[str]] = defaultdict(set)
+    for pair in site.pairs:
+        partners[pair.url_a].add(pair.url_b)
+        partners[pair.url_b].add(pair.url_a)
+    group = domain_label(next(iter(site.links)))
+    found = []
+    for page, gold in partners.items():
+        links = dict.fromkeys(site.links.get(page, ()))
+        if not gold & links.keys():
+            continue
+        for link in links:
+            if link != page and link in site.links:
+                label = int(link in gold)
+                found.append(Example(page, link, label, LINK_POSITIVE if label else LINK, site.directory.name, group))
+    return found
+
+
+def is_unclear(example: Example) -> bool:
+    """Whether token removal left two sound addresses that differ in the language only: no negative to learn from."""
+    return not example.label and example.kind in UNCLEAR_KINDS and only_language_differs(example)
+
+
+def is_refused(example: Example) -> bool:
+    """Whether a real link differs in the language only and gold refused it: the page behind is not translated."""
+    return example.kind == LINK and only_language_differs(example)
+
+
+def only_language_differs(example: Example) -> bool:
+    """Whether the addresses are sound and alike but for their language tokens."""
+    features = set(pair_text(example.url_a, example.url_b).split())
+    return (
+        not features.isdisjoint(ONLY_LANGUAGE)
+        and features.isdisjoint(("nested1", "nested2", "odd"))
+        and "ext=" in features
+    )
+
+
+def site_examples(site: Site, limit: int, hard: int, seed: int) -> list[Example]:
+    """Gold pairs of a frozen site with their negatives, and its links, capped."""
+    gold = [(pair.url_a, pair.url_b) for pair in site.pairs]
+    document = clusters(gold)
+    links = [e for e in link_examples(site) if e.label or document[e.url_a] != document.get(e.url_b)]
+    links = random.Random(seed).sample(links, MOST_LINKS) if len(links) > MOST_LINKS else links
+    return examples_of(gold, site.directory.name, limit, hard, seed) + links
+
+
+@dataclass(frozen=True, slots=True)
+class PairSources:
+    """Files that the pair model learns from; `urls` (url, lang) and `lexicon` serve to make up positives."""
+
+    pairs: Path
+    sites: Path
+    urls: Path | None = None
+    lexicon: Path | None = None
+
+
+def training_examples(sources: PairSources, limit: int, hard: int, made_up: int, seed: int) -> list[Example]:
+    """Everything that the pair model learns from, unclear negatives included; `made_up` sites of each kind."""
+    examples: list[Example] = []
+    for evidence, found in read_positives(sources.pairs).items():
+        examples += examples_of(found, evidence, limit, hard, seed)
+    for folder in sorted(sources.sites.iterdir()):
+        if (folder / "pairs.tsv.xz").exists():
+            examples += site_examples(read_site(folder), limit, hard, seed)
+    if sources.urls is not None:
+        rows = read_tsv(sources.urls, ("url", "lang")).rows
+        marked = marked_pairs(((row[0], row[1]) for row in rows), made_up, seed)
+        examples += examples_of(marked, SYNTHETIC, min(2, limit), min(2, hard), seed)
+    if sources.lexicon is not None:
+        entries = read_tsv(sources.lexicon, ("lang_a", "text_a", "lang_b", "text_b"), urls=()).rows
+        slugs = slug_pairs(((row[0], row[1], row[2], row[3]) for row in entries), made_up, seed)
+        examples += examples_of(slugs, SYNTHETIC_SLUGS, 1, min(1, hard), seed)
+    return examples

@@ -1,0 +1,155 @@
+"""From lists of pairs to the folder of the small pair model: cross-validation, calibration, training on everything."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from bilingual_crawler.urls.pair_text import pair_text
+from training.common.calibration import fit_calibration
+from training.common.loop import Checkpoint, predict
+from training.common.soft_labels import SHARE, SoftLabels, softened
+from training.parallelness.examples import MADE_UP, fold_of, training_examples
+from training.parallelness.fit import fit, weights_of
+from training.parallelness.network import PairNet, PairNetConfig
+from training.parallelness.ship import ship
+from training.parallelness.tokenizer import build_tokenizer, count_features, count_words, encode, learn_pieces
+from training.parallelness.validation import validation_scores, validation_table
+from training.parallelness.words import count_lexicon, count_url_words, learn_vectors, read_lexicon
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from tokenizers import Tokenizer
+
+    from training.common.encoding import Encoded
+    from training.parallelness.examples import Example, PairSources
+    from training.parallelness.recipe import PairRecipe
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Everything that training and cross-validation need.
+
+    `start` is the network before the first example, `targets` what it learns: the labels, or a teacher's mixed in.
+    """
+
+    examples: list[Example]
+    tokenizer: Tokenizer
+    start: PairNet
+    data: Encoded
+    labels: NDArray[np.float32]
+    targets: NDArray[np.float32]
+    weights: NDArray[np.float32]
+    folds: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """Calibrated logits of the examples at `indices`, each from a network that saw nothing of its domain."""
+
+    indices: NDArray[np.int64]
+    logits: NDArray[np.float32]
+    temperature: float
+    shift: float
+
+
+def prepare(sources: PairSources, recipe: PairRecipe, work: Path) -> Prepared:
+    """Examples with their negatives, the tokenizer, and a network with word vectors from the lexicon."""
+    torch.manual_seed(recipe.seed)
+    torch.set_num_threads(1)
+    work.mkdir(parents=True, exist_ok=True)
+    examples = training_examples(sources, recipe.negatives, recipe.hard, recipe.made_up, recipe.seed)
+    texts = [pair_text(e.url_a, e.url_b) for e in examples]
+    lexicon = read_lexicon(sources.lexicon)
+    words = Counter({word: min(count, 30) for word, count in count_lexicon(lexicon).items()})
+    for word, count in (count_url_words(sources.urls) if sources.urls else count_words(texts)).items():
+        words[word] += 4 * count
+    tokenizer, first = build_tokenizer(count_features(texts), word_pieces(words, recipe, work / "pieces.pt"))
+    net = PairNet(PairNetConfig(first, tokenizer.get_vocab_size() - first))
+    if lexicon:
+        add_vectors(net, tokenizer, lexicon, recipe, work / "words.pt")
+    labels = np.array([e.label for e in examples], dtype=np.float32)
+    folds = np.array([fold_of(e.group) for e in examples])
+    print(f"{len(examples)} pairs, {int(labels.sum())} positive; {net.config}", flush=True)
+    data = encode(tokenizer, texts)
+    return Prepared(examples, tokenizer, net, data, labels, labels, weights_of(examples, recipe), folds)
+
+
+def word_pieces(words: Counter[str], recipe: PairRecipe, path: Path) -> list[str]:
+    """Pieces learnt from words, or those that an earlier run of the same recipe left.
+
+    The library breaks ties at random, and the checkpoints of the network hold for one numbering of the pieces only.
+    """
+    checkpoint = Checkpoint(path, f"{recipe} {len(words)} {words.total()}")
+    if saved := checkpoint.load():
+        return list(saved["pieces"])
+    pieces = learn_pieces(words, recipe.pieces)
+    checkpoint.save({"pieces": pieces})
+    return pieces
+
+
+def add_vectors(
+    net: PairNet, tokenizer: Tokenizer, lexicon: Sequence[tuple[str, str]], recipe: PairRecipe, path: Path
+) -> None:
+    """Word vectors learnt from the lexicon, or those that an earlier run of the same recipe left."""
+    checkpoint = Checkpoint(path, f"{recipe} {net.config} {len(lexicon)}")
+    if saved := checkpoint.load():
+        net.load_state_dict(saved["net"])
+        return
+    nearest = learn_vectors(net, tokenizer, lexicon, recipe.word_epochs, recipe.seed)
+    print(f"translation nearest: {nearest:.3f}", flush=True)
+    checkpoint.save({"net": net.state_dict()})
+
+
+def cross_validate(prepared: Prepared, recipe: PairRecipe, folds: int, work: Path) -> HeldOut:
+    """Train on the domains outside each of the first `folds` folds and score those inside."""
+    p, clear = prepared, prepared.weights > 0
+    logits = np.zeros(len(p.examples), dtype=np.float32)
+    for number in range(folds):
+        net = copy.deepcopy(p.start)
+        chosen = np.flatnonzero((p.folds != number) & clear)
+        fit(net, p.data, p.targets, p.weights, chosen, recipe, work / f"fold{number}.pt")
+        inside = np.flatnonzero(p.folds == number)
+        logits[inside] = predict(net, p.data, inside)[:, 0].numpy()
+    seen = np.flatnonzero(p.folds < folds)
+    trusted = np.array([i for i in seen if p.examples[i].source not in MADE_UP and clear[i]], dtype=np.int64)
+    temperature, shift = (1.0, 0.0)
+    if len(set(p.labels[trusted])) > 1:
+        temperature, shift = fit_calibration(logits[trusted], p.labels[trusted], p.weights[trusted])
+    return HeldOut(seen, (logits[seen] + shift) / temperature, temperature, shift)
+
+
+def run(
+    sources: PairSources,
+    out: Path,
+    recipe: PairRecipe,
+    folds: int,
+    work: Path,
+    soft: Path | None = None,
+    share: float = SHARE,
+) -> None:
+    """Cross-validate on `folds` of the five domain folds, then train on everything and write the folder.
+
+    A share of the targets is a teacher's, from the file `soft`.
+    """
+    p = prepare(sources, recipe, work)
+    if soft:
+        pairs = [(e.url_a, e.url_b) for e in p.examples]
+        p = replace(p, targets=softened(SoftLabels.load(soft), pairs, p.labels, share))
+    held_out = cross_validate(p, recipe, folds, work)
+    scores = validation_scores([p.examples[i] for i in held_out.indices], held_out.logits, p.weights[held_out.indices])
+    print(validation_table(scores))
+    net = copy.deepcopy(p.start)
+    fit(net, p.data, p.targets, p.weights, np.flatnonzero(p.weights > 0), recipe, work / "all.pt")
+    with torch.no_grad():
+        net.last.bias.add_(held_out.shift)
+    probe = p.data.batch(np.arange(min(256, len(p.examples))))
+    ship(out, net, p.tokenizer, probe, p.examples, held_out.temperature, scores, recipe)

@@ -1,0 +1,1 @@
+"""Learning the weights of crawl policies."""
