@@ -18,8 +18,9 @@ from pathlib import Path
 from scrapy.settings import Settings
 
 from bilingual_crawler.frontier.entry import Entry
-from bilingual_crawler.frontier.frontier import Frontier, Limits
+from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
+from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.policies.base import FetchedPage
 from bilingual_crawler.frontier.policies.gain import Gain
 from bilingual_crawler.languages import LanguagePair
@@ -43,7 +44,9 @@ def main() -> None:
     rng = random.Random(1)
     policy = Gain(LanguagePair.parse("eng-isl"), Settings())
     with tempfile.TemporaryDirectory() as folder:
-        frontier = Frontier(LmdbStore(Path(folder)), Limits(per_slot=0, in_flight=0), time.monotonic, policy.reconsider)
+        frontier = LocalFrontier(
+            LmdbStore(Path(folder)), Limits(per_slot=0, in_flight=0), time.monotonic, policy.reconsider
+        )
         home = FetchedPage("https://site.example/", "eng", "eng")
         for start in range(0, options.queued, 1000):
             links = [Link(url(number)) for number in range(start, start + 1000)]

@@ -300,7 +300,7 @@ def test_a_redirected_url_is_not_in_flight_when_its_target_is(tmp_path: Path) ->
 def test_another_format_is_refused_with_its_name(tmp_path: Path) -> None:
     store = LmdbStore(tmp_path)
     with store._env.begin(write=True) as txn:
-        txn.put(b"format", b"bilingual-frontier 99", db=store._tables.meta)
+        txn.put(b"format", b"bilingual-frontier 99", db=store._transaction._tables.meta)
     store.close()
     before = (tmp_path / "data.mdb").read_bytes()
     with pytest.raises(StoreError, match="bilingual-frontier 99"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import logging
 import socket
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +24,8 @@ from bilingual_crawler.frontier.entry import FIXED, Entry, Kind, Push, State
 from bilingual_crawler.frontier.facts import GONE, page_fact, redirect_fact, relearn
 from bilingual_crawler.frontier.frontier import Frontier, Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
+from bilingual_crawler.frontier.local import LocalFrontier
+from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.frontier.politeness import CrawlDelays
 from bilingual_crawler.frontier.quota import QueueQuota
 from bilingual_crawler.frontier.shared import SharedFrontier
@@ -78,7 +79,6 @@ class FrontierScheduler(BaseScheduler):
         self._settings = crawler.settings
         self._options = Options.of(crawler.settings)
         self._politeness = self._options.politeness
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._stopping = False
         self._quota = QueueQuota()
 
@@ -99,7 +99,7 @@ class FrontierScheduler(BaseScheduler):
         jobdir = job_dir(self._settings)
         url = self._options.frontier
         self.store: FrontierStore
-        self.frontier: Frontier | SharedFrontier
+        self.frontier: Frontier
         if url:
             # the client of Redis comes with an extra
             from bilingual_crawler.frontier.redis_store import RedisStore
@@ -107,10 +107,8 @@ class FrontierScheduler(BaseScheduler):
             self.store = RedisStore(url, worker_name(jobdir))
             self.frontier = SharedFrontier(self.store, limits, time.monotonic, self)
         else:
-            if jobdir is None:
-                self._temporary = tempfile.TemporaryDirectory(prefix="frontier-")
-            self.store = LmdbStore(Path(jobdir or self._temporary.name) / "frontier")  # type: ignore[union-attr]
-            self.frontier = Frontier(self.store, limits, time.monotonic, self.reconsider, self.stop)
+            self.store = LmdbStore(Path(jobdir) / "frontier") if jobdir else MemoryStore()
+            self.frontier = LocalFrontier(self.store, limits, time.monotonic, self.reconsider, self.stop)
             for slot in self.store.slots():
                 self.gained(self.store.facts(slot), self.store.queued(slot))
             if self._politeness == "address":
@@ -119,7 +117,8 @@ class FrontierScheduler(BaseScheduler):
         self._checkpoint: Deferred[None] | None = None
         self._on_disk: dict[Path, tuple[int, int]] = {}
         self._checkpoints = create_looping_call(self._begin_checkpoint)
-        if self._temporary is None:
+        self._durable = bool(jobdir or url)
+        if self._durable:
             self._checkpoints.start(CHECKPOINT_SECONDS)
         known = self.store.count(State.QUEUED), self.store.count(State.DONE)
         if any(known):
@@ -202,7 +201,7 @@ class FrontierScheduler(BaseScheduler):
 
     def _note_address(self, request: Request, response: Response) -> None:
         """A site stays with the address of its first answer: those with several would go to and fro."""
-        assert isinstance(self.frontier, Frontier)
+        assert isinstance(self.frontier, LocalFrontier)
         entry: Entry | None = request.meta.get(ENTRY)
         if entry is not None and response.ip_address is not None and self.frontier.server(entry.slot) == entry.slot:
             server = str(response.ip_address)
@@ -292,12 +291,10 @@ class FrontierScheduler(BaseScheduler):
         if self._checkpoint:
             await maybe_deferred_to_future(self._checkpoint)
         try:
-            if self._temporary is None:
+            if self._durable:
                 await self._make_checkpoint()
         finally:
             await self.frontier.leave()
-            if self._temporary:
-                self._temporary.cleanup()
 
     def _begin_checkpoint(self) -> None:
         """Unless one is under way."""
