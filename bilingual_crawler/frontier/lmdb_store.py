@@ -6,13 +6,12 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 import lmdb
-import msgspec
 
 from bilingual_crawler.frontier.checkpoint import DATA, Checkpoints, restore
 from bilingual_crawler.frontier.entry import Push, State, after_death
 from bilingual_crawler.frontier.in_flight import InFlight, left_in_flight
 from bilingual_crawler.frontier.lmdb_transaction import OpenTransaction
-from bilingual_crawler.frontier.record import pack, pack_state, state_of, unpack
+from bilingual_crawler.frontier.record import pack, pack_state, state_of, unpack, unpack_fact
 from bilingual_crawler.frontier.store import Head, StoreError, digest
 
 if TYPE_CHECKING:
@@ -28,8 +27,6 @@ _RANK = struct.Struct(">QQ")
 _DOUBLE = struct.Struct(">d")
 _UINT = struct.Struct(">Q")
 _SIGN = 1 << 63
-_pack_fact = msgspec.msgpack.Encoder().encode
-_unpack_fact = msgspec.msgpack.Decoder(tuple[str, bytes]).decode
 
 
 def check(folder: Path) -> None:
@@ -42,20 +39,23 @@ def check(folder: Path) -> None:
 class LmdbStore:
     """A :class:`~bilingual_crawler.frontier.store.FrontierStore` on LMDB.
 
-    ====== ================================================ ============================
-    table  key                                              value
-    ====== ================================================ ============================
-    urls   16-byte digest of the URL                        record
-    queue  slot, 0, priority (descending), discovery order  digest
-    slots  slot                                             how many of its URLs are done
-    facts  slot, 0, number                                  URL and fact
-    meta   name                                             counter or named value
-    ====== ================================================ ============================
+    ========= ================================================ ============================
+    table     key                                              value
+    ========= ================================================ ============================
+    urls      16-byte digest of the URL                        record
+    queue     slot, 0, priority (descending), discovery order  digest
+    in_flight digest                                           nothing
+    slots     slot                                             how many of its URLs are done
+    facts     slot, 0, number                                  URL and fact
+    meta      name                                             counter or named value
+    ========= ================================================ ============================
 
-    So the first key of a slot in ``queue`` is its best URL. A URL that is in flight stays in ``queue``: the process
-    knows what it has handed out, and the file ``in-flight`` tells the next one if it dies. All changes go into one
-    transaction until a URL is finished or redirected; then they reach the operating system, and the death of the process
-    does not undo them. What was committed at a :meth:`checkpoint` survives the death of the machine as well.
+    So the first key of a slot in ``queue`` is its best URL. All changes go into one transaction until a URL is finished
+    or redirected; then they reach the operating system, and the death of the process does not undo them. What was
+    committed at a :meth:`checkpoint` survives the death of the machine as well.
+
+    Opening the store puts everything that is in flight back into the queue. Whether a process died of it, the table does
+    not tell, as the last hand-outs were not committed then; the file ``in-flight`` does.
 
     Raises :class:`StoreError` if the folder holds something else or another format, and from the first write on that
     fails (disk full): what was committed before stays, and nothing is written after it.
@@ -74,13 +74,16 @@ class LmdbStore:
         if not new:
             self._checkpoints.begin()()
         self._in_flight: dict[bytes, int] = {}
-        """Digests of URLs, and their marks."""
+        """Digests of URLs, and their marks in the file."""
+        marks = folder / "in-flight"
+        suspects = left_in_flight(marks)
+        # made anew before the commit: whoever dies in between has not died of these URLs
+        self._marks = InFlight(marks)
         with self._transaction as at:
             at.meta.put(b"format", FORMAT)
-            marks = folder / "in-flight"
-            suspects = left_in_flight(marks)
-            # made anew before the commit: whoever dies in between has not died of these URLs
-            self._marks = InFlight(marks)
+            for key, _ in list(self._transaction.walk("in_flight", b"")):
+                at.in_flight.pop(key)
+                self._enqueue(at, key, unpack(at.urls.get(key)))
             for key in suspects:
                 # without a commit after the push it is not there
                 if entry := self._queued(at, key):
@@ -110,10 +113,12 @@ class LmdbStore:
             best = self._best(at, slot)
             if best is None:
                 return None
-            _, key = best
+            queue_key, key = best
+            at.queue.pop(queue_key)
+            at.in_flight.put(key, b"")
+            self._in_flight[key] = self._marks.mark(key)
             entry = unpack(at.urls.get(key))
             entry.state = State.IN_FLIGHT
-            self._in_flight[key] = self._marks.mark(key)
         return entry
 
     def peek(self, slot: str) -> Entry | None:
@@ -128,8 +133,7 @@ class LmdbStore:
     def queued(self, slot: str) -> Iterator[str]:
         with self._transaction as at:
             for _, key in self._transaction.walk("queue", _prefix(slot)):
-                if key not in self._in_flight:
-                    yield unpack(at.urls.get(key)).url
+                yield unpack(at.urls.get(key)).url
 
     def finish(self, url: str, state: State = State.DONE) -> bool:
         with self._transaction as at:
@@ -146,13 +150,11 @@ class LmdbStore:
     def requeue(self, url: str, *, failed: bool = True) -> bool:
         key = digest(url)
         with self._transaction as at:
-            if not self._land(key):
-                return False
-            if failed:
-                entry = unpack(at.urls.get(key))
-                entry.attempts += 1
-                at.urls.put(key, pack(entry))
-        return True
+            entry = self._land(at, key)
+            if entry:
+                entry.attempts += failed
+                self._enqueue(at, key, entry)
+        return entry is not None
 
     def rescore(self, priorities: Mapping[str, float]) -> set[str]:
         changed: set[str] = set()
@@ -182,7 +184,7 @@ class LmdbStore:
             return len(self._in_flight)
         with self._transaction as at:
             if state is State.QUEUED:
-                return self._transaction.size("queue") - len(self._in_flight)
+                return self._transaction.size("queue")
             return _number(at.meta, b"count %d" % state)
 
     def done_in(self, slot: str) -> int:
@@ -191,12 +193,12 @@ class LmdbStore:
 
     def remember(self, slot: str, url: str, fact: bytes) -> None:
         with self._transaction as at:
-            at.facts.put(_prefix(slot) + _UINT.pack(self._transaction.size("facts")), _pack_fact((url, fact)))
+            at.facts.put(_prefix(slot) + _UINT.pack(self._transaction.size("facts")), pack((url, fact)))
 
     def facts(self, slot: str) -> Iterator[tuple[str, bytes]]:
         with self._transaction:
             for _, fact in self._transaction.walk("facts", _prefix(slot)):
-                yield _unpack_fact(fact)
+                yield unpack_fact(fact)
 
     def get(self, name: str) -> bytes | None:
         with self._transaction as at:
@@ -230,13 +232,11 @@ class LmdbStore:
         return unpack(at.urls.get(key)) if self._state(at, key) is State.QUEUED else None
 
     def _best(self, at: Tables, slot: str) -> tuple[bytes, bytes] | None:
-        """Key in the queue, and digest, of the best URL of *slot* that is not in flight."""
+        """Key in the queue, and digest, of the best URL of *slot*."""
         prefix = _prefix(slot)
         at.queue.set_range(prefix)
-        for queue_key, key in at.queue:
-            if key not in self._in_flight:
-                return (queue_key, key) if queue_key.startswith(prefix) else None
-        return None
+        queue_key, key = at.queue.item()
+        return (queue_key, key) if queue_key.startswith(prefix) else None
 
     def _enqueue(self, at: Tables, key: bytes, entry: Entry) -> None:
         at.urls.put(key, pack(entry))
@@ -248,20 +248,21 @@ class LmdbStore:
         entry.priority = priority
         self._enqueue(at, key, entry)
 
-    def _land(self, key: bytes) -> bool:
-        """A URL is not in flight any more; false if it was not."""
+    def _land(self, at: Tables, key: bytes) -> Entry | None:
+        """The URL with this digest, if it was in flight until now."""
         mark = self._in_flight.pop(key, None)
-        if mark is not None:
-            self._marks.clear(mark)
-        return mark is not None
+        if mark is None:
+            return None
+        self._marks.clear(mark)
+        at.in_flight.pop(key)
+        return unpack(at.urls.get(key))
 
     def _end(self, at: Tables, url: str, state: State) -> Entry | None:
         """The URL as it was, if it was in flight until now."""
         key = digest(url)
-        if not self._land(key):
+        entry = self._land(at, key)
+        if entry is None:
             return None
-        entry = unpack(at.urls.get(key))
-        at.queue.pop(_queue_key(entry))
         at.urls.put(key, pack_state(state))
         self._transaction.changes += 1
         _add(at.meta, b"count %d" % state)

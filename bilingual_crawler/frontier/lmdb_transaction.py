@@ -23,6 +23,7 @@ class Tables(NamedTuple):
 
     urls: Any
     queue: Any
+    in_flight: Any
     slots: Any
     facts: Any
     meta: Any

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from bilingual_crawler.frontier.batched import batched
 from bilingual_crawler.frontier.entry import Push, State
-from bilingual_crawler.frontier.record import pack, state_of, unpack
+from bilingual_crawler.frontier.record import pack, state_of, unpack, unpack_fact
 from bilingual_crawler.frontier.redis_link import RedisLink
 from bilingual_crawler.frontier.store import Head, StoreError, digest
 
@@ -24,8 +22,6 @@ WORKER_SECONDS = 15.0
 """A worker without a heartbeat for so long is taken for dead."""
 _OUTCOMES = {"n": Push.NEW, "r": Push.RAISED, "i": Push.IGNORED}
 _BATCH = 500
-_pack_fact = msgspec.msgpack.Encoder().encode
-_unpack_fact = msgspec.msgpack.Decoder(tuple[str, bytes]).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +176,12 @@ class RedisStore:
         return self._done.get(slot, 0)
 
     def remember(self, slot: str, url: str, fact: bytes) -> None:
-        self._link.command("RPUSH", f"facts:{slot}", _pack_fact((url, fact)))
+        self._link.command("RPUSH", f"facts:{slot}", pack((url, fact)))
 
     def facts(self, slot: str) -> Iterator[tuple[str, bytes]]:
         start = 0
         while found := self._link.command("LRANGE", f"facts:{slot}", start, start + _BATCH - 1):
-            yield from map(_unpack_fact, found)
+            yield from map(unpack_fact, found)
             start += _BATCH
 
     def get(self, name: str) -> bytes | None:

@@ -85,7 +85,7 @@ local function disown(slot, name)
   if redis.call('SISMEMBER', prefix .. 'open', slot) == 1 then redis.call('SADD', prefix .. 'unowned', slot) end
 end
 
--- What a worker had leased is queued again; if it died of that, perhaps, at another place.
+-- What a worker had leased is queued again, with another priority if the worker died.
 local function reclaim(key, name, died)
   redis.call('SREM', prefix .. 'flight:' .. name, key)
   local record = load(key)
