@@ -60,17 +60,18 @@ class Ours:
         """What is needed to finish: Scrapy's requests are dropped at once, too, and no crawl keeps so many."""
 
     def open(self, folder: Path, redis_url: str) -> None:
-        from bilingual_crawler.frontier.frontier import Frontier, Limits
+        from bilingual_crawler.frontier.frontier import Limits
         from bilingual_crawler.frontier.lmdb_store import LmdbStore
+        from bilingual_crawler.frontier.local import LocalFrontier
         from bilingual_crawler.frontier.redis_store import RedisStore
 
         if self._shared:
             store = RedisStore(redis_url, "worker")
             store.share(idle=False, active=0)
-            self._frontier = Frontier(store, Limits(per_slot=0, in_flight=0), time.monotonic)
+            self._frontier = LocalFrontier(store, Limits(per_slot=0, in_flight=0), time.monotonic)
             self._share = store.share
         else:
-            self._frontier = Frontier(LmdbStore(folder), Limits(per_slot=0, in_flight=0), time.monotonic)
+            self._frontier = LocalFrontier(LmdbStore(folder), Limits(per_slot=0, in_flight=0), time.monotonic)
 
     def push(self, items: Sequence[Item]) -> None:
         from bilingual_crawler.frontier.entry import Entry

@@ -16,8 +16,9 @@ import time
 from pathlib import Path
 
 from bilingual_crawler.frontier.entry import Entry
-from bilingual_crawler.frontier.frontier import Frontier, Limits
+from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
+from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.model import Link, LinkPosition
 from bilingual_crawler.policies.base import FetchedPage
@@ -41,7 +42,9 @@ def main() -> None:
     rng = random.Random(1)
     policy = Gain(LanguagePair.parse("eng-isl"))
     with tempfile.TemporaryDirectory() as folder:
-        frontier = Frontier(LmdbStore(Path(folder)), Limits(per_slot=0, in_flight=0), time.monotonic, policy.reconsider)
+        frontier = LocalFrontier(
+            LmdbStore(Path(folder)), Limits(per_slot=0, in_flight=0), time.monotonic, policy.reconsider
+        )
         home = FetchedPage("https://site.example/", "eng", "eng")
         for start in range(0, options.queued, 1000):
             links = [Link(url(number)) for number in range(start, start + 1000)]

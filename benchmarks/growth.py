@@ -33,8 +33,9 @@ from webserver import TEXT, html, start_scrapy
 
 from bilingual_crawler.archive.writer import Exchange, WarcWriter
 from bilingual_crawler.frontier.entry import Entry
-from bilingual_crawler.frontier.frontier import Frontier, Limits
+from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
+from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.redis_store import RedisStore
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.model import Link
@@ -128,7 +129,7 @@ def fill(urls: int) -> list[int]:
     found = []
     with tempfile.TemporaryDirectory() as name:
         store = LmdbStore(Path(name))
-        frontier = Frontier(store, Limits(), time.monotonic, policy.reconsider)
+        frontier = LocalFrontier(store, Limits(), time.monotonic, policy.reconsider)
         home = FetchedPage("https://site.example/", "eng", "eng")
         for start in range(0, urls, BATCH):
             if start in (0, urls // 10):

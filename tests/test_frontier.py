@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bilingual_crawler.frontier.entry import POISON, SUSPECT, Entry, Push
-from bilingual_crawler.frontier.frontier import SPARE_OFFERS, Frontier, Limits
+from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
+from bilingual_crawler.frontier.local import SPARE_OFFERS, LocalFrontier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,7 @@ def entry(url: str, priority: float = 0.0) -> Entry:
     return Entry(url, url.split("/")[2], priority)
 
 
-def drain(frontier: Frontier) -> list[str]:
+def drain(frontier: LocalFrontier) -> list[str]:
     urls = []
     while (popped := frontier.pop()) is not None:
         urls.append(popped.url)
@@ -44,13 +45,13 @@ def drain(frontier: Frontier) -> list[str]:
 
 
 def test_best_first_ties_by_discovery(store: LmdbStore) -> None:
-    frontier = Frontier(store, Limits(), Clock())
+    frontier = LocalFrontier(store, Limits(), Clock())
     frontier.push([entry("//a/1", 0.1), entry("//b/1", 0.5), entry("//a/2", 0.5), entry("//a/3", 0.9)])
     assert drain(frontier) == ["//a/3", "//b/1", "//a/2", "//a/1"]
 
 
 def test_a_raise_reorders_and_a_fetched_url_never_returns(store: LmdbStore) -> None:
-    frontier = Frontier(store, Limits(), Clock())
+    frontier = LocalFrontier(store, Limits(), Clock())
     frontier.push([entry("//a/1", 0.5), entry("//a/2", 0.1)])
     told: list[list[Push]] = []
     frontier.push([entry("//a/2", 0.7)], told.append)
@@ -61,7 +62,7 @@ def test_a_raise_reorders_and_a_fetched_url_never_returns(store: LmdbStore) -> N
 
 
 def test_a_hot_slot_does_not_starve_the_others(store: LmdbStore) -> None:
-    frontier = Frontier(store, Limits(per_slot=2), Clock())
+    frontier = LocalFrontier(store, Limits(per_slot=2), Clock())
     frontier.push([entry(f"//hot/{i}", 1.0) for i in range(5)] + [entry("//cold/1", 0.1)])
     popped = [frontier.pop() for _ in range(4)]
     assert [e.url if e else None for e in popped] == ["//hot/0", "//hot/1", "//cold/1", None]
@@ -73,7 +74,7 @@ def test_a_hot_slot_does_not_starve_the_others(store: LmdbStore) -> None:
 
 
 def test_slots_on_one_server_share_its_limit(store: LmdbStore) -> None:
-    frontier = Frontier(store, Limits(per_slot=2), Clock())
+    frontier = LocalFrontier(store, Limits(per_slot=2), Clock())
     frontier.push([entry(f"//{host}/{n}", 1.0 - n / 10) for n in range(3) for host in "abc"])
     first = frontier.pop()
     assert first is not None
@@ -92,7 +93,7 @@ def test_slots_on_one_server_share_its_limit(store: LmdbStore) -> None:
 
 
 def test_what_waited_for_a_server_goes_on_when_another_slot_leaves_it(store: LmdbStore) -> None:
-    frontier = Frontier(store, Limits(per_slot=1), Clock())
+    frontier = LocalFrontier(store, Limits(per_slot=1), Clock())
     frontier.push([entry("//a/1", 1.0), entry("//b/1", 0.5)])
     for slot in "ab":
         frontier.share_server(slot, "192.0.2.1")
@@ -106,7 +107,7 @@ def test_what_waited_for_a_server_goes_on_when_another_slot_leaves_it(store: Lmd
 
 def test_a_retry_rests_its_slot(store: LmdbStore) -> None:
     clock = Clock()
-    frontier = Frontier(store, Limits(), clock)
+    frontier = LocalFrontier(store, Limits(), clock)
     frontier.push([entry("//a/1", 1.0), entry("//b/1", 0.1)])
     first = frontier.pop()
     assert first is not None
@@ -120,7 +121,7 @@ def test_a_retry_rests_its_slot(store: LmdbStore) -> None:
 
 
 def test_a_redirect_takes_the_place_and_does_not_jump_the_queue(store: LmdbStore) -> None:
-    frontier = Frontier(store, Limits(), Clock())
+    frontier = LocalFrontier(store, Limits(), Clock())
     frontier.push([entry("//a/1", 0.5), entry("//a/2", 0.9), entry("//a/3", 0.7)])
     first = frontier.pop()
     assert first is not None
@@ -129,7 +130,7 @@ def test_a_redirect_takes_the_place_and_does_not_jump_the_queue(store: LmdbStore
 
 
 def test_a_redirect_to_a_known_page_is_not_followed(store: LmdbStore) -> None:
-    frontier = Frontier(store, Limits(), Clock())
+    frontier = LocalFrontier(store, Limits(), Clock())
     frontier.push([entry("//a/1", 0.9), entry("//a/2", 0.5)])
     first, second = frontier.pop(), frontier.pop()
     assert first is not None
@@ -142,7 +143,7 @@ def test_a_redirect_to_a_known_page_is_not_followed(store: LmdbStore) -> None:
 
 
 def test_page_budgets_end_the_crawl(store: LmdbStore) -> None:
-    frontier = Frontier(store, Limits(pages=3, pages_per_slot=2), Clock())
+    frontier = LocalFrontier(store, Limits(pages=3, pages_per_slot=2), Clock())
     frontier.push([entry(f"//{host}/{i}", 1.0 - i / 10) for host in "ab" for i in range(5)])
     assert drain(frontier) == ["//a/0", "//b/0", "//a/1"]
     assert not frontier.has_pending()
@@ -150,7 +151,7 @@ def test_page_budgets_end_the_crawl(store: LmdbStore) -> None:
 
 def test_what_was_in_flight_is_handed_out_again_after_a_restart(tmp_path: Path) -> None:
     store = LmdbStore(tmp_path)
-    frontier = Frontier(store, Limits(), Clock())
+    frontier = LocalFrontier(store, Limits(), Clock())
     frontier.push([entry("//a/1", 0.9), entry("//a/2", 0.5), entry("//a/3", 0.1)])
     done, lost = frontier.pop(), frontier.pop()
     assert done is not None
@@ -158,7 +159,7 @@ def test_what_was_in_flight_is_handed_out_again_after_a_restart(tmp_path: Path) 
     frontier.finish(done)
     store.close()
     reopened = LmdbStore(tmp_path)
-    assert drain(Frontier(reopened, Limits(), Clock())) == ["//a/2", "//a/3"]
+    assert drain(LocalFrontier(reopened, Limits(), Clock())) == ["//a/2", "//a/3"]
     reopened.close()
 
 
@@ -171,7 +172,7 @@ def left_by_kill(folder: Path) -> LmdbStore:
 
 def test_of_many_urls_in_flight_at_a_death_none_dies_with_another_again(tmp_path: Path) -> None:
     store = LmdbStore(tmp_path / "frontier")
-    frontier = Frontier(store, Limits(per_slot=0), Clock())
+    frontier = LocalFrontier(store, Limits(per_slot=0), Clock())
     frontier.push([entry(f"//{host}/{n}", 1.0 - n / 10) for n in range(10) for host in "ab"])
     done = frontier.pop()
     assert done
@@ -179,7 +180,7 @@ def test_of_many_urls_in_flight_at_a_death_none_dies_with_another_again(tmp_path
     flying = [taken for _ in range(16) if (taken := frontier.pop())]
     assert len(flying) == 16
     after = left_by_kill(tmp_path / "frontier")
-    frontier = Frontier(after, Limits(per_slot=0), Clock())
+    frontier = LocalFrontier(after, Limits(per_slot=0), Clock())
     frontier.push([entry("//a/1", 2.0)])
     first = [taken for _ in range(4) if (taken := frontier.pop())]
     assert [taken.url for taken in first] == ["//b/8", "//a/9", "//b/9"], "suspects are last, and wait for these"
@@ -192,7 +193,7 @@ def test_of_many_urls_in_flight_at_a_death_none_dies_with_another_again(tmp_path
     assert frontier.pop() is None, "nothing is fetched beside a suspect"
     again = left_by_kill(tmp_path / "frontier left")
     found = {}
-    frontier = Frontier(again, Limits(per_slot=0), Clock())
+    frontier = LocalFrontier(again, Limits(per_slot=0), Clock())
     while taken := frontier.pop():
         found[taken.url] = taken.priority
         frontier.finish(taken)
@@ -206,7 +207,7 @@ def test_of_many_urls_in_flight_at_a_death_none_dies_with_another_again(tmp_path
 
 def test_what_landed_before_the_death_is_no_suspect(tmp_path: Path) -> None:
     store = LmdbStore(tmp_path / "frontier")
-    frontier = Frontier(store, Limits(), Clock())
+    frontier = LocalFrontier(store, Limits(), Clock())
     frontier.push([entry(f"//{host}/1", 1.0) for host in "abcd"])
     done, put_back, moved, flying = (frontier.pop() for _ in range(4))
     assert done
@@ -233,7 +234,7 @@ def test_every_url_is_handed_out_exactly_once(
     tmp_path_factory: pytest.TempPathFactory, links: list[tuple[str, int, float]], per_slot: int
 ) -> None:
     store = LmdbStore(tmp_path_factory.mktemp("frontier"))
-    frontier = Frontier(store, Limits(per_slot=per_slot, in_flight=4), Clock())
+    frontier = LocalFrontier(store, Limits(per_slot=per_slot, in_flight=4), Clock())
     handed: Counter[str] = Counter()
     flying: list[Entry] = []
     for host, number, priority in links:
@@ -256,7 +257,7 @@ def test_every_url_is_handed_out_exactly_once(
 
 
 def test_finishing_twice_is_harmless(store: LmdbStore) -> None:
-    frontier = Frontier(store, Limits(per_slot=1), Clock())
+    frontier = LocalFrontier(store, Limits(per_slot=1), Clock())
     frontier.push([entry("//a/1"), entry("//a/2"), entry("//a/3")])
     first = frontier.pop()
     assert first is not None
@@ -267,7 +268,7 @@ def test_finishing_twice_is_harmless(store: LmdbStore) -> None:
 
 
 def test_offers_out_of_date_do_not_pile_up(store: LmdbStore) -> None:
-    frontier = Frontier(store, Limits(), Clock())
+    frontier = LocalFrontier(store, Limits(), Clock())
     for priority in range(3 * SPARE_OFFERS):
         frontier.push([entry("//a/1", float(priority)), entry(f"//b/{priority}", float(priority))])
     assert len(frontier._heap) <= 2 * 2 + SPARE_OFFERS

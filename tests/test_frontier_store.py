@@ -1,4 +1,4 @@
-"""The store protocol, checked as a state machine against a plain model; each store also after being reopened."""
+"""The durable stores, as state machines: whatever is done to them, also a kill, they do what the MemoryStore does."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 import redis
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from redis_server import RedisServer, redis_server
 
 from bilingual_crawler.frontier.entry import FIXED, Entry, Push, State, after_death
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
+from bilingual_crawler.frontier.memory_store import SPARE_ITEMS, MemoryStore
 from bilingual_crawler.frontier.redis_store import RedisStore
 from bilingual_crawler.frontier.store import Head, StoreError
 
@@ -50,14 +51,13 @@ def shared_store(worker: str, *, worker_seconds: float = 1000.0) -> RedisStore:
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """Whatever is done to a store, it does what the model does, also after it was closed or its process killed."""
+    """A durable store beside a MemoryStore; the durable one is also closed, killed and opened again."""
 
     store: FrontierStore
 
     def __init__(self) -> None:
         super().__init__()
-        self.model: dict[str, Entry] = {}
-        self.order = 0
+        self.model = MemoryStore()
         self.open()
         self.committed()
 
@@ -80,73 +80,42 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(items=st.lists(st.tuples(st.sampled_from(URLS), PRIORITIES, st.integers(0, 9)), max_size=6))
     def push(self, items: list[tuple[str, float, int]]) -> None:
-        expected = []
-        for url, priority, depth in items:
-            held = self.model.get(url)
-            if held is None:
-                self.order += 1
-                self.model[url] = Entry(url, slot(url), priority, f"p{depth}", depth, order=self.order)
-                expected.append(Push.NEW)
-            elif self.movable(held) and priority > held.priority:
-                held.priority, held.parent, held.depth = priority, f"p{depth}", min(held.depth, depth)
-                expected.append(Push.RAISED)
-            else:
-                expected.append(Push.IGNORED)
-        assert self.store.push(Entry(u, slot(u), p, f"p{d}", d) for u, p, d in items) == expected
+        def entries() -> Iterator[Entry]:
+            return (Entry(url, slot(url), priority, f"p{depth}", depth) for url, priority, depth in items)
+
+        assert self.store.push(entries()) == self.model.push(entries())
         self.settle()
 
     @rule(url=st.sampled_from(URLS))
     def pop(self, url: str) -> None:
-        best = self.best(slot(url))
-        if best is not None and best.priority == -math.inf:
-            return
-        assert self.store.peek(slot(url)) == best
-        popped = self.store.pop(slot(url))
-        if best is None:
-            assert popped is None
-        else:
-            best.state = State.IN_FLIGHT
-            assert popped == best
+        best = self.model.peek(slot(url))
+        if best is None or best.priority != -math.inf:
+            assert self.store.peek(slot(url)) == best
+            assert self.store.pop(slot(url)) == self.model.pop(slot(url))
 
-    @rule(url=st.sampled_from(URLS))
-    def finish(self, url: str) -> None:
-        self.store.finish(url)
-        if url in self.model and self.model[url].state is State.IN_FLIGHT:
-            self.model[url].state = State.DONE
+    @rule(url=st.sampled_from(URLS), state=st.sampled_from([State.DONE, State.REFUSED]))
+    def finish(self, url: str, state: State) -> None:
+        assert self.store.finish(url, state) == self.model.finish(url, state)
         self.committed()
 
-    @rule(url=st.sampled_from(URLS))
-    def requeue(self, url: str) -> None:
-        self.store.requeue(url)
-        if url in self.model and self.model[url].state is State.IN_FLIGHT:
-            self.model[url].state = State.QUEUED
-            self.model[url].attempts += 1
+    @rule(url=st.sampled_from(URLS), failed=st.booleans())
+    def requeue(self, url: str, failed: bool) -> None:
+        assert self.store.requeue(url, failed=failed) == self.model.requeue(url, failed=failed)
         self.settle()
 
     @rule(priorities=st.dictionaries(st.sampled_from(URLS), PRIORITIES, max_size=5))
     def rescore(self, priorities: dict[str, float]) -> None:
         self.store.rescore(priorities)
-        for url, priority in priorities.items():
-            if url in self.model and self.movable(self.model[url]):
-                self.model[url].priority = priority
+        self.model.rescore(priorities)
         self.settle()
 
-    @rule(url=st.sampled_from(URLS), to=st.sampled_from(URLS))
-    def redirect(self, url: str, to: str) -> None:
-        source = self.model.get(url)
-        if source is None or source.state is not State.IN_FLIGHT or url == to:
-            return
-        held = self.model.get(to)
-        wanted = self.store.redirect(url, Entry(to, slot(to), source.priority, source.parent, source.depth + 1))
-        source.state = State.REDIRECTED
-        assert wanted == (held is None or self.movable(held))
-        if wanted:
-            order, priority = source.order, source.priority
-            if held is not None:
-                order, priority = min(order, held.order), max(priority, held.priority)
-            self.model[to] = Entry(to, slot(to), priority, source.parent, source.depth + 1, order=order)
-        self.committed()
-        self.settle()
+    @rule(url=st.sampled_from(URLS), to=st.sampled_from(URLS), depth=st.integers(0, 9))
+    def redirect(self, url: str, to: str, depth: int) -> None:
+        if url != to:
+            wanted = [store.redirect(url, Entry(to, slot(to), 1.0, "p", depth)) for store in (self.store, self.model)]
+            assert wanted[0] == wanted[1]
+            self.committed()
+            self.settle()
 
     @rule(name=st.sampled_from("ab"), value=st.binary(max_size=5))
     def remember(self, name: str, value: bytes) -> None:
@@ -160,48 +129,41 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(killed=st.booleans())
     def reopen(self, killed: bool) -> None:
-        flying = {entry.order for entry in self.model.values() if entry.state is State.IN_FLIGHT}
+        suspects = [url for url, entry in self.model.entries.items() if killed and entry.state is State.IN_FLIGHT]
         if killed:
             self.kill()
         else:
             self.store.close()
             self.open()
-        for entry in self.model.values():
-            if entry.state is State.IN_FLIGHT:
-                entry.state = State.QUEUED
-            if killed and entry.state is State.QUEUED and entry.order in flying:
+        for url, entry in self.model.entries.items():
+            self.model.requeue(url, failed=False)
+            if url in suspects and entry.state is State.QUEUED:
                 entry.priority = after_death(entry.priority)
+                self.model._offer(entry)
         self.committed()
         self.settle()
 
-    def movable(self, entry: Entry) -> bool:
-        return entry.state is State.QUEUED and entry.priority not in FIXED
-
-    def best(self, name: str) -> Entry | None:
-        queued = [e for e in self.model.values() if e.slot == name and e.state is State.QUEUED]
-        return min(queued, key=lambda entry: (-entry.priority, entry.order), default=None)
-
     @invariant()
-    def heads_are_the_best(self) -> None:
+    def heads_agree(self) -> None:
         for name in {slot(url) for url in URLS}:
-            best, head = self.best(name), self.store.head(name)
-            if best is None or best.priority == -math.inf:
+            expected, head = self.model.head(name), self.store.head(name)
+            if expected is None or expected.priority == -math.inf:
                 assert head is None or head.priority == -math.inf
             else:
-                assert head == Head(name, best.priority, best.order)
+                assert head == expected
 
     @invariant()
     def queued_urls_are_listed(self) -> None:
         for name in self.store.slots():
-            queued = [e.url for e in self.model.values() if e.slot == name and e.state is State.QUEUED]
-            assert sorted(self.store.queued(name)) == sorted(queued)
+            assert sorted(self.store.queued(name)) == sorted(self.model.queued(name))
 
     @invariant()
     def states_and_counts_agree(self) -> None:
-        expected = [self.model[url].state if url in self.model else None for url in URLS]
-        assert self.store.states(URLS) == expected
+        assert self.store.states(URLS) == self.model.states(URLS)
         for state in State:
-            assert self.store.count(state) == expected.count(state)
+            assert self.store.count(state) == self.model.count(state)
+        for name in self.store.slots():
+            assert self.store.done_in(name) == self.model.done_in(name)
 
 
 class LmdbMachine(StoreMachine):
@@ -213,11 +175,11 @@ class LmdbMachine(StoreMachine):
         self.store = LmdbStore(self.folder)
 
     def committed(self) -> None:
-        self.saved = copy.deepcopy(self.model), self.order
+        self.saved = copy.deepcopy(self.model)
 
     def kill(self) -> None:
         """What has reached the operating system is all that a killed process leaves."""
-        self.model, self.order = self.saved
+        self.model = self.saved
         left = Path(tempfile.mkdtemp())
         for name in ("data.mdb", "in-flight"):
             shutil.copy(self.folder / name, left)
@@ -277,6 +239,40 @@ def test_nothing_but_a_death_changes_a_fixed_priority(
     store.close()
 
 
+def best_of(entries: dict[str, Entry], name: str) -> Entry | None:
+    queued = [entry for entry in entries.values() if entry.slot == name and entry.state is State.QUEUED]
+    return min(queued, key=lambda entry: (-entry.priority, entry.order), default=None)
+
+
+@given(st.lists(st.tuples(st.sampled_from(URLS), PRIORITIES, st.sampled_from(["push", "rescore", "pop", "requeue"]))))
+def test_the_model_itself_finds_the_best(steps: list[tuple[str, float, str]]) -> None:
+    """By its heaps what a look at every entry finds, with as few items as there may be."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bilingual_crawler.frontier.memory_store.SPARE_ITEMS", 0)
+        store = MemoryStore()
+        for url, priority, step in steps:
+            match step:
+                case "push":
+                    store.push([Entry(url, slot(url), priority)])
+                case "rescore":
+                    store.rescore({url: priority})
+                case "pop":
+                    store.pop(slot(url))
+                case "requeue":
+                    store.requeue(url)
+            for name in {slot(url) for url in URLS}:
+                assert store.peek(name) is best_of(store.entries, name)
+
+
+def test_outdated_items_do_not_pile_up_in_memory() -> None:
+    store = MemoryStore()
+    store.push([Entry("//a/1", "a", 0.0), Entry("//a/2", "a", 0.5)])
+    for priority in range(3 * SPARE_ITEMS):
+        store.rescore({"//a/1": float(priority)})
+    assert len(store._heaps["a"]) <= 2 * 2 + SPARE_ITEMS
+    assert store.head("a") == Head("a", 3 * SPARE_ITEMS - 1.0, 1)
+
+
 def test_a_thousand_distinct_priorities_keep_their_order(tmp_path: Path) -> None:
     store = LmdbStore(tmp_path)
     store.push(Entry(f"https://a.example/{i}", "a", i / 1000) for i in range(1000))
@@ -300,7 +296,7 @@ def test_a_redirected_url_is_not_in_flight_when_its_target_is(tmp_path: Path) ->
 def test_another_format_is_refused_with_its_name(tmp_path: Path) -> None:
     store = LmdbStore(tmp_path)
     with store._env.begin(write=True) as txn:
-        txn.put(b"format", b"bilingual-frontier 99", db=store._tables.meta)
+        txn.put(b"format", b"bilingual-frontier 99", db=store._transaction._tables.meta)
     store.close()
     before = (tmp_path / "data.mdb").read_bytes()
     with pytest.raises(StoreError, match="bilingual-frontier 99"):

@@ -17,11 +17,11 @@ from test_manners import summary
 from webserver import TEXT, bilingual_site, html, scrapy_command, scrapy_environment, serve
 
 from bilingual_crawler.frontier.entry import Entry
-from bilingual_crawler.frontier.frontier import MAX_RECONSIDERED, Limits
+from bilingual_crawler.frontier.local import MAX_RECONSIDERED, Limits
 from bilingual_crawler.frontier.quota import MAX_CHARACTERS as MAX_QUEUED_CHARACTERS
 from bilingual_crawler.frontier.quota import QueueQuota
 from bilingual_crawler.frontier.redis_store import RedisStore
-from bilingual_crawler.frontier.shared import TOLD_AT_ONCE, SharedFrontier
+from bilingual_crawler.frontier.shared import LEARNT_AT_ONCE, SharedFrontier
 from bilingual_crawler.items import Document
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.html import parse_page
@@ -214,7 +214,7 @@ def test_a_large_site_is_taken_over_in_parts_and_fetched_from_at_once(tmp_path: 
         first, known = asyncio.run(asyncio.wait_for(take_over(), 60))
     assert known == facts
     assert worker.reconsidered == MAX_RECONSIDERED + 1
-    assert max(len(part) for told in worker.told for part in told) == TOLD_AT_ONCE
+    assert max(len(part) for told in worker.told for part in told) == LEARNT_AT_ONCE
     assert first.url in urls
     assert len(urls - {url for _, queued in worker.told for url in queued}) <= MISSED
     assert not worker.failed

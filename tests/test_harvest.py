@@ -336,6 +336,10 @@ class TestSimulator:
         ranks = {"ab": 9.0, "ac": 3.0, "ad": 2.0, "bc": 1.0, "bd": 4.0}
         assert simulate(frozen_graph({"a": "bcd", "b": "cd", "c": "", "d": ""}), "a", Ranked(ranks)) == list("abdc")
 
+    def test_a_redirect_takes_the_turn_of_what_led_to_it(self) -> None:
+        pages = frozen_graph({"a": "bc", "c": "", "d": ""}).pages
+        assert simulate(FrozenSite(pages, {"b": "d"}), "a", Ranked({})) == list("adc")
+
     def test_news_can_lower(self) -> None:
         ranks = {"ab": 3.0, "ac": 2.0, "ad": 1.0}
         events = {"b": {"c": 0.5, "a": 7.0}}

@@ -25,7 +25,7 @@ class Page:
 
 
 @given(
-    st.text(st.characters(exclude_categories=())),
+    st.text(),
     st.lists(st.text()).map(tuple),
     st.none() | st.integers(0, 2**40),
     st.floats(0, 1),

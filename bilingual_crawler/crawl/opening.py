@@ -12,19 +12,23 @@ from scrapy.utils.job import job_dir
 
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.frontier.checkpoint import to_disk
-from bilingual_crawler.frontier.frontier import Frontier, Limits
+from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
+from bilingual_crawler.frontier.local import LocalFrontier
+from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.frontier.shared import SharedFrontier
 from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from bilingual_crawler.frontier.frontier import Frontier
     from bilingual_crawler.frontier.shared import Worker
+    from bilingual_crawler.frontier.store import FrontierStore
 
 
-def open_frontier(crawler: Crawler, worker: Worker, temporary: Path) -> Frontier | SharedFrontier:
-    """That in Redis with ``BILINGUAL_FRONTIER``, else in ``JOBDIR``, else in the folder *temporary*.
+def open_frontier(crawler: Crawler, worker: Worker) -> tuple[FrontierStore, Frontier]:
+    """That in Redis with ``BILINGUAL_FRONTIER``, else in ``JOBDIR``, else in memory, with its store.
 
     Raises StoreError.
     """
@@ -40,12 +44,13 @@ def open_frontier(crawler: Crawler, worker: Worker, temporary: Path) -> Frontier
         # the client of Redis comes with an extra
         from bilingual_crawler.frontier.redis_store import RedisStore
 
-        return SharedFrontier(RedisStore(url, _worker_name(jobdir)), limits, time.monotonic, worker)
-    store = LmdbStore(Path(jobdir or temporary) / "frontier")
-    frontier = Frontier(store, limits, time.monotonic, worker.reconsider, worker.stop)
+        shared = RedisStore(url, _worker_name(jobdir))
+        return shared, SharedFrontier(shared, limits, time.monotonic, worker)
+    store = LmdbStore(Path(jobdir) / "frontier") if jobdir else MemoryStore()
+    frontier = LocalFrontier(store, limits, time.monotonic, worker.reconsider, worker.stop)
     for slot in store.slots():
         worker.gained(store.facts(slot), store.queued(slot))
-    return frontier
+    return store, frontier
 
 
 def _worker_name(jobdir: str | None) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
 
     from bilingual_crawler.frontier.entry import Entry
-    from bilingual_crawler.frontier.frontier import Frontier
+    from bilingual_crawler.frontier.local import LocalFrontier
 
 logger = logging.getLogger(__name__)
 
@@ -107,7 +107,7 @@ class SharedAddresses:
     A site stays with the address of its first answer: those with several would go to and fro.
     """
 
-    def __init__(self, crawler: Crawler, frontier: Frontier, delays: CrawlDelays) -> None:
+    def __init__(self, crawler: Crawler, frontier: LocalFrontier, delays: CrawlDelays) -> None:
         self._frontier = frontier
         self._delays = delays
         crawler.signals.connect(self.response_received, signal=signals.response_received)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-import tempfile
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from scrapy import signals
@@ -23,7 +21,7 @@ from bilingual_crawler.crawl.politeness import CrawlDelays, SharedAddresses, slo
 from bilingual_crawler.crawl.refused import Refused, reason
 from bilingual_crawler.crawl.signals import Fetch, output_failed, url_fetched
 from bilingual_crawler.frontier.entry import FIXED, Entry, Push, State
-from bilingual_crawler.frontier.frontier import Frontier
+from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.quota import QueueQuota
 from bilingual_crawler.options import Options
 from bilingual_crawler.policies.facts import GONE, page_fact, redirect_fact, relearn
@@ -70,20 +68,19 @@ class Visits:
         self.slot = slot_by(options.politeness)
         """The politeness slot of a URL."""
         self._delays = CrawlDelays(crawler, self.slot)
-        self._temporary = tempfile.TemporaryDirectory(prefix="frontier-")
         self._durable = bool(job_dir(crawler.settings) or options.frontier)
-        self._frontier = open_frontier(crawler, self, Path(self._temporary.name))
+        self._store, self._frontier = open_frontier(crawler, self)
         if options.politeness == "address":
-            assert isinstance(self._frontier, Frontier)
+            assert isinstance(self._frontier, LocalFrontier)
             self._addresses = SharedAddresses(crawler, self._frontier, self._delays)
-        self._checkpoints = Checkpoints(self._frontier.store, self._context.output_dir, self.stop)
+        self._checkpoints = Checkpoints(self._store, self._context.output_dir, self.stop)
         if self._durable:
             self._checkpoints.start()
         crawler.signals.connect(self.stop, signal=output_failed)
         crawler.signals.connect(self._callback_failed, signal=signals.spider_error)
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
             crawler.signals.connect(self._item_left, signal=signal)
-        queued, done = map(self._frontier.store.count, (State.QUEUED, State.DONE))
+        queued, done = map(self._store.count, (State.QUEUED, State.DONE))
         if queued or done:
             logger.info(f"Resuming: {queued} URLs queued, {done} done", extra=self._extra)
 
@@ -204,10 +201,10 @@ class Visits:
 
     def counted(self, name: str) -> int:
         """A number that is kept beside the frontier from run to run; 0 at first."""
-        return int(self._frontier.store.get(name) or b"0")
+        return int(self._store.get(name) or b"0")
 
     def count(self, name: str, number: int) -> None:
-        self._frontier.store.put(name, b"%d" % number)
+        self._store.put(name, b"%d" % number)
 
     async def leave(self) -> None:
         """The crawl ends."""
@@ -216,7 +213,6 @@ class Visits:
                 await self._checkpoints.finish()
         finally:
             await self._frontier.leave()
-            self._temporary.cleanup()
 
     # what the frontier asks and tells ---------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import lmdb
-import msgpack
+import msgspec
 
 from bilingual_crawler.frontier.store import StoreError
 
@@ -45,8 +45,8 @@ def restore(folder: Path) -> None:
     if not saved.exists():
         return
     try:
-        written_in, meta = msgpack.unpackb(saved.read_bytes())
-    except ValueError as error:
+        written_in, meta = msgspec.msgpack.decode(saved.read_bytes(), type=tuple[str, bytes])
+    except msgspec.DecodeError as error:
         raise StoreError(
             f"{saved}: not a checkpoint ({error}); delete it to go on with the frontier as it is"
         ) from error
@@ -102,7 +102,7 @@ class Checkpoints:
             first()
             self._env.sync(True)
             new = self._folder / f"{NAME}.new"
-            new.write_bytes(msgpack.packb((boot(), meta)))
+            new.write_bytes(msgspec.msgpack.encode((boot(), meta)))
             to_disk(new)
             new.replace(self._folder / NAME)
             to_disk(self._folder)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+
+import msgspec
 
 
 class State(IntEnum):
@@ -25,7 +26,7 @@ SUSPECT = -1e300
 POISON = 1e300
 """Priority of a URL that was in flight at two deaths: its turn comes at once, to be refused."""
 FIXED = (SUSPECT, POISON)
-"""Priorities that nothing changes but a death."""
+"""Priorities that only a death changes."""
 
 
 def after_death(priority: float) -> float:
@@ -46,9 +47,11 @@ class Kind(StrEnum):
     SITEMAP = "sitemap"
 
 
-@dataclass(slots=True)
-class Entry:
-    """A URL with its place in the queue."""
+class Entry(msgspec.Struct, array_like=True, gc=False):
+    """A URL in the frontier.
+
+    Stores write the fields in this order, and the Lua scripts of the shared store know them by their numbers.
+    """
 
     url: str
     slot: str
@@ -67,3 +70,8 @@ class Entry:
     redirects: int = 0
     """Redirects that led here from the URL that was first asked for."""
     state: State = State.QUEUED
+
+    @property
+    def movable(self) -> bool:
+        """Whether a link, a redirect or the policy may change its priority."""
+        return self.state is State.QUEUED and self.priority not in FIXED

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-_SIZE = 8
+_SIZE = 16
 _NONE = bytes(_SIZE)
 _ROOM = 4096
 
 
 class InFlight:
-    """The discovery orders, 8 bytes each and none of them 0, of the URLs in flight.
+    """The digests of the URLs in flight.
 
-    The file is mapped into memory: what is written there survives the process without a call of the system for each
-    URL. What another process left in it is gone.
+    The file is mapped into memory: what is written there survives the process without a system call for each URL. What
+    another process left in it is gone.
     """
 
     def __init__(self, path: Path) -> None:
@@ -26,13 +26,13 @@ class InFlight:
         self._map: mmap.mmap | None = None
         self._free: list[int] = []
 
-    def mark(self, order: bytes) -> int:
+    def mark(self, digest: bytes) -> int:
         """Note a URL; the result is for :meth:`clear`. Raises OSError if there is no room for more."""
         if not self._free:
             self._grow()
         assert self._map
         at = self._free.pop()
-        self._map[at : at + _SIZE] = order
+        self._map[at : at + _SIZE] = digest
         return at
 
     def clear(self, mark: int) -> None:
@@ -60,7 +60,7 @@ class InFlight:
 
 
 def left_in_flight(path: Path) -> list[bytes]:
-    """The orders that a process which died has left at *path*."""
+    """The digests that a process which died has left at *path*."""
     left = path.read_bytes() if path.exists() else b""
-    orders = (left[at : at + _SIZE] for at in range(0, len(left), _SIZE))
-    return [order for order in orders if order != _NONE]
+    digests = (left[at : at + _SIZE] for at in range(0, len(left), _SIZE))
+    return [digest for digest in digests if digest != _NONE]

@@ -39,30 +39,30 @@ class Job:
 
     def check(self, settings: BaseSettings) -> None:
         """Raise JobError if the job folder or the crawl in Redis cannot be used, or is of another job."""
-        with _places(settings) as places:
-            for place in places:
-                self._compare(place)
+        with _keepers(settings) as keepers:
+            for keeper in keepers:
+                self._compare(keeper)
 
     def keep(self, settings: BaseSettings) -> None:
         """From now on job folder and crawl in Redis are of this job; raises JobError as :meth:`check` does."""
         text = json.dumps(asdict(self), ensure_ascii=False)
-        with _places(settings) as places:
-            for place in places:
-                place.begin(text)
-                if self._compare(place) != self:
-                    place.write(text)
+        with _keepers(settings) as keepers:
+            for keeper in keepers:
+                keeper.begin(text)
+                if self._compare(keeper) != self:
+                    keeper.write(text)
 
-    def _compare(self, place: _Place) -> Job | None:
+    def _compare(self, keeper: _Keeper) -> Job | None:
         try:
-            text = place.read()
+            text = keeper.read()
             if text is None:
                 return None
             values = json.loads(text)
             kept = Job(values["pair"], values["scope"], tuple(values["prefixes"]), tuple(values["seeds"]))
         except (ValueError, TypeError, KeyError) as error:
-            raise JobError(f"{place.name}: {NAME} is damaged ({error}): mend it, {place.fix}") from error
+            raise JobError(f"{keeper.name}: {NAME} is damaged ({error}): mend it, {keeper.fix}") from error
         if difference := self._difference(kept):
-            raise JobError(f"{place.name}: {difference}, {place.fix}")
+            raise JobError(f"{keeper.name}: {difference}, {keeper.fix}")
         return kept
 
     def _difference(self, kept: Job) -> str | None:
@@ -77,7 +77,7 @@ class Job:
         return None
 
 
-class _Place(Protocol):
+class _Keeper(Protocol):
     name: str
     fix: str
 
@@ -130,16 +130,16 @@ class _Redis:
 
 
 @contextmanager
-def _places(settings: BaseSettings) -> Iterator[list[_Place]]:
+def _keepers(settings: BaseSettings) -> Iterator[list[_Keeper]]:
     """Where this run's frontier says whose it is."""
-    places: list[_Place] = []
+    keepers: list[_Keeper] = []
     jobdir, url = settings["JOBDIR"], Options.of(settings).frontier
     try:
         with ExitStack() as stack:
             if jobdir:
                 check_folder("JOBDIR", Path(jobdir))
                 lmdb_store.check(Path(jobdir) / "frontier")
-                places.append(_Folder(Path(jobdir)))
+                keepers.append(_Folder(Path(jobdir)))
             if url:
                 # the client of Redis comes with an extra
                 from bilingual_crawler.frontier import redis_store
@@ -147,8 +147,8 @@ def _places(settings: BaseSettings) -> Iterator[list[_Place]]:
 
                 link = stack.enter_context(closing(RedisLink(url)))
                 redis_store.check(link)
-                places.append(_Redis(link))
-            yield places
+                keepers.append(_Redis(link))
+            yield keepers
     except StoreError as error:
         raise JobError(str(error)) from error
     except OSError as error:

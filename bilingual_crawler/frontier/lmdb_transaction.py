@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lmdb
@@ -9,7 +10,7 @@ import lmdb
 from bilingual_crawler.frontier.store import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
     from pathlib import Path
     from types import TracebackType
 
@@ -18,11 +19,11 @@ MAX_CHANGES = 40_000
 
 
 class Tables(NamedTuple):
-    """The tables of a frontier, or a cursor on each: one that stays begins its next search where it is."""
+    """The tables of a frontier, or a cursor on each."""
 
     urls: Any
     queue: Any
-    details: Any
+    in_flight: Any
     slots: Any
     facts: Any
     meta: Any
@@ -36,11 +37,10 @@ class OpenTransaction:
     to be trusted with more.
     """
 
-    def __init__(self, env: Any, folder: Path, tables: Tables, before_commit: Callable[[Tables], None]) -> None:
+    def __init__(self, env: Any, folder: Path) -> None:
         self._env = env
         self._folder = folder
-        self._tables = tables
-        self._before_commit = before_commit
+        self._tables = Tables(*(env.open_db(name.encode()) for name in Tables._fields))
         self._txn: Any = None
         self._cursors: Any = None
         self._error: StoreError | None = None
@@ -55,14 +55,6 @@ class OpenTransaction:
             self._cursors = Tables(*map(self._txn.cursor, self._tables))
         return self._cursors  # type: ignore[no-any-return]
 
-    def cursor(self, table: Any) -> Any:
-        """One more cursor, within the context: for a walk through a table that others, if they do not commit, may interrupt."""
-        return self._txn.cursor(table)
-
-    def size(self, table: Any) -> int:
-        """How many entries *table* has, within the context."""
-        return int(self._txn.stat(table)["entries"])
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
@@ -72,6 +64,16 @@ class OpenTransaction:
         elif isinstance(error, Exception):
             self._fail(error)
 
+    def size(self, table: str) -> int:
+        """How many entries *table* has, within the context."""
+        return int(self._txn.stat(getattr(self._tables, table))["entries"])
+
+    def walk(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Within the context, the keys of *table* that begin with *prefix*, and their values; until the next commit."""
+        cursor = self._txn.cursor(getattr(self._tables, table))
+        if cursor.set_range(prefix):
+            yield from takewhile(lambda item: item[0].startswith(prefix), cursor)
+
     def commit(self) -> None:
         """Hand all changes to the operating system."""
         if self._error:
@@ -79,7 +81,6 @@ class OpenTransaction:
         if self._txn is None:
             return
         try:
-            self._before_commit(self._cursors)
             self._txn.commit()
         except Exception as error:
             self._fail(error)

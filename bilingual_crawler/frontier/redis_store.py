@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-import msgpack
-
-from bilingual_crawler.frontier.entry import Entry, Kind, Push, State
+from bilingual_crawler.frontier.batched import batched
+from bilingual_crawler.frontier.entry import Push, State
+from bilingual_crawler.frontier.record import pack, state_of, unpack, unpack_fact
 from bilingual_crawler.frontier.redis_link import RedisLink
 from bilingual_crawler.frontier.store import Head, StoreError, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-FORMAT = b"bilingual-frontier-redis 1"
+    from bilingual_crawler.frontier.entry import Entry
+
+FORMAT = b"bilingual-frontier-redis 2"
 WORKER_SECONDS = 15.0
-"""A worker that was silent for so long is taken for dead."""
+"""A worker without a heartbeat for so long is taken for dead."""
 _OUTCOMES = {"n": Push.NEW, "r": Push.RAISED, "i": Push.IGNORED}
 _BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The answer to a sign of life."""
+    """The answer to a heartbeat."""
 
     gained: list[str]
     """Slots that are the worker's from now on."""
@@ -36,13 +39,13 @@ class Share:
 
 
 class RedisStore:
-    """A :class:`~bilingual_crawler.frontier.store.FrontierStore` on Redis, of which the workers of a crawl have one each.
+    """A :class:`~bilingual_crawler.frontier.store.FrontierStore` on Redis; each worker of a crawl has one.
 
     Politeness slots belong to workers, and one hands out URLs of its own slots only, so that delays and what is learnt
-    of a site stay in one process. What it takes is leased as long as it gives signs of life (:meth:`share`, every
-    second or so); then its leases are queued again and its slots go to the others. A worker that begins again under its
-    name has its leases back at once. Only the server's clock counts. Every method is one script in ``lua`` and blocks
-    until it is answered. Values are msgpack, never pickle.
+    of a site stay in one process. What it takes is leased until its heartbeat (:meth:`share`, every second or so)
+    stops; then its leases are queued again and its slots go to the others. A worker that begins again under its name
+    has its leases back at once. Only the server's clock counts. Every method is one script in ``lua`` and blocks until
+    it is answered. Values are msgpack, never pickle.
     """
 
     def __init__(self, url: str, worker: str, *, worker_seconds: float = WORKER_SECONDS) -> None:
@@ -59,7 +62,7 @@ class RedisStore:
     # workers ------------------------------------------------------------------------------------------------------
 
     def share(self, *, idle: bool, active: int) -> Share:
-        """A sign of life of a worker with *active* slots to fetch from; *idle* if none can be asked ever again."""
+        """The heartbeat of a worker with *active* slots to fetch from; *idle* if none can be asked ever again."""
         lost, astray, gained, news, surplus, over = self._run(
             "share", self._worker_milliseconds, int(idle), active, len(self._leased), len(self._heads)
         )
@@ -67,19 +70,19 @@ class RedisStore:
             self._heads.clear()
         changed = [self._note(head) for head in news]
         for head, done in gained:
-            self._heads[_text(head[0])] = _head(head)
-            self._done[_text(head[0])] = done
+            self._heads[head[0].decode()] = _head(head)
+            self._done[head[0].decode()] = done
         if lost or astray or self._interruptions != self._link.interruptions:
             self._interruptions = self._link.interruptions
             changed += self._keep()
-        return Share([_text(head[0]) for head, _ in gained], changed, surplus, bool(over))
+        return Share([head[0].decode() for head, _ in gained], changed, surplus, bool(over))
 
     def release(self, slots: Sequence[str]) -> None:
         """Give *slots* to other workers; nothing of them may be in flight."""
         if slots:
             for slot in slots:
                 self._heads.pop(slot, None)
-            self._run("release", *map(_bytes, slots))
+            self._run("release", *slots)
 
     def give_up(self) -> None:
         """Wait for Redis no more; may be called from another thread."""
@@ -88,30 +91,29 @@ class RedisStore:
     # the protocol -------------------------------------------------------------------------------------------------
 
     def push(self, entries: Iterable[Entry]) -> list[Push]:
-        items = [(digest(entry.url), _record(entry)) for entry in entries]
         outcomes: list[Push] = []
-        for start in range(0, len(items), _BATCH):
-            letters, heads = self._run("push", _pack(items[start : start + _BATCH]))
+        for batch in batched(((digest(entry.url), pack(entry)) for entry in entries), _BATCH):
+            letters, heads = self._run("push", *chain.from_iterable(batch))
             outcomes += [_OUTCOMES[letter] for letter in letters.decode()]
             for head in heads:
                 self._note(head)
         return outcomes
 
     def pop(self, slot: str) -> Entry | None:
-        record, *head = self._run("pop", _bytes(slot))
+        record, *head = self._run("pop", slot)
         if head:
             self._note(head[0])
         else:
             self._heads.pop(slot, None)
         if record is None:
             return None
-        entry = _entry(record)
+        entry = unpack(record)
         self._leased.add(digest(entry.url))
         return entry
 
     def peek(self, slot: str) -> Entry | None:
-        record = self._run("peek", _bytes(slot))
-        return _entry(record) if record else None
+        record = self._run("peek", slot)
+        return unpack(record) if record else None
 
     def slots(self) -> list[str]:
         return list(self._heads)
@@ -124,7 +126,7 @@ class RedisStore:
             if keys:
                 for record in self._link.command("HMGET", "urls", *keys):
                     if len(record) > 1:
-                        yield _entry(record).url
+                        yield unpack(record).url
             if not cursor:
                 return
 
@@ -133,11 +135,11 @@ class RedisStore:
         if answer is None:
             return False
         slot, done = answer
-        self._done[_text(slot)] = done
+        self._done[slot.decode()] = done
         return True
 
     def redirect(self, url: str, target: Entry) -> bool:
-        wanted, *head = self._run("redirect", self._returned(url), digest(target.url), _pack(_record(target)))
+        wanted, *head = self._run("redirect", self._returned(url), digest(target.url), pack(target))
         for changed in head:
             self._note(changed)
         return bool(wanted)
@@ -149,16 +151,17 @@ class RedisStore:
         return head is not None
 
     def rescore(self, priorities: Mapping[str, float]) -> set[str]:
-        items = [(digest(url), priority) for url, priority in priorities.items()]
         changed = set()
-        for start in range(0, len(items), _BATCH):
-            changed |= {self._note(head) for head in self._run("rescore", _pack(items[start : start + _BATCH]))}
+        for batch in batched(((digest(url), priority) for url, priority in priorities.items()), _BATCH):
+            changed |= {self._note(head) for head in self._run("rescore", *chain.from_iterable(batch))}
         return changed
 
     def states(self, urls: Sequence[str]) -> list[State | None]:
         if not urls:
             return []
-        return [_state(value) for value in self._link.command("HMGET", "urls", *map(digest, urls))]
+        return [
+            state_of(record) if record else None for record in self._link.command("HMGET", "urls", *map(digest, urls))
+        ]
 
     def heads(self) -> list[Head]:
         return [head for head in self._heads.values() if head]
@@ -173,14 +176,12 @@ class RedisStore:
         return self._done.get(slot, 0)
 
     def remember(self, slot: str, url: str, fact: bytes) -> None:
-        self._link.command("RPUSH", f"facts:{slot}", _pack((_bytes(url), fact)))
+        self._link.command("RPUSH", f"facts:{slot}", pack((url, fact)))
 
     def facts(self, slot: str) -> Iterator[tuple[str, bytes]]:
         start = 0
         while found := self._link.command("LRANGE", f"facts:{slot}", start, start + _BATCH - 1):
-            for packed in found:
-                url, fact = msgpack.unpackb(packed, raw=True)
-                yield _text(url), fact
+            yield from map(unpack_fact, found)
             start += _BATCH
 
     def get(self, name: str) -> bytes | None:
@@ -204,8 +205,8 @@ class RedisStore:
 
     def _keep(self) -> list[str]:
         """Agree with the server on what is leased and owned."""
-        known = [list(self._leased), [_bytes(slot) for slot in self._heads]]
-        self._heads = {_text(head[0]): _head(head) for head in self._run("keep", _pack(known))}
+        heads = self._run("keep", *self._leased, *self._heads)
+        self._heads = {head[0].decode(): _head(head) for head in heads}
         return list(self._heads)
 
     def _returned(self, url: str) -> bytes:
@@ -214,7 +215,7 @@ class RedisStore:
         return key
 
     def _note(self, head: list[Any]) -> str:
-        slot = _text(head[0])
+        slot: str = head[0].decode()
         if slot in self._heads:
             self._heads[slot] = _head(head)
         return slot
@@ -233,57 +234,8 @@ def _check_format(link: RedisLink, stored: bytes) -> None:
         )
 
 
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogatepass")
-
-
-def _pack(value: Any) -> bytes:
-    packed: bytes = msgpack.packb(value, use_bin_type=False)
-    return packed
-
-
-def _record(entry: Entry) -> tuple[Any, ...]:
-    return (
-        int(entry.state),
-        entry.priority,
-        entry.order,
-        _bytes(entry.slot),
-        _bytes(entry.parent),
-        entry.depth,
-        str(entry.kind),
-        entry.attempts,
-        entry.redirects,
-        _bytes(entry.url),
-    )
-
-
-def _entry(record: bytes) -> Entry:
-    state, priority, order, slot, parent, depth, kind, attempts, redirects, url = msgpack.unpackb(record, raw=True)
-    return Entry(
-        _text(url),
-        _text(slot),
-        float(priority),
-        _text(parent),
-        depth,
-        Kind(_text(kind)),
-        order,
-        attempts,
-        redirects,
-        State(state),
-    )
-
-
-def _state(value: bytes | None) -> State | None:
-    """One byte for a finished URL, else an array whose first item is the state."""
-    return None if value is None else State(value[-1] if len(value) == 1 else value[1])
-
-
 def _head(reply: list[Any]) -> Head | None:
     if len(reply) < 3:
         return None
     slot, priority, order = reply
-    return Head(_text(slot), float(priority), order)
+    return Head(slot.decode(), float(priority), order)

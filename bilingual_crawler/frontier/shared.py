@@ -9,11 +9,12 @@ import time
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
+from bilingual_crawler.frontier.batched import batched
 from bilingual_crawler.frontier.entry import Entry, Push, State
-from bilingual_crawler.frontier.frontier import MAX_RECONSIDERED, Frontier, Limits, ignore
+from bilingual_crawler.frontier.frontier import MAX_RECONSIDERED, Limits, ignore
+from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.store import StoreError
 
 if TYPE_CHECKING:
@@ -22,48 +23,47 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.redis_store import RedisStore
 
 SHARE_SECONDS = 0.5
-"""Between signs of life."""
+"""Seconds between heartbeats."""
 BUSY_SECONDS = 120.0
-"""For which the event loop may be busy with one page; then the worker hangs, and gives no sign of life."""
+"""Seconds that the event loop may spend on one page; after that the heartbeat of the worker stops."""
 LEAVE_SECONDS = 10.0
-"""For which a worker that ends waits for the store; then its leases end by themselves."""
-TOLD_AT_ONCE = 1000
-"""Facts or queued URLs of a site taken over that are read, and learnt in the event loop, before anything else has a turn."""
+"""Seconds that a worker that ends waits for the store; after that its leases run out by themselves."""
+LEARNT_AT_ONCE = 1000
+"""Facts, or queued URLs, of a slot taken over that the event loop learns before anything else has a turn."""
 
-Item = TypeVar("Item")
 Known = tuple["Sequence[tuple[str, bytes]]", "Sequence[str]"]
 """A part of the facts, or of the queued URLs, of a slot."""
 
 
 class Worker(Protocol):
-    """What the frontier tells the process that it belongs to; called in the event loop."""
+    """The process that a shared frontier belongs to; its methods are called in the event loop."""
 
     def reconsider(self, url: str, priority: float) -> float:
-        """The priority of a URL whose turn has come; if it is lower, the URL goes back."""
+        """The present priority of a URL whose turn has come; if it fell, the URL goes back."""
 
     def gained(self, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
-        """A slot is ours now: a part of what was learnt of it, or of its queued URLs."""
+        """The worker has taken over a slot: a part of what was learnt of it, or of its queued URLs."""
 
     def wake(self) -> None:
-        """Something may be fetched, or all is over."""
+        """Something may be fetched, or the crawl is over."""
 
     def stop(self, error: StoreError) -> None:
         """The store cannot go on."""
 
 
 class SharedFrontier:
-    """A :class:`Frontier` on a store that other workers use too, with the same methods.
+    """A :class:`~bilingual_crawler.frontier.frontier.Frontier` on a store that other workers use too.
 
-    All calls go, in their order, to one thread that runs the frontier, so that the event loop never waits for the
-    network: while the store does not answer, nothing is handed out and nothing forgotten. After each call the thread
-    takes what may be fetched now; :meth:`pop` finds it there. The frontier's own limits hold for what is taken, so
-    no URL is taken much before its turn. Another thread has it give signs of life, whatever the event loop does.
+    All calls go, in their order, to one thread that runs a :class:`LocalFrontier`, so that the event loop never waits
+    for the network: while the store does not answer, nothing is handed out and nothing is forgotten. After each call
+    the thread takes what may be fetched now, and :meth:`pop` hands it out. The limits hold for what is taken, so that no
+    URL is taken much before its turn. A second thread sends the heartbeat, whatever the event loop does.
     """
 
     def __init__(self, store: RedisStore, limits: Limits, clock: Callable[[], float], worker: Worker) -> None:
         self.store = store
         self._worker = worker
-        self._frontier = Frontier(store, limits, clock, failed=self._failed)
+        self._frontier = LocalFrontier(store, limits, clock, failed=self._failed)
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="frontier")
         self._ready: deque[Entry] = deque()
@@ -130,7 +130,7 @@ class SharedFrontier:
         self._frontier.freeze()
 
     async def leave(self) -> None:
-        """Give what is ours to the others."""
+        """Give the slots and leases of this worker to the others."""
         self._leaving.set()
         leaving = self._loop.run_in_executor(self._thread, self._close)
         try:
@@ -172,7 +172,7 @@ class SharedFrontier:
         return lambda answer: self._loop.call_soon_threadsafe(functools.partial(told, answer))
 
     def _beat(self) -> None:
-        """In a thread of its own: a worker is alive while its event loop is busy with a page, but not if it hangs."""
+        """In a thread of its own: a worker that is busy with a page is alive, one that hangs is not."""
         # when the process ends without leaving, loop and thread take no more calls
         with suppress(RuntimeError):
             while not self._leaving.wait(SHARE_SECONDS):
@@ -186,7 +186,7 @@ class SharedFrontier:
         self._turned = time.monotonic()
 
     def _take_share(self) -> None:
-        """In the thread: give a sign of life, give slots away or take some over."""
+        """In the thread: one heartbeat, in which slots are given away or taken over."""
         if self._leaving.is_set():
             return
         try:
@@ -204,11 +204,11 @@ class SharedFrontier:
             self._loop.call_soon_threadsafe(self._end)
 
     def _known(self, slot: str) -> Iterator[Known]:
-        """Of a slot taken over; it is offered when all facts are told, as they say what its URLs are worth."""
-        for facts in _batches(self.store.facts(slot)):
+        """What is known of a slot taken over. It is offered after its facts, which say what its URLs are worth."""
+        for facts in batched(self.store.facts(slot), LEARNT_AT_ONCE):
             yield facts, ()
         self._frontier.offer((slot,))
-        for queued in _batches(self.store.queued(slot)):
+        for queued in batched(self.store.queued(slot), LEARNT_AT_ONCE):
             yield (), queued
 
     def _tell(self, known: Iterator[Known]) -> None:
@@ -230,8 +230,3 @@ class SharedFrontier:
         """Every worker is idle."""
         self._over = True
         self._worker.wake()
-
-
-def _batches(items: Iterator[Item]) -> Iterator[list[Item]]:
-    while batch := list(islice(items, TOLD_AT_ONCE)):
-        yield batch

@@ -40,7 +40,7 @@ class FrontierStore(Protocol):
     def push(self, entries: Iterable[Entry]) -> list[Push]:
         """Queue unseen URLs and raise queued ones if the new priority is higher; never lower, never revive.
 
-        A raised URL takes the new entry's parent, the lesser depth, and keeps its discovery order. Fixed priorities stay.
+        A raised URL takes the new entry's parent, the lesser depth, and keeps its discovery order. Fixed ones stay.
         """
 
     def pop(self, slot: str) -> Entry | None:
@@ -68,7 +68,7 @@ class FrontierStore(Protocol):
         """Put an in-flight URL back in its place, with one more attempt if it *failed*; false if not in flight."""
 
     def rescore(self, priorities: Mapping[str, float]) -> set[str]:
-        """Set the priorities of those of the URLs that are queued, unless fixed; returns the slots of those that changed."""
+        """Set the priorities of queued URLs, unless fixed; returns the slots of those that changed."""
 
     def states(self, urls: Sequence[str]) -> list[State | None]:
         """State of each URL, None for unseen ones."""

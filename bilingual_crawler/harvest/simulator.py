@@ -7,13 +7,15 @@ spider.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from heapq import heappop, heappush
 from typing import TYPE_CHECKING, TypeVar
 
 from bilingual_crawler import settings as project
 from bilingual_crawler.archive import ArchivedResponse, Redirect, open_archive
 from bilingual_crawler.archive.sites import site_prefixes
-from bilingual_crawler.frontier.entry import NEVER
+from bilingual_crawler.frontier.entry import Entry, State
+from bilingual_crawler.frontier.frontier import Limits
+from bilingual_crawler.frontier.local import LocalFrontier
+from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.frontier.scope import Scope
 from bilingual_crawler.harvest.curve import Reference
 from bilingual_crawler.harvest.sites import read_site
@@ -28,11 +30,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bilingual_crawler.archive import Archive
+    from bilingual_crawler.frontier.store import FrontierStore
     from bilingual_crawler.harvest.sites import Task
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import Policy
 
 Name = TypeVar("Name", bound="Hashable")
+
+SLOT = "site"
+"""Nothing is polite in a simulation, so that all URLs have one politeness slot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,56 +85,41 @@ def freeze(directory: Path, urls: Iterable[str]) -> FrozenSite:
 
 def simulate(site: FrozenSite, seeds: Iterable[str], policy: Policy) -> list[str]:
     """The pages in the order in which *policy* downloads them, one request at a time."""
-    queue: dict[str, float] = {}
-    found: dict[str, int] = {}
-    depths: dict[str, int] = {}
-    heap: list[tuple[float, int, str]] = []
-
-    def put(url: str, priority: float) -> None:
-        queue[url] = priority
-        if priority != NEVER:
-            heappush(heap, (-priority, found.setdefault(url, len(found)), url))
-
+    frontier = LocalFrontier(MemoryStore(), Limits(), clock=float, reconsider=policy.reconsider)
     seeds = list(seeds)
-    for url in seeds:
-        depths[url] = 0
-        put(url, policy.seed_priority(url))
+    frontier.push([Entry(url, SLOT, policy.seed_priority(url)) for url in seeds])
     order: list[str] = []
-    while heap:
-        negative, _, url = heappop(heap)
-        if queue.get(url) != -negative:
-            continue
-        priority = policy.reconsider(url, -negative)
-        if priority < -negative:
-            put(url, priority)
-            continue
-        del queue[url]
-        target = site.targets.get(url, url)
-        if target != url and target in site.pages:
-            policy.redirected(url, target)
-            if target not in found or target in queue:
-                depths.setdefault(target, depths[url])
-                put(target, max(priority, queue.get(target, NEVER)))
-            continue
-        page = site.pages.get(url)
+    while entry := frontier.pop():
+        target = site.targets.get(entry.url, entry.url)
+        page = site.pages.get(target)
         if page is None:
-            policy.gone(url)
-            continue
-        order.append(url)
-        side = policy.pair.side(page.language)
-        fetched = FetchedPage(url, page.language, side, url in seeds, depths[url], page.length)
-        policy.learn(fetched, page.links)
-        for other, changed in policy.changed().items():
-            if other in queue:
-                put(other, changed)
-        if not policy.expands(fetched):
-            continue
-        links = [link for link in page.links if link.url != url and (link.url not in found or link.url in queue)]
-        for link, priority in zip(links, policy.priorities(fetched, links, None), strict=True):
-            if queue.get(link.url, NEVER) < priority:
-                depths.setdefault(link.url, depths[url] + 1)
-                put(link.url, priority)
+            policy.gone(entry.url)
+        elif target != entry.url:
+            policy.redirected(entry.url, target)
+            frontier.redirect(entry, Entry(target, SLOT, entry.priority, entry.parent, entry.depth))
+        else:
+            order.append(entry.url)
+            side = policy.pair.side(page.language)
+            fetched = FetchedPage(entry.url, page.language, side, entry.url in seeds, entry.depth, page.length)
+            policy.learn(fetched, page.links)
+            frontier.rescore(policy.changed())
+            if policy.expands(fetched):
+                links = _open_links(frontier.store, page.links)
+                priorities = policy.priorities(fetched, links, None)
+                frontier.push(
+                    [
+                        Entry(link.url, SLOT, priority, entry.url, entry.depth + 1)
+                        for link, priority in zip(links, priorities, strict=True)
+                    ]
+                )
+        frontier.finish(entry)
     return order
+
+
+def _open_links(store: FrontierStore, links: Sequence[Link]) -> list[Link]:
+    """Those of *links* that may still be fetched."""
+    states = store.states([link.url for link in links])
+    return [link for link, state in zip(links, states, strict=True) if state in (None, State.QUEUED)]
 
 
 def compare(

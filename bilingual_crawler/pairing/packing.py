@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgpack
+import msgspec
 import numpy as np
+from msgspec.msgpack import Ext
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -17,23 +18,25 @@ _ARRAY = 1
 
 
 def pack(value: DataclassInstance) -> bytes:
-    """The fields of a dataclass: text, numbers, tuples of them, None and one-dimensional arrays."""
-    cells = [getattr(value, field.name) for field in fields(value)]
-    data: bytes = msgpack.packb(cells, default=_from_array, unicode_errors="surrogatepass")
-    return data
+    """The fields of a dataclass: text, numbers, tuples of text, None and one-dimensional arrays."""
+    return _encoder.encode([getattr(value, field.name) for field in fields(value)])
 
 
 def unpack(kind: type[Value], data: bytes) -> Value:
     """The dataclass *kind* that was packed."""
-    return kind(*msgpack.unpackb(data, ext_hook=_to_array, use_list=False, unicode_errors="surrogatepass"))
+    return kind(*(tuple(cell) if isinstance(cell, list) else cell for cell in _decoder.decode(data)))
 
 
-def _from_array(value: Any) -> msgpack.ExtType:
+def _from_array(value: Any) -> Ext:
     if not isinstance(value, np.ndarray):
         raise TypeError(f"{type(value).__name__} cannot be packed")
-    return msgpack.ExtType(_ARRAY, value.dtype.str.encode() + b" " + value.tobytes())
+    return Ext(_ARRAY, value.dtype.str.encode() + b" " + value.tobytes())
 
 
-def _to_array(code: int, data: bytes) -> Any:
-    name, _, content = data.partition(b" ")
+def _to_array(code: int, data: memoryview) -> Any:
+    name, _, content = bytes(data).partition(b" ")
     return np.frombuffer(content, np.dtype(name.decode()))
+
+
+_encoder = msgspec.msgpack.Encoder(enc_hook=_from_array)
+_decoder = msgspec.msgpack.Decoder(list[Any], ext_hook=_to_array)

@@ -1,22 +1,22 @@
 -- What all scripts share. KEYS[1] is the prefix of the crawl's keys:
---   urls      hash   digest of a URL -> record, or one byte with the state once nothing more is to be known of it
+--   urls      hash   digest of a URL -> record: the fields of its Entry, or one byte with the state when that is final
 --   queue:S   zset   the queued URLs of politeness slot S; the member begins with the discovery order, counted down
 --   open      set    slots with a URL that may be handed out
 --   owner     hash   slot -> worker; owned:W the slots of worker W; unowned the open slots of nobody
 --   flight:W  set    digests of the URLs leased to W
 --   news:W    set    slots of W that others have changed
---   workers   zset   worker -> time of its last sign of life, in ms of the server's clock; idle, active hashes of them
+--   workers   zset   worker -> time of its last heartbeat, in ms of the server's clock; idle, active hashes of them
 --   counts, done     URLs by state; done ones by slot. facts:S list of what was learnt
 local prefix, worker = KEYS[1], ARGV[1]
 local QUEUED, IN_FLIGHT, DONE, REDIRECTED = 0, 1, 2, 3
-local STATE, PRIORITY, ORDER, SLOT, PARENT, DEPTH, ATTEMPTS = 1, 2, 3, 4, 5, 6, 8
+local SLOT, PRIORITY, PARENT, DEPTH, ORDER, ATTEMPTS, STATE = 2, 3, 4, 5, 7, 8, 10
 local SUSPECT, POISON = -1e300, 1e300
 local NEVER, LAST = '-inf', 2 ^ 53
 
 local function load(key)
   local value = redis.call('HGET', prefix .. 'urls', key)
   if not value then return nil end
-  if #value == 1 then return { value:byte() } end
+  if #value == 1 then return { [STATE] = value:byte() } end
   return cmsgpack.unpack(value)
 end
 
@@ -33,18 +33,18 @@ local function count(state, by)
   redis.call('HINCRBY', prefix .. 'counts', state, by)
 end
 
-local function place(key, record)
+local function member(key, record)
   return struct.pack('>I7', LAST - record[ORDER]) .. key
 end
 
 local function unqueue(key, record)
-  redis.call('ZREM', prefix .. 'queue:' .. record[SLOT], place(key, record))
+  redis.call('ZREM', prefix .. 'queue:' .. record[SLOT], member(key, record))
 end
 
 local function enqueue(key, record)
   record[STATE] = QUEUED
   save(key, record)
-  redis.call('ZADD', prefix .. 'queue:' .. record[SLOT], record[PRIORITY], place(key, record))
+  redis.call('ZADD', prefix .. 'queue:' .. record[SLOT], record[PRIORITY], member(key, record))
 end
 
 local function head(slot)
@@ -85,7 +85,7 @@ local function disown(slot, name)
   if redis.call('SISMEMBER', prefix .. 'open', slot) == 1 then redis.call('SADD', prefix .. 'unowned', slot) end
 end
 
--- What a worker had leased is queued again; if it died of that, perhaps, at another place.
+-- What a worker had leased is queued again, with another priority if the worker died.
 local function reclaim(key, name, died)
   redis.call('SREM', prefix .. 'flight:' .. name, key)
   local record = load(key)

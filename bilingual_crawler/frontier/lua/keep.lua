@@ -1,9 +1,7 @@
 -- After lost answers: leases and slots that the worker knows nothing of are given up.
--- ARGV: worker, packed digests and slots that it knows. Returns the heads of its slots.
+-- ARGV: worker, digests and slots that it knows. Returns the heads of its slots.
 local known, found = {}, {}
-for _, names in ipairs(cmsgpack.unpack(ARGV[2])) do
-  for _, name in ipairs(names) do known[name] = true end
-end
+for i = 2, #ARGV do known[ARGV[i]] = true end
 for _, key in ipairs(redis.call('SMEMBERS', prefix .. 'flight:' .. worker)) do
   if not known[key] then reclaim(key, worker, false) end
 end

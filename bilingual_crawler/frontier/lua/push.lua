@@ -1,8 +1,8 @@
--- Queues unseen URLs and raises queued ones, never lowers or revives. ARGV: worker, packed entries.
+-- Queues unseen URLs and raises queued ones, never lowers or revives. ARGV: worker, then digest and packed entry of each.
 -- Returns a letter for each (n new, r raised, i ignored) and the heads of the slots that changed.
 local outcomes, slots = {}, {}
-for i, entry in ipairs(cmsgpack.unpack(ARGV[2])) do
-  local key, record = entry[1], entry[2]
+for i = 1, (#ARGV - 1) / 2 do
+  local key, record = ARGV[2 * i], cmsgpack.unpack(ARGV[2 * i + 1])
   local held = load(key)
   if not held then
     record[ORDER] = redis.call('INCR', prefix .. 'order')
@@ -12,7 +12,7 @@ for i, entry in ipairs(cmsgpack.unpack(ARGV[2])) do
   elseif held[STATE] == QUEUED and not fixed(held) and record[PRIORITY] > held[PRIORITY] then
     held[PRIORITY], held[PARENT], held[DEPTH] = record[PRIORITY], record[PARENT], math.min(held[DEPTH], record[DEPTH])
     save(key, held)
-    redis.call('ZADD', prefix .. 'queue:' .. held[SLOT], 'XX', 'GT', held[PRIORITY], place(key, held))
+    redis.call('ZADD', prefix .. 'queue:' .. held[SLOT], 'XX', 'GT', held[PRIORITY], member(key, held))
     outcomes[i], slots[held[SLOT]] = 'r', true
   else
     outcomes[i] = 'i'

@@ -1,15 +1,15 @@
--- The target takes the place of a leased URL. ARGV: worker, digest, digest of the target, its record.
+-- The target is queued with the priority and order of a leased URL. ARGV: worker, digest, digest of the target, its record.
 -- Returns whether the target is to be fetched, and the head of its slot.
 local key, target_key, target = ARGV[2], ARGV[3], cmsgpack.unpack(ARGV[4])
-local held = load(target_key)
-if redis.call('SREM', prefix .. 'flight:' .. worker, key) == 0 then
-  return { held and held[STATE] == QUEUED and 1 or 0 }
+local held, source = load(target_key), nil
+if redis.call('SREM', prefix .. 'flight:' .. worker, key) == 1 then
+  source = load(key)
+  redis.call('HSET', prefix .. 'urls', key, string.char(REDIRECTED))
+  count(IN_FLIGHT, -1)
+  count(REDIRECTED, 1)
 end
-local source = load(key)
-redis.call('HSET', prefix .. 'urls', key, string.char(REDIRECTED))
-count(IN_FLIGHT, -1)
-count(REDIRECTED, 1)
 if held and (held[STATE] ~= QUEUED or fixed(held)) then return { 0 } end
+if not source then return { held and 1 or 0 } end
 target[ORDER], target[PRIORITY] = source[ORDER], source[PRIORITY]
 if held then
   unqueue(target_key, held)

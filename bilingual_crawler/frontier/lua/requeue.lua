@@ -1,4 +1,4 @@
--- A leased URL goes back to its place. ARGV: worker, digest, 1 if the attempt failed. Returns the head of its slot.
+-- A leased URL is queued again. ARGV: worker, digest, 1 if the attempt failed. Returns the head of its slot.
 local key = ARGV[2]
 if redis.call('SREM', prefix .. 'flight:' .. worker, key) == 0 then return nil end
 local record = load(key)

@@ -1,9 +1,10 @@
--- New priorities for queued URLs, up or down. ARGV: worker, packed (digest, priority) pairs. Returns changed heads.
+-- New priorities for queued URLs, up or down. ARGV: worker, then digest and priority of each. Returns changed heads.
 local slots = {}
-for _, item in ipairs(cmsgpack.unpack(ARGV[2])) do
-  local key, record = item[1], load(item[1])
-  if record and record[STATE] == QUEUED and not fixed(record) and record[PRIORITY] ~= item[2] then
-    record[PRIORITY] = item[2]
+for i = 2, #ARGV, 2 do
+  local key, priority = ARGV[i], tonumber(ARGV[i + 1])
+  local record = load(key)
+  if record and record[STATE] == QUEUED and not fixed(record) and record[PRIORITY] ~= priority then
+    record[PRIORITY] = priority
     enqueue(key, record)
     slots[record[SLOT]] = true
   end

@@ -1,0 +1,297 @@
+"""The frontier of a crawl in one process."""
+
+from __future__ import annotations
+
+import functools
+import heapq
+from collections import Counter, defaultdict
+from contextlib import suppress
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+from bilingual_crawler.frontier.entry import NEVER, SUSPECT, Entry, Push, State
+from bilingual_crawler.frontier.frontier import MAX_RECONSIDERED, Limits, ignore
+from bilingual_crawler.frontier.store import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from bilingual_crawler.frontier.store import FrontierStore
+
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+SPARE_OFFERS = 1000
+"""Offers that may be out of date in the heap, beside as many as there are slots, before they are thrown out."""
+
+
+def _unless_frozen(
+    method: Callable[Concatenate[LocalFrontier, Arguments], Result],
+) -> Callable[Concatenate[LocalFrontier, Arguments], Result | None]:
+    """The frontier freezes when its store fails, and asks it nothing more."""
+
+    @functools.wraps(method)
+    def call(frontier: LocalFrontier, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result | None:
+        if frontier._frozen:
+            return None
+        try:
+            return method(frontier, *args, **kwargs)
+        except StoreError as error:
+            frontier.freeze()
+            frontier._failed(error)
+            return None
+
+    return call
+
+
+class LocalFrontier:
+    """A :class:`~bilingual_crawler.frontier.frontier.Frontier` on a store that answers at once.
+
+    A heap holds an offer for each slot: the priority and order of its best URL. An offer that is not the slot's last
+    one is outdated and skipped.
+    """
+
+    def __init__(
+        self,
+        store: FrontierStore,
+        limits: Limits,
+        clock: Callable[[], float],
+        reconsider: Callable[[str, float], float] | None = None,
+        failed: Callable[[StoreError], None] = ignore,
+    ) -> None:
+        """*reconsider* gives the present priority of a URL whose turn has come; if it fell, another URL may go first.
+
+        *failed* is called once, when the store cannot go on and the frontier freezes.
+        """
+        self.store = store
+        self._reconsider = reconsider
+        self._limits = limits
+        self._clock = clock
+        self._failed = failed
+        self._frozen = False
+        self._left = 0
+        self._handed_out: set[str] = set()
+        self._in_flight: Counter[str] = Counter()
+        self._alone = False
+        """Whether a suspect is in flight."""
+        self._servers: dict[str, str] = {}
+        self._held_up: defaultdict[str, set[str]] = defaultdict(set)
+        self._resting: dict[str, float] = {}
+        self._closed: set[str] = set()
+        self._leaving: set[str] = set()
+        self._heap: list[tuple[float, int, str]] = []
+        self._offered: dict[str, tuple[float, int, str]] = {}
+        self.offer(head.slot for head in store.heads())
+
+    @_unless_frozen
+    def push(self, entries: Sequence[Entry], told: Callable[[list[Push]], None] = ignore) -> None:
+        outcomes = self.store.push(entries)
+        changed = (entry for entry, outcome in zip(entries, outcomes, strict=True) if outcome is not Push.IGNORED)
+        self.offer({entry.slot for entry in changed if self._leads(entry)})
+        told(outcomes)
+
+    @_unless_frozen
+    def rescore(self, priorities: Mapping[str, float]) -> None:
+        if priorities:
+            self.offer(self.store.rescore(priorities))
+
+    @_unless_frozen
+    def pop(self) -> Entry | None:
+        if self._full():
+            return None
+        if self._resting:
+            self._wake()
+        tries = MAX_RECONSIDERED if self._reconsider else 0
+        while self._heap:
+            offer = heapq.heappop(self._heap)
+            slot = offer[2]
+            if self._offered.get(slot) != offer:
+                continue
+            del self._offered[slot]
+            if not self._open(slot):
+                self.offer((slot,))
+                continue
+            if tries and self._fell(slot):
+                tries -= 1
+                self.offer((slot,))
+                continue
+            if offer[0] == -SUSPECT and self._in_flight:
+                self.offer((slot,))
+                return None
+            entry = self.store.pop(slot)
+            if entry is None:
+                continue
+            self._alone = entry.priority == SUSPECT
+            self._handed_out.add(entry.url)
+            self._in_flight[slot] += 1
+            self.offer((slot,))
+            return entry
+        return None
+
+    @_unless_frozen
+    def finish(self, entry: Entry, state: State = State.DONE) -> None:
+        if entry.url in self._handed_out:
+            self.store.finish(entry.url, state)
+            self._release(entry)
+
+    @_unless_frozen
+    def redirect(self, entry: Entry, target: Entry, told: Callable[[bool], None] = ignore) -> None:
+        if entry.url not in self._handed_out:
+            return
+        wanted = self.store.redirect(entry.url, target)
+        self._release(entry)
+        if wanted:
+            self.offer((target.slot,))
+        told(wanted)
+
+    @_unless_frozen
+    def retry(self, entry: Entry, *, rest: float, failed: bool = True) -> None:
+        if entry.url in self._handed_out:
+            self.store.requeue(entry.url, failed=failed)
+            until = self._clock() + rest
+            self._resting[entry.slot] = max(until, self._resting.get(entry.slot, until))
+            self._release(entry)
+
+    @_unless_frozen
+    def put_back(self, entry: Entry, priority: float) -> None:
+        """*entry* was handed out but not asked for: queue it again with its new, lower *priority*."""
+        self.store.requeue(entry.url, failed=False)
+        self.store.rescore({entry.url: priority})
+        self._release(entry)
+
+    def freeze(self) -> None:
+        self._frozen = True
+
+    @_unless_frozen
+    def remember(self, entry: Entry, fact: bytes) -> None:
+        self.store.remember(entry.slot, entry.url, fact)
+
+    async def states(self, urls: Sequence[str]) -> list[State | None]:
+        """A frozen frontier asks for no URL any more, so that all are as good as done."""
+        return [State.DONE] * len(urls) if self._frozen else self.store.states(urls)
+
+    def server(self, slot: str) -> str:
+        return self._servers.get(slot, slot)
+
+    @_unless_frozen
+    def share_server(self, slot: str, server: str) -> None:
+        """From now on the requests of all slots on *server* count together."""
+        before = self.server(slot)
+        self._servers[slot] = server
+        self.offer(self._held_up.pop(before, ()))
+
+    def close(self, slot: str) -> bool:
+        closed = slot in self._closed
+        self._closed.add(slot)
+        return not closed
+
+    @property
+    def left(self) -> int:
+        if not self._frozen:
+            self._left = self.store.count(State.QUEUED) + self.store.count(State.IN_FLIGHT)
+        return self._left
+
+    def has_pending(self) -> bool:
+        if self._frozen:
+            return False
+        if self._in_flight.total():
+            return True
+        if self._spent():
+            return False
+        return bool(self.open_slots())
+
+    async def leave(self) -> None:
+        # the summary of the crawl is written after this
+        with suppress(StoreError):
+            self._left = self.left
+        self.freeze()
+        self.store.close()
+
+    def open_slots(self) -> list[str]:
+        """Slots with something to hand out, now or later."""
+        return [h.slot for h in self.store.heads() if h.priority != NEVER and not self._slot_spent(h.slot)]
+
+    def hand_over(self, count: int) -> list[str]:
+        """Choose *count* slots for other workers; returns those with nothing in flight, the others wait for that."""
+        staying = [slot for slot in self.open_slots() if slot not in self._leaving and slot not in self._resting]
+        staying.sort(key=self._in_flight.__getitem__)
+        self._leaving.update(staying[: max(0, count - len(self._leaving))])
+        back = set(list(self._leaving)[count:])
+        gone = {slot for slot in self._leaving - back if not self._in_flight[slot]}
+        self._leaving -= back | gone
+        self.offer(back)
+        return list(gone)
+
+    def _fell(self, slot: str) -> bool:
+        """Whether the best URL of *slot* is worth less than when it was queued; it has its new priority then."""
+        entry = self.store.peek(slot)
+        assert self._reconsider
+        assert entry is not None
+        priority = self._reconsider(entry.url, entry.priority)
+        if priority >= entry.priority:
+            return False
+        self.store.rescore({entry.url: priority})
+        return True
+
+    def offer(self, slots: Iterable[str]) -> None:
+        """The best URLs of *slots* may have changed."""
+        for slot in slots:
+            head = self.store.head(slot) if self._open(slot) else None
+            if head is None or head.priority == NEVER:
+                self._offered.pop(slot, None)
+                if self._server_busy(slot):
+                    self._held_up[self.server(slot)].add(slot)
+                continue
+            offer = (-head.priority, head.order, slot)
+            if self._offered.get(slot) != offer:
+                self._offered[slot] = offer
+                heapq.heappush(self._heap, offer)
+        if len(self._heap) > 2 * len(self._offered) + SPARE_OFFERS:
+            self._heap = list(self._offered.values())
+            heapq.heapify(self._heap)
+
+    def _leads(self, entry: Entry) -> bool:
+        """Whether *entry* may go before what its slot has on offer."""
+        offered = self._offered.get(entry.slot)
+        return offered is None or entry.priority >= -offered[0]
+
+    def _release(self, entry: Entry) -> None:
+        self._handed_out.discard(entry.url)
+        self._alone = False
+        self._in_flight[entry.slot] -= 1
+        if not self._in_flight[entry.slot]:
+            del self._in_flight[entry.slot]
+        self.offer({entry.slot, *self._held_up.pop(self.server(entry.slot), ())})
+
+    def _wake(self) -> None:
+        now = self._clock()
+        for slot in [slot for slot, until in self._resting.items() if until <= now]:
+            del self._resting[slot]
+            self.offer((slot,))
+
+    def _open(self, slot: str) -> bool:
+        return not (slot in self._resting or slot in self._leaving or self._server_busy(slot) or self._slot_spent(slot))
+
+    def _server_busy(self, slot: str) -> bool:
+        limit = self._limits.per_slot
+        if not limit:
+            return False
+        if not self._servers:
+            return self._in_flight.get(slot, 0) >= limit
+        server = self.server(slot)
+        return sum(count for other, count in self._in_flight.items() if self.server(other) == server) >= limit
+
+    def _slot_spent(self, slot: str) -> bool:
+        limit = self._limits.pages_per_slot
+        return slot in self._closed or (bool(limit) and self.store.done_in(slot) + self._in_flight[slot] >= limit)
+
+    def _full(self) -> bool:
+        return (
+            self._alone
+            or self._spent()
+            or (bool(self._limits.in_flight) and self._in_flight.total() >= self._limits.in_flight)
+        )
+
+    def _spent(self) -> bool:
+        limit = self._limits.pages
+        return bool(limit) and self.store.count(State.DONE) + self._in_flight.total() >= limit

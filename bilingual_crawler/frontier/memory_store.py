@@ -1,0 +1,175 @@
+"""The store of a crawl that is not to be resumed: dictionaries and heaps."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from heapq import heapify, heappop, heappush
+from sys import intern
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.frontier.entry import Push, State
+from bilingual_crawler.frontier.store import Head
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from bilingual_crawler.frontier.entry import Entry
+
+Item = tuple[float, int, str]
+"""Priority, negated, and discovery order of a URL."""
+
+SPARE_ITEMS = 1000
+"""How many outdated items the heap of a slot may hold, beside as many as the slot has queued URLs."""
+
+
+class MemoryStore:
+    """A :class:`~bilingual_crawler.frontier.store.FrontierStore` that ends with its process.
+
+    It is also the simulator's queue, and the model that the tests hold the durable stores against. A heap of items per
+    slot gives the best URL; an item is outdated when its URL has got another priority or is not queued any more.
+    """
+
+    def __init__(self) -> None:
+        self.entries: dict[str, Entry] = {}
+        self._heaps: defaultdict[str, list[Item]] = defaultdict(list)
+        self._counts: Counter[State | tuple[str, State]] = Counter()
+        self._named: dict[str, bytes] = {}
+        self._order = 0
+
+    def push(self, entries: Iterable[Entry]) -> list[Push]:
+        return [self._push(entry) for entry in entries]
+
+    def _push(self, entry: Entry) -> Push:
+        held = self.entries.get(entry.url)
+        if held is None:
+            self._order += 1
+            entry.order = self._order
+            self._add(entry)
+            return Push.NEW
+        if not held.movable or entry.priority <= held.priority:
+            return Push.IGNORED
+        held.priority, held.parent, held.depth = entry.priority, entry.parent, min(held.depth, entry.depth)
+        self._offer(held)
+        return Push.RAISED
+
+    def pop(self, slot: str) -> Entry | None:
+        entry = self.peek(slot)
+        if entry:
+            self._change(entry, State.IN_FLIGHT)
+        return entry
+
+    def peek(self, slot: str) -> Entry | None:
+        heap = self._heaps.get(slot, [])
+        while heap and not self._is_current(heap[0]):
+            heappop(heap)
+        return self.entries[heap[0][-1]] if heap else None
+
+    def slots(self) -> list[str]:
+        return list(self._heaps)
+
+    def queued(self, slot: str) -> Iterator[str]:
+        return iter({item[-1] for item in self._heaps.get(slot, []) if self._is_current(item)})
+
+    def finish(self, url: str, state: State = State.DONE) -> bool:
+        entry = self._in_flight(url)
+        if entry:
+            self._change(entry, state)
+        return entry is not None
+
+    def redirect(self, url: str, target: Entry) -> bool:
+        source, held = self._in_flight(url), self.entries.get(target.url)
+        if source:
+            self._change(source, State.REDIRECTED)
+        if held and not held.movable:
+            return False
+        if source is None:
+            return held is not None
+        target.priority, target.order = source.priority, source.order
+        if held:
+            target.priority, target.order = max(held.priority, source.priority), min(held.order, source.order)
+            self._count(held, -1)
+        self._add(target)
+        return True
+
+    def requeue(self, url: str, *, failed: bool = True) -> bool:
+        entry = self._in_flight(url)
+        if entry:
+            entry.attempts += failed
+            self._change(entry, State.QUEUED)
+            self._offer(entry)
+        return entry is not None
+
+    def rescore(self, priorities: Mapping[str, float]) -> set[str]:
+        changed = set()
+        for url, priority in priorities.items():
+            entry = self.entries.get(url)
+            if entry and entry.movable and entry.priority != priority:
+                entry.priority = priority
+                self._offer(entry)
+                changed.add(entry.slot)
+        return changed
+
+    def states(self, urls: Sequence[str]) -> list[State | None]:
+        return [entry.state if (entry := self.entries.get(url)) else None for url in urls]
+
+    def heads(self) -> list[Head]:
+        return [head for slot in self._heaps if (head := self.head(slot))]
+
+    def head(self, slot: str) -> Head | None:
+        entry = self.peek(slot)
+        return Head(slot, entry.priority, entry.order) if entry else None
+
+    def count(self, state: State) -> int:
+        return self._counts[state]
+
+    def done_in(self, slot: str) -> int:
+        return self._counts[slot, State.DONE]
+
+    def remember(self, slot: str, url: str, fact: bytes) -> None:
+        """Facts are for the process that goes on with a crawl; this one has none after it."""
+
+    def facts(self, slot: str) -> Iterator[tuple[str, bytes]]:
+        return iter(())
+
+    def get(self, name: str) -> bytes | None:
+        return self._named.get(name)
+
+    def put(self, name: str, value: bytes) -> None:
+        self._named[name] = value
+
+    def checkpoint(self, first: Callable[[], None]) -> Callable[[], None]:
+        """Nothing of the store itself survives."""
+        return first
+
+    def close(self) -> None: ...
+
+    def _in_flight(self, url: str) -> Entry | None:
+        entry = self.entries.get(url)
+        return entry if entry and entry.state is State.IN_FLIGHT else None
+
+    def _add(self, entry: Entry) -> None:
+        entry.slot = intern(entry.slot)
+        self.entries[entry.url] = entry
+        self._count(entry, 1)
+        self._offer(entry)
+
+    def _change(self, entry: Entry, state: State) -> None:
+        self._count(entry, -1)
+        entry.state = state
+        self._count(entry, 1)
+
+    def _count(self, entry: Entry, by: int) -> None:
+        self._counts[entry.state] += by
+        self._counts[entry.slot, entry.state] += by
+
+    def _offer(self, entry: Entry) -> None:
+        """*entry* is queued with another priority, or anew."""
+        heap = self._heaps[entry.slot]
+        heappush(heap, (-entry.priority, entry.order, entry.url))
+        if len(heap) > 2 * self._counts[entry.slot, State.QUEUED] + SPARE_ITEMS:
+            heap[:] = filter(self._is_current, set(heap))
+            heapify(heap)
+
+    def _is_current(self, item: Item) -> bool:
+        entry = self.entries[item[-1]]
+        return entry.state is State.QUEUED and (-entry.priority, entry.order) == item[:2]
