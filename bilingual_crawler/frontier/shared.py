@@ -56,8 +56,8 @@ class SharedFrontier:
 
     All calls go, in their order, to one thread that runs a :class:`LocalFrontier`, so that the event loop never waits
     for the network: while the store does not answer, nothing is handed out and nothing is forgotten. After each call
-    the thread takes what may be fetched now, and :meth:`pop` hands it out. The limits hold for what is taken, so that no
-    URL is taken much before its turn. A second thread sends the heartbeat, whatever the event loop does.
+    the thread takes what may be fetched now, and :meth:`pop` hands it out. The limits hold for what is taken, so that
+    no URL is taken much before its turn. A second thread sends the heartbeat, whatever the event loop does.
     """
 
     def __init__(self, store: RedisStore, limits: Limits, clock: Callable[[], float], worker: Worker) -> None:
