@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-MAX_CHANGES = 40_000
+MAX_CHANGES = 10_000
 """Changes after which a transaction is committed by itself; bounds the pages that it holds in memory."""
 
 

@@ -9,7 +9,7 @@ from rich.table import Table
 from bilingual_crawler.harvest.simulator import freeze, simulate
 from bilingual_crawler.harvest.sites import SiteError, Task, read_site
 from bilingual_crawler.languages import LanguagePair
-from bilingual_crawler.policies.gain import PARTNER, Gain, Worth
+from bilingual_crawler.policies.gain import Gain, Worth
 from bilingual_crawler.settings import BILINGUAL_EQUIVALENT_LANGUAGES
 
 if TYPE_CHECKING:
@@ -52,14 +52,14 @@ def explain(sites: Path, task: Task, url: str) -> Table:
     policy = _Watched(LanguagePair.parse(task.pair, equivalents=BILINGUAL_EQUIVALENT_LANGUAGES), page)
     simulate(freeze(sites / task.site, site.languages), task.seeds, policy)
     table = Table(title=f"{task}: {page}", caption="belief: first language, second, neither")
-    kinds = [kind.name for kind in PARTNER]
-    for column in ("download", "worth", "belief", *kinds, "later", "seed", "after fetching"):
+    for column in ("download", "worth", "belief", "completes", "later", "seed", "after fetching"):
         table.add_column(column, justify="left" if column == "after fetching" else "right", overflow="fold")
     for number, fetched, worth in policy.moments:
         if worth is None:
             table.add_row(str(number), *[""] * (len(table.columns) - 2), "[bold]fetched[/bold]")
             continue
-        terms = (worth.total, worth.belief, *(worth.chances[kind] for kind in kinds), worth.later, worth.seed)
-        shown = (" ".join(f"{p:.2f}" for p in term) if isinstance(term, tuple) else f"{term:.3f}" for term in terms)
-        table.add_row(str(number), *shown, fetched)
+        belief = " ".join(f"{p:.2f}" for p in worth.belief)
+        completes = f"{worth.completes:.3f} {worth.strongest}".strip()
+        later, seed = f"{worth.later:.3f}", f"{worth.seed:.3f}"
+        table.add_row(str(number), f"{worth.total:.3f}", belief, completes, later, seed, fetched)
     return table
