@@ -8,7 +8,7 @@ watched from outside. Then some, on ten hosts a mutation, are archived beside an
 
   ended    pages that came to a limit, one second of processor time and 200 MB plus a share by size, and were left
   crashes  pages whose reading failed in any other way
-  breaches pages that a helper went on with for .5 s or 100 MB beyond the limit
+  breaches jobs that a helper went on with for 2 s or 100 MB beyond the limit
 
 Ends with status 1 if there was a crash or a breach, or if the crawl did not end well with all honest pairs.
 """
@@ -58,7 +58,8 @@ BOMB_SHARE = 0.05
 HOSTS = 10
 HONEST_PAGES = 60
 HONEST = "http://honest.example"
-SLACK_SECONDS, SLACK_BYTES = 0.5, 100e6
+SLACK_SECONDS, SLACK_BYTES = 2.0, 100e6
+"""The kernel may count a limit in ticks, while what /proc tells is more exact: the two differ on a loaded machine."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -72,7 +73,8 @@ class Row:
     """Bytes by which a helper has grown."""
     ended: Counter[str] = field(default_factory=Counter)
     crashes: list[str] = field(default_factory=list)
-    breaches: set[str] = field(default_factory=set)
+    breaches: dict[str, str] = field(default_factory=dict)
+    """What was used beyond the limit, by name of the job."""
 
 
 def sources() -> list[bytes]:
@@ -135,7 +137,7 @@ class Watch:
         row.slowest = max(row.slowest, used)
         row.most = max(row.most, grown)
         if used > float(limit) + SLACK_SECONDS or grown > float(megabytes) * 1e6 + SLACK_BYTES:
-            row.breaches.add(name)
+            row.breaches[name] = f"{used:.2f} s of {limit}, {grown / 1e6:.0f} MB of {megabytes}"
 
 
 def read_all(pages: Iterator[tuple[str, bytes]]) -> dict[str, Row]:
@@ -256,7 +258,10 @@ def main() -> None:
     print(f"{options.pages:,} pages read in {time.monotonic() - begun:.0f} s")
     outcomes, wrong = crawl_and_align(fuzzed(random.Random(options.seed + 1), originals, options.crawled))
     show(rows, outcomes)
-    problems: list[Any] = [*wrong, *(text for row in rows.values() for text in (*row.crashes[:3], *row.breaches))]
+    problems: list[Any] = [
+        *wrong,
+        *(text for row in rows.values() for text in (*row.crashes[:3], *map(str, row.breaches.items()))),
+    ]
     for problem in problems:
         print(problem, file=sys.stderr)
     sys.exit(bool(problems))

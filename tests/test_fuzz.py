@@ -43,4 +43,4 @@ def test_the_watch_notices_a_helper_that_goes_on(tmp_path: Path) -> None:
             time.sleep(0.01)
     finally:
         watch.close()
-    assert rows["bomb"].breaches == {"bomb/1/PageJob"}
+    assert list(rows["bomb"].breaches) == ["bomb/1/PageJob"]

@@ -91,6 +91,13 @@ def test_helpers_are_used_again_and_are_as_many_as_processors() -> None:
     assert len({future.result() for future in futures}) <= (os.cpu_count() or 1)
 
 
+def test_a_helper_that_something_ended_between_two_jobs_costs_none_of_them() -> None:
+    for _ in range(5):
+        os.kill(submit(Work("")).result(60), signal.SIGKILL)
+        time.sleep(0.05)
+    assert submit(Work("")).result(60)
+
+
 def test_a_forked_process_has_helpers_of_its_own() -> None:
     submit(Work("")).result(60)
     child = os.fork()
