@@ -7,7 +7,11 @@ from hypothesis import strategies as st
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.model import Link
 from bilingual_crawler.policies.base import FetchedPage
+from bilingual_crawler.policies.evidence.folders import Folders
+from bilingual_crawler.policies.evidence.known import Known
+from bilingual_crawler.policies.evidence.marks import Marks
 from bilingual_crawler.policies.evidence.places import place_of
+from bilingual_crawler.policies.evidence.prospects import PairRate
 from bilingual_crawler.policies.gain import EVIDENCE, Gain
 
 PAIR = LanguagePair.parse("eng-fin")
@@ -22,7 +26,7 @@ URLS = st.sampled_from(
 
 def knowing(*kinds: str) -> Gain:
     """A policy that asks these kinds of evidence only."""
-    return Gain(PAIR, weights={"gain.future": 1.0, "gain.prior": (0.3, 0.3, 0.4)}, without=EVIDENCE.keys() - {*kinds})
+    return Gain(PAIR, weights={"gain.future": 1.0}, without=EVIDENCE.keys() - {*kinds})
 
 
 def fetch(gain: Gain, url: str, side: str | None, *found: Link) -> None:
@@ -112,12 +116,16 @@ def test_the_wording_of_links_is_believed_as_far_as_it_was_right_on_the_site() -
 
 
 @given(st.lists(st.tuples(URLS, st.sampled_from(["eng", "fin", None]))), URLS)
-def test_terms_are_probabilities_whatever_was_learnt(pages: list[tuple[str, str | None]], url: str) -> None:
-    gain = knowing(*EVIDENCE)
+def test_beliefs_are_probabilities_whatever_was_learnt(pages: list[tuple[str, str | None]], url: str) -> None:
+    known = Known(PAIR, (0.3, 0.3, 0.4))
+    folders, marks, rate = Folders(known), Marks(known), PairRate(known)
     for page, side in pages:
-        fetch(gain, page, side)
-    worth = gain.explain(url)
-    assert sum(worth.belief) == pytest.approx(1)
-    assert min(worth.belief) > 0
-    assert 0 <= worth.completes <= 1
-    assert 0 <= worth.later <= 1
+        for kind in (folders, marks, rate):
+            kind.learn(FetchedPage(page, side or "fra", side), [])
+        if side:
+            rate.learn_pair(page, page)
+    for belief in (folders.update(url, known.prior), marks.update(url, known.prior)):
+        if belief is not None:
+            assert sum(belief) == pytest.approx(1)
+            assert min(belief) > 0
+    assert 0 <= rate.factor(url, 0.0) <= 1

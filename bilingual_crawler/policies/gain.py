@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.policies.base import FetchedPage, Policy, PolicyError
+from bilingual_crawler.policies.evidence.base import Evidence
 from bilingual_crawler.policies.evidence.claims import Hreflang, Switchers
 from bilingual_crawler.policies.evidence.folders import Folders
 from bilingual_crawler.policies.evidence.known import Known
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.policies.evidence.base import Evidence, LanguageEvidence, PartnerEvidence, Prospect
+    from bilingual_crawler.policies.evidence.base import LanguageEvidence, PartnerEvidence, Prospect
     from bilingual_crawler.policies.evidence.belief import Belief
     from bilingual_crawler.scoring.links import LinkScore
 
@@ -115,6 +116,8 @@ class Gain(Policy):
 
         language, partner, prospects = [make(group) for group in LANGUAGE], make(PARTNER), make(PROSPECTS)
         self._evidence: list[Evidence] = [*chain(*language), *partner, *prospects]
+        # most links of a page are known, and most kinds of evidence do not read them
+        self._noting = [kind for kind in self._evidence if type(kind).note is not Evidence.note]
         self._language = [asked(group) for group in language]
         self._partner, self._prospects = asked(partner), asked(prospects)
         self._changed: set[str] = set()
@@ -187,9 +190,8 @@ class Gain(Policy):
 
     def _is_news(self, page: FetchedPage, link: Link) -> bool:
         """Whether the link changes what its URL is worth; most lead to a queued URL and say nothing new of it."""
-        news = not self._known.is_queued(link.url)
-        self._known.enqueue(link.url)
-        for kind in self._evidence:
+        news = self._known.enqueue(link.url)
+        for kind in self._noting:
             news = kind.note(page, link) or news
         return news
 

@@ -59,7 +59,10 @@ class Claims(PartnerEvidence):
         return page.url in self._sources.get(link.url, ())
 
     def chance(self, url: str, belief: Belief) -> float:
-        trust, lacking = self.trust_in(url), self.known.lacking(self._sources.get(url, ()))
+        sources = self._sources.get(url)
+        if not sources:
+            return 0.0
+        trust, lacking = self.trust_in(url), self.known.lacking(sources)
         return max((trust * min(1.0, self.slope * belief[other] + self.base) for _, other in lacking), default=0.0)
 
     def redirected(self, url: str, target: str) -> None:

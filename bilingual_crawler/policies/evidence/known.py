@@ -82,16 +82,15 @@ class Known:
 
     # the queue --------------------------------------------------------------------------------------------------------
 
-    def is_queued(self, url: str) -> bool:
-        return url in self._queued
-
-    def enqueue(self, url: str) -> None:
+    def enqueue(self, url: str) -> bool:
+        """*url* is queued; False if it was before."""
         if url in self._queued:
-            return
+            return False
         key = self._queued[url] = self._key(url)
         twins = self._queued_twins.get(key, ())
         if len(twins) < MAX_TWINS:
             self._queued_twins[key] = (*twins, url)
+        return True
 
     def dequeue(self, url: str) -> None:
         key = self._queued.pop(url, None)

@@ -34,6 +34,7 @@ class Marks(LanguageEvidence):
 
     def __post_init__(self) -> None:
         self._counts: defaultdict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+        self._strong, self._weak = ([self._said(index, share) for index in range(3)] for share in (1.0, self.weak))
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         mark = place_of(page.url).mark
@@ -45,11 +46,17 @@ class Marks(LanguageEvidence):
         place = place_of(url)
         if place.mark is None:
             return None
-        said = self.known.index(self.known.pair.side(place.marked) if place.marked else None)
-        share, wrong = self.weak if place.weak else 1.0, (1 - self.trust) / 2
+        named = self.known.index(self.known.pair.side(place.marked) if place.marked else None)
+        said = (self._weak if place.weak else self._strong)[named]
+        first, second, neither = counted(said, self._counts.get(place.mark, NOTHING), self.weight)
+        doubt = self.doubt
+        return normal(first * (belief[0] + doubt), second * (belief[1] + doubt), neither * (belief[2] + doubt))
+
+    def _said(self, named: int, share: float) -> Belief:
+        """What a mark of the language at index *named* says; the prior keeps what the *share* leaves."""
+        wrong = (1 - self.trust) / 2
         first, second, neither = (
-            share * (self.trust if index == said else wrong) + (1 - share) * prior
+            share * (self.trust if index == named else wrong) + (1 - share) * prior
             for index, prior in enumerate(self.known.prior)
         )
-        learnt = counted((first, second, neither), self._counts.get(place.mark, NOTHING), self.weight)
-        return normal(*(mark * (before + self.doubt) for mark, before in zip(learnt, belief, strict=True)))
+        return first, second, neither

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.policies.evidence.base import PartnerEvidence
@@ -40,8 +41,11 @@ class Mirrors(PartnerEvidence):
         return self.known.queued_twins(partner)
 
     def chance(self, url: str, belief: Belief) -> float:
-        lacking = (next(self.known.lacking(held), None) for held in self.known.twins(url))
-        return max((self._reliability(twin[0]) * belief[twin[1]] for twin in lacking if twin), default=0.0)
+        best = 0.0
+        for held in self.known.twins(url):
+            for twin, other in islice(self.known.lacking(held), 1):
+                best = max(best, self._reliability(twin) * belief[other])
+        return best
 
     def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         return self.known.twins(page.url)[1 - self.known.index(page.side)]
