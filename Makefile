@@ -30,6 +30,7 @@ test: $(VENV)/installed-for-tests
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
 	$(RUN) -m mypy
+	$(VENV)/bin/lint-imports
 	$(RUN) -m pytest -q -rs -n 2 --dist loadfile
 
 $(VENV)/bin/python:

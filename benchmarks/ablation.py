@@ -9,48 +9,20 @@ from __future__ import annotations
 
 import argparse
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from scrapy.settings import Settings
-
-from bilingual_crawler.frontier.policies.gain import Gain, GainWeights
 from bilingual_crawler.harvest.simulator import compare
 from bilingual_crawler.harvest.sites import Task, read_tasks
-from bilingual_crawler.scoring.site_model import SiteModel, SitePriors
+from bilingual_crawler.policies.evidence.mirrors import Mirrors
+from bilingual_crawler.policies.gain import Gain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from bilingual_crawler.languages import LanguagePair
-    from bilingual_crawler.scoring.site_model import Belief
-
-
-class DeafModel(SiteModel):
-    """Believes its priors whatever the site shows."""
-
-    def learn_language(self, url: str, side: str | None) -> None:
-        pass
-
-    def learn_pair(self, url: str) -> None:
-        pass
-
-    def learn_key_rule(self, url: str, held: bool) -> None:
-        pass
-
-    def learn_wording(self, url: str, step: int, side: str | None) -> None:
-        pass
-
-
-class BlindModel(SiteModel):
-    """Sees no language marks in URLs, only what pages turned out to be."""
-
-    def language(self, url: str) -> Belief:
-        belief = self._priors.language
-        return belief
 
 
 class Patient(Gain):
@@ -60,48 +32,35 @@ class Patient(Gain):
         return priority
 
 
-class Parochial(Gain):
-    """Compares a URL with no held document by its form."""
-
-    def _mirrors(self, known: object, belief: Belief) -> float:
-        return 0.0
-
-
-WEIGHTS = GainWeights()
+def gain(*without: str, bridges: bool = True, **weights: Any) -> Callable[[LanguagePair], Gain]:
+    """Makes ``gain`` *without* these kinds of evidence and with other *weights*, ``kind__weight``."""
+    given = {name.replace("__", "."): value for name, value in weights.items()}
+    return lambda pair: Gain(pair, bridges=bridges, weights=given, without=without)
 
 
-def with_model(model: type[SiteModel]) -> Callable[[LanguagePair], Gain]:
-    def make(pair: LanguagePair) -> Gain:
-        policy = Gain(pair, Settings())
-        policy._site = model(pair, SitePriors())
-        return policy
-
-    return make
-
-
-def with_weights(**changes: float) -> Callable[[LanguagePair], Gain]:
-    return lambda pair: Gain(pair, Settings(), replace(WEIGHTS, **changes))
-
-
-def with_priors(**changes: Any) -> Callable[[LanguagePair], Gain]:
-    return lambda pair: Gain(pair, Settings(), priors=replace(SitePriors(), **changes))
-
+ALWAYS = 1e300
+"""Weight of a prior that no count changes."""
+UNTEACHABLE = {
+    **dict.fromkeys(("folders__weight", "marks__weight", "wording__weight", "pair_rate__weight"), ALWAYS),
+    "mirrors__right": Mirrors.right * ALWAYS,
+    "mirrors__wrong": Mirrors.wrong * ALWAYS,
+}
 
 VARIANTS: Mapping[str, Callable[[LanguagePair], Gain]] = {
-    "gain": with_weights(),
-    "without hreflang": with_weights(hreflang=0.0),
-    "without language switchers": with_weights(switcher=0.0),
-    "without either": with_weights(hreflang=0.0, switcher=0.0),
-    "without languages named by links": with_weights(label=0.5),
-    "without the wording of links": with_priors(wording=(0.2,) * 5, wording_weight=1e9),
-    "without comparing lengths": with_weights(length_ratio=1e9),
-    "without bridges": lambda pair: Gain(pair, Settings({"BILINGUAL_BRIDGE": False})),
-    "without equal URLs but for language marks": lambda pair: Parochial(pair, Settings()),
-    "without learning from downloads": with_model(DeafModel),
-    "without language marks and folders": with_model(BlindModel),
-    "without the pairs to come": with_weights(future=0.0),
-    "without a second look at the queue's head": lambda pair: Patient(pair, Settings()),
-    "seeds before everything else": with_weights(seed=100.0),
+    "gain": gain(),
+    "without hreflang": gain("hreflang"),
+    "without language switchers": gain("switchers"),
+    "without either": gain("hreflang", "switchers"),
+    "without languages named by links": gain("labels"),
+    "without the wording of links": gain("wording"),
+    "without comparing lengths": gain(gain__length_ratio=1e9),
+    "without bridges": gain(bridges=False),
+    "without equal URLs but for language marks": gain("mirrors"),
+    "without learning from downloads": gain(**UNTEACHABLE),
+    "without language marks and folders": gain("folders", "marks"),
+    "without the pairs to come": gain(gain__future=0.0),
+    "without a second look at the queue's head": Patient,
+    "seeds before everything else": gain(gain__seed=100.0),
 }
 
 

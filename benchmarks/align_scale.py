@@ -53,7 +53,8 @@ def pages(count: int, seed: int) -> Iterator[tuple[str, str]]:
             )
             image = f'<img src="/i/{shape.randrange(count // 4 + 1)}.png">'
             menu = "".join(f'<a href="/{names[side][item]}">{words[side][item]}</a>' for item in range(min(8, count)))
-            html = f"<html><title>{words[side][k % 999]} {k % 97}</title><nav>{menu}</nav>{''.join(body)}{image}{links}</html>"
+            title = f"<title>{words[side][k % 999]} {k % 97}</title>"
+            html = f"<html>{title}<nav>{menu}</nav>{''.join(body)}{image}{links}</html>"
             yield f"{HOST}/{names[side][k]}", html
 
 

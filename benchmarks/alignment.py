@@ -31,7 +31,7 @@ from bilingual_crawler.pairing.encoders import is_installed, load_encoder
 from bilingual_crawler.pairing.methods import Candidates, make_method
 from bilingual_crawler.pairing.reading import hash_text, link_key
 from bilingual_crawler.urls.canonical import registered_domain
-from bilingual_crawler.urls.markers import named_language, strip_language
+from bilingual_crawler.urls.markers import marked_language, strip_language
 from training.documents.examples import gold_pairs
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.pairing.content import Space
     from bilingual_crawler.pairing.corpus import Corpus
-    from bilingual_crawler.pairing.documents import Document, Profile
+    from bilingual_crawler.pairing.documents import DocumentText, Profile
     from bilingual_crawler.pairing.embeddings import Encoder
     from bilingual_crawler.pairing.methods import Method
 
@@ -88,7 +88,7 @@ class HashedCorpus:
         keys |= {hash_text(key): keys.get(hash_text(to), hash_text(to)) for key, to in self._corpus.redirects.items()}
         return [self._hashed(profile, keys) for profile in profiles]
 
-    def document(self, url: str) -> Document:
+    def document(self, url: str) -> DocumentText:
         """The document behind a hashed URL."""
         return self._corpus.document(self._urls[url])
 
@@ -105,7 +105,7 @@ class HashedCorpus:
             profile,
             url=url,
             key=strip_language(url, languages),
-            marked=named_language(url, languages),
+            marked=marked_language(url, languages),
             claims=tuple(hashed("https://" + resolve(link_key(claim))) for claim in profile.claims),
             switches=tuple(hashed("https://" + resolve(link_key(switch))) for switch in profile.switches),
             internal=np.unique(np.array([keys.get(key, key) for key in profile.internal.tolist()], dtype=np.uint32)),

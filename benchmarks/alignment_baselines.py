@@ -17,7 +17,7 @@ from bilingual_crawler.pairing.classifier import PairClassifier
 from bilingual_crawler.pairing.methods import Candidates
 from bilingual_crawler.pairing.reading import hash_text
 from bilingual_crawler.pairing.structure import StructureMethod
-from bilingual_crawler.urls.markers import named_language, swap_language
+from bilingual_crawler.urls.markers import marked_language, swap_language
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -114,7 +114,7 @@ class Pti:
         words = self._words.get((pair.a, pair.b), {})
         found = {}
         for i, profile in enumerate(domain.a):
-            if named_language(profile.url, (pair.b,)) == pair.b:
+            if marked_language(profile.url, (pair.b,)) == pair.b:
                 continue
             for url in swap_language(profile.url, pair, pair.a):
                 j = places.get(_normal(url))

@@ -36,7 +36,7 @@ from bilingual_crawler.archive import open_archive
 from bilingual_crawler.frontier.entry import State
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.store import digest
-from bilingual_crawler.reporting.records import read_json_lines, read_tsv
+from bilingual_crawler.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
     import subprocess

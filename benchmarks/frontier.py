@@ -329,7 +329,8 @@ def main() -> None:
         return
     print(f"{options.urls:,} URLs, {options.hosts:,} hosts, {options.priorities:,} priorities")
     print(
-        "| frontier | URLs | enqueue/s | raise/s | dequeue/s | finish/s | memory, B/URL | disk, B/URL | reopen, s | own MB | peak MB |"
+        "| frontier | URLs | enqueue/s | raise/s | dequeue/s | finish/s "
+        "| memory, B/URL | disk, B/URL | reopen, s | own MB | peak MB |"
     )
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
     for name in options.only:

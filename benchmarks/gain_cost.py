@@ -15,15 +15,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from scrapy.settings import Settings
-
 from bilingual_crawler.frontier.entry import Entry
 from bilingual_crawler.frontier.frontier import Frontier, Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
-from bilingual_crawler.frontier.policies.base import FetchedPage
-from bilingual_crawler.frontier.policies.gain import Gain
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.model import Link, LinkPosition
+from bilingual_crawler.policies.base import FetchedPage
+from bilingual_crawler.policies.gain import Gain
 
 LINKS = 40
 NEW = 8
@@ -41,7 +39,7 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=1000)
     options = parser.parse_args()
     rng = random.Random(1)
-    policy = Gain(LanguagePair.parse("eng-isl"), Settings())
+    policy = Gain(LanguagePair.parse("eng-isl"))
     with tempfile.TemporaryDirectory() as folder:
         frontier = Frontier(LmdbStore(Path(folder)), Limits(per_slot=0, in_flight=0), time.monotonic, policy.reconsider)
         home = FetchedPage("https://site.example/", "eng", "eng")
@@ -71,7 +69,8 @@ def main() -> None:
         frontier.store.close()
     cuts = statistics.quantiles(milliseconds, n=100)
     print(
-        f"{options.queued:,} URLs queued, {LINKS} links a page, {NEW} of them new: median {cuts[49]:.2f} ms a page, 99 % {cuts[98]:.2f} ms"
+        f"{options.queued:,} URLs queued, {LINKS} links a page, {NEW} of them new: "
+        f"median {cuts[49]:.2f} ms a page, 99 % {cuts[98]:.2f} ms"
     )
 
 

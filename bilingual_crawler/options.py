@@ -220,7 +220,7 @@ class Options:
     def of(cls, settings: BaseSettings) -> Options:
         """The values in Scrapy's *settings*, where a name that is missing has its default.
 
-        Raises UsageError, in one line, for a ``BILINGUAL_`` name that there is not and for the first value that is wrong.
+        Raises UsageError, in one line, for an unknown ``BILINGUAL_`` name and for the first value that is wrong.
         """
         _check_names(settings)
         for name, read in _SCRAPY.items():

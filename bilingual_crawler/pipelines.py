@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import DropItem
+from scrapy.utils.asyncio import run_in_thread
 
+from bilingual_crawler import sandbox
+from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.signals import Fetch, output_failed, pair_found, phase_changed, stop_now, url_fetched
 from bilingual_crawler.items import Document
 from bilingual_crawler.options import Options
 from bilingual_crawler.pairing.at_end import AlignedCrawl, AlignmentError, align_crawl
-from bilingual_crawler.pairing.documents import Unpaired
-from bilingual_crawler.pairing.tracker import Pair, PairTracker
-from bilingual_crawler.reporting.records import (
+from bilingual_crawler.pairing.documents import Pair, Unpaired
+from bilingual_crawler.pairing.tracker import PairTracker
+from bilingual_crawler.records import (
     CRAWL,
     DOCUMENTS,
     PAIRS,
@@ -24,14 +28,11 @@ from bilingual_crawler.reporting.records import (
     read_tsv,
     replace_tsv,
 )
-from bilingual_crawler.signals import Fetch, output_failed, pair_found, phase_changed, stop_now, url_fetched
 
 if TYPE_CHECKING:
     from typing import Self
 
     from scrapy.crawler import Crawler
-
-    from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 
 logger = logging.getLogger(__name__)
@@ -45,21 +46,21 @@ class OutputPipeline:
     on the way, and so it stays if the crawl is stopped.
 
     A resumed crawl first reads back the documents and pairs it has, so that a page fetched twice is written once.
-    Stats: ``bilingual/pairs/found``, and by reason ``bilingual/pairs/refused`` (candidates) and ``bilingual/pairs/unpaired``
-    (documents, when the crawl has ended).
+    Stats: ``bilingual/pairs/found``, and by reason ``bilingual/pairs/refused`` (candidates) and
+    ``bilingual/pairs/unpaired`` (documents, when the crawl has ended).
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
+        self._context = CrawlContext.of(crawler)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
 
     def open_spider(self) -> None:
-        spider = cast("BilingualSpider", self._crawler.spider)
-        self._folder = spider.output_dir
-        self._tracker = PairTracker(spider.pair)
+        self._folder = self._context.output_dir
+        self._tracker = PairTracker(self._context.pair)
         self._written: set[str] = set()
         for row in read_tsv(self._folder / CRAWL):
             if row.get("location"):
@@ -105,9 +106,11 @@ class OutputPipeline:
         settings = self._crawler.settings
         if not Options.of(settings).align or not self._written:
             return None
-        pair = cast("BilingualSpider", self._crawler.spider).pair
+        pair = self._context.pair
         aligned, why = None, "not all documents were aligned, since the crawl was stopped"
         if not self._interrupted():
+            # the alignment has helper processes of its own, and room for those of both there may not be
+            await run_in_thread(sandbox.close)
             try:
                 aligned = await align_crawl(self._folder, pair, settings, self._interrupted, self._tell)
             except AlignmentError as error:

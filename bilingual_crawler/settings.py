@@ -67,15 +67,16 @@ REMOTE_CONTROL_ENABLED = False
 
 # Safety
 BILINGUAL_ALLOWED_NETWORKS: list[str] = []
+TWISTED_DNS_RESOLVER = "bilingual_crawler.middlewares.addresses.GuardedResolver"
 DOWNLOAD_HANDLERS = {
     **dict.fromkeys(("data", "file", "ftp", "s3")),
-    **dict.fromkeys(("http", "https"), "bilingual_crawler.middlewares.download.LimitedDownloadHandler"),
+    **dict.fromkeys(("http", "https"), "bilingual_crawler.handlers.download.LimitedDownloadHandler"),
 }
 
 LOG_LEVEL = "INFO"
 
 # The parts
-SCHEDULER = "bilingual_crawler.frontier.scheduler.FrontierScheduler"
+SCHEDULER = "bilingual_crawler.scheduler.FrontierScheduler"
 DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
@@ -84,19 +85,19 @@ DOWNLOADER_MIDDLEWARES = {
     "bilingual_crawler.middlewares.backoff.BackoffMiddleware": 90,
     "bilingual_crawler.middlewares.robots.RobotsMiddleware": 100,
     "bilingual_crawler.middlewares.addresses.AddressGuardMiddleware": 900,
-    "bilingual_crawler.traps.middleware.TrapPagesMiddleware": 550,
+    "bilingual_crawler.middlewares.traps.TrapPagesMiddleware": 550,
     "bilingual_crawler.middlewares.render.RenderMiddleware": 555,
     "bilingual_crawler.middlewares.language.LanguageFilterMiddleware": 560,
-    "bilingual_crawler.archive.middleware.WarcMiddleware": 650,
+    "bilingual_crawler.middlewares.warc.WarcMiddleware": 650,
 }
 SPIDER_MIDDLEWARES = {
-    "bilingual_crawler.traps.middleware.TrapLinksMiddleware": 200,
+    "bilingual_crawler.middlewares.traps.TrapLinksMiddleware": 200,
     "bilingual_crawler.middlewares.links.LinkPriorityMiddleware": 100,
 }
 ITEM_PIPELINES = {"bilingual_crawler.pipelines.OutputPipeline": 900}
 EXTENSIONS = {
     "scrapy.extensions.spiderstate.SpiderState": None,
-    "bilingual_crawler.middlewares.budgets.ByteBudgetExtension": 480,
+    "bilingual_crawler.extensions.budgets.ByteBudgetExtension": 480,
     "bilingual_crawler.reporting.crawl_log.CrawlLogExtension": 490,
     "bilingual_crawler.reporting.summary.SummaryExtension": 500,
     "bilingual_crawler.reporting.progress.ProgressExtension": 510,

@@ -53,7 +53,8 @@ class Hostile:
     def _soft_404(self, path: str) -> Answer:
         """Everything else exists, says where it is, and links to more of it, without a scheme."""
         lost = "<p>" + TEXT["en"] * 2 + f"<p>We are sorry that {path} is lost."
-        more = f"<a href='www.partner.example/{path.strip('/')[-60:]}'>partner</a> <a href='x/y'>x</a> <a href='en/'>en</a>"
+        more = f"<a href='www.partner.example/{path.strip('/')[-60:]}'>partner</a> "
+        more += "<a href='x/y'>x</a> <a href='en/'>en</a>"
         return Answer(html("en", "Sorry", more + lost))
 
     def answer_(self, path: str) -> Answer:

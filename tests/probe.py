@@ -112,17 +112,20 @@ def crawl(directory: Path, *urls: str, before: Callable[[], None] | None = None,
 
 
 def _main(out: Path, settings: dict[str, Any], urls: list[str]) -> None:
+    from types import SimpleNamespace
     from urllib.parse import urldefrag, urlsplit
 
     import scrapy
     from scrapy.crawler import CrawlerProcess
+
+    from bilingual_crawler.crawl.meta import WARC_LOCATION
 
     pages: dict[str, dict[str, Any]] = {}
     hosts = {urlsplit(url).hostname for url in urls}
 
     class ProbeSpider(scrapy.Spider):
         name = "probe"
-        output_dir = out.parent
+        context = SimpleNamespace(output_dir=out.parent)
         start_urls = urls
 
         def parse(self, response: Any) -> Any:
@@ -136,7 +139,7 @@ def _main(out: Path, settings: dict[str, Any], urls: list[str]) -> None:
                 "redirects": response.meta.get("redirect_urls", []),
                 "reasons": response.meta.get("redirect_reasons", []),
                 "flags": response.flags,
-                "location": response.meta.get("bilingual_warc"),
+                "location": response.meta.get(WARC_LOCATION),
                 "ip": str(response.ip_address),
             }
             if "Location" in response.headers or not hasattr(response, "text"):
@@ -148,7 +151,7 @@ def _main(out: Path, settings: dict[str, Any], urls: list[str]) -> None:
 
     process = CrawlerProcess(
         {
-            "DOWNLOADER_MIDDLEWARES": {"bilingual_crawler.archive.middleware.WarcMiddleware": 650},
+            "DOWNLOADER_MIDDLEWARES": {"bilingual_crawler.middlewares.warc.WarcMiddleware": 650},
             "HTTPERROR_ALLOW_ALL": True,
             "CONCURRENT_ITEMS": 1,
             "METAREFRESH_ENABLED": False,

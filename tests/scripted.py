@@ -41,7 +41,7 @@ class Scripted:
 
 
 @contextmanager
-def scripted(answer: Callable[[str], Answer]) -> Iterator[Scripted]:
+def scripted(answer: Callable[[str], Answer], address: str = "127.0.0.1") -> Iterator[Scripted]:
     """Serve on a free port; *answer* is called with the path in a thread of the request."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -69,10 +69,10 @@ def scripted(answer: Callable[[str], Answer]) -> Iterator[Scripted]:
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    server = QuietServer(("127.0.0.1", 0), Handler)
+    server = QuietServer((address, 0), Handler)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-    site = Scripted(f"http://127.0.0.1:{server.server_address[1]}")
+    site = Scripted(f"http://{address}:{server.server_address[1]}")
     try:
         yield site
     finally:

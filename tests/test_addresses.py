@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -15,7 +18,7 @@ from webserver import bilingual_site, html, serve
 
 from bilingual_crawler.middlewares.addresses import AddressRule, GuardedResolver, is_public
 from bilingual_crawler.options import Options
-from bilingual_crawler.reporting.records import read_tsv
+from bilingual_crawler.records import read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,7 +109,7 @@ class Receiver:
 
 def test_a_name_that_changes_its_address_is_judged_anew_for_every_connection() -> None:
     resolver = GuardedResolver(Rebinding())
-    resolver.rules.append(AddressRule())
+    resolver.rules["crawl"] = AddressRule()
     first, second = Receiver(), Receiver()
     resolver.resolveHostName(first, "evil.example", 80)
     assert first.addresses == ["93.184.216.34"]
@@ -164,3 +167,50 @@ def test_an_allowed_network_is_reached(tmp_path: Path, forbidden: tuple[int, lis
     with serve(pages) as site:
         crawl(tmp_path, site.url, "-a", "scope=web", "-s", "BILINGUAL_ALLOWED_NETWORKS=127.0.0.2")
     assert contacts
+
+
+def test_without_the_guard_the_crawl_ends_before_it_connects(
+    tmp_path: Path, forbidden: tuple[int, list[object]]
+) -> None:
+    port, contacts = forbidden
+    unguarded = ("-s", "TWISTED_DNS_RESOLVER=scrapy.resolver.CachingHostnameResolver", "-s", "JOBDIR=job")
+    result = crawl(tmp_path, f"http://127.0.0.2:{port}/", *unguarded)
+    assert result.returncode == 1
+    assert contacts == []
+    assert result.stderr.count("The crawl ends, for nothing would keep it from private addresses") == 1
+    assert "Traceback" not in result.stderr
+    crawl(tmp_path, f"http://127.0.0.2:{port}/", "-s", "JOBDIR=job", "-s", "RETRY_TIMES=0")
+    assert contacts, "the seed is still queued"
+
+
+TWO_CRAWLS = """
+import sys
+from scrapy.crawler import CrawlerProcess
+from scrapy.utils.project import get_project_settings
+
+short, long = sys.argv[1:]
+process = CrawlerProcess(get_project_settings())
+for seed in (short, long):
+    crawler = process.create_crawler("bilingual")
+    crawler.settings.set("BILINGUAL_OUTPUT_DIR", f"out-{'long' if seed == long else 'short'}", priority="cmdline")
+    process.crawl(crawler, pair="eng-spa", seeds=seed, scope="web", policy="bfs")
+process.start()
+"""
+
+
+def test_of_two_crawls_in_one_process_each_is_guarded_after_the_other_has_ended(
+    tmp_path: Path, forbidden: tuple[int, list[object]]
+) -> None:
+    port, contacts = forbidden
+    pages = {**bilingual_site(3), "/in": html("en", "in", f"<a href=http://127.0.0.2:{port}/>in</a>")}
+    pages["/en/page-2.html"] = html("en", "last", "<a href=/in>in</a>")
+    with serve({"/": html("en", "home", "")}) as short, serve(pages, delay=0.3) as long:
+        settings = {"SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings"}
+        arguments = [sys.executable, "-c", TWO_CRAWLS, f"{short.url}/", f"{long.url}/en/"]
+        result = subprocess.run(
+            arguments, cwd=tmp_path, env=os.environ | settings, capture_output=True, text=True, timeout=120
+        )
+    assert contacts == []
+    rows = {row["url"]: row["outcome"] for row in read_tsv(tmp_path / "out-long" / "crawl.tsv")}
+    assert rows[f"http://127.0.0.2:{port}/"] == "forbidden-address", result.stderr
+    assert [row["outcome"] for row in read_tsv(tmp_path / "out-short" / "crawl.tsv")][:1] == ["document"]

@@ -20,8 +20,8 @@ from bilingual_crawler.pairing.errors import EncoderError
 from bilingual_crawler.pairing.matching import greedy, lead, optimal
 from bilingual_crawler.pairing.methods import make_method
 from bilingual_crawler.pairing.read_pages import DocumentJob
-from bilingual_crawler.pairing.reading import RawPage, majority, read_page
-from bilingual_crawler.reporting.records import read_tsv
+from bilingual_crawler.pairing.reading import RawPage, majority, read_document
+from bilingual_crawler.records import read_tsv
 
 if TYPE_CHECKING:
     from bilingual_crawler.pairing.documents import Alignment
@@ -138,7 +138,7 @@ def test_most_ranges_decide_on_the_language() -> None:
     assert majority("eng", ("spa", "eng", "spa")) == "spa"
     assert majority("eng", ("spa", "fra")) == "eng"
     menu = " ".join(SPANISH)
-    read = read_page(RawPage(f"{HOST}/a", html((menu, *(ENGLISH * 12)))), PAIR)
+    read = read_document(RawPage(f"{HOST}/a", html((menu, *(ENGLISH * 12)))), PAIR)
     assert read is not None
     document, profile = read
     assert document.language == "eng"
@@ -147,7 +147,9 @@ def test_most_ranges_decide_on_the_language() -> None:
 
 
 def test_translation_plugins_are_noted() -> None:
-    read = read_page(RawPage(f"{HOST}/a", html(ENGLISH, '<script src="https://cdn.weglot.com/w.js"></script>')), PAIR)
+    read = read_document(
+        RawPage(f"{HOST}/a", html(ENGLISH, '<script src="https://cdn.weglot.com/w.js"></script>')), PAIR
+    )
     assert read is not None
     assert read[0].translator == "weglot"
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from webserver import bilingual_site, run_scrapy, serve, start_scrapy
+from webserver import bilingual_site, html, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.commands.crawl import SPIDER_ARGUMENTS
-from bilingual_crawler.reporting.records import read_json_lines, read_tsv
-from bilingual_crawler.spiders.arguments import CrawlArguments
+from bilingual_crawler.records import read_json_lines, read_tsv
+from bilingual_crawler.spiders.arguments import parse_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,12 +87,22 @@ def test_a_third_language_is_a_bridge_for_bfs_and_a_wall_for_the_papers_policies
     rows = {row["url"].removeprefix(site.url): row for row in read_tsv(tmp_path / "out" / "crawl.tsv")}
     assert rows["/"]["outcome"] == "other-language"
     assert rows["/"]["language"] == "fin"
-    assert rows["/paper.pdf"]["outcome"] == "not-html" if "/paper.pdf" in rows else True
     assert (rows["/old"]["outcome"], rows["/old"]["location"]) == ("redirect", f"{site.url}/en/page-1.html")
     walled = tmp_path / "walled"
     walled.mkdir()
     assert crawl(walled, f"{site.url}/", policy="cld2").returncode == 0
     assert documents(walled) == {}
+
+
+def test_files_are_not_asked_for_if_their_names_say_so_and_dropped_if_their_headers_do(tmp_path: Path) -> None:
+    pages = {"/en/": html("en", "index", "<a href=/paper.pdf>by name</a> <a href=/paper>by header</a>")}
+    with serve(pages) as site:
+        crawl(tmp_path, f"{site.url}/en/")
+    rows = {row["url"].removeprefix(site.url): row["outcome"] for row in read_tsv(tmp_path / "out" / "crawl.tsv")}
+    assert rows["/paper"] == "not-html"
+    assert site.asked["/paper"] == 1
+    assert not site.asked["/paper.pdf"]
+    assert "/paper.pdf" not in rows
 
 
 def test_smart_fetches_translations_first(tmp_path: Path, site: Site) -> None:
@@ -285,7 +295,7 @@ def test_a_crawl_without_a_pair_says_why(tmp_path: Path, site: Site) -> None:
 
 
 def test_the_help_names_every_argument_of_the_spider(tmp_path: Path) -> None:
-    parameters = inspect.signature(CrawlArguments.parse).parameters.values()
+    parameters = inspect.signature(parse_arguments).parameters.values()
     names = {one.name for one in parameters if one.kind is one.KEYWORD_ONLY}
     assert names == set(SPIDER_ARGUMENTS)
     text = run_scrapy(tmp_path, "crawl", "--help").stdout

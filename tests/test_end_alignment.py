@@ -1,4 +1,4 @@
-"""The alignment that ends a crawl runs in a process of its own: it can be stopped, and what it cannot read is left out."""
+"""The alignment that ends a crawl runs in a process of its own, can be stopped, and leaves out what it cannot read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 from webserver import bilingual_site, run_scrapy, serve, start_scrapy, varied
 
-from bilingual_crawler.reporting.records import read_tsv
+from bilingual_crawler.records import read_tsv
 
 if TYPE_CHECKING:
     import subprocess

@@ -19,7 +19,7 @@ from bilingual_crawler.archive import open_archive
 from bilingual_crawler.frontier.entry import Entry, State
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.store import StoreError
-from bilingual_crawler.reporting.records import read_json_lines, read_tsv
+from bilingual_crawler.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

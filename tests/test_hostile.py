@@ -15,7 +15,7 @@ from test_manners import outcomes, summary
 from webserver import start_scrapy
 
 from bilingual_crawler.archive import iter_responses
-from bilingual_crawler.reporting.records import read_tsv
+from bilingual_crawler.records import read_tsv
 
 QUICK = {
     "BILINGUAL_BACKOFF_START": 0.2,
@@ -86,6 +86,7 @@ def _check_files(folder: Path, out: Path) -> None:
     assert {name for name in written if name.startswith("job/")} <= {
         "job/frontier/data.mdb",
         "job/frontier/lock.mdb",
+        "job/job.json",
         "job/output_dir",
     }
     assert not [name for name in written if (folder / name).read_bytes()[:1] == b"\x80"]

@@ -8,7 +8,7 @@ import pytest
 from redis_server import redis_server
 from webserver import bilingual_site, run_scrapy, serve, varied
 
-from bilingual_crawler.reporting.records import read_tsv
+from bilingual_crawler.records import read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,8 +20,8 @@ from webserver import bilingual_site, run_scrapy, scrapy_command, scrapy_environ
 
 import bilingual_crawler
 from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.records import read_json_lines, read_tsv
 from bilingual_crawler.reporting.ledger import Ledger, is_fetched
-from bilingual_crawler.reporting.records import read_json_lines, read_tsv
 from bilingual_crawler.reporting.results import read_results
 from bilingual_crawler.reporting.summary import changed_settings, print_summary
 

@@ -214,7 +214,7 @@ def test_swap_ignores_the_public_suffix_and_other_languages() -> None:
     st.sampled_from(["https://x.com", "https://en.x.is", "x.eus", ""]),
     st.text(st.sampled_from("/enisfr.-_=?&;%#é1"), max_size=30),
 )
-def test_any_text_has_a_stable_key(host: str, rest: str) -> None:
+def test_any_text_has_a_key_and_its_markers_say_where_they_are(host: str, rest: str) -> None:
     url = f"{host}/{rest}"
     assert all(url[m.start : m.end] == m.token for m in find_markers(url))
     assert isinstance(strip_language(url), str)

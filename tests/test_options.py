@@ -177,7 +177,8 @@ def test_align_looks_at_its_outputs_before_it_reads(tmp_path: Path, arguments: t
 
 
 def test_nothing_heavy_is_imported_to_read_settings() -> None:
-    code = "import sys; import bilingual_crawler.options; print({'onnxruntime', 'scipy', 'torch', 'numpy'} & set(sys.modules))"
+    code = "import sys; import bilingual_crawler.options; "
+    code += "print({'onnxruntime', 'scipy', 'torch', 'numpy'} & set(sys.modules))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "set()"
 

@@ -10,6 +10,7 @@ from bilingual_crawler.pages.html import MAX_LINES, MAX_TEXT, parse_page
 from bilingual_crawler.pages.labels import coded_language, flagged_language, named_language
 from bilingual_crawler.pages.links import is_page
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
+from bilingual_crawler.pages.walk import MAX_ANCHORS
 
 URL = "https://example.org/dir/page.html"
 SWITCHER, NAVIGATION, BODY, HEAD = (
@@ -87,7 +88,8 @@ class TestText:
         dirt = "\u200b&shy;\x02\x9b&#x202e;\u2066\ufdd0&#xfeff;"
         html = (
             f"<title>Ti{dirt}tle</title><p>te{dirt}xt</p><p>{dirt}</p><a href=a>li{dirt}nk</a><img alt=x>"
-            f"<a href=b title='na{dirt}me'></a><a href=c><img alt='im{dirt}age'></a><map><area href=d alt='ar{dirt}ea'></map>"
+            f"<a href=b title='na{dirt}me'></a><a href=c><img alt='im{dirt}age'></a>"
+            f"<map><area href=d alt='ar{dirt}ea'></map>"
             f"<select><option value=/en/>Eng{dirt}lish<option value=/es/>Español</select>"
         )
         page = parse_page(html, URL)
@@ -131,7 +133,8 @@ class TestText:
 class TestHead:
     def test_language_canonical_and_robots(self) -> None:
         page = parse_page(
-            "<html lang=is-IS><meta name=ROBOTS content='noindex, NOFOLLOW'><link rel=canonical href='/c?utm_source=x'>",
+            "<html lang=is-IS><meta name=ROBOTS content='noindex, NOFOLLOW'>"
+            "<link rel=canonical href='/c?utm_source=x'>",
             URL,
         )
         assert (page.language, page.canonical, page.noindex, page.nofollow) == (
@@ -327,7 +330,8 @@ class TestLabels:
             ("english", "eng"), ("Español (Spanish)", "spa"), ("Português (BR)", "por"), ("Suomeksi", "fin"),
             ("На русском", None), ("По-русски", "rus"), ("中文 (繁體)", "zho"), ("English | Français", None),
             ("Ver la versión catalana", "cat"), ("🇮🇸", "isl"), ("🇬🇧 In English", "eng"), ("", None), ("es", None),
-            ("x" * 500, None), ("Norsk bokmål", "nor"), ("  EUSKARA ▾", "eus"), ("Tiếng Việt (Vietnamese)", "vie"), ("ภาษาไทย (th)", "tha"), ("Report (English)", None),
+            ("x" * 500, None), ("Norsk bokmål", "nor"), ("  EUSKARA ▾", "eus"), ("Tiếng Việt (Vietnamese)", "vie"),
+            ("ภาษาไทย (th)", "tha"), ("Report (English)", None),
         ],
     )  # fmt: skip
     def test_names(self, text: str, lang: str | None) -> None:
@@ -345,7 +349,8 @@ class TestLabels:
         ("image", "lang"),
         [
             ("UK\nimg/flag-united-kingdom2x.png", "eng"), ("flags/ca.png", "cat"), ("flag_mt.gif", "mlt"),
-            ("fi fi-fi", "fin"), ("images/se.png", "swe"), ("img/photo.jpg", None), ("Logo\nimg/logo-is.png", None), ("", None),
+            ("fi fi-fi", "fin"), ("images/se.png", "swe"), ("img/photo.jpg", None), ("Logo\nimg/logo-is.png", None),
+            ("", None),
         ],
     )  # fmt: skip
     def test_flags(self, image: str, lang: str | None) -> None:
@@ -388,7 +393,8 @@ class TestRobustness:
         def seconds(count: int) -> float:
             html = "<ul class=menu>" + "".join(f"<li><a href='/p/{i}'>Page {i}</a>" for i in range(count))
             started = time.process_time()
-            assert len(parse_page(html, URL).links) == count
+            page = parse_page(html, URL)
+            assert len(page.links) + page.links_left == min(count, MAX_ANCHORS)
             return time.process_time() - started
 
         seconds(100)

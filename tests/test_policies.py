@@ -3,18 +3,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from scrapy.exceptions import UsageError
-from scrapy.settings import Settings
 
-from bilingual_crawler.frontier.policies import POLICIES, policy_class
-from bilingual_crawler.frontier.policies.base import NEVER, FetchedPage, Policy
-from bilingual_crawler.frontier.policies.gain import Gain
-from bilingual_crawler.frontier.policies.ilsp import Ilsp
-from bilingual_crawler.frontier.policies.levels import ParallelTextIdentification, PPLocator
-from bilingual_crawler.frontier.policies.orders import DepthFirst, Random
-from bilingual_crawler.frontier.policies.smart import Smart
+from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.model import Link, LinkPosition
+from bilingual_crawler.policies import POLICIES, policy_class
+from bilingual_crawler.policies.base import FetchedPage, Policy, PolicyError
+from bilingual_crawler.policies.gain import EVIDENCE, Gain
+from bilingual_crawler.policies.ilsp import Ilsp
+from bilingual_crawler.policies.levels import ParallelTextIdentification, PPLocator
+from bilingual_crawler.policies.orders import DepthFirst, Random
+from bilingual_crawler.policies.smart import Smart
 from bilingual_crawler.scoring.links import LinkScore
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def links(*paths: str) -> list[Link]:
 
 
 def make(policy: type[Policy]) -> Policy:
-    return policy(PAIR, Settings())
+    return policy(PAIR)
 
 
 def visit(policy: Policy, visited: FetchedPage, found: Sequence[Link]) -> dict[str, float]:
@@ -45,7 +44,7 @@ def visit(policy: Policy, visited: FetchedPage, found: Sequence[Link]) -> dict[s
 
 
 def test_an_unknown_policy_is_named_with_the_known_ones() -> None:
-    with pytest.raises(UsageError, match=r"policy=best: choose one of bfs, .*gain"):
+    with pytest.raises(PolicyError, match=r"policy=best: choose one of bfs, .*gain"):
         policy_class("best")
     assert all(policy_class(name).name == name for name in POLICIES)
 
@@ -155,7 +154,7 @@ def test_gain_does_not_take_a_stub_for_a_translation() -> None:
 
 
 def test_gain_crosses_pages_in_other_languages_unless_told_not_to() -> None:
-    crossing, staying = make(Gain), Gain(PAIR, Settings({"BILINGUAL_BRIDGE": False}))
+    crossing, staying = make(Gain), Gain(PAIR, bridges=False)
     assert crossing.expands(page("/fr", "fra"))
     assert not staying.expands(page("/fr", "fra"))
     assert staying.expands(FetchedPage(HOST, "fra", None, seed=True))
@@ -192,3 +191,36 @@ def test_gain_ranks_seeds_by_what_is_known_of_their_language() -> None:
     gain = make(Gain)
     known, unmarked, other = (gain.seed_priority(HOST + path) for path in ("/en/", "/", "/fr/"))
     assert min(known, unmarked) > other
+
+
+@pytest.mark.parametrize(
+    ("kind", "link"),
+    [
+        ("labels", Link(HOST + "/1", label="isl")),
+        ("wording", Link(HOST + "/1", text="Saga bókasafnsins og lesenda þess")),
+        ("hreflang", Link(HOST + "/1", hreflang="isl", alternate=True, position=LinkPosition.HEAD)),
+        ("switchers", Link(HOST + "/1", position=LinkPosition.SWITCHER)),
+        ("marks", Link(HOST + "/is/1")),
+        ("mirrors", Link(HOST + "/is/um")),
+        ("folders", Link(HOST + "/en/1")),
+        ("pair_rate", Link(HOST + "/en/1")),
+        ("queued_twin", Link(HOST + "/en/queued")),
+        ("served", Link(HOST + "/en/um/")),
+    ],
+)
+def test_each_kind_of_evidence_of_gain_counts_unless_it_is_switched_off(kind: str, link: Link) -> None:
+    def terms(link: Link, *without: str) -> tuple[object, ...]:
+        gain = Gain(PAIR, without=without)
+        visit(gain, page("/en/um", "eng"), [*links("/is/queued"), link])
+        worth = gain.explain(link.url)
+        return worth.belief, worth.completes, worth.later
+
+    assert terms(link, *EVIDENCE.keys() - {kind}) != terms(link, *EVIDENCE)
+
+
+def test_gain_takes_weights_by_name_and_names_the_evidence_there_is() -> None:
+    unsure, sure = (Gain(PAIR, weights={"marks.trust": trust, "gain.future": 1.0}) for trust in (0.4, 0.99))
+    assert unsure.explain(HOST + "/is/um").belief[1] < 0.5 < 0.95 < sure.explain(HOST + "/is/um").belief[1]
+    for wrong in ({"weights": {"marsk.trust": 1.0}}, {"without": ["marsk"]}):
+        with pytest.raises(PolicyError, match=r"no evidence marsk; there are folders, marks, .*served"):
+            Gain(PAIR, **wrong)

@@ -14,9 +14,9 @@ from warcio.archiveiterator import ArchiveIterator
 from webserver import TEXT, bilingual_site, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.pages.html import parse_page
+from bilingual_crawler.records import read_json_lines, read_tsv
 from bilingual_crawler.rendering.network import REQUESTS
 from bilingual_crawler.rendering.shell import is_shell
-from bilingual_crawler.reporting.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from webserver import Site
 
 PAGES = 3
-SHELL = "<!doctype html><title>app</title><link rel=stylesheet href=/style.css><script src=/app.js></script><div id=app></div>"
+SHELL = (
+    "<!doctype html><title>app</title><link rel=stylesheet href=/style.css>"
+    "<script src=/app.js></script><div id=app></div>"
+)
 SCRIPT = """
 document.addEventListener("DOMContentLoaded", async () => {
   const answer = await fetch("/parts" + location.pathname)

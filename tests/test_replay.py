@@ -25,15 +25,16 @@ from bilingual_crawler.archive import (
 from bilingual_crawler.archive.archive import Archive
 from bilingual_crawler.archive.index import IndexBuilder, url_key
 from bilingual_crawler.archive.records import parse_response
-from bilingual_crawler.archive.replay import MISSING_FLAG, REDIRECT_FLAG, ReplayDownloadHandler
 from bilingual_crawler.archive.sites import find_sources
-from bilingual_crawler.archive.urls import bare_url, normal_url
+from bilingual_crawler.archive.urls import bare_url, record_url
+from bilingual_crawler.crawl.meta import ARCHIVED_DATE, MISSING_FLAG, REDIRECT_FLAG
+from bilingual_crawler.handlers.replay import ReplayDownloadHandler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-HANDLER = "bilingual_crawler.archive.replay.ReplayDownloadHandler"
+HANDLER = "bilingual_crawler.handlers.replay.ReplayDownloadHandler"
 HANDLERS = {"http": HANDLER, "https": HANDLER}
 
 
@@ -310,7 +311,7 @@ def test_handler_keeps_to_the_download_limits(tmp_path: Path) -> None:
     response = ask(handler, request)
     assert (response.status, response.headers["Location"]) == (301, b"https://example.com/0")
     assert response.flags == [REDIRECT_FLAG]
-    assert request.meta["bilingual_archived"] is None
+    assert request.meta[ARCHIVED_DATE] is None
 
 
 @pytest.mark.parametrize("fail", [False, True])
@@ -386,12 +387,14 @@ def test_other_records_do_not_answer(tmp_path: Path) -> None:
         ("http://me:secret@a.b/", "http://a.b/"),
         ("http://a.b/%7Ex%2f%c3%a9?q=%41", "http://a.b/~x%2F%C3%A9?q=A"),
         ("http://a.b/é b?", "http://a.b/%C3%A9%20b"),
+        ("http://a.b/x?utm_source=c&q=1#!y", "http://a.b/x?q=1"),
+        ("http://a.b/x?q[1]='", "http://a.b/x?q%5B1%5D=%27"),
         ("http://[::1/", "http://[::1/"),
     ],
 )
-def test_normal_url(url: str, normal: str) -> None:
-    assert normal_url(url) == normal
-    assert normal_url(normal) == normal
+def test_record_url(url: str, normal: str) -> None:
+    assert record_url(url) == normal
+    assert record_url(normal) == normal
 
 
 def test_bare_url() -> None:

@@ -2,23 +2,25 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from scrapy.exceptions import UsageError
 
+import bilingual_crawler
 from bilingual_crawler.commands.report import Command
 from bilingual_crawler.reporting.charts import MAX_POINTS, step_chart, ticks
 from bilingual_crawler.reporting.hints import why_no_pair
-from bilingual_crawler.reporting.html import write_report
-from bilingual_crawler.reporting.markup import link
+from bilingual_crawler.reporting.report import write_report
 from bilingual_crawler.reporting.results import ResultsError, read_results
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SITE = "https://example.org"
 EVIL = "<script>alert('x')</script>\"&"
@@ -164,12 +166,38 @@ def test_report_needs_nothing_from_elsewhere_and_runs_no_script(output: Path) ->
     assert all(target.startswith(("https://", "http://", "./")) for target in page.targets)
 
 
-def test_an_address_with_another_scheme_is_not_a_link() -> None:
-    assert link("javascript:alert(1)", "<b>") == "&lt;b&gt;"
-    assert link("HTTP://a.example/?a=1&b='\"", "") == (
-        '<a href="HTTP://a.example/?a=1&amp;b=&#x27;&quot;" rel="noopener noreferrer" dir="auto">'
-        "HTTP://a.example/?a=1&amp;b=&#x27;&quot;</a>"
-    )
+def test_the_templates_are_read_from_a_zipped_egg(output: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    package = Path(bilingual_crawler.__file__).parent
+    folder = tmp_path_factory.mktemp("zipped")
+    with ZipFile(folder / "crawler.egg", "w") as egg:
+        for path in package.rglob("*"):
+            egg.write(path, path.relative_to(package.parent))
+    program = "import sys; from pathlib import Path; import bilingual_crawler; print(bilingual_crawler.__file__);"
+    program += "from bilingual_crawler.reporting.report import write_report; write_report(Path(sys.argv[1]))"
+    environment = os.environ | {"PYTHONPATH": str(folder / "crawler.egg")}
+    command = [sys.executable, "-c", program, str(output)]
+    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+    assert result.stdout.startswith(str(folder / "crawler.egg")), result.stderr
+    assert "The 3 best of 3 pairs" in (output / "report.html").read_text(encoding="utf-8")
+
+
+def test_an_address_with_another_scheme_is_not_a_link(output: Path) -> None:
+    addresses = ["javascript:alert(1)", "HTTP://a.example/?a=1&b='\"", "https://a.example/\u202egnp.exe"]
+    rows = [(url, "no_candidate", "", 0) for url in addresses]
+    write_table(output / "unpaired.tsv", ["url", "reason", "nearest", "score"], rows)
+    page = outline(write_report(output).read_text(encoding="utf-8"))
+    shown = [*addresses[:2], "https://a.example/gnp.exe"]
+    assert {url for url in page.targets if "/" not in url or "a.example" in url} == set(shown[1:])
+    assert set(shown) <= set(page.text)
+
+
+def test_nothing_of_a_page_reaches_the_report_but_as_visible_text(output: Path) -> None:
+    title = "<b onclick=alert(1)>\u202e{{ 7 * 7 }}\u200b{% raw %}&amp;\ud800\n</title></style>"
+    documents = [{"url": PAIRS[0][0], "language": "eng", "title": title}]
+    (output / "documents.jsonl.gz").write_bytes(gzip_lines(documents))
+    page = write_report(output).read_text(encoding="utf-8")
+    assert "<b onclick" not in page
+    assert "<b onclick=alert(1)>{{ 7 * 7 }}{% raw %}&amp; </title></style>" in outline(page).text
 
 
 def test_of_many_pairs_the_best_and_the_most_doubtful_are_shown(output: Path) -> None:
@@ -282,7 +310,7 @@ def test_chart_of_a_long_crawl_stays_small_and_ends_at_the_last_point() -> None:
     series = next(element.get("d", "") for element in root.iter("path") if element.get("class") == "series")
     assert series.count("V") <= MAX_POINTS + 1
     assert 'class="value"' in chart
-    assert "10,000</text></svg>" in chart
+    assert "10,000</text>\n</svg>" in chart
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ import csv
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.languages import LanguagePair
-from bilingual_crawler.pairing.documents import Alignment
-from bilingual_crawler.pairing.tracker import Pair
+from bilingual_crawler.pairing.documents import Alignment, Pair
 from bilingual_crawler.reporting.review import Review
 
 if TYPE_CHECKING:

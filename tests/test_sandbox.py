@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import pytest
 
 from bilingual_crawler.pages.jobs import PageJob, RobotsJob, SitemapJob
-from bilingual_crawler.sandbox import Job, Limits, SandboxError, submit
+from bilingual_crawler.sandbox import Job, Limits, SandboxError, close, submit
 
 LIMITS = Limits(0.5, 100)
 
@@ -91,12 +91,36 @@ def test_helpers_are_used_again_and_are_as_many_as_processors() -> None:
     assert len({future.result() for future in futures}) <= (os.cpu_count() or 1)
 
 
+def test_a_helper_that_something_ended_between_two_jobs_costs_none_of_them() -> None:
+    for _ in range(5):
+        os.kill(submit(Work("")).result(60), signal.SIGKILL)
+        time.sleep(0.05)
+    assert submit(Work("")).result(60)
+
+
 def test_a_forked_process_has_helpers_of_its_own() -> None:
     submit(Work("")).result(60)
     child = os.fork()
     if not child:
         os._exit(0 if submit(Work("")).result(30) else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_helpers_are_ended_and_started_again() -> None:
+    before = submit(Work("")).result(60)
+    close()
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and is_helper(before):
+        time.sleep(0.05)
+    assert not is_helper(before)
+    assert submit(Work("")).result(60) != before
+
+
+def is_helper(pid: int) -> bool:
+    try:
+        return b"sandbox" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def test_helpers_end_with_the_process(tmp_path: Path) -> None:
@@ -106,11 +130,11 @@ def test_helpers_end_with_the_process(tmp_path: Path) -> None:
         pid_file.write_text(str(submit(Work("")).result(30)))
         os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(child, 0)
-    helper = Path(f"/proc/{pid_file.read_text()}/cmdline")
+    helper = int(pid_file.read_text())
     deadline = time.monotonic() + 20
-    while time.monotonic() < deadline and helper.exists() and b"sandbox" in helper.read_bytes():
+    while time.monotonic() < deadline and is_helper(helper):
         time.sleep(0.05)
-    assert not helper.exists() or b"sandbox" not in helper.read_bytes()
+    assert not is_helper(helper)
 
 
 BOMBS = {

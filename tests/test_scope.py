@@ -1,9 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from scrapy.exceptions import UsageError
 
-from bilingual_crawler.frontier.scope import Scope
+from bilingual_crawler.frontier.scope import Scope, ScopeError
 
 SEEDS = ["https://www.site.is/start"]
 
@@ -38,5 +37,5 @@ def test_endless_paths_are_out_of_every_scope() -> None:
 
 
 def test_an_unknown_scope_is_named() -> None:
-    with pytest.raises(UsageError, match="scope=galaxy"):
+    with pytest.raises(ScopeError, match="choose one of site, host, web"):
         Scope("galaxy", SEEDS)

@@ -12,7 +12,7 @@ import pytest
 from redis_server import redis_server
 from webserver import bilingual_site, serve, start_scrapy, varied
 
-from bilingual_crawler.reporting.records import read_json_lines, read_tsv
+from bilingual_crawler.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
     import subprocess

@@ -245,7 +245,7 @@ def test_crawl_is_kept(tmp_path: Path) -> None:
 
 def test_crawl_without_warc(tmp_path: Path) -> None:
     with serve() as url:
-        probe = crawl(tmp_path, url)
+        probe = crawl(tmp_path, url, BILINGUAL_WARC=False)
     assert probe.pages[url]["status"] == 200
     assert not list(tmp_path.glob("*.warc.gz"))
 

@@ -12,7 +12,7 @@ from scrapyd_server import copy_checkout
 from test_examples import check, serve
 from webserver import QUICK
 
-from bilingual_crawler.reporting.records import read_tsv
+from bilingual_crawler.records import read_tsv
 
 MODELS = Path(__file__).parent.parent / "models"
 

@@ -104,7 +104,7 @@ def serve(
     delay: float = 0.0,
     address: str = "127.0.0.1",
 ) -> Iterator[Site]:
-    """Serve *pages* (path to HTML) on a free port; a path that ends in .pdf is a PDF, others are 404."""
+    """Serve *pages* (path to HTML) on a free port; /paper and paths that end in .pdf are PDFs, others are 404."""
     site = Site(pages, redirects or {}, delay)
 
     class Handler(BaseHTTPRequestHandler):
@@ -122,7 +122,7 @@ def serve(
                 self.answer(301, b"", location=site.redirects[self.path])
             elif self.path == "/robots.txt" and site.robots:
                 self.answer(200, site.robots.encode(), kind="text/plain")
-            elif self.path.endswith(".pdf"):
+            elif self.path.endswith((".pdf", "/paper")):
                 self.answer(200, b"%PDF-1.4 " + b"x" * 1000, kind="application/pdf")
             elif self.path in site.pages:
                 kind = "text/javascript" if self.path.endswith(".js") else "text/html"
@@ -178,10 +178,10 @@ def start_scrapy(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def run_scrapy(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_scrapy(folder: Path, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
     process = start_scrapy(folder, *arguments)
     try:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         raise

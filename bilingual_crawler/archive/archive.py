@@ -13,7 +13,7 @@ from .files import open_warc
 from .index import IndexBuilder, url_key
 from .records import ArchivedResponse, parse_response
 from .sites import Source, alias_map, find_sources
-from .urls import bare_url, normal_url
+from .urls import bare_url, record_url
 
 if TYPE_CHECKING:
     import os
@@ -86,26 +86,26 @@ class Archive:
             self._redirect(url, target)
 
     def _index_response(self, head: RecordHead, place: int) -> None:
-        url = normal_url(head.url)
+        url = record_url(head.url)
         self._builder.add(url_key(url), place, head.status != _OK)
         if head.status == _OK:
             self._builder.add(url_key(bare_url(url, self._aliases)), place, 0)
 
     def _redirect(self, url: str, target: str) -> None:
-        self._redirects[bare_url(normal_url(url), self._aliases)] = target
+        self._redirects[bare_url(record_url(url), self._aliases)] = target
 
     def find(self, url: str) -> ArchivedResponse | Redirect | None:
         """Answer a request for a URL; None if the archive knows nothing of it."""
-        wanted = normal_url(url)
+        wanted = record_url(url)
         response = self._read(url_key(wanted))
-        if response is not None and normal_url(response.url) == wanted:
+        if response is not None and record_url(response.url) == wanted:
             return response
         bare = bare_url(wanted, self._aliases)
         target = self._redirects.get(bare)
-        if target is not None and normal_url(target) != wanted:
+        if target is not None and record_url(target) != wanted:
             return Redirect(target)
         response = self._read(url_key(bare))
-        if response is not None and bare_url(normal_url(response.url), self._aliases) == bare:
+        if response is not None and bare_url(record_url(response.url), self._aliases) == bare:
             return Redirect(response.url)
         return None
 

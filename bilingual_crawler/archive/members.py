@@ -1,4 +1,4 @@
-"""The members of a gzip file: the unit that a record of a ``.warc.gz`` is written as."""
+"""The members of a gzip file: a record of a ``.warc.gz`` or a line of a ``.jsonl.gz`` is one of them."""
 
 from __future__ import annotations
 
@@ -21,18 +21,21 @@ class Member(NamedTuple):
     end: int
     """Offset of the byte after the member."""
     start: bytes
-    """The first bytes of its content, enough for the header of a record."""
+    """The first bytes of its content."""
     size: int
     """Bytes of content."""
 
 
-def read_members(fd: int) -> Iterator[Member]:
-    """Yield the members of a file from its beginning; stop at the first that is not complete and sound."""
+def read_members(fd: int, keep: int = MAX_HEAD) -> Iterator[Member]:
+    """Yield the members of a file from its beginning; stop at the first that is not complete and sound.
+
+    *keep* is how many bytes of content a member has at its start: enough for the header of a record if not given.
+    """
     offset = position = 0
     data = b""
     while True:
         inflate = zlib.decompressobj(31)
-        start, size = b"", 0
+        start, size = bytearray(), 0
         while not inflate.eof:
             if not data:
                 data = os.pread(fd, _CHUNK, position)
@@ -45,10 +48,9 @@ def read_members(fd: int) -> Iterator[Member]:
                 return
             data = inflate.unused_data
             size += len(content)
-            if len(start) < MAX_HEAD:
-                start += content[:MAX_HEAD]
+            start += content[: max(keep - len(start), 0)]
         end = position - len(data)
-        yield Member(offset, end, start, size)
+        yield Member(offset, end, bytes(start), size)
         offset = end
 
 

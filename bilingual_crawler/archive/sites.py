@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 from .errors import ArchiveError
-from .urls import bare_url, normal_url
+from .urls import bare_url, record_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,7 +69,7 @@ def alias_hosts(paths: Paths) -> list[str]:
 def alias_map(sources: Iterable[Source]) -> dict[str, str]:
     """Map the bare form of every alias base to the bare form of its base."""
     return {
-        bare_url(normal_url(alias), {}): bare_url(normal_url(source.base), {})
+        bare_url(record_url(alias), {}): bare_url(record_url(source.base), {})
         for source in sources
         if source.base
         for alias in source.alias_bases

@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bilingual_crawler.bitext.evidence import Evidence
+    from bilingual_crawler.bitext.evidence import BeadScores
 
 GAP = -0.7
 """Log-odds of a sentence that has no translation."""
@@ -30,7 +30,7 @@ class Bead:
     score: float
 
 
-def best_beads(evidence: Evidence) -> list[Bead]:
+def best_beads(evidence: BeadScores) -> list[Bead]:
     """The beads with the highest sum of log-odds, in order; unaligned sentences are left out.
 
     One-one, one-two and two-one (Gale and Church 1993), in time and memory in proportion to the product of both
@@ -56,7 +56,7 @@ def best_beads(evidence: Evidence) -> list[Bead]:
     return _trace(moves, evidence)
 
 
-def _trace(moves: NDArray[np.uint8], evidence: Evidence) -> list[Bead]:
+def _trace(moves: NDArray[np.uint8], evidence: BeadScores) -> list[Bead]:
     i, j = evidence.one_one.shape
     beads = []
     while i or j:

@@ -37,7 +37,7 @@ USUAL = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class BeadScores:
     """Log-odds for sentences of two documents, a row for each of the first; -inf across paragraphs."""
 
     one_one: NDArray[np.float32]
@@ -52,7 +52,7 @@ def weigh(
     b: Sequence[Sentence],
     lexicon: Lexicon,
     nearness: NDArray[np.float64] | None = None,
-) -> Evidence:
+) -> BeadScores:
     """Evidence for the sentences of two documents, neither without a sentence.
 
     *nearness*: how near their meanings are, in standard deviations over chance (:class:`~.meaning.Meaning`).
@@ -89,7 +89,7 @@ def weigh(
         + place[:-1]
     )
     two_one[begins_a[1:]] = -np.inf
-    return Evidence(one_one.astype(np.float32), one_two.astype(np.float32), two_one.astype(np.float32))
+    return BeadScores(one_one.astype(np.float32), one_two.astype(np.float32), two_one.astype(np.float32))
 
 
 def _by_length(expected: NDArray[np.float64], lengths: NDArray[np.float64], chance: float) -> NDArray[np.float64]:

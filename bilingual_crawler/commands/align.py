@@ -17,9 +17,9 @@ from bilingual_crawler.archive import ArchiveError
 from bilingual_crawler.commands import PROJECT_SETTINGS
 from bilingual_crawler.languages import LanguageError, LanguagePair
 from bilingual_crawler.options import ALIGN_METHODS, Options, check_folder, wrong
+from bilingual_crawler.pairing.documents import Pair
 from bilingual_crawler.pairing.errors import EncoderError
-from bilingual_crawler.pairing.tracker import Pair
-from bilingual_crawler.reporting.records import tsv_line
+from bilingual_crawler.records import tsv_line
 from bilingual_crawler.scoring.models import ModelError
 
 if TYPE_CHECKING:

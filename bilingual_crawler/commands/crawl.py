@@ -7,7 +7,6 @@ import asyncio
 import logging
 import shutil
 import textwrap
-from typing import TYPE_CHECKING, cast
 
 from scrapy.commands import ScrapyHelpFormatter
 from scrapy.commands.crawl import Command as CrawlCommand
@@ -15,14 +14,12 @@ from scrapy.exceptions import UsageError
 from scrapy.utils.project import inside_project
 
 from bilingual_crawler.commands import PROJECT_SETTINGS
-from bilingual_crawler.frontier.policies import POLICIES
+from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.frontier.store import StoreError
 from bilingual_crawler.options import RENDER_MODES, Options
-from bilingual_crawler.spiders.arguments import CrawlArguments
+from bilingual_crawler.policies import POLICIES
+from bilingual_crawler.spiders.arguments import parse_arguments
 from bilingual_crawler.spiders.seeds import any_page, named, without_page
-
-if TYPE_CHECKING:
-    from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +54,7 @@ class Command(CrawlCommand):
             return
         assert self.settings
         try:
-            CrawlArguments.parse(self.settings, **opts.spargs)
+            parse_arguments(self.settings, **opts.spargs)
             self._crawl(opts)
         except (UsageError, StoreError) as error:
             if self.settings["LOG_FILE"]:
@@ -75,13 +72,13 @@ class Command(CrawlCommand):
             # raises what kept the crawl from starting
             crawling.result()
         assert crawler.stats
-        spider = cast("BilingualSpider", crawler.spider)
-        fruitless = without_page(spider.seeds, spider.output_dir)
+        context = CrawlContext.of(crawler)
+        fruitless = without_page(context.seeds, context.output_dir)
         if fruitless:
-            logger.warning(f"{len(fruitless)} of {len(spider.seeds)} seeds gave no page: {named(fruitless)}")
+            logger.warning(f"{len(fruitless)} of {len(context.seeds)} seeds gave no page: {named(fruitless)}")
         # of several workers one may find nothing left to do
         spared = Options.of(self.settings).frontier and not crawler.stats.get_value("downloader/request_count")
-        if self.crawler_process.bootstrap_failed or not (spared or any_page(spider.output_dir)):
+        if self.crawler_process.bootstrap_failed or not (spared or any_page(context.output_dir)):
             self.exitcode = 1
 
     def _has_our_spider(self) -> bool:

@@ -14,7 +14,6 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError
 from bilingual_crawler.commands import PROJECT_SETTINGS
-from bilingual_crawler.frontier.policies import policy_class
 from bilingual_crawler.harvest.deciles import write_deciles
 from bilingual_crawler.harvest.explain import explain
 from bilingual_crawler.harvest.run import LINK_SOURCES, Harvest
@@ -22,6 +21,8 @@ from bilingual_crawler.harvest.sites import SiteError, Task, read_tasks
 from bilingual_crawler.harvest.store import ResultStore
 from bilingual_crawler.harvest.table import print_tables
 from bilingual_crawler.options import Options, check_folder
+from bilingual_crawler.policies import policy_class
+from bilingual_crawler.policies.base import PolicyError
 
 if TYPE_CHECKING:
     import argparse
@@ -45,8 +46,8 @@ class Command(ScrapyCommand):
         return (
             "Crawl the archived sites of SITES_DIR with each policy, one request at a time, and compare the"
             " order of downloads with that of an oracle that knows the gold pairs. Writes results.json,"
-            " deciles.tsv, orders/ and harvest.png into DIR; results that are there already stay, so that policies can be"
-            " added later."
+            " deciles.tsv, orders/ and harvest.png into DIR; results that are there already stay, so that policies can"
+            " be added later."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -71,7 +72,7 @@ class Command(ScrapyCommand):
                 self._explain(Path(args[0]), *opts.explain)
             else:
                 self._harvest(Path(args[0]).resolve(), opts)
-        except (SiteError, ArchiveError) as error:
+        except (SiteError, ArchiveError, PolicyError) as error:
             raise UsageError(str(error), print_help=False) from None
 
     def _explain(self, sites: Path, site: str, url: str) -> None:

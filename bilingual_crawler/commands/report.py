@@ -9,7 +9,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.commands import PROJECT_SETTINGS
-from bilingual_crawler.reporting.html import write_report
+from bilingual_crawler.reporting.report import write_report
 from bilingual_crawler.reporting.results import ResultsError, read_summary
 from bilingual_crawler.reporting.summary import print_summary
 

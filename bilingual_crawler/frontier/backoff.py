@@ -13,9 +13,6 @@ from cachetools import LRUCache
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-REST = "bilingual_rest"
-"""Meta key of the :class:`Rest` with which a request goes back to the frontier."""
-
 STRANGER_FAILURES = 3
 """Failures in a row after which a host that never answered is given up: it is mostly a name that is gone."""
 _HOSTS = 100_000

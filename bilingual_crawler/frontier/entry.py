@@ -18,6 +18,8 @@ class State(IntEnum):
     """Known and never to be fetched; not counted as a page of any budget."""
 
 
+NEVER = float("-inf")
+"""Priority of a URL that is known and not to be fetched."""
 SUSPECT = -1e300
 """Priority of a URL that was in flight when the process died: it goes last, and alone."""
 POISON = 1e300

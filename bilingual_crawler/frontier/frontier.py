@@ -8,8 +8,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from bilingual_crawler.frontier.entry import SUSPECT, Entry, Push, State
-from bilingual_crawler.frontier.policies.base import NEVER
+from bilingual_crawler.frontier.entry import NEVER, SUSPECT, Entry, Push, State
 from bilingual_crawler.frontier.store import StoreError
 
 if TYPE_CHECKING:

@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from scrapy.exceptions import UsageError
-
 from bilingual_crawler.frontier import lmdb_store
 from bilingual_crawler.frontier.checkpoint import to_disk
 from bilingual_crawler.frontier.store import StoreError
@@ -26,6 +24,10 @@ NAME = "job"
 """Of the file in a job folder, and of the value in Redis."""
 
 
+class JobError(ValueError):
+    """The frontier cannot be used, or is of another job; the message names it and the fix."""
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """What the runs on one frontier have in common; *seeds* may become more."""
@@ -36,13 +38,13 @@ class Job:
     seeds: tuple[str, ...]
 
     def check(self, settings: BaseSettings) -> None:
-        """Raise UsageError if the job folder or the crawl in Redis cannot be used, or is of another job."""
+        """Raise JobError if the job folder or the crawl in Redis cannot be used, or is of another job."""
         with _places(settings) as places:
             for place in places:
                 self._compare(place)
 
     def keep(self, settings: BaseSettings) -> None:
-        """From now on job folder and crawl in Redis are of this job; raises UsageError as :meth:`check` does."""
+        """From now on job folder and crawl in Redis are of this job; raises JobError as :meth:`check` does."""
         text = json.dumps(asdict(self), ensure_ascii=False)
         with _places(settings) as places:
             for place in places:
@@ -58,11 +60,9 @@ class Job:
             values = json.loads(text)
             kept = Job(values["pair"], values["scope"], tuple(values["prefixes"]), tuple(values["seeds"]))
         except (ValueError, TypeError, KeyError) as error:
-            raise UsageError(
-                f"{place.name}: {NAME} is damaged ({error}): mend it, {place.fix}", print_help=False
-            ) from error
+            raise JobError(f"{place.name}: {NAME} is damaged ({error}): mend it, {place.fix}") from error
         if difference := self._difference(kept):
-            raise UsageError(f"{place.name}: {difference}, {place.fix}", print_help=False)
+            raise JobError(f"{place.name}: {difference}, {place.fix}")
         return kept
 
     def _difference(self, kept: Job) -> str | None:
@@ -150,8 +150,6 @@ def _places(settings: BaseSettings) -> Iterator[list[_Place]]:
                 places.append(_Redis(link))
             yield places
     except StoreError as error:
-        raise UsageError(str(error), print_help=False) from error
+        raise JobError(str(error)) from error
     except OSError as error:
-        raise UsageError(
-            f"JOBDIR={jobdir}: {error.strerror}; give a folder that can be written", print_help=False
-        ) from error
+        raise JobError(f"JOBDIR={jobdir}: {error.strerror}; give a folder that can be written") from error

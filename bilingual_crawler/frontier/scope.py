@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from scrapy.exceptions import UsageError
-
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.traps import grown
 
@@ -16,19 +14,23 @@ if TYPE_CHECKING:
 SCOPES = ("site", "host", "web")
 
 
+class ScopeError(ValueError):
+    """There is no such scope; the message says which there are."""
+
+
 class Scope:
     """Decides by host, and by path against URLs that grow by themselves.
 
     *name* is ``site`` (registered domains of the seeds), ``host`` (their hosts) or ``web`` (everything);
     *aliases* are other names of those hosts. *prefixes*, if there are any, decide instead: a URL must start with one
-    of them, scheme and ``www.`` apart. Raises UsageError for another name.
+    of them, scheme and ``www.`` apart. Raises ScopeError for another name.
     """
 
     def __init__(
         self, name: str, seeds: Iterable[str], *, aliases: Iterable[str] = (), prefixes: Iterable[str] = ()
     ) -> None:
         if name not in SCOPES:
-            raise UsageError(f"scope={name}: choose one of {', '.join(SCOPES)}", print_help=False)
+            raise ScopeError(f"choose one of {', '.join(SCOPES)}")
         self._name = name
         self._aliases = frozenset(aliases)
         self._prefixes = tuple(map(_bare, prefixes))

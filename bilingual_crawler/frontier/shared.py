@@ -9,14 +9,15 @@ import time
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from bilingual_crawler.frontier.entry import Entry, Push, State
-from bilingual_crawler.frontier.frontier import Frontier, Limits, ignore
+from bilingual_crawler.frontier.frontier import MAX_RECONSIDERED, Frontier, Limits, ignore
 from bilingual_crawler.frontier.store import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from bilingual_crawler.frontier.redis_store import RedisStore
 
@@ -26,6 +27,12 @@ BUSY_SECONDS = 120.0
 """For which the event loop may be busy with one page; then the worker hangs, and gives no sign of life."""
 LEAVE_SECONDS = 10.0
 """For which a worker that ends waits for the store; then its leases end by themselves."""
+TOLD_AT_ONCE = 1000
+"""Facts or queued URLs of a site taken over that are read, and learnt in the event loop, before anything else has a turn."""
+
+Item = TypeVar("Item")
+Known = tuple["Sequence[tuple[str, bytes]]", "Sequence[str]"]
+"""A part of the facts, or of the queued URLs, of a slot."""
 
 
 class Worker(Protocol):
@@ -35,7 +42,7 @@ class Worker(Protocol):
         """The priority of a URL whose turn has come; if it is lower, the URL goes back."""
 
     def gained(self, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
-        """A slot is ours now: what was learnt of it, and its queued URLs."""
+        """A slot is ours now: a part of what was learnt of it, or of its queued URLs."""
 
     def wake(self) -> None:
         """Something may be fetched, or all is over."""
@@ -61,6 +68,7 @@ class SharedFrontier:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="frontier")
         self._ready: deque[Entry] = deque()
         self._calls = 0
+        self._fallen = 0
         self._over = False
         self._frozen = False
         self._closed: set[str] = set()
@@ -81,8 +89,10 @@ class SharedFrontier:
         while self._ready and not self._frozen:
             entry = self._ready.popleft()
             priority = self._worker.reconsider(entry.url, entry.priority)
-            if priority >= entry.priority:
+            if priority >= entry.priority or self._fallen == MAX_RECONSIDERED:
+                self._fallen = 0
                 return entry
+            self._fallen += 1
             self._do(self._frontier.put_back, entry, priority)
         return None
 
@@ -184,17 +194,44 @@ class SharedFrontier:
             share = self.store.share(idle=not self._frontier.has_pending(), active=active)
             self.store.release(self._frontier.hand_over(share.surplus))
             self.left = self._frontier.left
-            for slot in share.gained:
-                known = list(self.store.facts(slot)), list(self.store.queued(slot))
-                self._loop.call_soon_threadsafe(self._worker.gained, *known)
         except StoreError as error:
             self._failed(error)
             return
-        self._frontier.offer([*share.gained, *share.changed])
+        for slot in share.gained:
+            self._tell(self._known(slot))
+        self._frontier.offer(share.changed)
         if share.over:
             self._loop.call_soon_threadsafe(self._end)
+
+    def _known(self, slot: str) -> Iterator[Known]:
+        """Of a slot taken over; it is offered when all facts are told, as they say what its URLs are worth."""
+        for facts in _batches(self.store.facts(slot)):
+            yield facts, ()
+        self._frontier.offer((slot,))
+        for queued in _batches(self.store.queued(slot)):
+            yield (), queued
+
+    def _tell(self, known: Iterator[Known]) -> None:
+        """In the thread: tell the worker the next part; the one after it comes when this is learnt."""
+        try:
+            part = next(known, None)
+        except StoreError as error:
+            self._failed(error)
+            return
+        if part:
+            self._loop.call_soon_threadsafe(self._learn, part, known)
+
+    def _learn(self, part: Known, rest: Iterator[Known]) -> None:
+        self._worker.gained(*part)
+        if not self._leaving.is_set():
+            self._thread.submit(self._run, self._tell, rest).add_done_callback(self._in_loop(Future.result))
 
     def _end(self) -> None:
         """Every worker is idle."""
         self._over = True
         self._worker.wake()
+
+
+def _batches(items: Iterator[Item]) -> Iterator[list[Item]]:
+    while batch := list(islice(items, TOLD_AT_ONCE)):
+        yield batch

@@ -5,27 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.table import Table
-from scrapy.settings import Settings
 
-from bilingual_crawler.frontier.policies.gain import Gain, Worth
 from bilingual_crawler.harvest.simulator import freeze, simulate
 from bilingual_crawler.harvest.sites import SiteError, Task, read_site
 from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.policies.gain import PARTNER, Gain, Worth
 from bilingual_crawler.settings import BILINGUAL_EQUIVALENT_LANGUAGES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from bilingual_crawler.frontier.policies.base import FetchedPage
     from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.policies.base import FetchedPage
 
 
 class _Watched(Gain):
     """Notes the terms of one URL whenever a download changes them."""
 
     def __init__(self, pair: LanguagePair, url: str) -> None:
-        super().__init__(pair, Settings())
+        super().__init__(pair)
         self._watched = url
         self._fetched = 0
         self.moments: list[tuple[int, str, Worth | None]] = []
@@ -53,13 +52,14 @@ def explain(sites: Path, task: Task, url: str) -> Table:
     policy = _Watched(LanguagePair.parse(task.pair, equivalents=BILINGUAL_EQUIVALENT_LANGUAGES), page)
     simulate(freeze(sites / task.site, site.languages), task.seeds, policy)
     table = Table(title=f"{task}: {page}", caption="belief: first language, second, neither")
-    for column in ("download", "worth", "belief", "claimed", "mirrors", "later", "seed", "after fetching"):
+    kinds = [kind.name for kind in PARTNER]
+    for column in ("download", "worth", "belief", *kinds, "later", "seed", "after fetching"):
         table.add_column(column, justify="left" if column == "after fetching" else "right", overflow="fold")
     for number, fetched, worth in policy.moments:
         if worth is None:
-            table.add_row(str(number), "", "", "", "", "", "", "[bold]fetched[/bold]")
+            table.add_row(str(number), *[""] * (len(table.columns) - 2), "[bold]fetched[/bold]")
             continue
-        terms = (worth.total, worth.belief, worth.claimed, worth.mirrors, worth.later, worth.seed)
+        terms = (worth.total, worth.belief, *(worth.chances[kind] for kind in kinds), worth.later, worth.seed)
         shown = (" ".join(f"{p:.2f}" for p in term) if isinstance(term, tuple) else f"{term:.3f}" for term in terms)
         table.add_row(str(number), *shown, fetched)
     return table

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from bilingual_crawler import settings as project
 from bilingual_crawler.archive import ArchivedResponse, Redirect, open_archive
 from bilingual_crawler.archive.sites import site_prefixes
-from bilingual_crawler.frontier.policies.base import NEVER, FetchedPage
+from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.frontier.scope import Scope
 from bilingual_crawler.harvest.curve import Reference
 from bilingual_crawler.harvest.sites import read_site
@@ -21,15 +21,16 @@ from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.language import identify
+from bilingual_crawler.policies.base import FetchedPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from bilingual_crawler.archive import Archive
-    from bilingual_crawler.frontier.policies.base import Policy
     from bilingual_crawler.harvest.sites import Task
     from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.policies.base import Policy
 
 Name = TypeVar("Name", bound="Hashable")
 

@@ -5,29 +5,32 @@ from __future__ import annotations
 import ipaddress
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from cachetools import LRUCache
 from scrapy import signals
 from scrapy.exceptions import CannotResolveHostError, NotConfigured
+from scrapy.resolver import CachingThreadedResolver
+from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer  # type: ignore[import-untyped]
 
-from bilingual_crawler.middlewares.refused import Refused
+from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.refused import Refused, StillWanted
+from bilingual_crawler.middlewares.stop import is_stopping
 from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Self
 
-    from scrapy import Request, Spider
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from twisted.internet.interfaces import IAddress
 
     from bilingual_crawler.options import Network
-    from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 logger = logging.getLogger(__name__)
 
@@ -93,24 +96,33 @@ class GuardedResolver:
 
     Twisted connects to the addresses that come out of here and asks nobody again, so a name server that changes its
     answer between check and use gains nothing. Every connection passes: pages, redirects, robots.txt, sitemaps.
+    Scrapy installs it for the setting ``TWISTED_DNS_RESOLVER`` when it starts the reactor.
     """
 
     def __init__(self, resolver: Any) -> None:
         self._resolver = resolver
-        self.rules: list[AddressRule] = []
+        self.rules: dict[object, AddressRule] = {}
+        """The rule of each crawl of this process; what one of them admits is admitted."""
         self.refused: LRUCache[tuple[str, int], str] = LRUCache(_REMEMBERED)
         """(host, port) that had nothing but forbidden addresses when last asked for, and one of these."""
 
     @classmethod
-    def installed(cls) -> GuardedResolver:
-        """The one of the reactor; put before its resolver if there is none."""
+    def from_crawler(cls, crawler: Crawler, reactor: Any) -> Self:
+        """In front of Scrapy's default resolver, which caches answers; Scrapy then puts it into the reactor."""
+        CachingThreadedResolver.from_crawler(crawler, reactor).install_on_reactor()
+        return cls(reactor.nameResolver)
+
+    @classmethod
+    def installed(cls) -> Self | None:
+        """The one of the reactor; None if the reactor has another resolver."""
         from twisted.internet import reactor  # importing it earlier would choose it
 
-        resolver = reactor.nameResolver
-        if not isinstance(resolver, cls):
-            resolver = cls(resolver)
-            reactor.installNameResolver(resolver)
-        return resolver
+        return reactor.nameResolver if isinstance(reactor.nameResolver, cls) else None
+
+    def install_on_reactor(self) -> None:
+        from twisted.internet import reactor
+
+        reactor.installNameResolver(self)
 
     def resolveHostName(
         self,
@@ -124,7 +136,7 @@ class GuardedResolver:
         return self._resolver.resolveHostName(receiver, hostName, portNumber, addressTypes, transportSemantics)
 
     def admits(self, host: str, port: int, address: str) -> bool:
-        return not self.rules or any(rule.admits(host, port, address) for rule in self.rules)
+        return not self.rules or any(rule.admits(host, port, address) for rule in self.rules.values())
 
 
 @implementer(IResolutionReceiver)
@@ -157,7 +169,8 @@ class AddressGuardMiddleware:
     """Connects to public addresses only, to those in ``BILINGUAL_ALLOWED_NETWORKS``, and to seeds given as an address.
 
     A seed such as http://127.0.0.1:8000/ allows that host and port and no other. Names are judged by the addresses
-    they have at the moment of the connection. Stats: ``bilingual/security/forbidden_address``.
+    they have at the moment of the connection. A crawl whose names another resolver would resolve is ended.
+    Stats: ``bilingual/security/forbidden_address``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -172,26 +185,40 @@ class AddressGuardMiddleware:
         crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
         return middleware
 
-    def spider_opened(self, spider: Spider) -> None:
-        seeds = [seed.url for seed in cast("BilingualSpider", spider).seeds]
+    def spider_opened(self) -> None:
+        seeds = [seed.url for seed in CrawlContext.of(self._crawler).seeds]
         self._rule = AddressRule.of(Options.of(self._crawler.settings).allowed_networks, seeds)
 
     def spider_closed(self) -> None:
-        rules = GuardedResolver.installed().rules
-        if self._rule in rules:
-            rules.remove(self._rule)
+        if resolver := GuardedResolver.installed():
+            resolver.rules.pop(self, None)
 
     def process_request(self, request: Request) -> None:
-        # Here and not once at the start: whoever runs the reactor may install a resolver after that.
-        rules = GuardedResolver.installed().rules
-        if self._rule not in rules:
-            rules.append(self._rule)
+        # Here and not once at the start: whoever runs the reactor may install another resolver after that.
+        resolver = GuardedResolver.installed()
+        if resolver is None:
+            self._stop_unguarded()
+            raise StillWanted("nothing keeps the crawl from private addresses")
+        resolver.rules[self] = self._rule
+
+    def _stop_unguarded(self) -> None:
+        assert self._crawler.engine
+        if is_stopping(self._crawler):
+            return
+        logger.error(
+            "The crawl ends, for nothing would keep it from private addresses: the reactor does not resolve names "
+            "with a GuardedResolver. Leave TWISTED_DNS_RESOLVER as it is; a script that runs the reactor itself "
+            "installs one",
+            extra={"spider": self._crawler.spider},
+        )
+        deferred_from_coro(self._crawler.engine.close_spider_async(reason="unguarded"))
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         if not isinstance(exception, CannotResolveHostError):
             return
         host, port = authority(request.url)
-        address = GuardedResolver.installed().refused.get((host, port))
+        resolver = GuardedResolver.installed()
+        address = resolver and resolver.refused.get((host, port))
         if address is None:
             return
         assert self._crawler.stats

@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from scrapy.utils.misc import load_object
 
-from bilingual_crawler.frontier.backoff import REST, Backoff, Patience, Rest, retry_after
-from bilingual_crawler.frontier.scheduler import ENTRY
-from bilingual_crawler.middlewares.refused import Refused
+from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.meta import ENTRY, REST
+from bilingual_crawler.crawl.refused import Refused
+from bilingual_crawler.frontier.backoff import Backoff, Patience, Rest, retry_after
 from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from bilingual_crawler.frontier.entry import Entry
-    from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ class BackoffMiddleware:
         unavailable = exception if isinstance(exception, HostUnavailable) else None
         if entry is None or not self._enabled or not (unavailable or isinstance(exception, self._errors)):
             return None
-        if entry.url in cast("BilingualSpider", self._crawler.spider).https_guesses:
+        if entry.url in CrawlContext.of(self._crawler).https_guesses:
             return None
         self._stats.inc_value(f"bilingual/backoff/{type(exception).__name__}")
         if unavailable:

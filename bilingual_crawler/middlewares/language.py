@@ -6,10 +6,11 @@ import logging
 from typing import TYPE_CHECKING, cast
 
 from scrapy import signals
-from scrapy.exceptions import IgnoreRequest, StopDownload
+from scrapy.exceptions import StopDownload
 
+from bilingual_crawler.crawl.meta import ENTRY, LANGUAGE, PAGE, SITEMAP
+from bilingual_crawler.crawl.refused import Refused
 from bilingual_crawler.frontier.entry import Entry, Kind
-from bilingual_crawler.frontier.scheduler import ENTRY
 from bilingual_crawler.middlewares.read import Reader
 from bilingual_crawler.pages.jobs import PageJob, SitemapJob
 
@@ -24,18 +25,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PAGE = "bilingual_page"
-"""Meta key of the parsed :class:`~bilingual_crawler.pages.model.Page`."""
-LANGUAGE = "bilingual_language"
-"""Meta key of the :class:`~bilingual_crawler.pages.language.Identification` of its text."""
-SITEMAP = "bilingual_sitemap"
-"""Meta key of a :class:`~bilingual_crawler.pages.jobs.Sitemap`."""
-
 HTML_TYPES = ("text/html", "application/xhtml+xml")
-
-
-class NotHtml(IgnoreRequest):
-    """The response is not an HTML page."""
 
 
 class LanguageFilterMiddleware:
@@ -70,12 +60,12 @@ class LanguageFilterMiddleware:
             return response
         if not _is_html(response.headers):
             self._stats.inc_value("bilingual/dropped/not_html")
-            raise NotHtml(f"not an HTML page: {_content_type(response.headers)}")
-        await read_page(request, response, self._reader, self._stats)
+            raise Refused("not-html", f"not an HTML page: {_content_type(response.headers)}", status=200)
+        await read_response(request, response, self._reader, self._stats)
         return response
 
 
-async def read_page(request: Request, response: Response, reader: Reader, stats: StatsCollector) -> None:
+async def read_response(request: Request, response: Response, reader: Reader, stats: StatsCollector) -> None:
     """Put the page in *response* and the language of its text into the meta of *request*; raises Refused."""
     url = cast("Entry", request.meta[ENTRY]).url
     found = await reader.read(page_job(response, url), url)

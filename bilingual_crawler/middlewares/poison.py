@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from bilingual_crawler.crawl.meta import ENTRY
+from bilingual_crawler.crawl.refused import Refused
 from bilingual_crawler.frontier.entry import POISON, SUSPECT
-from bilingual_crawler.frontier.scheduler import ENTRY
-from bilingual_crawler.middlewares.refused import Refused
 
 if TYPE_CHECKING:
     from scrapy import Request

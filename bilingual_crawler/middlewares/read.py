@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
-from bilingual_crawler.middlewares.refused import Refused
+from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.refused import Refused
 from bilingual_crawler.sandbox import SandboxError, submit
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from bilingual_crawler.sandbox import Job
-    from bilingual_crawler.spiders.bilingual import BilingualSpider
 
     Result = TypeVar("Result")
 
@@ -44,5 +44,5 @@ class Reader:
                 f"{url} was left: to read it {error}",
                 extra={"spider": self._crawler.spider},
             )
-            cast("BilingualSpider", self._crawler.spider).traps.note_unreadable(url)
+            CrawlContext.of(self._crawler).traps.note_unreadable(url)
             raise Refused(f"unreadable-{error.kind}", str(error), status=200) from error

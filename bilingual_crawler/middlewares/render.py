@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from scrapy import signals
 from scrapy.http import HtmlResponse
 
-from bilingual_crawler.frontier.scheduler import ENTRY, FrontierScheduler
-from bilingual_crawler.middlewares.language import LANGUAGE, PAGE, read_page
+from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.meta import ENTRY, LANGUAGE, PAGE
+from bilingual_crawler.crawl.signals import page_rendered
+from bilingual_crawler.crawl.visits import Visits
+from bilingual_crawler.middlewares.language import read_response
 from bilingual_crawler.middlewares.read import Reader
 from bilingual_crawler.middlewares.stop import CHECK_SECONDS, is_stopping, put_back
 from bilingual_crawler.options import Options
 from bilingual_crawler.rendering.browser import Browser, RenderError
 from bilingual_crawler.rendering.options import missing_for_rendering
 from bilingual_crawler.rendering.shell import is_shell
-from bilingual_crawler.signals import page_rendered
 
 if TYPE_CHECKING:
     from typing import Self
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.rendering.browser import Rendered
-    from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 logger = logging.getLogger(__name__)
 
@@ -36,12 +37,12 @@ _TOTAL = ""
 
 
 class RenderMiddleware:
-    """Renders HTML pages: none with the spider's ``render=never``, all with ``always``, shells with ``auto``.
+    """Renders HTML pages: none with ``render=never``, all with ``always``, shells with ``auto``.
 
     Its place is behind the language filter, whose parse tells the shells and which is repeated on what the browser
     made of the page. Where scripts go to another URL, that is a redirect. A page that cannot be rendered, or is beyond
-    ``BILINGUAL_RENDER_MAX_PAGES`` or ``BILINGUAL_RENDER_MAX_PAGES_PER_SITE``, stays as it was downloaded; one whose rendering a
-    stop cuts off is left for the resume.
+    ``BILINGUAL_RENDER_MAX_PAGES`` or ``BILINGUAL_RENDER_MAX_PAGES_PER_SITE``, stays as it was downloaded; one whose
+    rendering a stop cuts off is left for the resume.
     Stats: ``bilingual/render/shells|pages|redirects|failed|over_budget``, and those of
     :class:`~bilingual_crawler.rendering.network.Resources`.
     """
@@ -51,7 +52,7 @@ class RenderMiddleware:
         self._crawler = crawler
         self._stats = crawler.stats
         self._reader = Reader(crawler)
-        self._mode = cast("BilingualSpider", crawler.spider).render
+        self._mode = CrawlContext.of(crawler).render
         options = Options.of(crawler.settings)
         missing = missing_for_rendering(crawler.settings)
         self._browser = None if self._mode == "never" or missing else Browser(crawler, self._slot_of)
@@ -96,13 +97,9 @@ class RenderMiddleware:
         if self._browser is not None:
             await self._browser.close()
 
-    @property
-    def _scheduler(self) -> FrontierScheduler:
-        assert self._crawler.engine
-        return cast("FrontierScheduler", self._crawler.engine.scheduler)
-
     def _slot_of(self, url: str) -> str:
-        return self._scheduler.frontier.server(self._scheduler.slot(url))
+        visits = Visits.of(self._crawler)
+        return visits.download_slot(visits.slot(url))
 
     async def _render(self, browser: Browser, response: Response) -> Rendered:
         """Render, unless the crawl stops meanwhile; raises RenderError."""
@@ -116,15 +113,13 @@ class RenderMiddleware:
         return rendering.result()
 
     def _take_budget(self, slot: str) -> bool:
+        visits = Visits.of(self._crawler)
         for name, limit in ((_TOTAL, self._max_pages), (slot, self._max_pages_per_site)):
-            if limit and self._spent(name) >= limit:
+            if limit and visits.counted(f"rendered {name}") >= limit:
                 return False
         for name in (_TOTAL, slot):
-            self._scheduler.store.put(f"rendered {name}", b"%d" % (self._spent(name) + 1))
+            visits.count(f"rendered {name}", visits.counted(f"rendered {name}") + 1)
         return True
-
-    def _spent(self, name: str) -> int:
-        return int(self._scheduler.store.get(f"rendered {name}") or b"0")
 
     async def _replaced(self, request: Request, plain: Response, html: str) -> Response:
         headers = plain.headers.copy()
@@ -134,13 +129,14 @@ class RenderMiddleware:
         self._stats.inc_value("bilingual/render/pages")
         self._crawler.signals.send_catch_log(page_rendered, request=request, response=response)
         self._stats.inc_value(f"bilingual/language/{request.meta[LANGUAGE].language}", -1)
-        await read_page(request, response, self._reader, self._stats)
+        await read_response(request, response, self._reader, self._stats)
         return response
 
     def _note_shell(self, response: Response) -> None:
         if self._mode == "never" and not self._stats.get_value("bilingual/render/shells"):
             logger.warning(
-                f"{response.url} shows almost nothing without JavaScript; -a render=auto renders such pages in a browser",
+                f"{response.url} shows almost nothing without JavaScript; "
+                "-a render=auto renders such pages in a browser",
                 extra={"spider": self._crawler.spider},
             )
         self._stats.inc_value("bilingual/render/shells")

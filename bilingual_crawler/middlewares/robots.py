@@ -12,11 +12,11 @@ from scrapy.exceptions import CannotResolveHostError, NotConfigured
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import build_from_crawler, load_object
 
+from bilingual_crawler.crawl.refused import Refused, StillWanted
+from bilingual_crawler.crawl.signals import sitemaps_named
 from bilingual_crawler.middlewares.backoff import HostUnavailable, asked_to_wait, origin
 from bilingual_crawler.middlewares.read import Reader
-from bilingual_crawler.middlewares.refused import Refused, StillWanted
 from bilingual_crawler.pages.jobs import RobotsJob
-from bilingual_crawler.signals import sitemaps_named
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ MAX_AGE = 24 * 3600.0
 TIMEOUT = 30.0
 """Seconds."""
 _HOSTS = 10_000
+_BYTES = 10 << 20
+"""Of rules that are kept for all hosts; a kilobyte for each host, or 20 files of the largest size."""
 _OBEYED = "dont_obey_robotstxt"
 
 
@@ -58,8 +60,10 @@ class RobotsMiddleware:
         self._user_agent = settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"]
         self._parser = load_object(settings["ROBOTSTXT_PARSER"])
         self._timeout = min(TIMEOUT, settings.getfloat("DOWNLOAD_TIMEOUT"))
-        self._known: TTLCache[str, RobotParser] = TTLCache(_HOSTS, MAX_AGE)
-        self._asking: dict[str, asyncio.Task[RobotParser]] = {}
+        self._known: TTLCache[str, tuple[RobotParser, int]] = TTLCache(
+            _BYTES, MAX_AGE, getsizeof=lambda known: known[1]
+        )
+        self._asking: dict[str, asyncio.Task[tuple[RobotParser, int]]] = {}
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -69,19 +73,19 @@ class RobotsMiddleware:
         if request.meta.get(_OBEYED):
             return
         host = origin(request.url)
-        rules = self._known.get(host) or await self._ask(host, request)
+        rules, _ = self._known.get(host) or await self._ask(host, request)
         if not rules.allowed(request.url, self._user_agent):
             self._stats.inc_value("bilingual/robots/forbidden")
             raise Refused("robots", "forbidden by robots.txt")
 
-    async def _ask(self, host: str, request: Request) -> RobotParser:
+    async def _ask(self, host: str, request: Request) -> tuple[RobotParser, int]:
         asking = self._asking.get(host)
         if asking is None:
             asking = self._asking[host] = asyncio.ensure_future(self._fetch(host, request))
             asking.add_done_callback(lambda _: self._asking.pop(host))
         return await asyncio.shield(asking)
 
-    async def _fetch(self, host: str, request: Request) -> RobotParser:
+    async def _fetch(self, host: str, request: Request) -> tuple[RobotParser, int]:
         url = f"{host}/robots.txt"
         self._stats.inc_value("bilingual/robots/fetched")
         try:
@@ -103,10 +107,10 @@ class RobotsMiddleware:
             self._stats.inc_value("bilingual/robots/unreachable")
             raise HostUnavailable("robots-unreachable", f"{url}: {error}", alive=True) from error
         rules: RobotParser = build_from_crawler(self._parser, self._crawler, robots.rules.encode())
-        self._known[host] = rules
+        known = self._known[host] = rules, _BYTES // _HOSTS + len(robots.rules)
         self._crawler.signals.send_catch_log(sitemaps_named, urls=robots.sitemaps)
         self._crawler.signals.send_catch_log(signals.robots_parsed, robotparser=rules, request=request)
-        return rules
+        return known
 
     async def _download(self, url: str, request: Request) -> Response:
         """The answer at the end of at most five redirects."""

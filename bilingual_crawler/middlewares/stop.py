@@ -12,11 +12,11 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
-from bilingual_crawler.frontier.backoff import REST, Rest
-from bilingual_crawler.frontier.scheduler import ENTRY
-from bilingual_crawler.middlewares.refused import StillWanted
+from bilingual_crawler.crawl.meta import ENTRY, REST
+from bilingual_crawler.crawl.refused import StillWanted
+from bilingual_crawler.crawl.signals import phase_changed, stop_now
+from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.options import Options
-from bilingual_crawler.signals import phase_changed, stop_now
 
 if TYPE_CHECKING:
     from typing import Self
@@ -106,7 +106,8 @@ class StopMiddleware:
         """Say that the crawl stops when *left* transfers are finished; once they are, others say what it does."""
         if self._left is None:
             logger.info(
-                f"Stopping when what is under way ({left}) is transferred, after {self._timeout:.0f} s at most; Ctrl-C again cuts it off. "
+                f"Stopping when what is under way ({left}) is transferred, after {self._timeout:.0f} s at most; "
+                "Ctrl-C again cuts it off. "
                 + (
                     "The same command goes on from here"
                     if self._durable
@@ -119,7 +120,7 @@ class StopMiddleware:
         self._left = left
 
     def _reactor_stops(self) -> Deferred[None] | None:
-        """Told to stop while the crawl is open, by a second signal, the reactor waits no longer than the crawl needs."""
+        """Told to stop by a second signal while the crawl is open, the reactor waits no longer than the crawl does."""
         if not self._checking.running:
             return None
         self._check()
@@ -140,7 +141,9 @@ class StopMiddleware:
 def is_stopping(crawler: Crawler) -> bool:
     engine = crawler.engine
     assert engine
-    return not engine.running or engine._slot is None or engine._slot.closing is not None
+    # Only the private slot says that Scrapy 2.19 has begun to close the spider; ``spider_closed`` comes at the end.
+    slot = engine._slot
+    return not engine.running or slot is None or slot.closing is not None
 
 
 def put_back(request: Request, stats: StatsCollector) -> Request:

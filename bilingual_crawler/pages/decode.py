@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom
@@ -12,7 +13,10 @@ _LANG = re.compile(rb"""(?i)<html[^>]{0,500}?\blang\s*=\s*["']?([a-z]{2,3})""")
 _HEAD = 4096
 
 # Codecs of Python that are no encodings of web pages; punycode takes quadratic time.
-_REFUSED = frozenset(("punycode", "idna", "unicode_escape", "raw_unicode_escape", "undefined", "utf-7"))
+_REFUSED = frozenset(
+    codecs.lookup(name).name
+    for name in ("punycode", "idna", "unicode_escape", "raw_unicode_escape", "undefined", "utf-7")
+)
 _LEGACY = {
     "cp1250": "ces hrv bos hun pol ron slk slv sqi",
     "cp1251": "bel bul kaz kir mkd mon rus srp tat tgk ukr",

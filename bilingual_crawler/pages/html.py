@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from bilingual_crawler.pages.hostile import tame
-from bilingual_crawler.pages.links import header_anchors, merge
+from bilingual_crawler.pages.links import header_anchors, limited, merge
 from bilingual_crawler.pages.model import Page
 from bilingual_crawler.pages.switches import find_switchers
 from bilingual_crawler.pages.walk import Walk
@@ -27,8 +27,8 @@ def parse_page(html: str, url: str, link_headers: Sequence[str] = ()) -> Page:
 
     Links are canonical and unique: what several occurrences of a URL say is merged into the first, the most direct
     source wins (an anchor before an alternate). URLs that cannot be pages, by their extension, and links to the page
-    itself are left out. Text is cut at 50,000 lines and 2,000,000 characters,
-    links at 20,000. Raises nothing but MemoryError.
+    itself are left out, and so is what is too many. Text is cut at 50,000 lines and 2,000,000 characters. Raises
+    nothing but MemoryError.
     """
     walk = Walk()
     try:
@@ -42,11 +42,14 @@ def parse_page(html: str, url: str, link_headers: Sequence[str] = ()) -> Page:
     find_switchers(walk.anchors)
     head = walk.head
     base = (canonicalise(head.base, url) if head.base else None) or url
+    links = merge(walk.anchors, base, canonicalise(url))
+    followed = limited(links)
     return Page(
         url=url,
         title=head.title,
         text="\n".join(walk.lines[:MAX_LINES])[:MAX_TEXT],
-        links=merge(walk.anchors, base, canonicalise(url)),
+        links=followed,
+        links_left=len(links) - len(followed),
         language=head.language,
         canonical=canonicalise(head.canonical, base) if head.canonical else None,
         nofollow=not head.robots.isdisjoint(("nofollow", "none")),

@@ -12,11 +12,11 @@ from bilingual_crawler.language_tables import CLD2_ONLY, URL_LABELS
 from bilingual_crawler.languages import fold, from_bcp47, names_of, to_bcp47
 from bilingual_crawler.pages.tables import (
     BIBLIOGRAPHIC_CODES,
+    CODES_IN_LABELS,
     DISPLAY_LANGUAGES,
     FLAG_NOISE,
     INFLECTED_NAMES,
     LABEL_FILLERS,
-    WRONG_CODES,
 )
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _names() -> dict[str, str]:
 @lru_cache(maxsize=1)
 def _codes() -> dict[str, str]:
     """Two- and three-letter codes in the common languages, and the wrong ones that sites use."""
-    codes = dict(WRONG_CODES)
+    codes = dict(CODES_IN_LABELS)
     for lang in (*_COMMON, "cnr", "nno"):
         codes.setdefault(to_bcp47(lang), lang)
         codes.setdefault(lang, lang)
@@ -135,7 +135,8 @@ def coded_language(text: str) -> str | None:
 def flagged_language(image: str, on_switch: bool = False) -> str | None:
     """ISO 639-3 that a flag stands for; *image* is alternative text, file name or class, one a line.
 
-    An image *on_switch* is a flag even if its name does not say so. A code on a flag names a country unless it is the code of a common language (``flags/ca.png`` is Catalan).
+    An image *on_switch* is a flag even if its name does not say so. A code on a flag names a country unless it is the
+    code of a common language (``flags/ca.png`` is Catalan).
     """
     lines = image.split("\n")
     for line in lines:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.characters import one_line
@@ -13,11 +15,16 @@ from bilingual_crawler.pages.tables import NOT_PAGES
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 MAX_TEXT = 200
 """Characters of an anchor text that are kept."""
-
+MAX_LINKS = 5000
+"""Links of a page that are kept; those that name languages go first."""
+MAX_CHARACTERS = 500_000
+"""Characters of the URLs of all links of a page that are kept: 100 for each if it has so many."""
+MAX_ANNOUNCED = 50
+"""Links of a page that are believed to lead to its translation into one language: regions have pages of their own."""
 
 _LEAD = ("#", "javascript:", "mailto:", "tel:", "data:")
 _HEADER_LINK = re.compile(r"""<([^<>]*)>((?:\s*;\s*[^\s=;,"]+(?:\s*=\s*(?:"[^"]*"|[^\s;,"]*))?)*)""")
@@ -103,6 +110,37 @@ def merge(anchors: Iterable[Anchor], base: str, page: str | None) -> tuple[Link,
         else:
             _absorb(first, anchor)
     return tuple(_link(url, anchor) for url, anchor in found.items())
+
+
+def limited(links: Sequence[Link]) -> tuple[Link, ...]:
+    """*links* without what only a hostile page has so many of; they keep their order if there is room for all."""
+    links = list(_believed(links))
+    if len(links) <= MAX_LINKS and sum(len(link.url) for link in links) <= MAX_CHARACTERS:
+        return tuple(links)
+    kept = []
+    room = MAX_CHARACTERS
+    for link in sorted(links, key=_names_no_language)[:MAX_LINKS]:
+        room -= len(link.url)
+        if room < 0:
+            break
+        kept.append(link)
+    return tuple(kept)
+
+
+def _believed(links: Iterable[Link]) -> Iterator[Link]:
+    announced: Counter[str | None] = Counter()
+    for link in links:
+        if link.alternate or link.position is LinkPosition.SWITCHER:
+            language = link.hreflang or link.label
+            announced[language] += 1
+            if announced[language] > MAX_ANNOUNCED:
+                yield replace(link, alternate=False, position=LinkPosition.BODY)
+                continue
+        yield link
+
+
+def _names_no_language(link: Link) -> bool:
+    return not (link.alternate or link.hreflang or link.position is LinkPosition.SWITCHER)
 
 
 def _resolve(href: str, base: str, page: str | None) -> str | None:

@@ -66,6 +66,8 @@ class Page:
     text: str
     """Visible text, one line per block."""
     links: tuple[Link, ...]
+    links_left: int = 0
+    """Links that the page has besides, too many to be followed."""
     language: str | None = None
     """``lang`` of the root element, as ISO 639-3."""
     canonical: str | None = None

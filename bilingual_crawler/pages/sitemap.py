@@ -21,6 +21,8 @@ MAX_BYTES = 50 << 20
 """What is read of a sitemap, after decompression; the protocol allows no more."""
 MAX_ENTRIES = 50_000
 """URLs that are read of a sitemap; the protocol allows no more, alternates apart."""
+MAX_CHARACTERS = 100 * MAX_ENTRIES
+"""Characters of all these URLs."""
 
 _FOREIGN_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)")
 _GZIP = b"\x1f\x8b"
@@ -29,20 +31,24 @@ _GZIP = b"\x1f\x8b"
 def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str]]:
     """The pages that the sitemap fetched from *url* lists, and the sitemaps that it names.
 
-    *body* is XML or one URL a line, gzip or not, cut at 50 MB and 50,000 URLs. A page is one link, with the ``hreflang`` that any entry
-    gives it. Broken XML yields what can be read; entities are never expanded. Never raises.
+    *body* is XML or one URL a line, gzip or not, cut at 50 MB, 50,000 URLs and 5,000,000 characters of these. A page
+    is one link, with the ``hreflang`` that any entry gives it. Broken XML yields what can be read; entities are never
+    expanded. Never raises.
     """
     body = _unpack(body)
     start = body[:1000].lstrip(b"\xef\xbb\xbf \t\r\n")
     pages: dict[str, Link] = {}
     nested: dict[str, None] = {}
     entries = _entries(body) if start.startswith(b"<") else _lines(body)
+    room = MAX_CHARACTERS
     for href, hreflang, is_sitemap in entries:
-        if len(pages) + len(nested) == MAX_ENTRIES:
-            break
         target = canonicalise(href, url)
         if target is None:
             continue
+        if target not in pages and target not in nested:
+            room -= len(target)
+        if room < 0 or len(pages) + len(nested) == MAX_ENTRIES:
+            break
         if is_sitemap:
             nested[target] = None
         elif target not in pages:

@@ -113,7 +113,7 @@ DISPLAY_LANGUAGES = _words("""
 """Languages in which sites name other languages."""
 
 BIBLIOGRAPHIC_CODES = _words("ice alb baq mac cze fre gre dut wel per rum slo chi bur geo arm may")
-WRONG_CODES = dict(
+CODES_IN_LABELS = dict(
     pair.split(":")
     for pair in _words("""
     cz:ces gr:ell ua:ukr jp:jpn cn:zho tw:zho kr:kor se:swe dk:dan ee:est si:slv al:sqi rs:srp me:cnr ba:bos gb:eng

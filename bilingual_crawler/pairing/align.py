@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.pairing.corpus import Corpus
-from bilingual_crawler.pairing.documents import Alignment
+from bilingual_crawler.pairing.documents import Alignment, Pair
 from bilingual_crawler.pairing.domain import Domain
 from bilingual_crawler.pairing.duplicates import near_duplicates
 from bilingual_crawler.pairing.inputs import Inputs
 from bilingual_crawler.pairing.matching import greedy
 from bilingual_crawler.pairing.read_pages import read_pages
-from bilingual_crawler.pairing.tracker import Pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

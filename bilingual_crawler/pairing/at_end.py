@@ -17,9 +17,8 @@ from scrapy.settings import Settings
 
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.options import Options
-from bilingual_crawler.pairing.documents import Unpaired
-from bilingual_crawler.pairing.tracker import Pair
-from bilingual_crawler.reporting.records import PAIRS, UNPAIRED, read_tsv, replace_tsv
+from bilingual_crawler.pairing.documents import Pair, Unpaired
+from bilingual_crawler.records import PAIRS, UNPAIRED, read_tsv, replace_tsv
 from bilingual_crawler.sandbox.child import command, environment
 from bilingual_crawler.urls.canonical import registered_domain
 

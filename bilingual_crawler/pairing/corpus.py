@@ -8,7 +8,7 @@ from array import array
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.pairing.documents import Document, Profile
+from bilingual_crawler.pairing.documents import DocumentText, Profile
 from bilingual_crawler.pairing.packing import unpack
 from bilingual_crawler.pairing.reading import link_key
 from bilingual_crawler.urls.canonical import registered_domain
@@ -87,9 +87,9 @@ class Corpus:
             latest[_key(profile)] = profile
         return list(latest.values())
 
-    def document(self, url: str) -> Document:
+    def document(self, url: str) -> DocumentText:
         """The document with *url*; KeyError if there is none."""
-        return unpack(Document, self._read(self._places[url]))
+        return unpack(DocumentText, self._read(self._places[url]))
 
     def _write(self, packed: bytes) -> int:
         place = self._file.seek(0, 2)

@@ -11,11 +11,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bilingual_crawler.pairing.tracker import Pair
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two documents taken for translations; *a* is in the first language of the pair."""
+
+    url_a: str
+    url_b: str
+    score: float
+    method: str
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class DocumentText:
     """A page in one of the two languages, with its text."""
 
     url: str

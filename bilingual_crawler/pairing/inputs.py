@@ -7,14 +7,18 @@ from collections import Counter
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
+from scrapy import Request, Spider
+from scrapy.crawler import Crawler
+from scrapy.downloadermiddlewares.httpcompression import ACCEPTED_ENCODINGS, HttpCompressionMiddleware
+from scrapy.http import Response
+from scrapy.statscollectors import DummyStatsCollector
 
 from bilingual_crawler.archive.files import open_warc
 from bilingual_crawler.archive.records import parse_conversion, parse_response
 from bilingual_crawler.archive.sites import Source, find_sources
 from bilingual_crawler.characters import one_line
 from bilingual_crawler.pairing.reading import RawPage
-from bilingual_crawler.reporting.records import CRAWL, DOCUMENTS, read_json_lines, read_tsv
+from bilingual_crawler.records import CRAWL, DOCUMENTS, read_json_lines, read_tsv
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
@@ -29,6 +33,7 @@ logger = logging.getLogger(__name__)
 _HTML = ("text/html", "application/xhtml+xml")
 RENDERED = "text/html; charset=utf-8"
 """What a conversion record holds."""
+_CODINGS = {*ACCEPTED_ENCODINGS, b"x-gzip"}
 MAX_BODY = 20 * 1024 * 1024
 """Bytes of a page after decompression beyond which it is left out."""
 
@@ -50,6 +55,7 @@ class Inputs:
         """Start of a URL to the start that a frozen site has instead."""
         self.refused: Counter[str] = Counter()
         """Responses that were left out, by reason."""
+        self._decompression = _decompression()
         for source in self._sources:
             self.redirects.update(source.redirects)
             self.alias_bases.update(dict.fromkeys(source.alias_bases, source.base or ""))
@@ -124,20 +130,29 @@ class Inputs:
 
     def _body(self, response: ArchivedResponse) -> bytes | None:
         """The body without content coding; None, counted and logged once, if it cannot be undone."""
+        named = b",".join(response.headers.get(b"content-encoding", [])).lower().split(b",")
+        codings = [coding for coding in map(bytes.strip, named) if coding not in (b"", b"identity")]
+        if not codings:
+            return response.body
         try:
-            body = response.body
-            codings, unknown = HttpCompressionMiddleware._split_encodings(response.headers.get(b"content-encoding", []))
-            for coding in codings:
-                body = HttpCompressionMiddleware._decode(body, coding, MAX_BODY)
-            if not unknown or unknown == [b"identity"]:
-                return body
-            problem = f"unknown content coding {unknown!r}"
+            if unknown := set(codings) - _CODINGS:
+                raise ValueError(f"unknown content coding {sorted(unknown)!r}")
+            coded = Response(response.url, headers={"Content-Encoding": b",".join(codings)}, body=response.body)
+            return self._decompression.process_response(Request(response.url), coded).body
         except Exception as error:
             problem = str(error)
         self.refused["coding"] += 1
         if self.refused["coding"] == 1:
             logger.warning(f"{response.url}: {problem}; such pages are left out")
         return None
+
+
+def _decompression() -> HttpCompressionMiddleware:
+    """What undoes content codings in a crawl."""
+    crawler = Crawler(Spider, {"DOWNLOAD_MAXSIZE": MAX_BODY, "DOWNLOAD_WARNSIZE": 0})
+    # it gets one of its own when it crawls, which this one never does
+    crawler.stats = DummyStatsCollector(crawler)
+    return HttpCompressionMiddleware.from_crawler(crawler)
 
 
 def _headers(response: ArchivedResponse) -> tuple[str | None, tuple[str, ...]]:

@@ -35,7 +35,10 @@ DOUBT = 0.05
 MANY_DOUBTS = 0.05
 """Share of the documents in doubt from which it is worth while to read the content of a domain."""
 SURE = 0.95
-"""Probability from which the parallelness model makes a pair by itself; under it, names of talks and articles are taken for each other."""
+"""Probability from which the parallelness model makes a pair by itself.
+
+Under it, the model confuses pages whose URLs end in names, such as those of talks and articles.
+"""
 FEW_DOUBTS = 20
 """Documents in doubt for which it is not worth while to load the encoder."""
 LEADS = 0.2
@@ -157,7 +160,8 @@ def method_of(name: str, settings: BaseSettings) -> Method:
     options = Options.of(settings)
     if options.encoder not in ("", E5Encoder.name) and not is_installed(options.encoder):
         raise EncoderError(
-            f"BILINGUAL_ENCODER={options.encoder}: there is {E5Encoder.name}; others need sentence-transformers installed"
+            f"BILINGUAL_ENCODER={options.encoder}: there is {E5Encoder.name}; "
+            "others need sentence-transformers installed"
         )
     models = models_folder(options.models_dir)
     if name != "url" and not (models / FOLDER).is_dir():

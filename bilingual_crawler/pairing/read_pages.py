@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from bilingual_crawler.pages.jobs import limits_of
 from bilingual_crawler.pages.language import load_detectors
 from bilingual_crawler.pairing.packing import pack
-from bilingual_crawler.pairing.reading import RawPage, read_page
+from bilingual_crawler.pairing.reading import RawPage, read_document
 from bilingual_crawler.sandbox import Job, Limits, SandboxError, processes, submit
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class DocumentJob(Job["PackedDocument | None"]):
         load_detectors()
 
     def run(self) -> PackedDocument | None:
-        read = read_page(self.page, self.pair)
+        read = read_document(self.page, self.pair)
         if read is None:
             return None
         document, profile = read

@@ -15,10 +15,10 @@ from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.language import identify
 from bilingual_crawler.pages.links import is_page
 from bilingual_crawler.pages.model import LinkPosition
-from bilingual_crawler.pairing.documents import Document, Profile
+from bilingual_crawler.pairing.documents import DocumentText, Profile
 from bilingual_crawler.pairing.translators import find_translator
 from bilingual_crawler.urls.canonical import registered_domain
-from bilingual_crawler.urls.markers import named_language, strip_language
+from bilingual_crawler.urls.markers import marked_language, strip_language
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -60,7 +60,7 @@ class RawPage:
     warc_offset: int | None = None
 
 
-def read_page(raw: RawPage, pair: LanguagePair) -> tuple[Document, Profile] | None:
+def read_document(raw: RawPage, pair: LanguagePair) -> tuple[DocumentText, Profile] | None:
     """The document on a page and its profile; None if it is in neither language of *pair*."""
     html = ""
     title, text, alternates, switches = raw.title, raw.text, raw.alternates, raw.switches
@@ -82,7 +82,7 @@ def read_page(raw: RawPage, pair: LanguagePair) -> tuple[Document, Profile] | No
         return None
     lines = tuple(text.split("\n"))
     translator = find_translator(html)
-    document = Document(raw.url, side, title, lines, languages, translator, raw.warc_file, raw.warc_offset)
+    document = DocumentText(raw.url, side, title, lines, languages, translator, raw.warc_file, raw.warc_offset)
     domain = registered_domain(raw.url)
     body = f"{title}\n{text[:MAX_CHARACTERS]}"
     words = [word for word in map(str.lower, _WORD.findall(body)) if not word[0].isdigit()]
@@ -92,7 +92,7 @@ def read_page(raw: RawPage, pair: LanguagePair) -> tuple[Document, Profile] | No
         key=strip_language(raw.url, pair.languages),
         claims=tuple(url for tag, url in alternates if tag and pair.side(tag) == pair.other(side)),
         switches=tuple(url for _, url in switches),
-        marked=named_language(raw.url, pair.languages),
+        marked=marked_language(raw.url, pair.languages),
         declared=declared,
         share=sum(share for language, share in whole.shares if pair.side(language) == side) / 100,
         size=len(raw.body or b""),

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.pairing.documents import Unpaired
-from bilingual_crawler.urls.markers import named_language, strip_language
+from bilingual_crawler.pairing.documents import Pair, Unpaired
+from bilingual_crawler.urls.markers import marked_language, strip_language
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,15 +21,8 @@ SCORES = {"hreflang+": 0.99, "hreflang": 0.95, "switcher": 0.9, "url": 0.85}
 MAX_LENGTH_RATIO = 4.0
 """The longer text of a pair has at most this many times the characters of the shorter."""
 
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two documents taken for translations; *a* is in the first language of the pair."""
-
-    url_a: str
-    url_b: str
-    score: float
-    method: str
+MAX_VARIANTS = 50
+"""Documents that are compared because their URLs are equal but for language marks, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +83,8 @@ class PairTracker:
             frozenset(url for _, url in document.switches),
         )
         self._held[held.url] = held
-        self._by_key[key].append(held.url)
+        if len(self._by_key[key]) < MAX_VARIANTS:
+            self._by_key[key].append(held.url)
         for url in claims | held.switches:
             self._claimed_by[url].append(held.url)
         found = [pair for other in self._related(held) if (pair := self._judge(held, self._held[other]))]
@@ -172,7 +166,7 @@ class PairTracker:
 
     def _agrees(self, document: _Held) -> bool:
         """The URL's language identifier, if there is one, is that of the content."""
-        marked = named_language(document.url, self._languages)
+        marked = marked_language(document.url, self._languages)
         return marked is None or self._pair.side(marked) in (None, document.side)
 
     def _accept(self, pair: Pair) -> bool:

@@ -13,7 +13,7 @@ from bilingual_crawler.pairing.candidates import nearest
 from bilingual_crawler.pairing.channels import channel_of
 from bilingual_crawler.pairing.reading import hash_text
 from bilingual_crawler.pairing.tracker import SCORES
-from bilingual_crawler.urls.markers import named_language
+from bilingual_crawler.urls.markers import marked_language
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,5 +102,5 @@ def _words(url: str) -> NDArray[np.uint32]:
 
 def _names_itself(profile: Profile, pair: LanguagePair) -> bool:
     """The URL names no language but the content's."""
-    marked = named_language(profile.url)
+    marked = marked_language(profile.url)
     return marked is None or pair.side(marked) == profile.language

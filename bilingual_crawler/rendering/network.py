@@ -11,7 +11,7 @@ from cachetools import LRUCache
 from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
-from bilingual_crawler.middlewares.refused import StillWanted
+from bilingual_crawler.crawl.refused import StillWanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

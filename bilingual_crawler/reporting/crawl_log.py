@@ -2,43 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from scrapy import signals
 
+from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.signals import Fetch, output_failed, url_fetched
+from bilingual_crawler.records import CRAWL, TsvLog
 from bilingual_crawler.reporting.ledger import Ledger
-from bilingual_crawler.reporting.records import CRAWL, TsvLog
-from bilingual_crawler.signals import Fetch, output_failed, url_fetched
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from scrapy import Spider
     from scrapy.crawler import Crawler
-    from scrapy.signalmanager import SignalManager
-
-    from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 
 class CrawlLogExtension:
     ledger: Ledger
     """Counts the lines of all runs that are in the file."""
-    _signals: SignalManager
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._signals = crawler.signals
+        self._context = CrawlContext.of(crawler)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        extension = cls()
-        extension._signals = crawler.signals
+        extension = cls(crawler)
         crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(extension.url_fetched, signal=url_fetched)
         crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
         return extension
 
-    def spider_opened(self, spider: Spider) -> None:
-        bilingual = cast("BilingualSpider", spider)
-        self._log = TsvLog.of(bilingual.output_dir / CRAWL, Fetch)
-        self.ledger = Ledger(bilingual.pair)
-        self.ledger.read(bilingual.output_dir / CRAWL)
+    def spider_opened(self) -> None:
+        path = self._context.output_dir / CRAWL
+        self._log = TsvLog.of(path, Fetch)
+        self.ledger = Ledger(self._context.pair)
+        self.ledger.read(path)
 
     def url_fetched(self, fetch: Fetch) -> None:
         try:
@@ -48,5 +47,5 @@ class CrawlLogExtension:
         else:
             self.ledger.note(fetch.time, str(fetch.status), fetch.url, fetch.language, fetch.outcome)
 
-    def spider_closed(self, spider: Spider) -> None:
+    def spider_closed(self) -> None:
         self._log.close()

@@ -1,64 +1,32 @@
-"""Pieces of HTML for reports; everything passed in as text is escaped."""
+"""The pages that people open: Jinja2 templates, in which everything that is inserted is escaped and on one line."""
 
 from __future__ import annotations
 
-import html
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from bilingual_crawler.characters import one_line
+from bilingual_crawler.languages import language_name, to_bcp47
+from bilingual_crawler.pairing.documents import REASONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping
+    from pathlib import Path
 
 
-def escape(text: str) -> str:
-    """*text* on one line as HTML, without invisible characters."""
-    return html.escape(one_line(text))
+def render(template: str, **values: object) -> Markup:
+    """A template of this package as HTML.
+
+    Texts lose their invisible characters and are escaped, wherever the template puts them.
+    """
+    return Markup(_templates.get_template(template).render(values))
 
 
-def link(url: str, text: str = "") -> str:
-    """A link to a web page; an address that is not http or https is shown as text only."""
-    shown = escape(text) or escape(url)
-    if not url.lower().startswith(("http://", "https://")):
-        return shown
-    return f'<a href="{escape(url)}" rel="noopener noreferrer" dir="auto">{shown}</a>'
-
-
-def file_link(name: str) -> str:
-    """A link to a file in the report's own folder."""
-    return f'<a href="./{escape(quote(name))}">{escape(name)}</a>'
-
-
-def section(title: str, body: str) -> str:
-    """A titled box around ``body``, which is HTML."""
-    return f"<section><h2>{escape(title)}</h2>{body}</section>"
-
-
-def note(text: str) -> str:
-    return f'<p class="note">{escape(text)}</p>'
-
-
-def bars(rows: Iterable[tuple[str, int]], *, scale: int, style: str = "bar") -> str:
-    """Labelled horizontal bars; ``scale`` is the count of a full-width bar."""
-    cells = "".join(
-        f'<span>{escape(label)}</span><span class="number">{count:,}</span>'
-        f'<div class="{style}" style="width:{min(100, 100 * count / max(scale, 1)):.1f}%"></div>'
-        for label, count in rows
-    )
-    return f'<div class="bars">{cells}</div>'
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str | int]]) -> str:
-    """A table whose first column is text and whose other columns are numbers."""
-    first, *others = header
-    head = f"<th>{escape(first)}</th>" + "".join(f'<th class="number">{escape(cell)}</th>' for cell in others)
-    body = "".join(f"<tr>{''.join(_cell(cell) for cell in row)}</tr>" for row in rows)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-
-
-def _cell(value: str | int) -> str:
-    return f"<td>{escape(value)}</td>" if isinstance(value, str) else f'<td class="number">{value:,}</td>'
+def write_page(path: Path, template: str, **values: object) -> None:
+    """Write a template of this package as an HTML page. Raises OSError."""
+    path.write_text(render(template, **values), encoding="utf-8", errors="replace")
 
 
 def byte_size(size: int) -> str:
@@ -71,3 +39,34 @@ def byte_size(size: int) -> str:
         if size >= limit:
             return f"{size / limit:.1f} {unit}"
     return f"{size} bytes"
+
+
+def _visible(value: object) -> object:
+    """A text without invisible characters; what is HTML already has been cleaned when it was made."""
+    return one_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _ranked(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Names as words with their counts, largest first."""
+    rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [(name.replace("_", " ").replace("-", " "), count) for name, count in rows]
+
+
+_templates = Environment(
+    # eggs are not always unpacked; this loader reads from them, too
+    loader=PackageLoader("bilingual_crawler.reporting"),
+    autoescape=True,
+    finalize=_visible,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_templates.filters |= {
+    "byte_size": byte_size,
+    "language_name": language_name,
+    "number": "{:,}".format,
+    "one_line": one_line,
+    "ranked": _ranked,
+    "to_bcp47": to_bcp47,
+    "why_unpaired": lambda reason: REASONS.get(reason, reason),
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.status import Status
@@ -12,15 +12,15 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
+from bilingual_crawler.crawl.signals import phase_changed
+from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.reporting.crawl_log import CrawlLogExtension
-from bilingual_crawler.signals import phase_changed
 
 if TYPE_CHECKING:
     from typing import Self
 
     from scrapy.crawler import Crawler
 
-    from bilingual_crawler.frontier.scheduler import FrontierScheduler
     from bilingual_crawler.reporting.ledger import Ledger
 
 SECONDS = 0.5
@@ -71,13 +71,12 @@ class ProgressExtension:
 
     def _show(self) -> None:
         assert self._crawler.stats
-        assert self._crawler.engine
         ledger = self._ledger
         doing = f"{self._phase}: " if self._phase else ""
         counts = (
             f"{doing}{ledger.fetched} pages, {ledger.documents.total()} documents, "
             f"{self._crawler.stats.get_value('bilingual/pairs/found', 0)} pairs, "
-            f"{cast('FrontierScheduler', self._crawler.engine.scheduler).frontier.left} queued"
+            f"{Visits.of(self._crawler).left} queued"
         )
         rate = (ledger.fetched - self._fetched_before) / (time.monotonic() - self._began)
         self._status.update(counts if self._phase else f"{counts}, {rate:.1f} pages/s")

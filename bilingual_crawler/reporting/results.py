@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from bilingual_crawler.languages import DEFAULT_EQUIVALENTS, LanguageError, LanguagePair
-from bilingual_crawler.reporting.ledger import Ledger, is_fetched
-from bilingual_crawler.reporting.records import (
+from bilingual_crawler.records import (
     CRAWL,
     DOCUMENTS,
     PAIRS,
@@ -19,6 +18,7 @@ from bilingual_crawler.reporting.records import (
     read_json_lines,
     read_tsv,
 )
+from bilingual_crawler.reporting.ledger import Ledger, is_fetched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -76,7 +76,7 @@ class Results:
 
     directory: Path
     summary: Mapping[str, Any]
-    """As in ``summary.json``, but what the other files tell is counted from them, so that it is true after ``kill -9``, too."""
+    """As in ``summary.json``, but what the other files tell is counted from them: it is true after ``kill -9``, too."""
     curve: tuple[tuple[int, int], ...]
     """(pages fetched, pairs with both pages fetched by then), one point per change, first (0, 0)."""
     hosts: Mapping[str, HostCounts]
@@ -153,7 +153,7 @@ def write_summary(directory: Path, summary: Mapping[str, Any]) -> None:
 
 
 def one_to_one(rows: Iterable[dict[str, str]]) -> list[dict[str, str]]:
-    """The rows of a ``pairs.tsv``, best first; of those that a better pair with one of their documents followed, none."""
+    """The rows of a ``pairs.tsv``, best first, without those whose documents are in a better pair."""
     taken: set[str] = set()
     chosen = []
     for row in sorted(rows, key=lambda row: -_score(row)):

@@ -1,4 +1,4 @@
-"""A sample of document pairs for a human check: side by side in ``review.html``, and a sheet to fill, ``review.tsv``."""
+"""A sample of document pairs for a human check: ``review.html`` shows them, ``review.tsv`` is the sheet to fill."""
 
 from __future__ import annotations
 
@@ -6,26 +6,21 @@ import random
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.languages import language_name, to_bcp47
 from bilingual_crawler.pairing.documents import REASONS
-from bilingual_crawler.reporting.html import POLICY
-from bilingual_crawler.reporting.markup import escape, link, note, section, table
-from bilingual_crawler.reporting.records import tsv_line
-from bilingual_crawler.reporting.style import CSS
+from bilingual_crawler.records import tsv_line
+from bilingual_crawler.reporting.markup import write_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from bilingual_crawler.languages import LanguagePair
-    from bilingual_crawler.pairing.documents import Alignment
-    from bilingual_crawler.pairing.tracker import Pair
+    from bilingual_crawler.pairing.documents import Alignment, Pair
 
 SAMPLE = 100
 LINES = 60
 """Lines of a document that are shown."""
 COLUMNS = ("number", "url_a", "url_b", "score", "method", "translation", "remark")
-STYLE = ".two{display:grid;grid-template-columns:1fr 1fr;gap:1rem}.two p{margin:.2rem 0;overflow-wrap:anywhere}"
 
 
 class Review:
@@ -58,38 +53,11 @@ class Review:
         rows = [(n, p.url_a, p.url_b, p.score, p.method, "", "") for n, (p, _) in enumerate(self._sample, 1)]
         sheet = "".join(map(tsv_line, (COLUMNS, *rows)))
         (directory / "review.tsv").write_text(sheet, encoding="utf-8", errors="replace")
-        shown = "".join(self._side_by_side(n, *drawn) for n, drawn in enumerate(self._sample, 1))
-        html = (
-            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            '<meta name="referrer" content="no-referrer">'
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-            f"<title>Document pairs to check</title><style>{CSS}{STYLE}</style></head><body><main>"
-            f"<h1>Document pairs to check</h1>{self._counts()}{shown}</main></body></html>\n"
+        write_page(
+            directory / "review.html",
+            "review.html",
+            languages=self._pair,
+            methods=self.methods,
+            unpaired=[(REASONS.get(reason, reason), count) for reason, count in self.unpaired.most_common()],
+            sample=self._sample,
         )
-        (directory / "review.html").write_text(html, encoding="utf-8", errors="replace")
-
-    def _counts(self) -> str:
-        return (
-            section("Pairs by method", table(("method", "pairs"), list(self.methods.most_common())))
-            + section(
-                "Documents without a partner",
-                table(
-                    ("why", "documents"),
-                    [(REASONS.get(reason, reason), count) for reason, count in self.unpaired.most_common()],
-                ),
-            )
-            + note(
-                f"{len(self._sample)} of {self.methods.total()} pairs, drawn at random. For the precision, write 1"
-                " (translations) or 0 into the column translation of review.tsv."
-            )
-        )
-
-    def _side_by_side(self, number: int, pair: Pair, texts: tuple[list[str], list[str]]) -> str:
-        columns = "".join(
-            f'<div lang="{to_bcp47(language)}"><p class="soft">{escape(language_name(language))} · {link(url)}</p>'
-            + "".join(f'<p dir="auto">{escape(line)}</p>' for line in lines)
-            + "</div>"
-            for url, language, lines in zip((pair.url_a, pair.url_b), (self._pair.a, self._pair.b), texts, strict=True)
-        )
-        return section(f"{number}. {pair.method}, {pair.score:.2f}", f'<div class="two">{columns}</div>')

@@ -1,10 +1,10 @@
-"""Extension: what a crawl has done, in ``summary.json`` while it runs, on one screen and in ``report.html`` at its end."""
+"""Extension: what a crawl has done, in ``summary.json`` while it runs, on screen and in ``report.html`` at its end."""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from rich.console import Console
@@ -14,26 +14,25 @@ from scrapy.utils.asyncio import create_looping_call
 
 import bilingual_crawler
 from bilingual_crawler import settings as defaults
+from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.signals import stop_now
+from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.languages import language_name
+from bilingual_crawler.records import SUMMARY
 from bilingual_crawler.reporting.crawl_log import CrawlLogExtension
 from bilingual_crawler.reporting.hints import why_no_pair
-from bilingual_crawler.reporting.html import write_report
 from bilingual_crawler.reporting.markup import byte_size
-from bilingual_crawler.reporting.records import SUMMARY
+from bilingual_crawler.reporting.report import write_report
 from bilingual_crawler.reporting.results import ResultsError, read_summary, write_summary
-from bilingual_crawler.signals import stop_now
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
-    from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-    from bilingual_crawler.frontier.scheduler import FrontierScheduler
     from bilingual_crawler.reporting.ledger import Ledger
-    from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 logger = logging.getLogger(__name__)
 
@@ -69,10 +68,9 @@ class SummaryExtension:
     What no other output tells (failures, traps, bytes) is added up there from run to run.
     """
 
-    _spider: BilingualSpider
-
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
+        self._context = CrawlContext.of(crawler)
         self._bytes = 0
         self._in_a_hurry = False
         self._saved: Mapping[str, Any] = {}
@@ -88,11 +86,10 @@ class SummaryExtension:
         crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
         return extension
 
-    def spider_opened(self, spider: Spider) -> None:
-        self._spider = cast("BilingualSpider", spider)
-        if (self._spider.output_dir / SUMMARY).exists():
+    def spider_opened(self) -> None:
+        if (self._context.output_dir / SUMMARY).exists():
             try:
-                self._before = read_summary(self._spider.output_dir)
+                self._before = read_summary(self._context.output_dir)
             except ResultsError as error:
                 logger.warning(f"{error}; failures, traps and bytes of earlier runs are forgotten")
         self._saving.start(SAVE_SECONDS)
@@ -108,7 +105,7 @@ class SummaryExtension:
         if self._saving.running:
             self._saving.stop()
         self._save(reason)
-        folder = self._spider.output_dir
+        folder = self._context.output_dir
         if self._in_a_hurry:
             (folder / "report.html").unlink(missing_ok=True)
             logger.warning(f"For the report: scrapy report {folder}")
@@ -122,7 +119,7 @@ class SummaryExtension:
         if summary != self._saved:
             self._saved = summary
             try:
-                write_summary(self._spider.output_dir, summary)
+                write_summary(self._context.output_dir, summary)
             except OSError as error:
                 logger.error(f"{SUMMARY} is out of date: {error}")
 
@@ -134,14 +131,13 @@ class SummaryExtension:
 
     def _summary(self, reason: str) -> dict[str, Any]:
         assert self._crawler.stats
-        assert self._crawler.engine
-        spider, ledger, stats = self._spider, self._ledger, self._crawler.stats.get_stats()
+        context, ledger, stats = self._context, self._ledger, self._crawler.stats.get_stats()
         return {
             "version": bilingual_crawler.__version__,
-            "pair": str(spider.pair),
-            "policy": spider.policy.name,
-            "seeds": [seed.url for seed in spider.seeds[:MAX_SEEDS]],
-            "seed_count": len(spider.seeds),
+            "pair": str(context.pair),
+            "policy": context.policy.name,
+            "seeds": [seed.url for seed in context.seeds[:MAX_SEEDS]],
+            "seed_count": len(context.seeds),
             "settings": changed_settings(self._crawler.settings),
             "finish_reason": reason,
             **ledger.counts(),
@@ -153,8 +149,8 @@ class SummaryExtension:
             "traps": self._of_all_runs("traps", _under(stats, "bilingual/traps/")),
             "failures": self._of_all_runs("failures", _under(stats, "bilingual/backoff/")),
             "bytes": self._before.get("bytes", 0) + self._bytes,
-            "queued": cast("FrontierScheduler", self._crawler.engine.scheduler).frontier.left,
-            "output_dir": str(spider.output_dir),
+            "queued": Visits.of(self._crawler).left,
+            "output_dir": str(context.output_dir),
         }
 
     def _of_all_runs(self, name: str, counts: Mapping[str, int]) -> dict[str, int]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DONE, DONE_AND_LEFT, OUT_OF_MEMORY, FAILED = (bytes((code,)) for code in range(4))
 """First byte of an answer; a result or a message follows."""
 
-_GROWN = 512 << 20
+_GROWN = 128 << 20
 """Bytes by which a helper may have grown after a job; then it makes room for a new one."""
 _STATM = Path("/proc/self/statm")
 

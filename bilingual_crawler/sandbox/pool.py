@@ -46,11 +46,21 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(processes(), thread_name_prefix="sandbox")
 
 
+def close() -> None:
+    """Wait for all jobs and end the helpers; the next job starts new ones."""
+    if _threads.cache_info().currsize:
+        # a helper ends with its thread, which holds the last reference to its pipe
+        _threads().shutdown()
+        _threads.cache_clear()
+
+
 os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
 def _do(job: Job[Result]) -> Result:
-    helper: _Helper = getattr(_thread, "helper", None) or _Helper()
+    helper: _Helper | None = getattr(_thread, "helper", None)
+    if helper is None or not helper.runs():
+        helper = _Helper()
     _thread.helper = None
     answer = helper.ask(job)
     status, content = answer[:1], memoryview(answer)[1:]
@@ -87,6 +97,10 @@ class _Helper:
             start_new_session=True,  # Ctrl-C is for the crawl, which decides what is finished
         )
         theirs.close()
+
+    def runs(self) -> bool:
+        """False if something has ended it since its last answer."""
+        return self._process.poll() is None
 
     def ask(self, job: Job[Any]) -> bytes:
         """The answer; raises SandboxError if the process ended without one."""

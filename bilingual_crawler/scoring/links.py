@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from cachetools import LRUCache
 
+from bilingual_crawler.urls.cache import MAX_LENGTH
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -39,7 +41,7 @@ class PageLinks:
 class LinkScorer:
     """Scores links with p(language) for the other language of the pair and p(parallel) of page and link.
 
-    Languages of one equivalence class count together. Scores are cached per URL and per pair of URLs.
+    Languages of one equivalence class count together. Scores are cached per URL and per pair of URLs that are not long.
     """
 
     def __init__(
@@ -81,7 +83,7 @@ class LinkScorer:
                 [probabilities[:, self._columns[side]].sum(axis=1) for side in (self._pair.a, self._pair.b)], axis=1
             )
             fresh = {url: (float(a), float(b)) for url, (a, b) in zip(unknown, sides, strict=True)}
-            self._languages.update(fresh)
+            self._languages.update((url, score) for url, score in fresh.items() if len(url) <= MAX_LENGTH)
             known |= fresh
         return known
 
@@ -91,7 +93,9 @@ class LinkScorer:
         if unknown:
             probabilities = self._parallelness_model.probabilities(unknown)
             fresh = dict(zip(unknown, map(float, probabilities), strict=True))
-            self._parallels.update(fresh)
+            self._parallels.update(
+                (pair, score) for pair, score in fresh.items() if len("".join(pair)) <= 2 * MAX_LENGTH
+            )
             known |= fresh
         return known
 

@@ -86,7 +86,8 @@ class UrlModel:
         graph = _verified(folder, "model.onnx", self.config)
         if unknown := set(providers or ()) - set(ort.get_available_providers()):
             raise ModelError(
-                f"BILINGUAL_PROVIDERS={','.join(unknown)}: this onnxruntime has {', '.join(ort.get_available_providers())}"
+                f"BILINGUAL_PROVIDERS={','.join(unknown)}: "
+                f"this onnxruntime has {', '.join(ort.get_available_providers())}"
             )
         try:
             options = ort.SessionOptions()

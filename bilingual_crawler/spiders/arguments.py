@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -11,105 +10,106 @@ from urllib.parse import urlsplit
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError, alias_hosts, open_archive
-from bilingual_crawler.frontier.job import Job
-from bilingual_crawler.frontier.policies import policy_class
-from bilingual_crawler.frontier.scope import Scope
+from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.output_folder import choose_output_dir
+from bilingual_crawler.frontier.job import Job, JobError
+from bilingual_crawler.frontier.scope import Scope, ScopeError
 from bilingual_crawler.languages import LanguageError, LanguagePair
 from bilingual_crawler.options import RENDER_MODES, Options
+from bilingual_crawler.policies import policy_class
+from bilingual_crawler.policies.base import PolicyError
+from bilingual_crawler.policies.gain import Gain
+from bilingual_crawler.policies.oracle import Oracle
 from bilingual_crawler.rendering.options import missing_for_rendering
-from bilingual_crawler.spiders.output import choose_output_dir
-from bilingual_crawler.spiders.seeds import Seed, parse_seeds
+from bilingual_crawler.spiders.seeds import parse_seeds
+from bilingual_crawler.traps.traps import Traps
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from scrapy.settings import BaseSettings
 
-    from bilingual_crawler.frontier.policies.base import Policy
+    from bilingual_crawler.crawl.context import Seed
+    from bilingual_crawler.policies.base import Policy
 
 
 def _error(message: str) -> UsageError:
     return UsageError(message, print_help=False)
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlArguments:
-    """Everything a crawl needs to know from the command line."""
-
-    pair: LanguagePair
-    seeds: tuple[Seed, ...]
-    policy: Policy
-    scope: Scope
-    max_pages: int
-    max_pages_per_site: int
-    render: str
-    output_dir: Path
-    job: Job
-
-    @classmethod
-    def parse(
-        cls,
-        settings: BaseSettings,
-        *,
-        pair: str | None = None,
-        seeds: str | None = None,
-        policy: str | None = None,
-        scope: str = "site",
-        max_pages: str = "0",
-        max_pages_per_site: str = "0",
-        render: str | None = None,
-        **unknown: Any,
-    ) -> CrawlArguments:
-        """Check spider arguments and the settings they depend on; raises UsageError naming the value and the fix."""
-        job = unknown.pop("_job", None)
-        unknown.pop("_version", None)
-        if unknown:
-            known = "pair, seeds, policy, scope, max_pages, max_pages_per_site, render"
-            raise _error(f"unknown spider argument {', '.join(sorted(unknown))}; there are: {known}")
-        if not pair:
-            raise _error("which languages? Give the pair, for example: -a pair=eng-mlt")
-        options = Options.of(settings)
+def parse_arguments(
+    settings: BaseSettings,
+    *,
+    pair: str | None = None,
+    seeds: str | None = None,
+    policy: str | None = None,
+    scope: str = "site",
+    max_pages: str = "0",
+    max_pages_per_site: str = "0",
+    render: str | None = None,
+    **unknown: Any,
+) -> CrawlContext:
+    """Check spider arguments and the settings they depend on; raises UsageError naming the value and the fix."""
+    job = unknown.pop("_job", None)
+    unknown.pop("_version", None)
+    if unknown:
+        known = "pair, seeds, policy, scope, max_pages, max_pages_per_site, render"
+        raise _error(f"unknown spider argument {', '.join(sorted(unknown))}; there are: {known}")
+    if not pair:
+        raise _error("which languages? Give the pair, for example: -a pair=eng-mlt")
+    options = Options.of(settings)
+    try:
+        languages = LanguagePair.parse(pair, equivalents=options.equivalent_languages)
+    except LanguageError as error:
+        raise _error(f"pair={pair}: {error}") from error
+    parsed = parse_seeds(seeds)
+    if options.replay:
         try:
-            languages = LanguagePair.parse(pair, equivalents=options.equivalent_languages)
-        except LanguageError as error:
-            raise _error(f"pair={pair}: {error}") from error
-        parsed = parse_seeds(seeds)
-        if options.replay:
-            try:
-                open_archive(options.replay)
-            except ArchiveError as error:
-                raise _error(f"BILINGUAL_REPLAY: {error}") from error
-        elif not options.contact and not all(_is_loopback(seed.url) for seed in parsed):
-            raise _error(
-                "say who is crawling: -s BILINGUAL_CONTACT=https://your.page/about-this-crawl (or mailto:you@...) goes "
-                "into the user agent, so that webmasters can reach you"
-            )
-        if options.politeness == "address" and options.frontier:
-            raise _error(
-                "BILINGUAL_POLITENESS=address: workers on one BILINGUAL_FRONTIER do not know each other's addresses; "
-                "choose domain or host"
-            )
-        chosen = policy_class(policy) if policy else policy_class(options.policy, "BILINGUAL_POLICY")
-        arguments = cls(
-            languages,
-            tuple(parsed),
-            chosen(languages, settings),
-            Scope(
-                scope,
-                (seed.url for seed in parsed),
-                aliases=alias_hosts(options.replay) if options.replay else (),
-                prefixes=options.scope_prefixes,
-            ),
-            _count("max_pages", max_pages),
-            _count("max_pages_per_site", max_pages_per_site),
-            _render_mode(render or options.render, settings),
-            choose_output_dir(settings, job or f"{languages}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
-            Job(str(languages), scope, options.scope_prefixes, tuple(seed.url for seed in parsed)),
+            open_archive(options.replay)
+        except ArchiveError as error:
+            raise _error(f"BILINGUAL_REPLAY: {error}") from error
+    elif not options.contact and not all(_is_loopback(seed.url) for seed in parsed):
+        raise _error(
+            "say who is crawling: -s BILINGUAL_CONTACT=https://your.page/about-this-crawl (or mailto:you@...) goes "
+            "into the user agent, so that webmasters can reach you"
         )
-        arguments.job.check(settings)
-        _check_models(options, chosen)
-        _check_alignment(settings)
-        return arguments
+    if options.politeness == "address" and options.frontier:
+        raise _error(
+            "BILINGUAL_POLITENESS=address: workers on one BILINGUAL_FRONTIER do not know each other's addresses; "
+            "choose domain or host"
+        )
+    try:
+        chosen = policy_class(policy) if policy else policy_class(options.policy, "BILINGUAL_POLICY")
+    except PolicyError as error:
+        raise _error(str(error)) from error
+    context = CrawlContext(
+        pair=languages,
+        seeds=tuple(parsed),
+        policy=_policy(chosen, languages, options),
+        scope=_scope(scope, parsed, options),
+        max_pages=_count("max_pages", max_pages),
+        max_pages_per_site=_count("max_pages_per_site", max_pages_per_site),
+        render=_render_mode(render or options.render, settings),
+        output_dir=choose_output_dir(settings, job or f"{languages}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
+        job=Job(str(languages), scope, options.scope_prefixes, tuple(seed.url for seed in parsed)),
+        traps=Traps(stale_pages=options.stale_pages, barren_pages=options.barren_pages),
+    )
+    try:
+        context.job.check(settings)
+    except JobError as error:
+        raise _error(str(error)) from error
+    _check_models(options, chosen)
+    _check_alignment(settings)
+    return context
+
+
+def _scope(name: str, seeds: Sequence[Seed], options: Options) -> Scope:
+    aliases = alias_hosts(options.replay) if options.replay else ()
+    try:
+        return Scope(name, (seed.url for seed in seeds), aliases=aliases, prefixes=options.scope_prefixes)
+    except ScopeError as error:
+        raise _error(f"scope={name}: {error}") from error
 
 
 def _render_mode(mode: str, settings: BaseSettings) -> str:
@@ -118,6 +118,24 @@ def _render_mode(mode: str, settings: BaseSettings) -> str:
     if mode == "always" and (missing := missing_for_rendering(settings)):
         raise _error(f"render=always: {missing}")
     return mode
+
+
+def _policy(kind: type[Policy], pair: LanguagePair, options: Options) -> Policy:
+    if kind is Gain:
+        return Gain(pair, bridges=options.bridge)
+    if kind is Oracle:
+        return Oracle(pair, _oracle_order(options.oracle_order))
+    return kind(pair)
+
+
+def _oracle_order(path: Path | None) -> list[str]:
+    """The URLs of the file *path*, one a line."""
+    if path is None:
+        raise _error("policy=oracle: set BILINGUAL_ORACLE_ORDER, or run it through scrapy harvest")
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise _error(f"BILINGUAL_ORACLE_ORDER={path}: cannot read this file ({error})") from error
 
 
 def _check_models(options: Options, policy: type[Policy]) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.reporting.records import CRAWL, read_tsv
+from bilingual_crawler.crawl.context import Seed
+from bilingual_crawler.records import CRAWL, read_tsv
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
@@ -28,22 +28,11 @@ _NAMED = 5
 """Seeds that a message names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seed:
-    url: str
-    guessed_scheme: bool
-    """The user gave no scheme: https is tried first, then http."""
-
-    def addresses(self) -> tuple[str, ...]:
-        """Where it is looked for."""
-        return (self.url, "http" + self.url.removeprefix("https")) if self.guessed_scheme else (self.url,)
-
-
 def parse_seeds(seeds: str | None) -> list[Seed]:
     """Seeds from the path of a file, or from addresses with commas or blanks between them.
 
-    In a file ``#`` starts a comment, and a comma may be part of an address. Raises UsageError if there is none or one is no
-    URL, with its line.
+    In a file ``#`` starts a comment, and a comma may be part of an address. Raises UsageError if there is none or one
+    is no URL, with its line.
     """
     if not seeds or not seeds.strip():
         raise _error("where to start? Give -a seeds=URL[,URL...] or the path of a file with one URL a line")

@@ -20,6 +20,7 @@ PROBE_AFTER = 10
 _PAGES = 200_000
 _MIN_SEQUENCES = 10
 _HOSTS = 10_000
+_SEQUENCES = 1_000_000
 
 
 class Copies:
@@ -42,7 +43,7 @@ class MissingPages:
 
     def __init__(self) -> None:
         self._pages: LRUCache[str, int] = LRUCache(_HOSTS)
-        self._shown: LRUCache[str, AbstractSet[int]] = LRUCache(_HOSTS)
+        self._shown: LRUCache[str, AbstractSet[int]] = LRUCache(_SEQUENCES, getsizeof=len)
 
     def wants_probe(self, host: str) -> bool:
         """Called once a page: whether it is time to ask *host* for a page that does not exist."""

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from urllib.parse import unquote
 
+from bilingual_crawler.urls.cache import url_cache
 from bilingual_crawler.urls.hosts import domain_label, normal_host, registered_domain
 
 __all__ = ["MAX_LENGTH", "canonicalise", "domain_label", "registered_domain"]
@@ -82,7 +83,7 @@ def _up(directory: str, levels: int, shortest: int) -> str:
     return directory
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def _base(base: str) -> tuple[str, str, str]:
     """Canonical base as ``https://host``, the same up to its last slash, and whole; empty if it is none."""
     page = (_absolute(base.strip(_STRIP)) or "").partition("#")[0]
@@ -101,7 +102,7 @@ def _join(url: str, root: str, directory: str, page: str) -> str:
     return page + url if first == "#" else directory + url
 
 
-@lru_cache(maxsize=65536)
+@url_cache(65536)
 def _absolute(url: str) -> str | None:
     plain = _PLAIN_ABSOLUTE.fullmatch(url)
     if plain is None or (plain[4] and _MAY_TRACK.search(plain[4])):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from bilingual_crawler.urls.cache import url_cache
 from bilingual_crawler.urls.hosts import split_host
 from bilingual_crawler.urls.token_tables import (
     AFFIX_CODES,
@@ -83,13 +83,13 @@ def guess_language(url: str, languages: Collection[str] | None = None) -> str | 
     return next((marker.language for marker in found if marker.language is not None), None)
 
 
-def named_language(url: str, languages: Collection[str] | None = None) -> str | None:
+def marked_language(url: str, languages: Collection[str] | None = None) -> str | None:
     """As :func:`guess_language`, but country suffixes do not count."""
     found = _find(url, None if languages is None else frozenset(languages))
     return next((marker.language for marker in found if marker.language is not None and not marker.is_country), None)
 
 
-@lru_cache(maxsize=16384)
+@url_cache(16384)
 def _find(url: str, languages: frozenset[str] | None) -> tuple[Marker, ...]:
     parts = _PARTS.match(url)
     if parts is None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from functools import lru_cache
 
 import idna
 from tldextract import TLDExtract
+
+from bilingual_crawler.urls.cache import url_cache
 
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _extract = TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 
 
-@lru_cache(maxsize=65536)
+@url_cache(65536)
 def normal_host(host: str) -> str | None:
     """*host* in lower case and IDNA form, without a final dot; None if no server can have that name."""
     if host.startswith("["):
@@ -58,7 +59,7 @@ def host_of(url_or_host: str) -> str:
     return f"[{host}]" if host.count(":") > 1 else host.partition(":")[0]
 
 
-@lru_cache(maxsize=65536)
+@url_cache(65536)
 def _split(host: str) -> tuple[str, str, str]:
     """Subdomain, label and public suffix; an address or a local name is all label."""
     if host.startswith("["):

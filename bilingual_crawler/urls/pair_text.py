@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from rapidfuzz.distance import Indel
 
 from bilingual_crawler.urls.language_tokens import AMBIGUOUS, LANGUAGE_OF
-from bilingual_crawler.urls.url_parts import INSIDE, LANGUAGE_KEYS, UrlParts, language_of, url_parts
+from bilingual_crawler.urls.url_parts import INSIDE, TRAINED_LANGUAGE_KEYS, UrlParts, language_of, url_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -185,7 +185,7 @@ class _Comparison:
         (self.right.numbers if y.isdigit() else self.right.words).append(y)
 
     def _inflected(self, x: str, y: str, start: int, end: int) -> bool:
-        """Whether two tokens differ by a language code glued to one end (``indexen``, ``indexfr``; ``pies``, ``piesf``)."""
+        """Whether two tokens differ by a language code at one end (``indexen``, ``indexfr``; ``pies``, ``piesf``)."""
         lang_x, lang_y = LANGUAGE_OF.get(x), LANGUAGE_OF.get(y)
         if bool(start) == bool(end) or lang_x == lang_y or (x and not lang_x) or (y and not lang_y):
             return False
@@ -202,7 +202,7 @@ class _Comparison:
         if lang:
             side.langs.append(lang)
             self.out += (f"{sign}lang{zone}", _mark(token))
-        elif token in LANGUAGE_KEYS and zone[0] in "kK":
+        elif token in TRAINED_LANGUAGE_KEYS and zone[0] in "kK":
             self.out.append(f"{sign}key:lang")
         elif token in INDEX and zone[0] in "fF1":
             self.out.append(f"{sign}index")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from bilingual_crawler.urls.cache import url_cache
 from bilingual_crawler.urls.find import find_markers
 from bilingual_crawler.urls.token_tables import ANNOUNCING
 
@@ -26,7 +26,7 @@ def strip_language(url: str, languages: Collection[str] | None = None) -> str:
     return _strip(url, None if languages is None else frozenset(languages))
 
 
-@lru_cache(maxsize=16384)
+@url_cache(16384)
 def _strip(url: str, languages: frozenset[str] | None) -> str:
     for marker in sorted(find_markers(url, languages), key=lambda m: m.start, reverse=True):
         if not marker.is_country:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from bilingual_crawler.languages import LanguagePair, fold, language_name, own_name, to_bcp47
+from bilingual_crawler.urls.cache import url_cache
 from bilingual_crawler.urls.find import Component, Marker, find_markers
 
 MAX_CANDIDATES = 6
@@ -20,7 +20,7 @@ def swap_language(url: str, pair: LanguagePair, language: str | None = None) -> 
     return list(_swap(url, pair, language))[:MAX_CANDIDATES]
 
 
-@lru_cache(maxsize=16384)
+@url_cache(16384)
 def _swap(url: str, pair: LanguagePair, language: str | None) -> tuple[str, ...]:
     markers = [m for m in find_markers(url, (pair.a, pair.b)) if not m.is_country]
     markers = [m for m in markers if m.language is not None and language in (None, m.language)]

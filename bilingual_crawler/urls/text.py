@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from urllib.parse import unquote
+
+from bilingual_crawler.urls.cache import url_cache
 
 _TOKEN = re.compile(r"[^\W_0-9]+|[^\w\s]+|_+|\s+|[0-9]+")
 _BLANKS = re.compile(r"\s+")
 
 
-@lru_cache(maxsize=65536)
+@url_cache(65536)
 def model_text(url: str) -> str:
     """*url* as `plain_text`, its tokens joined by blanks; a blank inside the URL is a token and so becomes three."""
     return " ".join(tokenise(plain_text(url)))

@@ -9,7 +9,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-WRONG_CODES: dict[str, str] = {
+CODES_IN_URLS: dict[str, str] = {
     **COUNTRY_CODES,
     # Countries taken for languages.
     "kr": "kor", "se": "swe sme", "si": "slv sin", "ba": "bos bak", "am": "amh hye", "ge": "kat", "uk": "ukr eng",

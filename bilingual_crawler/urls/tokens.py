@@ -10,13 +10,13 @@ from langcodes.data_dicts import LANGUAGE_ALPHA3, LANGUAGE_ALPHA3_BIBLIOGRAPHIC
 from bilingual_crawler.language_tables import CLD2_ONLY, URL_LABELS
 from bilingual_crawler.languages import fold, from_bcp47, names_of, own_name
 from bilingual_crawler.urls.token_tables import (
+    CODES_IN_URLS,
     COMMON_WORDS,
     LANGUAGES_OF_COUNTRY,
     NEVER_ALONE,
     NEVER_LATER,
     ON_MANY_SITES,
     SURE_CODES,
-    WRONG_CODES,
 )
 
 _LOCALE = re.compile(r"([a-z]{2,3})-(?:(?:latn|cyrl|hans|hant|arab)(?:-[a-z]{2})?|([a-z]{2})|419|001|150)")
@@ -32,7 +32,7 @@ def _table() -> dict[str, tuple[str, ...]]:
         if lang is not None:
             table.setdefault(token, {})[lang] = None
 
-    for token, langs in WRONG_CODES.items():
+    for token, langs in CODES_IN_URLS.items():
         for lang in langs.split():
             add(token, lang)
     for short, code in LANGUAGE_ALPHA3.items():

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from bilingual_crawler.urls.cache import url_cache
 from bilingual_crawler.urls.hosts import split_host
 from bilingual_crawler.urls.language_tokens import AMBIGUOUS, LANGUAGE_OF
 
@@ -43,7 +43,7 @@ class UrlParts(NamedTuple):
     odd: frozenset[str]
 
 
-@lru_cache(maxsize=65536)
+@url_cache(65536)
 def url_parts(url: str) -> UrlParts:
     """Cut *url*: without scheme, lower case, percent-decoded; only the first 800 characters and 60 tokens count."""
     rest = url[:MAX_URL]
@@ -79,7 +79,7 @@ def url_parts(url: str) -> UrlParts:
     for part in query.split("&") if query else ():
         key, _, value = part.partition("=")
         _add(key, "k", texts, zones)
-        _add(value, "l" if key in LANGUAGE_KEYS or "lang" in key else "q", texts, zones)
+        _add(value, "l" if key in TRAINED_LANGUAGE_KEYS or "lang" in key else "q", texts, zones)
     if fragment:
         _add(fragment, "x", texts, zones)
     shape = "".join(char for char in path + query if not char.isalnum())
@@ -138,5 +138,5 @@ _KEYS = """
 lang language locale hl lng idioma sprache langue setlang lg ln lid langid lingua clang uselang jezik idlang
 culture loc kieli langcode lc setlanguage changelang newlang lan l
 """
-LANGUAGE_KEYS = frozenset(_KEYS.split())
-"""Query keys whose value is a language, or a number that stands for one."""
+TRAINED_LANGUAGE_KEYS = frozenset(_KEYS.split())
+"""Query keys whose value is a language, or a number that stands for one; the model of pairs was trained with them."""

@@ -1,6 +1,6 @@
 """`python -m training.policies SITES_DIR`: learn the weights of the policy `gain`, cross-validated by site.
 
-Draws settings of the weights and priors around the present ones, crawls every task with each of them in the
+Draws settings of the weights around the present ones, crawls every task with each of them in the
 simulator, and takes the best by mean relative AUC. Cross-validation does the same without the sites of one fold and
 measures on these: only a lead there is a lead.
 """
@@ -11,74 +11,68 @@ import argparse
 import json
 import random
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from rich.progress import track
-from scrapy.settings import Settings
 
-from bilingual_crawler.frontier.policies.gain import Gain, GainWeights
 from bilingual_crawler.harvest.simulator import compare
 from bilingual_crawler.harvest.sites import Task, read_tasks
-from bilingual_crawler.scoring.site_model import SitePriors
+from bilingual_crawler.policies.gain import EVIDENCE, Gain, GainWeights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-WEIGHTS: Mapping[str, Sequence[float]] = {
-    "hreflang": (0.9, 0.95, 0.99),
-    "switcher": (0.5, 0.7, 0.85, 0.95),
-    "label": (0.7, 0.85, 0.93),
-    "future": (0.15, 0.25, 0.35, 0.5),
-    "queued_partner": (0.0, 0.25, 0.5, 1.0),
-    "served": (0.1, 0.3, 0.6),
-    "length_ratio": (2.0, 3.0, 5.0),
+WEIGHTS: Mapping[str, Sequence[Any]] = {
+    "gain.prior": ((0.2, 0.2, 0.6), (0.3, 0.3, 0.4), (0.4, 0.4, 0.2)),
+    "gain.future": (0.15, 0.25, 0.35, 0.5),
+    "gain.length_ratio": (2.0, 3.0, 5.0),
+    "folders.weight": (1.0, 2.0, 4.0),
+    "marks.trust": (0.85, 0.93, 0.97),
+    "marks.weak": (0.2, 0.5, 0.8),
+    "marks.weight": (1.5, 3.0, 6.0),
+    "labels.trust": (0.7, 0.85, 0.93),
+    "wording.weight": (3.0, 5.0, 10.0, 30.0),
+    "hreflang.trust": (0.9, 0.95, 0.99),
+    "switchers.trust": (0.5, 0.7, 0.85, 0.95),
+    "mirrors.right": (1.0, 2.0, 4.0),
+    "mirrors.wrong": (0.25, 0.5, 1.0),
+    "pair_rate.rate": (0.3, 0.5, 0.7),
+    "queued_twin.more": (0.0, 0.25, 0.5, 1.0),
+    "served.left": (0.1, 0.3, 0.6),
 }
-PRIORS: Mapping[str, Sequence[Any]] = {
-    "language": ((0.2, 0.2, 0.6), (0.3, 0.3, 0.4), (0.4, 0.4, 0.2)),
-    "marked": (0.85, 0.93, 0.97),
-    "weak_marked": (0.2, 0.5, 0.8),
-    "folder_weight": (1.0, 2.0, 4.0),
-    "mark_weight": (1.5, 3.0, 6.0),
-    "pair_rate": (0.3, 0.5, 0.7),
-    "key_rule": ((2.0, 0.5), (4.0, 0.5), (2.0, 1.0)),
-    "wording_weight": (3.0, 5.0, 10.0, 30.0),
-}
+"""Weights of the policy by name, and values to try."""
 CHANGES = 3
 """Values that a draw changes at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One choice of everything that `gain` believes before a crawl."""
-
-    weights: GainWeights = field(default_factory=GainWeights)
-    priors: SitePriors = field(default_factory=SitePriors)
-
-
-def draw(count: int, seed: int) -> list[Setting]:
-    """The present setting, then *count* different ones."""
+def draw(count: int, seed: int) -> list[dict[str, Any]]:
+    """The present weights, then *count* different settings: the weights that each has otherwise."""
     generator = random.Random(seed)
-    settings = [Setting()]
+    settings: list[dict[str, Any]] = [{}]
     while len(settings) <= count:
-        names = generator.sample([*WEIGHTS, *PRIORS], generator.randint(1, CHANGES))
-        weights = {name: generator.choice(WEIGHTS[name]) for name in names if name in WEIGHTS}
-        priors = {name: generator.choice(PRIORS[name]) for name in names if name in PRIORS}
-        setting = Setting(replace(GainWeights(), **weights), replace(SitePriors(), **priors))
+        names = sorted(generator.sample([*WEIGHTS], generator.randint(1, CHANGES)))
+        setting = {name: generator.choice(WEIGHTS[name]) for name in names}
+        setting = {name: value for name, value in setting.items() if value != present(name)}
         if setting not in settings:
             settings.append(setting)
     return settings
 
 
-def measure(sites: Path, tasks: Sequence[Task], settings: Sequence[Setting]) -> dict[str, list[float]]:
+def present(name: str) -> Any:
+    """The value that the weight *name* has now."""
+    kind, _, weight = name.partition(".")
+    return getattr(GainWeights() if kind == Gain.name else EVIDENCE[kind], weight)
+
+
+def measure(sites: Path, tasks: Sequence[Task], settings: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
     """Relative AUC of every setting on the tasks of one site."""
     rows = compare(
         sites,
         tasks,
-        lambda pair: {n: Gain(pair, Settings(), one.weights, one.priors) for n, one in enumerate(settings)},
+        lambda pair: {number: Gain(pair, weights=setting) for number, setting in enumerate(settings)},
     )
     return {task: list(row.values()) for task, row in rows.items()}
 
@@ -101,12 +95,6 @@ def cross_validate(by_site: Mapping[str, Mapping[str, Sequence[float]]], folds: 
     return mean(chosen), mean(present)
 
 
-def changes(setting: Setting) -> dict[str, Any]:
-    """What a setting has otherwise than the present one."""
-    values, present = ({**asdict(s.weights), **asdict(s.priors)} for s in (setting, Setting()))
-    return {name: value for name, value in values.items() if value != present[name]}
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m training.policies", description=__doc__.splitlines()[0])
     parser.add_argument("sites", type=Path, help="folder of training sites with tasks.tsv")
@@ -125,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             by_site[jobs[job]] = job.result()
     if options.json:
         rows = [
-            {"changes": changes(setting), "tasks": {t: row[n] for rows in by_site.values() for t, row in rows.items()}}
+            {"changes": setting, "tasks": {t: row[n] for rows in by_site.values() for t, row in rows.items()}}
             for n, setting in enumerate(settings)
         ]
         options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
@@ -133,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     winner = best(by_site, list(by_site))
     everywhere = mean(row[winner] for rows in by_site.values() for row in rows.values())
     print(f"present setting {present:.4f}; chosen on the other sites, measured on held-out ones {chosen:.4f}")
-    print(f"best on all sites {everywhere:.4f}: {json.dumps(changes(settings[winner])) or 'the present one'}")
+    print(f"best on all sites {everywhere:.4f}: {json.dumps(settings[winner]) if winner else 'the present one'}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""What all Scrapy components of a crawl share."""

@@ -1,0 +1,59 @@
+"""What a crawl was asked to do, and where it writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scrapy.crawler import Crawler
+
+    from bilingual_crawler.frontier.job import Job
+    from bilingual_crawler.frontier.scope import Scope
+    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.policies.base import Policy
+    from bilingual_crawler.traps.traps import Traps
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    url: str
+    guessed_scheme: bool
+    """The user gave no scheme: https is tried first, then http."""
+
+    def addresses(self) -> tuple[str, ...]:
+        """Where it is looked for."""
+        return (self.url, "http" + self.url.removeprefix("https")) if self.guessed_scheme else (self.url,)
+
+
+@dataclass(frozen=True)
+class CrawlContext:
+    """The checked arguments of a crawl, and what its components share."""
+
+    pair: LanguagePair
+    seeds: tuple[Seed, ...]
+    policy: Policy
+    scope: Scope
+    max_pages: int
+    """Budget of pages; 0 is no limit."""
+    max_pages_per_site: int
+    """Budget of pages of each politeness slot; 0 is no limit."""
+    render: str
+    """When pages go through a browser: one of :data:`~bilingual_crawler.options.RENDER_MODES`."""
+    output_dir: Path
+    job: Job
+    traps: Traps
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> CrawlContext:
+        """That of *crawler*: its spider brings it, which Scrapy makes before all other components."""
+        context: CrawlContext = cast("Any", crawler.spider).context
+        return context
+
+    @cached_property
+    def https_guesses(self) -> frozenset[str]:
+        """The seeds that were given without a scheme, with the one that is tried first."""
+        return frozenset(seed.url for seed in self.seeds if seed.guessed_scheme)

@@ -1,0 +1,120 @@
+"""What shares delays and limits, and the delays that robots.txt asks for."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from scrapy import signals
+
+from bilingual_crawler.crawl.meta import ENTRY
+from bilingual_crawler.urls.canonical import registered_domain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.robotstxt import RobotParser
+
+    from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.frontier.frontier import Frontier
+
+logger = logging.getLogger(__name__)
+
+MAX_CRAWL_DELAY = 300.0
+"""Seconds; a longer one is cut to this, as Heritrix does."""
+
+
+def slot_by(politeness: str) -> Callable[[str], str]:
+    """The politeness slot of a URL: its host with ``BILINGUAL_POLITENESS=host``, else its registered domain.
+
+    With ``address`` the domains that turn out to be on one address share its limits: :class:`SharedAddresses`.
+    """
+
+    def slot(url: str) -> str:
+        host = urlsplit(url).hostname or ""
+        return host if politeness == "host" else registered_domain(host)
+
+    return slot
+
+
+class CrawlDelays:
+    """Gives a politeness slot the delay that a robots.txt asks of us, unless the operator's own is longer.
+
+    A site can only slow the crawl down: what is no positive number is ignored, AutoThrottle goes on above the delay and
+    not below it. Requests of such a slot go one at a time, at equal distances.
+    Stats: ``bilingual/robots/crawl_delay`` (hosts that ask for one).
+    """
+
+    def __init__(self, crawler: Crawler, slot_of: Callable[[str], str]) -> None:
+        self._crawler = crawler
+        self._slot_of = slot_of
+        self._delays: dict[str, float] = {}
+        settings = crawler.settings
+        self._user_agent = settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"]
+        crawler.signals.connect(self.robots_parsed, signal=signals.robots_parsed)
+        # behind AutoThrottle, which was there before the scheduler was opened
+        crawler.signals.connect(self.response_downloaded, signal=signals.response_downloaded)
+
+    def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
+        asked = robotparser.crawl_delay(self._user_agent)
+        # nan is not greater than anything
+        if asked is None or not asked > 0:
+            return
+        assert self._crawler.stats
+        self._crawler.stats.inc_value("bilingual/robots/crawl_delay")
+        slot = self._slot_of(request.url)
+        delay = self._wait(slot, min(asked, MAX_CRAWL_DELAY))
+        self._wait(request.meta.get("download_slot", slot), delay)
+        logger.info(f"{slot}: robots.txt asks for {asked:g} s between requests, waiting {delay:g} s")
+
+    def response_downloaded(self, request: Request) -> None:
+        """AutoThrottle has chosen the next delay of the slot; it may not be shorter than the site asks."""
+        name = request.meta.get("download_slot", "")
+        slot = self._downloader.slots.get(name)
+        if slot is not None and name in self._delays:
+            slot.delay = max(slot.delay, self._delays[name])
+
+    def share_server(self, slot: str, server: str) -> None:
+        """Requests of *slot* wait with those of all slots on *server* from now on."""
+        if slot in self._delays:
+            self._wait(server, self._delays[slot])
+
+    def _wait(self, name: str, asked: float) -> float:
+        """Let *name* wait for *asked* seconds, or longer if it does so already; the seconds it is to be."""
+        downloader = self._downloader
+        known = downloader.per_slot_settings.get(name, {})
+        delay = max(asked, float(known.get("delay", downloader._delay)))
+        self._delays[name] = delay
+        downloader.per_slot_settings[name] = known | {"concurrency": 1, "delay": delay, "jitter": 0}
+        slot = downloader.slots.get(name)
+        if slot is not None:
+            slot.concurrency, slot.jitter, slot.delay = 1, 0, max(delay, slot.delay)
+        return delay
+
+    @property
+    def _downloader(self) -> Any:
+        assert self._crawler.engine
+        return self._crawler.engine.downloader
+
+
+class SharedAddresses:
+    """Has the slots on one network address share its limits and delays (``BILINGUAL_POLITENESS=address``).
+
+    A site stays with the address of its first answer: those with several would go to and fro.
+    """
+
+    def __init__(self, crawler: Crawler, frontier: Frontier, delays: CrawlDelays) -> None:
+        self._frontier = frontier
+        self._delays = delays
+        crawler.signals.connect(self.response_received, signal=signals.response_received)
+
+    def response_received(self, request: Request, response: Response) -> None:
+        entry: Entry | None = request.meta.get(ENTRY)
+        if entry is not None and response.ip_address is not None and self._frontier.server(entry.slot) == entry.slot:
+            server = str(response.ip_address)
+            self._frontier.share_server(entry.slot, server)
+            self._delays.share_server(entry.slot, server)

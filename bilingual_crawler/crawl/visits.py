@@ -1,0 +1,292 @@
+"""The life of every URL of a crawl."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from scrapy import signals
+from scrapy.http import Response
+from scrapy.utils.asyncio import call_later
+from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.job import job_dir
+
+from bilingual_crawler.crawl.checkpoints import Checkpoints
+from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.meta import ENTRY, OPEN
+from bilingual_crawler.crawl.opening import open_frontier
+from bilingual_crawler.crawl.politeness import CrawlDelays, SharedAddresses, slot_by
+from bilingual_crawler.crawl.refused import Refused, reason
+from bilingual_crawler.crawl.signals import Fetch, output_failed, url_fetched
+from bilingual_crawler.frontier.entry import FIXED, Entry, Push, State
+from bilingual_crawler.frontier.frontier import Frontier
+from bilingual_crawler.frontier.quota import QueueQuota
+from bilingual_crawler.options import Options
+from bilingual_crawler.policies.facts import GONE, page_fact, redirect_fact, relearn
+from bilingual_crawler.urls.canonical import canonicalise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from scrapy.crawler import Crawler
+    from twisted.python.failure import Failure
+
+    from bilingual_crawler.frontier.backoff import Rest
+    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.policies.base import FetchedPage
+
+logger = logging.getLogger(__name__)
+
+
+class Visits:
+    """What becomes of a URL, from the first link to it until it is done: nobody else tells frontier, policy and log.
+
+    A URL is pushed, raised by better links, and handed out. Then it is put back, redirected or failed; or the policy
+    learns from its page, and it is finished when all that the page gave is processed, so that a crash before that
+    fetches it again instead of losing links or documents.
+
+    With ``JOBDIR`` the frontier is durable: whatever happens to the process, the next run fetches what is left and what
+    was in flight, the latter at last and one by one. With ``BILINGUAL_FRONTIER`` it is in Redis and shared with other
+    workers.
+    Stats: ``bilingual/frontier/new|raised|ignored|retried``, ``bilingual/redirect/<what came of it>``,
+    ``bilingual/dropped/<outcome>``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        """Open the frontier of *crawler*; raises StoreError."""
+        assert crawler.stats
+        options = Options.of(crawler.settings)
+        self._crawler = crawler
+        self._stats = crawler.stats
+        self._context = CrawlContext.of(crawler)
+        self._policy = self._context.policy
+        self._max_redirects = crawler.settings.getint("REDIRECT_MAX_TIMES")
+        self._quota = QueueQuota()
+        self._stopping = False
+        self.slot = slot_by(options.politeness)
+        """The politeness slot of a URL."""
+        self._delays = CrawlDelays(crawler, self.slot)
+        self._temporary = tempfile.TemporaryDirectory(prefix="frontier-")
+        self._durable = bool(job_dir(crawler.settings) or options.frontier)
+        self._frontier = open_frontier(crawler, self, Path(self._temporary.name))
+        if options.politeness == "address":
+            assert isinstance(self._frontier, Frontier)
+            self._addresses = SharedAddresses(crawler, self._frontier, self._delays)
+        self._checkpoints = Checkpoints(self._frontier.store, self._context.output_dir, self.stop)
+        if self._durable:
+            self._checkpoints.start()
+        crawler.signals.connect(self.stop, signal=output_failed)
+        crawler.signals.connect(self._callback_failed, signal=signals.spider_error)
+        for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
+            crawler.signals.connect(self._item_left, signal=signal)
+        queued, done = map(self._frontier.store.count, (State.QUEUED, State.DONE))
+        if queued or done:
+            logger.info(f"Resuming: {queued} URLs queued, {done} done", extra=self._extra)
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> Visits:
+        """Those of *crawler*, once its scheduler is open."""
+        visits: Visits = cast("Any", crawler.engine).scheduler.visits
+        return visits
+
+    # a URL's life ---------------------------------------------------------------------------------------------------
+
+    def push(self, entries: Sequence[Entry]) -> None:
+        """Queue or raise *entries* in one transaction."""
+        self._frontier.push(entries, functools.partial(self._pushed, entries))
+
+    def push_seed(self, url: str) -> None:
+        self.push([Entry(url, self.slot(url), self._policy.seed_priority(url))])
+
+    def hand_out(self) -> Entry | None:
+        """The best URL that may be fetched now."""
+        entry = self._frontier.pop()
+        if entry is not None:
+            self._quota.remove(self._source(entry), entry.url)
+        return entry
+
+    def put_back(self, entry: Entry, rest: Rest) -> None:
+        """*entry* is fetched again when its slot has rested."""
+        self._frontier.retry(entry, rest=rest.seconds, failed=rest.failed)
+        self._quota.add(self._source(entry), entry.url)
+        call_later(rest.seconds, self.wake)
+        self._stats.inc_value("bilingual/frontier/retried")
+
+    def redirect(self, entry: Entry, location: str, status: int) -> bool:
+        """The target takes the place of *entry* in the queue; false if it has none."""
+        url = canonicalise(location)
+        if url is None:
+            return self._end_redirect(entry, "nowhere", status, outcome="redirect-nowhere")
+        if not self._context.scope.admits(url) and entry.parent:
+            return self._end_redirect(entry, "offsite", status, location=url)
+        target = Entry(url, self.slot(url), entry.priority, entry.parent, entry.depth, entry.kind)
+        target.redirects = entry.redirects + 1
+        if url == entry.url or target.redirects > self._max_redirects:
+            return self._end_redirect(entry, "endless", status, location=url)
+        self.log(entry, status=status, outcome="redirect", location=url)
+        self._policy.redirected(entry.url, url)
+        self._frontier.remember(entry, redirect_fact(url))
+        self._frontier.redirect(entry, target, self._redirected)
+        return True
+
+    def fail(self, failure: Failure) -> None:
+        """The request of *failure* gave no page."""
+        entry: Entry = failure.request.meta[ENTRY]  # type: ignore[attr-defined]
+        error = failure.value
+        assert error
+        status, outcome = reason(error)
+        self.log(entry, status=status, outcome=outcome)
+        self._stats.inc_value(f"bilingual/dropped/{outcome}")
+        if outcome == "host-not-found":
+            logger.warning(f"{entry.url}: host not found, skipped", extra=self._extra)
+        if status == 0 and entry.url in self._context.https_guesses:
+            http = "http" + entry.url.removeprefix("https")
+            self.push([Entry(http, entry.slot, entry.priority)])
+        self._policy.gone(entry.url)
+        self._frontier.remember(entry, GONE)
+        refused = isinstance(error, Refused) and not error.status
+        self._frontier.finish(entry, State.REFUSED if refused else State.DONE)
+
+    def learn(self, entry: Entry, page: FetchedPage, links: Sequence[Link]) -> None:
+        """*entry* gave *page* with *links*: the policy learns from it, and those that come after this process can."""
+        self._policy.learn(page, links)
+        self._frontier.remember(entry, page_fact(page, links, self._policy.pair))
+        self._frontier.rescore(self._policy.changed())
+
+    def hold(self, response: Response) -> None:
+        """Something of *response* is being processed: its URL is not finished before it is released as often."""
+        response.meta[OPEN] = response.meta.get(OPEN, 0) + 1
+
+    def release(self, response: Response) -> None:
+        """Something of *response* has been processed."""
+        response.meta[OPEN] -= 1
+        if not response.meta[OPEN]:
+            self._frontier.finish(response.meta[ENTRY])
+
+    def log(self, entry: Entry, *, status: int, outcome: str, language: str = "", location: str = "") -> None:
+        """Tell everybody what came of fetching *entry*."""
+        fetch = Fetch(
+            utc_now(), status, entry.url, language, entry.priority, entry.parent, entry.depth, outcome, location
+        )
+        self._crawler.signals.send_catch_log(url_fetched, fetch=fetch)
+
+    # what others ask ------------------------------------------------------------------------------------------------
+
+    @property
+    def pending(self) -> bool:
+        """Whether anything is in flight or may still be handed out."""
+        return self._frontier.has_pending()
+
+    @property
+    def left(self) -> int:
+        """URLs that are queued or in flight."""
+        return self._frontier.left
+
+    async def states(self, urls: Sequence[str]) -> list[State | None]:
+        """State of each URL in the frontier, None for unseen ones."""
+        return await self._frontier.states(urls)
+
+    def may_queue_links(self, page: str) -> bool:
+        """Whether the site of *page* has not filled its share of the queue."""
+        return not self._quota.is_full(self.slot(page))
+
+    def download_slot(self, slot: str) -> str:
+        """Scrapy's slot in which requests of the politeness *slot* wait."""
+        return self._frontier.server(slot)
+
+    def close_slot(self, slot: str) -> bool:
+        """Hand out nothing of *slot* any more; false if that was so already."""
+        return self._frontier.close(slot)
+
+    def counted(self, name: str) -> int:
+        """A number that is kept beside the frontier from run to run; 0 at first."""
+        return int(self._frontier.store.get(name) or b"0")
+
+    def count(self, name: str, number: int) -> None:
+        self._frontier.store.put(name, b"%d" % number)
+
+    async def leave(self) -> None:
+        """The crawl ends."""
+        try:
+            if self._durable:
+                await self._checkpoints.finish()
+        finally:
+            await self._frontier.leave()
+            self._temporary.cleanup()
+
+    # what the frontier asks and tells ---------------------------------------------------------------------------------
+
+    def reconsider(self, url: str, priority: float) -> float:
+        return priority if priority in FIXED else self._policy.reconsider(url, priority)
+
+    def gained(self, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
+        relearn(self._policy, facts, self._queued_before(queued))
+
+    def wake(self) -> None:
+        """Have the engine ask again now; left alone it does so every five seconds."""
+        assert self._crawler.engine
+        slot = self._crawler.engine._slot
+        if slot is not None:
+            slot.nextcall.schedule()
+
+    def stop(self, error: Exception) -> None:
+        """Frontier or outputs cannot be written: stop so that the next run fetches again what is in flight now."""
+        self._frontier.freeze()
+        self._checkpoints.stop()
+        engine = self._crawler.engine
+        assert engine
+        if self._stopping:
+            return
+        self._stopping = True
+        logger.error(f"Stopping, a resume goes on from here: {error}", extra=self._extra)
+        deferred_from_coro(engine.close_spider_async(reason="write_error"))
+
+    def _callback_failed(self, response: Response | Failure) -> None:
+        """A callback raised an exception: its URL is done all the same."""
+        if isinstance(response, Response) and ENTRY in response.meta:
+            self._frontier.finish(response.meta[ENTRY])
+
+    def _item_left(self, response: Response | None) -> None:
+        if response is not None and OPEN in response.meta:
+            self.release(response)
+
+    def _end_redirect(
+        self, entry: Entry, why: str, status: int, *, outcome: str = "redirect", location: str = ""
+    ) -> bool:
+        self.log(entry, status=status, outcome=outcome, location=location)
+        self._stats.inc_value(f"bilingual/redirect/{why}")
+        self._frontier.finish(entry)
+        return False
+
+    def _redirected(self, wanted: bool) -> None:
+        self._stats.inc_value(f"bilingual/redirect/{'followed' if wanted else 'known'}")
+
+    def _pushed(self, entries: Sequence[Entry], outcomes: list[Push]) -> None:
+        for entry, outcome in zip(entries, outcomes, strict=True):
+            if outcome is Push.NEW:
+                self._quota.add(self._source(entry), entry.url)
+        for outcome in Push:
+            self._stats.inc_value(f"bilingual/frontier/{outcome}", outcomes.count(outcome))
+
+    def _source(self, entry: Entry) -> str:
+        """The slot of the page whose link put *entry* into the queue."""
+        return self.slot(entry.parent) if entry.parent else entry.slot
+
+    def _queued_before(self, urls: Iterable[str]) -> Iterator[str]:
+        """*urls* as they are passed on; most links lead to pages of their own site."""
+        for url in urls:
+            self._quota.add(self.slot(url), url)
+            yield url
+
+    @property
+    def _extra(self) -> dict[str, Any]:
+        return {"spider": self._crawler.spider}
+
+
+def utc_now() -> str:
+    """ISO 8601 with milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

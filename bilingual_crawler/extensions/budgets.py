@@ -1,0 +1,72 @@
+"""Extension: how many bytes a crawl may download, in all and of one site."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.defer import deferred_from_coro
+
+from bilingual_crawler.crawl.visits import Visits
+from bilingual_crawler.options import Options
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+
+logger = logging.getLogger(__name__)
+
+_TOTAL = ""
+
+
+class ByteBudgetExtension:
+    """Closes a politeness slot after ``BILINGUAL_MAX_BYTES_PER_SITE`` bytes, the crawl after ``BILINGUAL_MAX_BYTES``.
+
+    Counted are bodies as they come over the wire, aborted ones and robots.txt included; the counts are kept beside
+    the frontier, so that a resumed crawl has the rest of its budget. The downloads in flight are finished.
+    Stats: ``bilingual/budget/bytes``, ``bilingual/budget/sites_spent``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        options = Options.of(crawler.settings)
+        self._crawler = crawler
+        self._per_site = options.max_bytes_per_site
+        self._in_all = options.max_bytes
+        if not self._per_site and not self._in_all:
+            raise NotConfigured
+        self._spent: dict[str, int] = {}
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extension = cls(crawler)
+        crawler.signals.connect(extension.bytes_received, signal=signals.bytes_received)
+        crawler.signals.connect(extension.response_downloaded, signal=signals.request_left_downloader)
+        return extension
+
+    def bytes_received(self, data: bytes, request: Request) -> None:
+        for name in (_TOTAL, Visits.of(self._crawler).slot(request.url)):
+            self._spent[name] = self._known(name) + len(data)
+
+    def response_downloaded(self, request: Request) -> None:
+        visits = Visits.of(self._crawler)
+        slot = visits.slot(request.url)
+        for name in (_TOTAL, slot):
+            visits.count(f"bytes {name}", self._known(name))
+        assert self._crawler.stats
+        self._crawler.stats.set_value("bilingual/budget/bytes", self._known(_TOTAL))
+        if self._per_site and self._known(slot) >= self._per_site and visits.close_slot(slot):
+            self._crawler.stats.inc_value("bilingual/budget/sites_spent")
+            logger.info(f"{slot}: {self._known(slot)} bytes downloaded, its budget is spent")
+        engine = self._crawler.engine
+        if self._in_all and self._known(_TOTAL) >= self._in_all and engine and engine.spider:
+            deferred_from_coro(engine.close_spider_async(reason="byte_budget"))
+
+    def _known(self, name: str) -> int:
+        if name not in self._spent:
+            self._spent[name] = Visits.of(self._crawler).counted(f"bytes {name}")
+        return self._spent[name]

@@ -1,0 +1,92 @@
+"""A download handler that answers from WARC files instead of the network."""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+from scrapy.core.downloader.handlers.base import BaseDownloadHandler
+from scrapy.exceptions import DownloadCancelledError, NotConfigured, StopDownload
+from scrapy.http import Headers
+from scrapy.responsetypes import responsetypes
+
+from bilingual_crawler.archive import ArchivedResponse, ArchiveError, Redirect, open_archive
+from bilingual_crawler.crawl.meta import ARCHIVED_DATE, MISSING_FLAG, REDIRECT_FLAG
+from bilingual_crawler.options import Options
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+
+class ReplayDownloadHandler(BaseDownloadHandler):
+    """Serves http and https from the archives in the setting ``BILINGUAL_REPLAY``.
+
+    Archived responses come back as the site sent them, errors and redirects included. A URL that the archive
+    knows under another form is answered by a 301 to that form, anything else by a 404. As in a real download,
+    ``DOWNLOAD_MAXSIZE`` holds and ``headers_received`` and ``bytes_received`` are sent.
+
+    Stats: ``bilingual/replay/{responses,redirects,missing}``, ``bilingual/replay/cut_files``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        try:
+            self._archive = open_archive(Options.of(crawler.settings).replay)
+        except ArchiveError as error:
+            raise NotConfigured(f"BILINGUAL_REPLAY: {error}") from error
+        self._stats = crawler.stats
+        self._max_size = crawler.settings.getint("DOWNLOAD_MAXSIZE")
+        self._stats.set_value("bilingual/replay/cut_files", len(self._archive.cut_files))
+
+    async def download_request(self, request: Request) -> Response:
+        """Answer a request at once."""
+        started = time.monotonic()
+        answer = self._archive.find(request.url)
+        request.meta["download_latency"] = time.monotonic() - started
+        if isinstance(answer, ArchivedResponse):
+            self._stats.inc_value("bilingual/replay/responses")
+            request.meta[ARCHIVED_DATE] = answer.date
+            return self._deliver(request, answer)
+        request.meta[ARCHIVED_DATE] = None
+        if isinstance(answer, Redirect):
+            self._stats.inc_value("bilingual/replay/redirects")
+            return _respond(request, 301, Headers({"Location": answer.url}), flags=[REDIRECT_FLAG])
+        self._stats.inc_value("bilingual/replay/missing")
+        return _respond(request, 404, Headers(), flags=[MISSING_FLAG])
+
+    def _deliver(self, request: Request, archived: ArchivedResponse) -> Response:
+        headers = Headers(archived.headers)
+        size = len(archived.body)
+        limit = request.meta.get("download_maxsize", self._max_size)
+        if limit and size > limit:
+            raise DownloadCancelledError(f"{request.url} has {size} bytes, more than the limit of {limit}")
+        ip = ipaddress.ip_address(archived.ip) if archived.ip else None
+        known: dict[str, Any] = {
+            "status": archived.status,
+            "headers": headers,
+            "ip_address": ip,
+            "protocol": "HTTP/1.1",
+        }
+        stop = self._stopped_by(signals.headers_received, request, headers=headers, body_length=size)
+        body = b"" if stop or request.method == "HEAD" else archived.body
+        if body:
+            stop = self._stopped_by(signals.bytes_received, request, data=body)
+        response = _respond(request, body=body, flags=["download_stopped"] if stop else [], **known)
+        if stop and stop.fail:
+            stop.response = response
+            raise stop
+        return response
+
+    def _stopped_by(self, signal: object, request: Request, **data: Any) -> StopDownload | None:
+        results = self.crawler.signals.send_catch_log(signal, request=request, spider=self.crawler.spider, **data)
+        causes = (getattr(result, "value", None) for _, result in results)
+        return next((cause for cause in causes if isinstance(cause, StopDownload)), None)
+
+
+def _respond(request: Request, status: int, headers: Headers, body: bytes = b"", **more: Any) -> Response:
+    kind = responsetypes.from_args(headers=headers, url=request.url, body=body)
+    return kind(url=request.url, status=status, headers=headers, body=body, **more)

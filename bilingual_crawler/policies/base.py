@@ -1,0 +1,81 @@
+"""The policy interface: how a link gets its priority."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.scoring.links import LinkScore
+
+SEED_PRIORITY = float("inf")
+"""Sooner than everything else."""
+
+
+class PolicyError(ValueError):
+    """There is no such policy, or it has no such part."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPage:
+    """A downloaded page as a policy sees it."""
+
+    url: str
+    language: str
+    """Language of the content, ISO 639-3 or ``un``."""
+    side: str | None
+    """The language of the pair it counts as, if any."""
+    seed: bool = False
+    depth: int = 0
+    """Links from a seed."""
+    length: int = 0
+    """Characters of visible text."""
+
+
+class Policy(ABC):
+    """Turns the links of a page into priorities; higher is sooner, ties go by discovery."""
+
+    name: ClassVar[str]
+    needs_models: ClassVar[bool] = False
+
+    def __init__(self, pair: LanguagePair) -> None:
+        self.pair = pair
+
+    def seed_priority(self, url: str) -> float:
+        """Seeds come first."""
+        return SEED_PRIORITY
+
+    def learn(self, page: FetchedPage, links: Sequence[Link]) -> None:  # noqa: B027
+        """*page* was downloaded; *links* are all of its links. Called once a page, before its links are pushed."""
+
+    def changed(self) -> Mapping[str, float]:
+        """Queued URLs whose priority is another since what was learnt last, with that priority."""
+        return {}
+
+    def reconsider(self, url: str, priority: float) -> float:
+        """The priority of *url* now that its turn has come; a lower one sends it back to its place in the queue."""
+        return priority
+
+    def note_queued(self, url: str) -> None:  # noqa: B027
+        """*url* is in the queue of a crawl that is resumed."""
+
+    def gone(self, url: str) -> None:  # noqa: B027
+        """*url* gave no page."""
+
+    def redirected(self, url: str, target: str) -> None:  # noqa: B027
+        """*url* gave a redirect to *target*, which is in the queue now or was known before."""
+
+    @abstractmethod
+    def expands(self, page: FetchedPage) -> bool:
+        """Whether links of *page* are followed."""
+
+    @abstractmethod
+    def priorities(
+        self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+    ) -> Sequence[float]:
+        """A priority for each link; *scores* are given if the policy needs models and the page has a side."""

@@ -1,0 +1,82 @@
+"""What a kind of evidence is to the policy ``gain``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.policies.base import FetchedPage
+    from bilingual_crawler.policies.evidence.belief import Belief
+    from bilingual_crawler.policies.evidence.known import Known
+
+
+@dataclass
+class Evidence:
+    """One kind of evidence: what it has learnt, and its weights, which are its fields with defaults.
+
+    No method may take longer the more URLs are queued. What it keeps of a queued URL it drops in :meth:`forget`;
+    what it keeps of a site stays.
+    """
+
+    name: ClassVar[str]
+    known: Known
+
+    def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        """URLs that may be the translation of *page*, which has just been downloaded; the likeliest first."""
+        return ()
+
+    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        """*page* was downloaded and has *links*; :attr:`known` already holds it and its partner.
+
+        Returns the queued URLs that are to be weighed anew, beside those that *links* lead to.
+        """
+        return ()
+
+    def learn_pair(self, url: str, partner: str) -> Iterable[str]:
+        """The document at *url* turned out to be the translation of *partner*, after :meth:`learn` of both.
+
+        Returns the queued URLs that are to be weighed anew.
+        """
+        return ()
+
+    def note(self, page: FetchedPage, link: Link) -> bool:
+        """*page* has a *link* to a queued URL; whether that is news about the URL.
+
+        Called after :meth:`learn` of *page*.
+        """
+        return False
+
+    def redirected(self, url: str, target: str) -> None:
+        """What was said of *url* holds for *target*; :meth:`forget` of *url* follows."""
+
+    def forget(self, url: str) -> None:
+        """*url* is queued no more."""
+
+
+class LanguageEvidence(Evidence, ABC):
+    """Tells the language of a queued URL."""
+
+    @abstractmethod
+    def update(self, url: str, belief: Belief) -> Belief | None:
+        """What to believe of the language of *url* after *belief* by other evidence; None to say nothing."""
+
+
+class PartnerEvidence(Evidence, ABC):
+    """Tells which documents are translations of each other."""
+
+    @abstractmethod
+    def chance(self, url: str, belief: Belief) -> float:
+        """Probability that the queued *url* completes a pair with a document held; *belief* is in its language."""
+
+
+class Prospect(Evidence, ABC):
+    """Tells how likely it is that a page finds its partner later."""
+
+    @abstractmethod
+    def factor(self, url: str, completes: float) -> float:
+        """Factor of the worth of *url* as half of a pair to come; *completes* is its chance to complete one at once."""

@@ -1,0 +1,118 @@
+"""Evidence: pages that say of another that it is their translation, with ``hreflang`` or by a language switcher."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.policies.evidence.base import PartnerEvidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.policies.base import FetchedPage
+    from bilingual_crawler.policies.evidence.belief import Belief
+
+
+@dataclass
+class Claims(PartnerEvidence):
+    """The best of what documents without a partner say of a URL, believed less if its language seems wrong."""
+
+    trust: float
+    """Probability that a claim is right about a page that is surely in the other language."""
+    slope: float
+    base: float
+    """The part of the trust that is left, ``slope`` x belief in the other language + ``base``, at most 1."""
+
+    def __post_init__(self) -> None:
+        self._sources: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        """URL -> documents that claim it, in the order of their downloads."""
+
+    @abstractmethod
+    def claimed(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        """The URLs that *page*, in a language of the pair, claims as its translations."""
+
+    def trust_in(self, url: str) -> float:
+        """Probability that a claim is right that *url* is a translation, if it is in the other language."""
+        return self.trust
+
+    def announced(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        """The URLs that *page* announces with ``hreflang`` in the other language."""
+        return (link.url for link in links if _announces(link) and self.is_other(page, link.hreflang))
+
+    def is_other(self, page: FetchedPage, language: str | None) -> bool:
+        """Whether *language* counts as the one of the pair that *page* is not in."""
+        pair = self.known.pair
+        return language is not None and page.side is not None and pair.side(language) == pair.other(page.side)
+
+    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        if page.side is not None:
+            for url in self.claimed(page, links):
+                self._sources[url][page.url] = None
+        return ()
+
+    def note(self, page: FetchedPage, link: Link) -> bool:
+        return page.url in self._sources.get(link.url, ())
+
+    def chance(self, url: str, belief: Belief) -> float:
+        trust, lacking = self.trust_in(url), self.known.lacking(self._sources.get(url, ()))
+        return max((trust * min(1.0, self.slope * belief[other] + self.base) for _, other in lacking), default=0.0)
+
+    def redirected(self, url: str, target: str) -> None:
+        self._sources[target].update(self._sources.get(url, {}))
+
+    def forget(self, url: str) -> None:
+        self._sources.pop(url, None)
+
+
+@dataclass
+class Hreflang(Claims):
+    """Translations that pages announce with ``hreflang``."""
+
+    name: ClassVar[str] = "hreflang"
+    trust: float = 0.95
+    slope: float = 2.0
+    base: float = 0.3
+
+    def claimed(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        return self.announced(page, links)
+
+    def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        return (*self._sources.get(page.url, ()), *(link.url for link in links if _announces(link)))
+
+
+@dataclass
+class Switchers(Claims):
+    """Pages that language switchers lead to; many that lead to one and the same lead to its home page."""
+
+    name: ClassVar[str] = "switchers"
+    trust: float = 0.85
+    slope: float = 1.5
+    base: float = 0.1
+    spared: int = 1
+    """Switchers to one URL that do not count; the others share the trust."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._times: Counter[str] = Counter()
+
+    def claimed(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        announced = set(self.announced(page, links))
+        for link in links:
+            if link.position is not LinkPosition.SWITCHER or _announces(link) or link.url in announced:
+                continue
+            label = link.hreflang or link.label
+            if page.url not in self._sources.get(link.url, ()) and (label is None or self.is_other(page, label)):
+                self._times[link.url] += 1
+                yield link.url
+
+    def trust_in(self, url: str) -> float:
+        return self.trust / max(1, self._times[url] - self.spared)
+
+
+def _announces(link: Link) -> bool:
+    return bool(link.alternate and link.hreflang)

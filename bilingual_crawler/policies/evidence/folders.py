@@ -1,0 +1,44 @@
+"""Evidence: the languages of the pages that were found in the same folder."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from bilingual_crawler.policies.evidence.base import LanguageEvidence
+from bilingual_crawler.policies.evidence.belief import counted
+from bilingual_crawler.policies.evidence.places import place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.policies.base import FetchedPage
+    from bilingual_crawler.policies.evidence.belief import Belief
+
+
+@dataclass
+class Folders(LanguageEvidence):
+    """Counts by host and folder: a hierarchical Dirichlet, a folder with few pages is judged by the one above it."""
+
+    name: ClassVar[str] = "folders"
+    weight: float = 2.0
+    """Pages of a folder that count as much as the belief in the one above."""
+
+    def __post_init__(self) -> None:
+        self._counts: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+
+    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        index = self.known.index(page.side)
+        for folder in place_of(page.url).folders:
+            self._counts[folder][index] += 1
+        return ()
+
+    def update(self, url: str, belief: Belief) -> Belief | None:
+        for folder in place_of(url).folders:
+            counts = self._counts.get(folder)
+            if counts is None:
+                break
+            belief = counted(belief, counts, self.weight)
+        return belief

@@ -1,0 +1,111 @@
+"""What all kinds of evidence look at: the documents that a crawl holds, their pairs, and the queue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from bilingual_crawler.urls.markers import strip_language
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.policies.base import FetchedPage
+    from bilingual_crawler.policies.evidence.belief import Belief
+
+MAX_TWINS = 50
+"""URLs that are equal but for language marks and are remembered as such; further ones are by themselves."""
+
+Held: TypeAlias = tuple[list[str], list[str]]
+"""Documents in the first and in the second language."""
+_NONE_HELD: Held = ([], [])
+
+
+class Known:
+    """Documents with their languages and partners, and queued URLs, some 500 bytes each.
+
+    Twins are URLs that are equal but for language marks.
+    """
+
+    def __init__(self, pair: LanguagePair, prior: Belief) -> None:
+        self.pair = pair
+        self.prior = prior
+        """What is believed of the language of a page before anything is known of its site."""
+        self._sides: dict[str, str] = {}
+        self._lengths: dict[str, int] = {}
+        self._paired: set[str] = set()
+        self._held: dict[int, Held] = {}
+        self._queued: dict[str, int] = {}
+        self._queued_twins: dict[int, tuple[str, ...]] = {}
+
+    def index(self, side: str | None) -> int:
+        """Place of a side of the pair in a belief; 2 for neither."""
+        return 2 if side is None else int(side == self.pair.b)
+
+    # documents --------------------------------------------------------------------------------------------------------
+
+    def hold(self, page: FetchedPage) -> None:
+        """*page* was downloaded."""
+        if page.side is None:
+            return
+        self._sides[page.url] = page.side
+        self._lengths[page.url] = page.length
+        held = self._held.setdefault(self._key(page.url), ([], []))
+        if len(held[0]) + len(held[1]) < MAX_TWINS:
+            held[self.index(page.side)].append(page.url)
+
+    def join(self, url: str, partner: str) -> None:
+        """Both documents have a partner now."""
+        self._paired |= {url, partner}
+
+    def side(self, url: str) -> str | None:
+        """The language that the document at *url* counts as; None if there is no such document."""
+        return self._sides.get(url)
+
+    def length(self, url: str) -> int:
+        """Characters of the document at *url*."""
+        return self._lengths[url]
+
+    def is_paired(self, url: str) -> bool:
+        return url in self._paired
+
+    def lacking(self, urls: Iterable[str]) -> Iterator[tuple[str, int]]:
+        """Those of *urls* that are documents without a partner, with the index of the language that it would be in."""
+        for url in urls:
+            side = self._sides.get(url)
+            if side is not None and url not in self._paired:
+                yield url, 1 - self.index(side)
+
+    def twins(self, url: str) -> Held:
+        """The documents held that are twins of *url*, itself included."""
+        return self._held.get(self._key(url), _NONE_HELD)
+
+    # the queue --------------------------------------------------------------------------------------------------------
+
+    def is_queued(self, url: str) -> bool:
+        return url in self._queued
+
+    def enqueue(self, url: str) -> None:
+        if url in self._queued:
+            return
+        key = self._queued[url] = self._key(url)
+        twins = self._queued_twins.get(key, ())
+        if len(twins) < MAX_TWINS:
+            self._queued_twins[key] = (*twins, url)
+
+    def dequeue(self, url: str) -> None:
+        key = self._queued.pop(url, None)
+        if key is None:
+            return
+        twins = tuple(twin for twin in self._queued_twins.pop(key, ()) if twin != url)
+        if twins:
+            self._queued_twins[key] = twins
+
+    def queued_twins(self, url: str) -> tuple[str, ...]:
+        """The queued URLs that are twins of *url*, itself included."""
+        return self._queued_twins.get(self._key(url), ())
+
+    def _key(self, url: str) -> int:
+        """For twins the same number, which takes less memory than a text."""
+        key = self._queued.get(url)
+        return hash(strip_language(url, self.pair.languages)) if key is None else key

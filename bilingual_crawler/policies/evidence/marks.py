@@ -1,0 +1,55 @@
+"""Evidence: the language that a URL names, as in ``/fi/`` or ``?lang=fi``."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from bilingual_crawler.policies.evidence.base import LanguageEvidence
+from bilingual_crawler.policies.evidence.belief import NOTHING, counted, normal
+from bilingual_crawler.policies.evidence.places import place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.policies.base import FetchedPage
+    from bilingual_crawler.policies.evidence.belief import Belief
+
+
+@dataclass
+class Marks(LanguageEvidence):
+    """A mark means at first what it says, and then what its pages on this site turned out to be."""
+
+    name: ClassVar[str] = "marks"
+    trust: float = 0.93
+    """Probability that a page is in the language its URL names, before the site has shown any."""
+    weak: float = 0.5
+    """Share of that for a mark that may mean something else."""
+    weight: float = 3.0
+    """Pages with the mark that count as much as what it says."""
+    doubt: float = 0.05
+    """Added to each belief of before: what the folder has never shown, a mark can still name."""
+
+    def __post_init__(self) -> None:
+        self._counts: defaultdict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+
+    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        mark = place_of(page.url).mark
+        if mark:
+            self._counts[mark][self.known.index(page.side)] += 1
+        return ()
+
+    def update(self, url: str, belief: Belief) -> Belief | None:
+        place = place_of(url)
+        if place.mark is None:
+            return None
+        said = self.known.index(self.known.pair.side(place.marked) if place.marked else None)
+        share, wrong = self.weak if place.weak else 1.0, (1 - self.trust) / 2
+        first, second, neither = (
+            share * (self.trust if index == said else wrong) + (1 - share) * prior
+            for index, prior in enumerate(self.known.prior)
+        )
+        learnt = counted((first, second, neither), self._counts.get(place.mark, NOTHING), self.weight)
+        return normal(*(mark * (before + self.doubt) for mark, before in zip(learnt, belief, strict=True)))

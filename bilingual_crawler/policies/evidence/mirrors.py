@@ -1,0 +1,52 @@
+"""Evidence: documents whose URL is equal but for language marks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from bilingual_crawler.policies.evidence.base import PartnerEvidence
+from bilingual_crawler.urls.canonical import registered_domain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.policies.base import FetchedPage
+    from bilingual_crawler.policies.evidence.belief import Belief
+
+
+@dataclass
+class Mirrors(PartnerEvidence):
+    """A twin in the other language is believed to be the translation as often as it was on this site."""
+
+    name: ClassVar[str] = "mirrors"
+    right: float = 2.0
+    wrong: float = 0.5
+    """Twins that were translations, and that were not, as if counted before the site has shown any."""
+
+    def __post_init__(self) -> None:
+        self._by_site: dict[str, list[float]] = {}
+        """Site -> twins that were translations, that were not."""
+
+    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        others = [url for held in self.known.twins(page.url) for url in held if url != page.url]
+        paired = self.known.is_paired(page.url)
+        if others and (paired or page.side is None or any(self.known.side(url) == page.side for url in others)):
+            self._by_site.setdefault(registered_domain(page.url), [self.right, self.wrong])[not paired] += 1
+        return self.known.queued_twins(page.url) if page.side else ()
+
+    def learn_pair(self, url: str, partner: str) -> Iterable[str]:
+        return self.known.queued_twins(partner)
+
+    def chance(self, url: str, belief: Belief) -> float:
+        lacking = (next(self.known.lacking(held), None) for held in self.known.twins(url))
+        return max((self._reliability(twin[0]) * belief[twin[1]] for twin in lacking if twin), default=0.0)
+
+    def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        return self.known.twins(page.url)[1 - self.known.index(page.side)]
+
+    def _reliability(self, url: str) -> float:
+        """Probability that twins are translations on the site of *url*."""
+        right, wrong = self._by_site.get(registered_domain(url), (self.right, self.wrong))
+        return right / (right + wrong)

@@ -1,0 +1,213 @@
+"""Expected gain: which download completes a pair, or half of one, judged by all that the crawl knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from bilingual_crawler.frontier.entry import NEVER
+from bilingual_crawler.policies.base import FetchedPage, Policy, PolicyError
+from bilingual_crawler.policies.evidence.claims import Hreflang, Switchers
+from bilingual_crawler.policies.evidence.folders import Folders
+from bilingual_crawler.policies.evidence.known import Known
+from bilingual_crawler.policies.evidence.labels import Labels
+from bilingual_crawler.policies.evidence.marks import Marks
+from bilingual_crawler.policies.evidence.mirrors import Mirrors
+from bilingual_crawler.policies.evidence.prospects import PairRate, QueuedTwin, Served
+from bilingual_crawler.policies.evidence.wording import Wording
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.policies.evidence.base import Evidence, LanguageEvidence, PartnerEvidence, Prospect
+    from bilingual_crawler.policies.evidence.belief import Belief
+    from bilingual_crawler.scoring.links import LinkScore
+
+    Kind = TypeVar("Kind", bound=Evidence)
+
+LANGUAGE: tuple[tuple[type[LanguageEvidence], ...], ...] = ((Folders,), (Marks,), (Labels, Wording))
+"""Each group adds what the first of its kinds says that has something to say."""
+PARTNER: tuple[type[PartnerEvidence], ...] = (Hreflang, Switchers, Mirrors)
+PROSPECTS: tuple[type[Prospect], ...] = (PairRate, QueuedTwin, Served)
+EVIDENCE: Mapping[str, type[Evidence]] = {kind.name: kind for kind in (*chain(*LANGUAGE), *PARTNER, *PROSPECTS)}
+"""Every kind of evidence by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class GainWeights:
+    """What the formula weighs itself; chosen on training sites, as are the weights of each kind of evidence."""
+
+    prior: Belief = (0.3, 0.3, 0.4)
+    """What is believed of the language of a page before anything is known of its site."""
+    future: float = 0.25
+    """Worth of a document whose other half is still to be fetched, as part of a pair."""
+    seed: float = 0.3
+    """Added worth of a seed that is in a language of the pair."""
+    length_ratio: float = 3.0
+    """The text of a page is at most so many times as long as that of its translation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """The terms of a URL's priority."""
+
+    belief: Belief
+    """That it is in the first language, in the second, in neither."""
+    chances: Mapping[str, float]
+    """Chance that it completes a pair, by each kind of partner evidence."""
+    later: float
+    """Worth as one half of a pair to come."""
+    seed: float
+
+    @property
+    def completes(self) -> float:
+        return max(self.chances.values(), default=0.0)
+
+    @property
+    def total(self) -> float:
+        completes = self.completes
+        return completes + self.later * (1 - completes) + self.seed
+
+
+class Gain(Policy):
+    """The expected number of pairs that a download brings; docs/gain.md has the formula and each kind of evidence.
+
+    *weights* replaces weights by name, ``kind.weight`` (``gain.weight`` for those of :class:`GainWeights`). The kinds
+    *without* are switched off: they learn, but have no say in a worth. Raises PolicyError for a kind that there is not.
+
+    Every page is expanded: links of pages in other languages are *bridges*. A worth is computed when a link is found,
+    again when a document arrives that it may belong to, and once more when its turn comes (if it has fallen, the URL
+    goes back to its new place): the cost of a page depends on its new links, never on the length of the queue.
+    """
+
+    name = "gain"
+
+    def __init__(
+        self,
+        pair: LanguagePair,
+        *,
+        bridges: bool = True,
+        weights: Mapping[str, Any] | None = None,
+        without: Collection[str] = (),
+    ) -> None:
+        super().__init__(pair)
+        self._bridges = bridges
+        given = _by_kind(weights or {})
+        for name in (*given, *without):
+            if name not in EVIDENCE and name != self.name:
+                raise PolicyError(f"gain has no evidence {name}; there are {', '.join(EVIDENCE)}")
+        self._weights = GainWeights(**given.get(self.name, {}))
+        self._known = Known(pair, self._weights.prior)
+
+        def make(kinds: Iterable[type[Kind]]) -> list[Kind]:
+            return [kind(self._known, **given.get(kind.name, {})) for kind in kinds]
+
+        def asked(kinds: Iterable[Kind]) -> list[Kind]:
+            return [kind for kind in kinds if kind.name not in without]
+
+        language, partner, prospects = [make(group) for group in LANGUAGE], make(PARTNER), make(PROSPECTS)
+        self._evidence: list[Evidence] = [*chain(*language), *partner, *prospects]
+        self._language = [asked(group) for group in language]
+        self._partner, self._prospects = asked(partner), asked(prospects)
+        self._changed: set[str] = set()
+        self._seeds: set[str] = set()
+
+    def explain(self, url: str) -> Worth:
+        """The terms of what *url* is worth now: the formula of docs/gain.md."""
+        belief = self._known.prior
+        for group in self._language:
+            for kind in group:
+                updated = kind.update(url, belief)
+                if updated is not None:
+                    belief = updated
+                    break
+        chances = {kind.name: kind.chance(url, belief) for kind in self._partner}
+        completes = max(chances.values(), default=0.0)
+        in_pair = belief[0] + belief[1]
+        later = in_pair
+        for prospect in self._prospects:
+            later = min(1.0, later * prospect.factor(url, completes))
+        seed = self._weights.seed * in_pair if url in self._seeds else 0.0
+        return Worth(belief, chances, self._weights.future * later, seed)
+
+    def seed_priority(self, url: str) -> float:
+        """Seeds are worth more than other URLs, but not if they are known to be in another language."""
+        self._seeds.add(url)
+        self._known.enqueue(url)
+        return self.explain(url).total
+
+    def expands(self, page: FetchedPage) -> bool:
+        return self._bridges or page.seed or page.side is not None
+
+    def learn(self, page: FetchedPage, links: Sequence[Link]) -> None:
+        self._known.dequeue(page.url)
+        self._known.hold(page)
+        partner = self._partner_of(page, links)
+        if partner:
+            self._known.join(page.url, partner)
+        for kind in self._evidence:
+            self._changed.update(kind.learn(page, links))
+            if partner:
+                self._changed.update(kind.learn_pair(page.url, partner))
+            kind.forget(page.url)
+
+    def priorities(
+        self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+    ) -> Sequence[float]:
+        return [self.explain(link.url).total if self._is_news(page, link) else NEVER for link in links]
+
+    def note_queued(self, url: str) -> None:
+        self._known.enqueue(url)
+
+    def changed(self) -> Mapping[str, float]:
+        changed, self._changed = self._changed, set()
+        return {url: self.explain(url).total for url in changed}
+
+    def reconsider(self, url: str, priority: float) -> float:
+        return self.explain(url).total
+
+    def gone(self, url: str) -> None:
+        self._known.dequeue(url)
+        for kind in self._evidence:
+            kind.forget(url)
+
+    def redirected(self, url: str, target: str) -> None:
+        for kind in self._evidence:
+            kind.redirected(url, target)
+        self.gone(url)
+        self._known.enqueue(target)
+
+    def _is_news(self, page: FetchedPage, link: Link) -> bool:
+        """Whether the link changes what its URL is worth; most lead to a queued URL and say nothing new of it."""
+        news = not self._known.is_queued(link.url)
+        self._known.enqueue(link.url)
+        for kind in self._evidence:
+            news = kind.note(page, link) or news
+        return news
+
+    def _partner_of(self, page: FetchedPage, links: Sequence[Link]) -> str | None:
+        """The held document without a partner that *page* is most likely the translation of."""
+        if page.side is None:
+            return None
+        candidates = chain.from_iterable(kind.candidates(page, links) for kind in self._evidence)
+        wanted = self._known.index(page.side)
+        return next(
+            (url for url, side in self._known.lacking(candidates) if side == wanted and self._is_as_long(url, page)),
+            None,
+        )
+
+    def _is_as_long(self, url: str, page: FetchedPage) -> bool:
+        shorter, longer = sorted((self._known.length(url), page.length))
+        return longer <= self._weights.length_ratio * shorter
+
+
+def _by_kind(weights: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """``{"marks.trust": 0.9}`` as ``{"marks": {"trust": 0.9}}``."""
+    by_kind: dict[str, dict[str, Any]] = {}
+    for name, value in weights.items():
+        kind, _, weight = name.partition(".")
+        by_kind.setdefault(kind, {})[weight] = value
+    return by_kind

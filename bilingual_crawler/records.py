@@ -1,0 +1,123 @@
+"""The files of a crawl that grow while it runs, complete up to the last record whatever happens."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from dataclasses import asdict, astuple, fields
+from typing import TYPE_CHECKING, Any
+
+from bilingual_crawler.archive.members import read_members
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from _typeshed import DataclassInstance
+
+DOCUMENTS = "documents.jsonl.gz"
+CRAWL = "crawl.tsv"
+PAIRS = "pairs.tsv"
+UNPAIRED = "unpaired.tsv"
+SUMMARY = "summary.json"
+
+
+class _Records:
+    """Appends whole records: of one that does not fit on the disk nothing stays. Raises OSError then."""
+
+    def __init__(self, path: Path, end: int) -> None:
+        self._file = path.open("ab", buffering=0)
+        self._file.truncate(end)
+        self._end = end
+
+    def append(self, record: bytes) -> None:
+        rest = memoryview(record)
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError:
+            self._file.truncate(self._end)
+            raise
+        self._end += len(record)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class GzipJsonLines:
+    """Appends JSON objects to a gzip file, one member per line; a partial tail left by a crash is cut off on opening.
+
+    Every record has reached the operating system when :meth:`write` returns.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with path.open("ab+") as file:
+            end = max((member.end for member in read_members(file.fileno(), keep=0)), default=0)
+        self._records = _Records(path, end)
+
+    def write(self, record: DataclassInstance) -> None:
+        line = json.dumps(asdict(record), ensure_ascii=False) + "\n"
+        self._records.append(gzip.compress(line.encode("utf-8", "surrogatepass"), 6, mtime=0))
+
+    def close(self) -> None:
+        self._records.close()
+
+
+def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a file that :class:`GzipJsonLines` wrote, up to the last complete one; none if it is missing."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        for member in read_members(file.fileno(), keep=sys.maxsize):
+            for line in member.start.splitlines():
+                yield json.loads(line)
+
+
+class TsvLog:
+    """Appends tab-separated rows under a header, each flushed; an end that a crash garbled is cut off on opening."""
+
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+        # a power cut can leave zeros where a line was
+        end = path.read_bytes().partition(b"\0")[0].rfind(b"\n") + 1 if path.exists() else 0
+        self._records = _Records(path, end)
+        if not end:
+            self.write(columns)
+
+    @classmethod
+    def of(cls, path: Path, record: type[DataclassInstance]) -> TsvLog:
+        """A log of *record* objects."""
+        return cls(path, [field.name for field in fields(record)])
+
+    def write(self, values: Sequence[object]) -> None:
+        self._records.append(tsv_line(values).encode("utf-8", "surrogatepass"))
+
+    def write_record(self, record: DataclassInstance) -> None:
+        self.write(astuple(record))
+
+    def close(self) -> None:
+        self._records.close()
+
+
+def replace_tsv(path: Path, record: type[DataclassInstance], records: Iterable[DataclassInstance]) -> None:
+    """Put a table of *record* objects in the place of *path*, which is the old one until the new one is complete."""
+    complete = path.with_name(f"{path.name}.new")
+    with complete.open("w", encoding="utf-8", errors="surrogatepass") as file:
+        file.write(tsv_line([field.name for field in fields(record)]))
+        file.writelines(tsv_line(astuple(one)) for one in records)
+    complete.replace(path)
+
+
+def tsv_line(values: Sequence[object]) -> str:
+    return "\t".join(" ".join(str(value).split()) for value in values) + "\n"
+
+
+def read_tsv(path: Path) -> Iterator[dict[str, str]]:
+    """Complete rows of a TSV file with a header; none if it is missing."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        lines = (line[:-1].decode("utf-8", "surrogatepass") for line in file if line.endswith(b"\n"))
+        columns = next(lines, "").split("\t")
+        for line in lines:
+            yield dict(zip(columns, line.split("\t"), strict=False))

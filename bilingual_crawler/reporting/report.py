@@ -1,0 +1,80 @@
+"""The HTML report of a crawl: one file that needs nothing from elsewhere and runs no script."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from bilingual_crawler.languages import language_name
+from bilingual_crawler.reporting.charts import step_chart
+from bilingual_crawler.reporting.hints import why_no_pair
+from bilingual_crawler.reporting.markup import write_page
+from bilingual_crawler.reporting.results import read_results, write_summary
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from bilingual_crawler.reporting.results import Results
+
+# Of a crawl that was killed early, or of an older version, the summary may have less.
+_SUMMARY = {
+    **dict.fromkeys(("fetched", "html", "candidates", "harvest_rate"), 0),
+    **{name: {} for name in ("documents", "dropped", "unpaired", "refused", "traps", "failures", "languages")},
+    **dict.fromkeys(("policy", "finish_reason"), "unknown"),
+    "seeds": [],
+}
+
+
+def write_report(output_dir: Path) -> Path:
+    """Write ``report.html`` into a crawl's output folder and return its path.
+
+    ``summary.json`` has the same numbers then. Raises ``ResultsError`` when the folder has no readable one.
+    """
+    results = read_results(output_dir)
+    summary: dict[str, Any] = _SUMMARY | dict(results.summary)
+    path = output_dir / "report.html"
+    write_page(
+        path,
+        "report.html",
+        results=results,
+        summary={"tried": summary["fetched"]} | summary,
+        languages=summary["pair"].split("-"),
+        page_languages={language_name(language): count for language, count in summary["languages"].items()},
+        times=_times(summary),
+        curve=_curve(results),
+        hosts=_hosts(results, tuple(summary["documents"])),
+    )
+    write_summary(output_dir, results.summary)
+    return path
+
+
+def _curve(results: Results) -> dict[str, object]:
+    """The harvest curve with its middle in words, or why there is none."""
+    fetched, pairs = results.curve[-1]
+    if not pairs:
+        return {"missing": why_no_pair(results.summary)}
+    title = f"{pairs:,} pairs after {fetched:,} pages"
+    return {
+        "half": next(fetched for fetched, found in results.curve if found * 2 >= pairs),
+        "fetched": fetched,
+        "chart": step_chart(results.curve, x_label="pages fetched", y_label="pairs", title=title),
+    }
+
+
+def _hosts(results: Results, languages: tuple[str, ...]) -> list[list[str | int]]:
+    """A row for each host, those with the most documents in pairs first."""
+    hosts = sorted(results.hosts.items(), key=lambda item: (-item[1].paired, -item[1].fetched, item[0]))
+    return [
+        [host, counts.fetched, counts.failed, *(counts.kept[language] for language in languages), counts.paired]
+        for host, counts in hosts
+    ]
+
+
+def _times(summary: Mapping[str, Any]) -> str:
+    try:
+        started = datetime.fromisoformat(summary["started_at"])
+        finished = datetime.fromisoformat(summary["finished_at"])
+    except (KeyError, TypeError, ValueError):
+        return "times unknown"
+    return f"{started:%Y-%m-%d %H:%M %Z}, {timedelta(seconds=round((finished - started).total_seconds()))} h"

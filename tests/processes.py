@@ -1,0 +1,52 @@
+"""What a process and all that it has started take of the memory."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Self
+
+import psutil
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+INTERVAL = 0.1
+"""Seconds between two looks."""
+
+
+class PeakMemory:
+    """A context in which all that the process *pid* has started, and it itself unless only *below* it, is watched.
+
+    ``most`` is the most memory that they had together, in bytes; what several of them share counts once.
+    """
+
+    def __init__(self, pid: int, *, below: bool = False) -> None:
+        self.most = 0
+        self._process = psutil.Process(pid)
+        self._below = below
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._over.wait(INTERVAL):
+            with suppress(psutil.Error):
+                family = self._process.children(recursive=True)
+                self.most = max(self.most, sum(map(_memory, family if self._below else (self._process, *family))))
+
+
+def _memory(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_full_info().pss)
+    except psutil.Error:
+        return 0

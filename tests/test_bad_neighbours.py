@@ -1,0 +1,122 @@
+"""Hosts of which one page would end a crawl, each beside an honest site of 123 pages."""
+
+from __future__ import annotations
+
+import gzip
+import signal
+import time
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from processes import PeakMemory
+from scripted import Answer, Scripted, scripted
+from test_crawl import documents
+from test_manners import outcomes, summary
+from webserver import TEXT, bilingual_site, html, start_scrapy, varied
+
+from bilingual_crawler.records import read_tsv
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+PAGES = 60
+HONEST = {path: page for path, page in varied(bilingual_site(PAGES)).items() if path != "/"}
+COMMENTS = "/en/comments.html"
+MINUTES = 8
+MEGABYTES = 900
+
+
+def compressed(text: str, kind: str = "text/html") -> Answer:
+    return Answer(gzip.compress(text.encode()), kind=kind, headers={"Content-Encoding": "gzip"})
+
+
+BAD: dict[str, dict[str, Answer]] = {
+    "newlines": {"/robots.txt": compressed("\n" * 512_000, "text/plain"), "/": Answer(html("en", "home", ""))},
+    "formatting": {"/": Answer("".join(f"<b i={n}>" for n in range(4000)) + f"<p>{TEXT['en']}" * 4000)},
+    "end-tags": {"/": compressed("<span></x>" * 400_000)},
+    "attributes": {"/": Answer("<p " + " ".join(f"a{n}=1" for n in range(300_000)) + f">{TEXT['en']}")},
+    "comments": {},
+}
+"""What the other host serves, by path; of ``comments`` it is a page of the honest site."""
+LEFT = {"end-tags": "unreadable-time"}
+"""How a page is counted that cannot be read within the limits."""
+
+
+@contextmanager
+def neighbours(names: Sequence[str]) -> Iterator[tuple[Scripted, dict[str, Scripted]]]:
+    """The honest site, and the bad ones by name."""
+    pages = {path: Answer(page) for path, page in HONEST.items()}
+    if "comments" in names:
+        pages[COMMENTS] = Answer(html("en", "comments", f"<p>{TEXT['en']}") + "<!--" * 75_000)
+        pages["/en/"] = Answer(HONEST["/en/"].replace("<h1>", f"<a href={COMMENTS}>comments</a><h1>"))
+    with ExitStack() as stack:
+        missing = Answer(status=404)
+        honest = stack.enter_context(scripted(lambda path: pages.get(path, missing)))
+        bad = {
+            name: stack.enter_context(
+                scripted(lambda path, served=BAD[name]: served.get(path, missing), f"127.0.0.{number}")  # type: ignore[misc]
+            )
+            for number, name in enumerate(names, 2)
+            if BAD[name]
+        }
+        yield honest, bad
+
+
+def start(folder: Path, honest: Scripted, bad: dict[str, Scripted]) -> subprocess.Popen[str]:
+    seeds = ",".join((*(f"{site.url}/" for site in bad.values()), f"{honest.url}/fi/"))
+    settings = (f"BILINGUAL_OUTPUT_DIR={folder / 'out'}", f"JOBDIR={folder / 'job'}")
+    chosen = (part for setting in settings for part in ("-s", setting))
+    return start_scrapy(folder, "crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={seeds}", *chosen)
+
+
+def end(process: subprocess.Popen[str]) -> str:
+    """Let the crawl and its alignment end by themselves; returns the log."""
+    with PeakMemory(process.pid) as peak:
+        _, log = process.communicate(timeout=60 * MINUTES)
+    assert process.returncode == 0, log
+    assert "Traceback" not in log, log
+    assert peak.most < MEGABYTES << 20
+    return log
+
+
+def check(folder: Path, honest: Scripted, bad: dict[str, Scripted]) -> None:
+    assert len(HONEST) == 123
+    assert set(HONEST) <= set(honest.paths())
+    names = ("", *(f"page-{number}.html" for number in range(PAGES)))
+    pairs = {(row["url_a"], row["url_b"]) for row in read_tsv(folder / "out" / "pairs.tsv")}
+    assert {(f"{honest.url}/en/{name}", f"{honest.url}/es/{name}") for name in names} <= pairs
+    found = summary(folder)
+    assert found["finish_reason"] == "finished"
+    left: dict[str, Any] = {}
+    for name, site in bad.items():
+        outcome = outcomes(folder, site.url)["/"]
+        assert outcome == LEFT.get(name, outcome)
+        if outcome.startswith("unreadable"):
+            left[outcome] = left.get(outcome, 0) + 1
+    assert {kind: count for kind, count in found["dropped"].items() if kind.startswith("unreadable")} == left
+
+
+@pytest.mark.parametrize("names", [*([name] for name in BAD), list(BAD)], ids=[*BAD, "all"])
+def test_one_bad_host_costs_an_honest_one_nothing(tmp_path: Path, names: list[str]) -> None:
+    with neighbours(names) as (honest, bad):
+        log = end(start(tmp_path, honest, bad))
+        check(tmp_path, honest, bad)
+    if "comments" in names:
+        assert f"{honest.url}{COMMENTS}" in documents(tmp_path)
+    assert log.count(" was left: to read it ") == len(LEFT.keys() & set(names))
+
+
+def test_a_killed_crawl_among_bad_hosts_goes_on(tmp_path: Path) -> None:
+    with neighbours(list(BAD)) as (honest, bad):
+        process = start(tmp_path, honest, bad)
+        while len(honest.asked) < 30 or not all("/" in site.paths() for site in bad.values()):
+            time.sleep(0.05)
+            assert process.poll() is None
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        end(start(tmp_path, honest, bad))
+        check(tmp_path, honest, bad)
+        assert max(site.paths().count("/") for site in bad.values()) <= 2

@@ -1,0 +1,46 @@
+"""A small run of the fuzzer, with pages of the example site."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
+
+import fuzz
+
+PAGES = 400
+CRAWLED = 100
+
+
+def test_changed_and_hostile_pages_crash_nothing_and_break_no_limit() -> None:
+    rows = fuzz.read_all(fuzz.fuzzed(random.Random(1), fuzz.example_pages(), PAGES))
+    assert sum(row.pages for row in rows.values()) == PAGES
+    assert len(rows) > 10
+    assert max(row.slowest for row in rows.values()) > 0
+    assert not [crash for row in rows.values() for crash in row.crashes]
+    assert not [breach for row in rows.values() for breach in row.breaches]
+
+
+def test_a_crawl_of_such_pages_and_its_alignment_end_with_the_honest_pairs() -> None:
+    outcomes, wrong = fuzz.crawl_and_align(fuzz.fuzzed(random.Random(2), fuzz.example_pages(), CRAWLED))
+    assert not wrong
+    assert sum(counts.total() for counts in outcomes.values()) > CRAWLED / 2
+
+
+def test_the_watch_notices_a_helper_that_goes_on(tmp_path: Path) -> None:
+    """This process stands for a helper that has had no processor time when its job began."""
+    rows = {"bomb": fuzz.Row()}
+    watch = fuzz.Watch(tmp_path, rows)
+    try:
+        sum(number for number in range(30_000_000))
+        (tmp_path / str(os.getpid())).write_text("bomb/1/PageJob 0 0 0.1 1")
+        deadline = time.monotonic() + 20
+        while not rows["bomb"].breaches and time.monotonic() < deadline:
+            time.sleep(0.01)
+    finally:
+        watch.close()
+    assert list(rows["bomb"].breaches) == ["bomb/1/PageJob"]

@@ -1,0 +1,227 @@
+"""What a hostile or a very large web may make grow, and where that ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from redis_server import redis_server
+from scripted import Answer, scripted
+from test_crawl import documents
+from test_manners import summary
+from webserver import TEXT, bilingual_site, html, scrapy_command, scrapy_environment, serve
+
+from bilingual_crawler.frontier.entry import Entry
+from bilingual_crawler.frontier.frontier import MAX_RECONSIDERED, Limits
+from bilingual_crawler.frontier.quota import MAX_CHARACTERS as MAX_QUEUED_CHARACTERS
+from bilingual_crawler.frontier.quota import QueueQuota
+from bilingual_crawler.frontier.redis_store import RedisStore
+from bilingual_crawler.frontier.shared import TOLD_AT_ONCE, SharedFrontier
+from bilingual_crawler.items import Document
+from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.pages.html import parse_page
+from bilingual_crawler.pages.links import MAX_ANNOUNCED, MAX_CHARACTERS
+from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.pages.sitemap import MAX_CHARACTERS as MAX_SITEMAP_CHARACTERS
+from bilingual_crawler.pages.sitemap import parse_sitemap
+from bilingual_crawler.pairing.tracker import PairTracker
+from bilingual_crawler.policies.base import FetchedPage
+from bilingual_crawler.policies.evidence.known import MAX_TWINS
+from bilingual_crawler.policies.gain import Gain
+from bilingual_crawler.urls.cache import MAX_LENGTH, url_cache
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from bilingual_crawler.frontier.store import StoreError
+
+PAIR = LanguagePair.parse("eng-spa")
+LINKS, LENGTH = 5000, 1900
+IN_FLIGHT = 2
+MISSED = IN_FLIGHT + MAX_RECONSIDERED
+"""URLs that are on their way out of the queue or back while it is listed."""
+
+
+def long_links(url: str, number: int) -> str:
+    """A page of 60 kB with 5,000 links of 1,900 characters to pages that nobody else links to."""
+    base = f"/{number}/" + "a" * (LENGTH - len(url) - len(str(number)) - 7)
+    words = " ".join(random.Random(number).choices(TEXT["en"].split(), k=100))
+    anchors = "".join(f"<a href={link:04}>x</a>" for link in range(LINKS))
+    return html("en", str(number), f"<base href={base}/><p>{words}{anchors}")
+
+
+def test_the_links_of_a_page_have_half_a_million_characters_and_languages_go_first() -> None:
+    switch = "<link rel=alternate hreflang=es href=http://a.example/es/>"
+    page = parse_page(long_links("http://a.example", 1).replace("</body>", f"{switch}</body>"), "http://a.example/")
+    assert {len(link.url) for link in page.links} == {len("http://a.example/es/"), LENGTH}
+    characters = sum(len(link.url) for link in page.links)
+    assert MAX_CHARACTERS - LENGTH < characters <= MAX_CHARACTERS
+    assert len(page.links) + page.links_left == LINKS + 1
+    assert page.links[0].hreflang == "spa"
+
+
+def test_a_page_announces_no_thousands_of_translations() -> None:
+    names = "".join(f"<link rel=alternate hreflang=es href=/es/{number}>" for number in range(1000))
+    page = parse_page(f"<html><head>{names}<link rel=alternate hreflang=fr href=/fr/>", "http://a.example/")
+    assert [link.hreflang for link in page.links if link.alternate] == ["spa"] * MAX_ANNOUNCED + ["fra"]
+    assert len(page.links) == 1001
+
+
+def test_a_sitemap_has_five_million_characters_of_urls() -> None:
+    body = "\n".join(f"http://a.example/{number:04}/{'a' * LENGTH}" for number in range(10_000)).encode()
+    links, _ = parse_sitemap(body, "http://a.example/sitemap.txt")
+    assert len(links) == MAX_SITEMAP_CHARACTERS // len(links[-1].url)
+
+
+def test_long_urls_are_computed_anew_and_short_ones_once() -> None:
+    computed = []
+
+    @url_cache(10)
+    def shout(url: str, more: str) -> str:
+        computed.append(url)
+        return url.upper() + more
+
+    short, long = "a" * MAX_LENGTH, "a" * (MAX_LENGTH + 1)
+    assert [shout(url, "!") for url in (short, short, long, long)] == [
+        url.upper() + "!" for url in (short, short, long, long)
+    ]
+    assert computed == [short, long, long]
+
+
+def test_urls_that_are_equal_but_for_many_language_marks_are_not_all_scored_for_one_page() -> None:
+    policy = Gain(PAIR)
+    for number in range(1000):
+        policy.note_queued(f"http://a.example/x?lang=es&lang={'es&lang=' * number}es")
+    policy.learn(FetchedPage("http://a.example/x", "eng", "eng", length=100), [])
+    assert 1 < len(policy.changed()) <= MAX_TWINS
+
+
+def test_documents_that_are_equal_but_for_many_language_marks_are_not_all_compared() -> None:
+    tracker = PairTracker(PAIR)
+    for number in range(300):
+        language = ("eng", "spa")[number % 2]
+        url = f"http://a.example/x?lang={language}{'&lang=' + language * (number > 1)}{'&hl=en' * (number // 2)}"
+        tracker.add(document(url, language))
+    assert tracker.held == 300
+    candidates = len(tracker.pairs()) + sum(tracker.refused(len(tracker.pairs())).values())
+    assert 100 < candidates < 150 * 50
+
+
+def document(url: str, language: str) -> Document:
+    return Document(
+        url, language, [], True, "", "text " * 100, "", 200, 0, None, None, None, None, alternates=[], switches=[]
+    )
+
+
+def test_a_site_fills_its_own_share_of_the_queue_only() -> None:
+    quota = QueueQuota()
+    long = "a" * 1_000_000
+    for _ in range(MAX_QUEUED_CHARACTERS // len(long)):
+        assert not quota.is_full("a.example")
+        quota.add("a.example", long)
+    assert quota.is_full("a.example")
+    assert not quota.is_full("b.example")
+    quota.remove("a.example", long)
+    assert not quota.is_full("a.example")
+
+
+def test_a_site_that_has_filled_its_share_waits_and_the_other_is_crawled(tmp_path: Path) -> None:
+    """A share of 3 MB, six pages of the hostile site."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import bilingual_crawler.frontier.quota as quota\nquota.MAX_CHARACTERS = 3_000_000\n"
+    )
+
+    def answer(path: str) -> Answer:
+        if path != "/" and path.count("/") < 3:
+            return Answer(status=404)
+        return Answer(long_links(site.url, len(site.asked)))
+
+    honest_pages = bilingual_site(60)
+    with scripted(answer) as site, serve(honest_pages, address="127.0.0.2") as honest:
+        arguments = ["-a", "pair=eng-spa", "-a", f"seeds={site.url}/,{honest.url}/en/", "-a", "max_pages_per_site=150"]
+        settings = [f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}", f"JOBDIR={tmp_path / 'job'}", "BILINGUAL_ALIGN="]
+        chosen = [part for setting in settings for part in ("-s", setting)]
+        paths = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
+        result = subprocess.run(
+            scrapy_command("crawl", "bilingual", *arguments, *chosen),
+            cwd=tmp_path,
+            env={**scrapy_environment(), "PYTHONPATH": paths},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert result.returncode == 0, result.stderr
+        assert len(site.asked) > 100
+        pages = {f"{honest.url}{path}" for path in honest_pages if path[1:3] in ("en", "es")}
+    assert pages <= documents(tmp_path).keys()
+    assert summary(tmp_path)["traps"]["links/queue-full"] > 1000
+    frontier = sum(path.stat().st_size for path in (tmp_path / "job" / "frontier").iterdir())
+    assert frontier < 60 << 20
+
+
+class Listener:
+    """A worker that notes what it is told, and to which every URL has lost its worth."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[list[tuple[str, bytes]], list[str]]] = []
+        self.failed: list[StoreError] = []
+        self.reconsidered = 0
+
+    def reconsider(self, url: str, priority: float) -> float:
+        self.reconsidered += 1
+        return priority / 2
+
+    def gained(self, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
+        self.told.append((list(facts), list(queued)))
+
+    def wake(self) -> None:
+        pass
+
+    def stop(self, error: StoreError) -> None:
+        self.failed.append(error)
+
+
+@pytest.mark.parametrize("facts", [0, 2500])
+def test_a_large_site_is_taken_over_in_parts_and_fetched_from_at_once(tmp_path: Path, facts: int) -> None:
+    urls = {f"http://a.example/{number}" for number in range(10_000)}
+    with redis_server(tmp_path) as server:
+        before = RedisStore(server.url, "before")
+        before.push([Entry(url, "a.example", 0.5) for url in urls])
+        for number in range(facts):
+            before.remember("a.example", f"http://a.example/done/{number}", b"fact")
+        before.close()
+        worker = Listener()
+
+        async def take_over() -> tuple[Entry, int]:
+            frontier = SharedFrontier(RedisStore(server.url, "after"), Limits(IN_FLIGHT), time.monotonic, worker)
+            first = None
+            while first is None:
+                await asyncio.sleep(0.01)
+                first = frontier.pop()
+            known = sum(len(part[0]) for part in worker.told)
+            while sum(len(part[1]) for part in worker.told) < len(urls) - MISSED:
+                await asyncio.sleep(0.01)
+            await frontier.leave()
+            return first, known
+
+        first, known = asyncio.run(asyncio.wait_for(take_over(), 60))
+    assert known == facts
+    assert worker.reconsidered == MAX_RECONSIDERED + 1
+    assert max(len(part) for told in worker.told for part in told) == TOLD_AT_ONCE
+    assert first.url in urls
+    assert len(urls - {url for _, queued in worker.told for url in queued}) <= MISSED
+    assert not worker.failed
+
+
+def test_switches_beyond_the_first_are_links_as_any_other() -> None:
+    switches = "".join(f"<nav class=language-switcher><a href=/es/{n}>es</a></nav><p>text" for n in range(200))
+    page = parse_page(switches, "http://a.example/")
+    assert sum(link.position is LinkPosition.SWITCHER for link in page.links) == MAX_ANNOUNCED
+    assert len(page.links) == 200

@@ -1,0 +1,66 @@
+"""What is read of archives before documents are aligned."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from typing import TYPE_CHECKING
+
+import brotli
+import pytest
+from backports import zstd
+
+from bilingual_crawler.pairing.inputs import MAX_BODY, Inputs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE = b"<html>two words"
+
+
+def archive(folder: Path, *pages: tuple[bytes | None, bytes]) -> Path:
+    """A WARC file of pages, each with its content coding."""
+    path = folder / "pages.warc"
+    with path.open("wb") as file:
+        for number, (coding, body) in enumerate(pages):
+            header = b"Content-Encoding: %b\r\n" % coding if coding is not None else b""
+            block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n%b\r\n%b" % (header, body)
+            target = b"https://a.example/%d" % number
+            head = b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: %b\r\nContent-Length: %d" % (
+                target,
+                len(block),
+            )
+            file.write(head + b"\r\n\r\n" + block + b"\r\n\r\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        (None, PAGE),
+        (b"", PAGE),
+        (b"identity", PAGE),
+        (b"GZIP", gzip.compress(PAGE)),
+        (b"x-gzip", gzip.compress(PAGE)),
+        (b"deflate", zlib.compress(PAGE)),
+        (b"br", brotli.compress(PAGE)),
+        (b"zstd", zstd.compress(PAGE)),
+        (b"identity, gzip", gzip.compress(PAGE)),
+        (b"gzip, br", brotli.compress(gzip.compress(PAGE))),
+    ],
+)
+def test_content_codings_are_undone(tmp_path: Path, coding: bytes | None, body: bytes) -> None:
+    inputs = Inputs([archive(tmp_path, (coding, body))])
+    assert [page.body for page in inputs.pages()] == [PAGE]
+    assert not inputs.refused
+
+
+def test_what_cannot_be_undone_is_left_out_and_named_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    bomb = gzip.compress(bytes(MAX_BODY + 1))
+    path = archive(tmp_path, (b"secret", PAGE), (b"br", b"no brotli"), (b"gzip", bomb), (b"secret", PAGE), (None, PAGE))
+    inputs = Inputs([path])
+    assert [page.url for page in inputs.pages()] == ["https://a.example/4"]
+    assert inputs.refused == {"coding": 4}
+    assert [record.message for record in caplog.records if "left out" in record.message] == [
+        "https://a.example/0: unknown content coding [b'secret']; such pages are left out"
+    ]
