@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,8 @@ from training.language.network import WordNet, WordNetConfig
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import onnx
 
 URLS = [
     "https://www.example.mt/mt/ahbarijiet",
@@ -37,6 +40,12 @@ def small_net(labels: int = 3, seed: int = 1) -> WordNet:
     return net
 
 
+@cache
+def small_graph(labels: int) -> onnx.ModelProto:
+    """The graph of `small_net`, which takes seconds to export."""
+    return language_graph(small_net(labels))
+
+
 def letter_tokenizer() -> Tokenizer:
     """One id for each printable character of ASCII."""
     vocabulary = {"<pad>": 0, "?": 1} | {chr(33 + i): 2 + i for i in range(94)}
@@ -51,7 +60,7 @@ def write(
 ) -> WordNet:
     labels = LABELS if kind == "language" else ()
     net = small_net(len(labels) or 1)
-    graph = language_graph(net)
+    graph = small_graph(len(labels) or 1)
     write_folder(
         folder,
         graph,

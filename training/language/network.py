@@ -122,8 +122,8 @@ class Neighbours(nn.Module):
 
     def forward(self, x: Tensor, here: Tensor) -> Tensor:
         y = self.norm(x) * here
-        edged = functional.pad(y, (0, 0, 1, 1))
-        around = torch.cat([edged[:, :-2], y, edged[:, 2:]], dim=2)
+        before, after = functional.pad(y[:, :-1], (0, 0, 1, 0)), functional.pad(y[:, 1:], (0, 0, 0, 1))
+        around = torch.cat([before, y, after], dim=2)
         result: Tensor = x + self.dropout(torch.relu(self.mix(around)))
         return result
 
