@@ -18,6 +18,7 @@ from bilingual_crawler.pages.jobs import PageJob, RobotsJob, SitemapJob
 from bilingual_crawler.sandbox import Job, Limits, SandboxError, close, submit
 
 LIMITS = Limits(0.5, 100)
+LOADED: list[bytearray] = []
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,9 @@ class Work(Job[int]):
             end = time.process_time() + 2 * LIMITS.seconds
             while time.process_time() < end:
                 pass
+
+        if self.what == "much to load" and not LOADED:
+            LOADED.append(bytearray(300_000_000))
 
     def run(self) -> int:
         match self.what:
@@ -96,6 +100,11 @@ def test_a_helper_that_something_ended_between_two_jobs_costs_none_of_them() -> 
         os.kill(submit(Work("")).result(60), signal.SIGKILL)
         time.sleep(0.05)
     assert submit(Work("")).result(60)
+
+
+def test_what_is_loaded_once_does_not_wear_a_helper_out() -> None:
+    answered = {submit(Work("much to load")).result(60) for _ in range(8)}
+    assert len(answered) <= (os.cpu_count() or 1)
 
 
 def test_a_forked_process_has_helpers_of_its_own() -> None:

@@ -25,13 +25,15 @@ _STATM = Path("/proc/self/statm")
 
 def serve(connection: Connection) -> None:
     """Answer jobs; a job that needs too much processor time is ended by the kernel, with the process."""
-    before = _address_space()
+    before = 0
     while True:
         try:
             job: Job[Any] = pickle.loads(connection.recv_bytes())
         except EOFError:
             return
         job.prepare()
+        # what is loaded once for all jobs is no growth
+        before = before or _address_space()
         answer = _answer(job)
         if _address_space() - before > _GROWN and answer[:1] == DONE:
             answer = DONE_AND_LEFT + answer[1:]
