@@ -37,7 +37,10 @@ def serve(connection: Connection) -> None:
         answer = _answer(job)
         if _address_space() - before > _GROWN and answer[:1] == DONE:
             answer = DONE_AND_LEFT + answer[1:]
-        connection.send_bytes(answer)
+        try:
+            connection.send_bytes(answer)
+        except BrokenPipeError:
+            return  # the crawl is gone
         if answer[:1] not in (DONE, FAILED):
             return
 
