@@ -76,9 +76,6 @@ class SitemapJob(Job[Sitemap]):
     def limits(self) -> Limits:
         return Limits(15, 500)
 
-    def prepare(self) -> None:
-        """Nothing is loaded."""
-
     def run(self) -> Sitemap:
         return Sitemap(*parse_sitemap(self.body, self.url))
 
@@ -104,9 +101,6 @@ class RobotsJob(Job[Robots]):
     @property
     def limits(self) -> Limits:
         return Limits(2, 200)
-
-    def prepare(self) -> None:
-        """Nothing is loaded."""
 
     def run(self) -> Robots:
         text = self.body.decode("utf-8", "replace")

@@ -69,7 +69,8 @@ async def align_crawl(
         *command(__name__), stdin=PIPE, stdout=PIPE, env=environment(), start_new_session=True
     )
     assert process.stdin
-    process.stdin.write(json.dumps(request).encode() + b"\n")
+    # a settings module may hold a path
+    process.stdin.write(json.dumps(request, default=str).encode() + b"\n")
     listening = asyncio.ensure_future(_listen(process, on_progress))
     while not listening.done():
         await asyncio.wait((listening,), timeout=CHECK_SECONDS)

@@ -19,13 +19,13 @@ DONE, DONE_AND_LEFT, OUT_OF_MEMORY, FAILED = (bytes((code,)) for code in range(4
 """First byte of an answer; a result or a message follows."""
 
 _GROWN = 128 << 20
-"""Bytes by which a helper may have grown after a job; then it makes room for a new one."""
+"""Bytes by which jobs may have made a helper grow; then it makes room for a new one."""
 _STATM = Path("/proc/self/statm")
 
 
 def serve(connection: Connection) -> None:
     """Answer jobs; a job that needs too much processor time is ended by the kernel, with the process."""
-    before = 0
+    grown = 0
     while True:
         try:
             job: Job[Any] = pickle.loads(connection.recv_bytes())
@@ -33,9 +33,10 @@ def serve(connection: Connection) -> None:
             return
         job.prepare()
         # what is loaded once for all jobs is no growth
-        before = before or _address_space()
+        before = _address_space()
         answer = _answer(job)
-        if _address_space() - before > _GROWN and answer[:1] == DONE:
+        grown += _address_space() - before
+        if grown > _GROWN and answer[:1] == DONE:
             answer = DONE_AND_LEFT + answer[1:]
         try:
             connection.send_bytes(answer)

@@ -42,7 +42,6 @@ class Job(ABC, Generic[Result]):
     @abstractmethod
     def limits(self) -> Limits: ...
 
-    @abstractmethod
     def prepare(self) -> None:
         """Load what is loaded once for all jobs; this counts in no limit."""
 
