@@ -35,6 +35,7 @@ class FetchedPage:
     """Links from a seed."""
     length: int = 0
     """Characters of visible text."""
+    title: str = ""
 
 
 class Policy(ABC):

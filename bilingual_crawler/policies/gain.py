@@ -13,9 +13,13 @@ from bilingual_crawler.policies.evidence.claims import Hreflang, Switchers
 from bilingual_crawler.policies.evidence.folders import Folders
 from bilingual_crawler.policies.evidence.known import Known
 from bilingual_crawler.policies.evidence.labels import Labels
+from bilingual_crawler.policies.evidence.linking import Linking
 from bilingual_crawler.policies.evidence.marks import Marks
 from bilingual_crawler.policies.evidence.mirrors import Mirrors
+from bilingual_crawler.policies.evidence.parallel import ParallelLinks
 from bilingual_crawler.policies.evidence.prospects import PairRate, QueuedTwin, Served
+from bilingual_crawler.policies.evidence.shared_words import SharedWords
+from bilingual_crawler.policies.evidence.surplus import Surplus
 from bilingual_crawler.policies.evidence.wording import Wording
 
 if TYPE_CHECKING:
@@ -29,9 +33,9 @@ if TYPE_CHECKING:
 
     Kind = TypeVar("Kind", bound=Evidence)
 
-LANGUAGE: tuple[tuple[type[LanguageEvidence], ...], ...] = ((Folders,), (Marks,), (Labels, Wording))
+LANGUAGE: tuple[tuple[type[LanguageEvidence], ...], ...] = ((Folders,), (Linking,), (Marks,), (Labels, Wording))
 """Each group adds what the first of its kinds says that has something to say."""
-PARTNER: tuple[type[PartnerEvidence], ...] = (Hreflang, Switchers, Mirrors)
+PARTNER: tuple[type[PartnerEvidence], ...] = (Hreflang, Switchers, Mirrors, ParallelLinks, SharedWords, Surplus)
 PROSPECTS: tuple[type[Prospect], ...] = (PairRate, QueuedTwin, Served)
 EVIDENCE: Mapping[str, type[Evidence]] = {kind.name: kind for kind in (*chain(*LANGUAGE), *PARTNER, *PROSPECTS)}
 """Every kind of evidence by name."""
@@ -118,6 +122,7 @@ class Gain(Policy):
         self._evidence: list[Evidence] = [*chain(*language), *partner, *prospects]
         # most links of a page are known, and most kinds of evidence do not read them
         self._noting = [kind for kind in self._evidence if type(kind).note is not Evidence.note]
+        self._partner_all = partner
         self._language = [asked(group) for group in language]
         self._partner, self._prospects = asked(partner), asked(prospects)
         self._changed: set[str] = set()
@@ -161,6 +166,17 @@ class Gain(Policy):
             if partner:
                 self._changed.update(kind.learn_pair(page.url, partner))
             kind.forget(page.url)
+        parallel = next(kind for kind in self._partner_all if isinstance(kind, ParallelLinks))
+        while parallel.proposals:
+            one, two = parallel.proposals.pop()
+            if self._known.is_paired(one) or self._known.is_paired(two) or self._known.side(one) == self._known.side(two):
+                continue
+            shorter, longer = sorted((self._known.length(one), self._known.length(two)))
+            if longer > self._weights.length_ratio * shorter:
+                continue
+            self._known.join(one, two)
+            for kind in self._evidence:
+                self._changed.update(kind.learn_pair(one, two))
 
     def priorities(
         self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None

@@ -23,6 +23,7 @@ class PairRate(Prospect):
     name: ClassVar[str] = "pair_rate"
     rate: float = 0.5
     """Share before a site has shown any document."""
+    unseen: float = 0.1
     weight: float = 2.0
     """Documents of a folder that count as much as the share in the one above."""
 
@@ -32,11 +33,19 @@ class PairRate(Prospect):
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         if page.side is not None:
-            self._documents.update(place_of(page.url).folders)
+            self._note(page.url, 1.0 if place_of(page.url).mark or self.known.is_paired(page.url) else self.unseen)
         return ()
 
+    def _note(self, url, weight):
+        for folder in place_of(url).folders:
+            self._documents[folder] += weight
+
     def learn_pair(self, url: str, partner: str) -> Iterable[str]:
-        self._paired.update((*place_of(url).folders, *place_of(partner).folders))
+        for one in (url, partner):
+            self._paired.update(place_of(one).folders)
+            # self counted
+        if not place_of(partner).mark:
+            self._note(partner, 1 - self.unseen)
         return ()
 
     def factor(self, url: str, completes: float) -> float:
