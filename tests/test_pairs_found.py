@@ -39,9 +39,15 @@ def command(url: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize(
     ("method", "kind", "calls"),
-    [("GzipJsonLines.write", "Document", 7), ("GzipJsonLines.write", "Document", 8), ("TsvLog.write_record", "Pair", 3)],
+    [
+        ("GzipJsonLines.write", "Document", 7),
+        ("GzipJsonLines.write", "Document", 8),
+        ("TsvLog.write_record", "Pair", 3),
+    ],
 )
-def test_a_death_between_page_document_and_pair_loses_no_pair(tmp_path: Path, method: str, kind: str, calls: int) -> None:
+def test_a_death_between_page_document_and_pair_loses_no_pair(
+    tmp_path: Path, method: str, kind: str, calls: int
+) -> None:
     """What was learnt of the page is in the store already: the resumed crawl has the pair before it has the page."""
     (tmp_path / "sitecustomize.py").write_text(DEADLY.format(method=method, kind=kind, calls=calls))
     with serve(varied(bilingual_site(PAGES))) as site:
