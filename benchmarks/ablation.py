@@ -53,7 +53,6 @@ VARIANTS: Mapping[str, Callable[[LanguagePair], Gain]] = {
     "without either": gain("hreflang", "switchers"),
     "without languages named by links": gain("labels"),
     "without the wording of links": gain("wording"),
-    "without comparing lengths": gain(gain__length_ratio=1e9),
     "without bridges": gain(bridges=False),
     "without equal URLs but for language marks": gain("mirrors"),
     "without learning from downloads": gain(**UNTEACHABLE),

@@ -15,6 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.frontier.entry import Entry
 from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
@@ -41,6 +42,7 @@ def main() -> None:
     options = parser.parse_args()
     rng = random.Random(1)
     policy = Gain(LanguagePair.parse("eng-isl"))
+    learner = Learner(policy)
     with tempfile.TemporaryDirectory() as folder:
         frontier = LocalFrontier(
             LmdbStore(Path(folder)), Limits(per_slot=0, in_flight=0), time.monotonic, policy.reconsider
@@ -57,13 +59,14 @@ def main() -> None:
             entry = frontier.pop()
             assert entry is not None
             language = SIDES[entry.url.split("/")[3]]
-            page = FetchedPage(entry.url, language, language)
             other = entry.url.replace("/en/", "/is/") if language == "eng" else entry.url.replace("/is/", "/en/")
             links = [Link(url(rng.randrange(options.queued))) for _ in range(LINKS - NEW - 1)]
             links += [Link(url(known + number)) for number in range(NEW)]
             known += NEW
-            links.append(Link(other, position=LinkPosition.SWITCHER))
-            policy.learn(page, links)
+            switch = Link(other, position=LinkPosition.SWITCHER)
+            links.append(switch)
+            page = FetchedPage(entry.url, language, language, claims=(switch,))
+            learner.learn(page, links)
             frontier.rescore(policy.changed())
             worth = policy.priorities(page, links, None)
             frontier.push([Entry(link.url, "site.example", w) for link, w in zip(links, worth, strict=True)])

@@ -11,14 +11,14 @@ from scrapy.utils.asyncio import run_in_thread
 
 from bilingual_crawler import sandbox
 from bilingual_crawler.crawl.context import CrawlContext
-from bilingual_crawler.crawl.signals import Fetch, output_failed, pair_found, phase_changed, stop_now, url_fetched
+from bilingual_crawler.crawl.signals import output_failed, pair_found, phase_changed, stop_now
+from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.items import Document
 from bilingual_crawler.options import Options
 from bilingual_crawler.pairing.at_end import AlignedCrawl, AlignmentError, align_crawl
 from bilingual_crawler.pairing.documents import Pair, Unpaired
-from bilingual_crawler.pairing.tracker import PairTracker
+from bilingual_crawler.policies.partners import Partners
 from bilingual_crawler.records import (
-    CRAWL,
     DOCUMENTS,
     PAIRS,
     UNPAIRED,
@@ -45,6 +45,9 @@ class OutputPipeline:
     they are if it is empty), and ``pairs.tsv`` is put in order of score. Until that is complete it has the pairs found
     on the way, and so it stays if the crawl is stopped.
 
+    Which documents are pairs the ledger of the crawl says (:attr:`Visits.ledger`). A pair is written when both of its
+    documents are: those that another worker has written are not here.
+
     A resumed crawl first reads back the documents and pairs it has, so that a page fetched twice is written once.
     Stats: ``bilingual/pairs/found``, and by reason ``bilingual/pairs/refused`` (candidates) and
     ``bilingual/pairs/unpaired`` (documents, when the crawl has ended).
@@ -60,25 +63,26 @@ class OutputPipeline:
 
     def open_spider(self) -> None:
         self._folder = self._context.output_dir
-        self._tracker = PairTracker(self._context.pair)
-        self._written: set[str] = set()
-        for row in read_tsv(self._folder / CRAWL):
-            if row.get("location"):
-                self._tracker.alias(row["url"], row["location"])
-        for record in read_json_lines(self._folder / DOCUMENTS):
-            self._take(Document(**record))
+        self._visits = Visits.of(self._crawler)
+        self._ledger = self._visits.ledger
+        self._written = {record["url"] for record in read_json_lines(self._folder / DOCUMENTS)}
+        self._paired = Partners()
+        """The documents in the pairs that are written; a row that a better one has replaced counts no more."""
         self._documents = GzipJsonLines(self._folder / DOCUMENTS)
         self._pairs = TsvLog.of(self._folder / PAIRS, Pair)
         for row in read_tsv(self._folder / PAIRS):
-            self._tracker.adopt(Pair(row["url_a"], row["url_b"], float(row["score"]), row["method"]))
+            self._paired.join(row["url_a"], row["url_b"])
+            self._visits.adopt(Pair(row["url_a"], row["url_b"], float(row["score"]), row["method"]))
+        for pair in self._ledger.pairs():
+            self._write_pair(pair)
         (self._folder / UNPAIRED).unlink(missing_ok=True)
         self._count_found()
         self._in_a_hurry = False
         self._crawler.signals.connect(self._hurry, signal=stop_now)
-        self._crawler.signals.connect(self._note_redirect, signal=url_fetched)
+        self._crawler.signals.connect(self._pair_found, signal=pair_found)
 
     def process_item(self, item: Any) -> Any:
-        if isinstance(item, Document) and item.url not in self._written:
+        if isinstance(item, Document):
             try:
                 self._write(item)
             except OSError as error:
@@ -123,11 +127,13 @@ class OutputPipeline:
         return aligned
 
     def _as_found(self) -> AlignedCrawl:
-        pairs, unpaired = self._tracker.pairs(), self._tracker.unpaired()
+        best = self._ledger.pairs()
+        pairs = [pair for pair in best if self._has(pair)]
+        unpaired = [one for one in self._ledger.unpaired() if one.url in self._written]
         replace_tsv(self._folder / PAIRS, Pair, pairs)
         replace_tsv(self._folder / UNPAIRED, Unpaired, unpaired)
         reasons = Counter(one.reason for one in unpaired)
-        return AlignedCrawl(len(pairs), reasons, self._tracker.refused(len(pairs)), {})
+        return AlignedCrawl(len(pairs), reasons, self._ledger.refused(len(best)), {})
 
     def _interrupted(self) -> bool:
         """Ctrl-C, a signal to end, or Scrapyd's cancel; a crawl that ends by itself is still crawling now."""
@@ -137,26 +143,37 @@ class OutputPipeline:
         self._crawler.signals.send_catch_log(phase_changed, phase=phase)
 
     def _write(self, document: Document) -> None:
-        self._documents.write(document)
-        for pair in self._take(document):
-            self._pairs.write_record(pair)
-            self._crawler.signals.send_catch_log(pair_found, pair=pair)
+        if document.url not in self._written:
+            self._documents.write(document)
+            self._written.add(document.url)
+        # also of a document fetched again, for the crawl may have died before it wrote the pair
+        pair = self._ledger.pair_of(document.url)
+        if pair:
+            self._write_pair(pair)
 
-    def _take(self, document: Document) -> list[Pair]:
-        self._written.add(document.url)
-        return self._tracker.add(document)
+    def _write_pair(self, pair: Pair) -> None:
+        if self._has(pair) and self._paired.of(pair.url_a) != pair.url_b:
+            self._pairs.write_record(pair)
+            self._paired.join(pair.url_a, pair.url_b)
+
+    def _has(self, pair: Pair) -> bool:
+        """Whether both documents of *pair* are in the output folder."""
+        return pair.url_a in self._written and pair.url_b in self._written
 
     def _count_found(self) -> None:
-        found = len(self._tracker)
-        self._stats.set_value("bilingual/pairs/found", found)
-        self._stats.set_value("bilingual/pairs/refused", self._tracker.refused(found))
+        self._stats.set_value("bilingual/pairs/found", len(self._paired))
+        self._stats.set_value("bilingual/pairs/refused", self._ledger.refused(len(self._ledger)))
 
     def _hurry(self) -> None:
         self._in_a_hurry = True
 
-    def _note_redirect(self, fetch: Fetch) -> None:
-        if fetch.location:
-            self._tracker.alias(fetch.url, fetch.location)
+    def _pair_found(self, pair: Pair) -> None:
+        """The document of the page that completes *pair* is mostly still to come, and brings the pair."""
+        try:
+            self._write_pair(pair)
+        except OSError as error:
+            self._crawler.signals.send_catch_log(output_failed, error=error)
+        self._count_found()
 
     @property
     def _stats(self) -> Any:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.model import Link
 from bilingual_crawler.policies.base import FetchedPage
@@ -29,10 +30,10 @@ def knowing(*kinds: str) -> Gain:
     return Gain(PAIR, weights={"gain.future": 1.0}, without=EVIDENCE.keys() - {*kinds})
 
 
-def fetch(gain: Gain, url: str, side: str | None, *found: Link) -> None:
+def fetch(crawl: Learner, url: str, side: str | None, *found: Link) -> None:
     page = FetchedPage(url, side or "fra", side, length=1000)
-    gain.learn(page, found)
-    gain.priorities(page, found, None)
+    crawl.learn(page, found)
+    crawl.policy.priorities(page, found, None)
 
 
 def test_places_are_folders_and_the_most_telling_mark() -> None:
@@ -44,10 +45,10 @@ def test_places_are_folders_and_the_most_telling_mark() -> None:
 
 
 def test_a_mark_is_believed_at_first_and_disbelieved_after_a_few_pages() -> None:
-    gain = knowing("folders", "marks")
+    crawl = Learner(gain := knowing("folders", "marks"))
     assert gain.explain("https://a.org/fi/new").belief[1] > 0.8
     for number in range(8):
-        fetch(gain, f"https://a.org/fi/{number}", "eng")
+        fetch(crawl, f"https://a.org/fi/{number}", "eng")
     english, finnish, _ = gain.explain("https://a.org/fi/new").belief
     assert english > 0.8
     assert finnish < 0.2
@@ -55,10 +56,10 @@ def test_a_mark_is_believed_at_first_and_disbelieved_after_a_few_pages() -> None
 
 
 def test_unmarked_folders_are_learnt_and_backed_off_to_their_host() -> None:
-    gain = knowing("folders")
+    crawl = Learner(gain := knowing("folders"))
     for number in range(5):
-        fetch(gain, f"https://a.org/tuotteet/{number}", "fin")
-        fetch(gain, f"https://a.org/archive/{number}", None)
+        fetch(crawl, f"https://a.org/tuotteet/{number}", "fin")
+        fetch(crawl, f"https://a.org/archive/{number}", None)
     assert gain.explain("https://a.org/tuotteet/x").belief[1] > 0.7
     assert gain.explain("https://a.org/archive/x").belief[2] > 0.7
     assert 0.3 < gain.explain("https://a.org/elsewhere/x").belief[1] < 0.6
@@ -69,12 +70,12 @@ def test_the_pair_rate_of_a_folder() -> None:
         worth = gain.explain(f"https://a.org/{folder}/x")
         return worth.later / (worth.belief[0] + worth.belief[1])
 
-    gain = knowing("pair_rate")
+    crawl = Learner(gain := knowing("pair_rate"))
     assert rate("docs") == pytest.approx(0.5)
     for number in range(6):
-        fetch(gain, f"https://a.org/docs/fi/{number}", "fin")
-        fetch(gain, f"https://a.org/docs/en/{number}", "eng")
-        fetch(gain, f"https://a.org/news/fi/{number}", "fin")
+        fetch(crawl, f"https://a.org/docs/fi/{number}", "fin")
+        fetch(crawl, f"https://a.org/docs/en/{number}", "eng")
+        fetch(crawl, f"https://a.org/news/fi/{number}", "fin")
     assert rate("docs") > 0.7 > 0.3 > rate("news")
 
 
@@ -82,35 +83,36 @@ def test_how_reliable_mirrors_are_is_learnt_by_site() -> None:
     def chance(host: str) -> float:
         return gain.explain(f"https://{host}/fi/x").completes
 
-    gain = knowing("mirrors")
+    crawl = Learner(gain := knowing("mirrors"))
     for host in ("a.org", "b.org"):
-        fetch(gain, f"https://{host}/en/x", "eng")
+        fetch(crawl, f"https://{host}/en/x", "eng")
     before = chance("a.org")
     for number in range(3):
-        fetch(gain, f"https://a.org/en/{number}", "eng")
-        fetch(gain, f"https://a.org/fi/{number}", "eng")
+        fetch(crawl, f"https://a.org/en/{number}", "eng")
+        fetch(crawl, f"https://a.org/fi/{number}", "eng")
     worse = chance("a.org")
     assert 0 < worse < before == chance("b.org")
     for number in range(3, 6):
-        fetch(gain, f"https://a.org/en/{number}", "eng")
-        fetch(gain, f"https://a.org/fi/{number}", "fin")
+        fetch(crawl, f"https://a.org/en/{number}", "eng")
+        fetch(crawl, f"https://a.org/fi/{number}", "fin")
     assert worse < chance("a.org") < 1
 
 
 def test_the_wording_of_links_is_believed_as_far_as_it_was_right_on_the_site() -> None:
     def finnish(host: str, text: str) -> float:
-        fetch(gain, f"https://{host}/", "eng", Link(f"https://{host}/new", text=text))
+        fetch(crawl, f"https://{host}/", "eng", Link(f"https://{host}/new", text=text))
         belief = gain.explain(f"https://{host}/new").belief[1]
         gain.gone(f"https://{host}/new")
         return belief
 
-    gain, title, other = knowing("wording"), "Kirjaston historia ja sen lukijat", "The history of the library"
+    crawl = Learner(gain := knowing("wording"))
+    title, other = "Kirjaston historia ja sen lukijat", "The history of the library"
     assert finnish("a.org", title) > 0.4 > 0.3 > finnish("a.org", other)
     for number in range(10):
         for path, text in (("x", title), ("y", other)):
             url = f"https://a.org/{path}{number}"
-            fetch(gain, "https://a.org/", "eng", Link(url, text=text))
-            fetch(gain, url, "eng")
+            fetch(crawl, "https://a.org/", "eng", Link(url, text=text))
+            fetch(crawl, url, "eng")
     assert finnish("a.org", title) < finnish("b.org", title) - 0.1
     assert finnish("b.org", title) > 0.4
 

@@ -22,14 +22,13 @@ from bilingual_crawler.frontier.quota import MAX_CHARACTERS as MAX_QUEUED_CHARAC
 from bilingual_crawler.frontier.quota import QueueQuota
 from bilingual_crawler.frontier.redis_store import RedisStore
 from bilingual_crawler.frontier.shared import LEARNT_AT_ONCE, SharedFrontier
-from bilingual_crawler.items import Document
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.links import MAX_ANNOUNCED, MAX_CHARACTERS
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.pages.sitemap import MAX_CHARACTERS as MAX_SITEMAP_CHARACTERS
 from bilingual_crawler.pages.sitemap import parse_sitemap
-from bilingual_crawler.pairing.tracker import PairTracker
+from bilingual_crawler.pairing.ledger import MAX_RELATED, PairLedger
 from bilingual_crawler.policies.base import FetchedPage
 from bilingual_crawler.policies.evidence.known import MAX_TWINS
 from bilingual_crawler.policies.gain import Gain
@@ -103,20 +102,13 @@ def test_urls_that_are_equal_but_for_many_language_marks_are_not_all_scored_for_
 
 
 def test_documents_that_are_equal_but_for_many_language_marks_are_not_all_compared() -> None:
-    tracker = PairTracker(PAIR)
+    ledger = PairLedger(PAIR)
     for number in range(300):
         language = ("eng", "spa")[number % 2]
         url = f"http://a.example/x?lang={language}{'&lang=' + language * (number > 1)}{'&hl=en' * (number // 2)}"
-        tracker.add(document(url, language))
-    assert tracker.held == 300
-    candidates = len(tracker.pairs()) + sum(tracker.refused(len(tracker.pairs())).values())
-    assert 100 < candidates < 150 * 50
-
-
-def document(url: str, language: str) -> Document:
-    return Document(
-        url, language, [], True, "", "text " * 100, "", 200, 0, None, None, None, None, alternates=[], switches=[]
-    )
+        ledger.add(FetchedPage(url, language, language, length=500))
+    candidates = len(ledger) + sum(ledger.refused(len(ledger)).values())
+    assert 100 < candidates < 150 * MAX_RELATED
 
 
 def test_a_site_fills_its_own_share_of_the_queue_only() -> None:

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.model import Link, LinkPosition
@@ -35,11 +37,11 @@ def make(policy: type[Policy]) -> Policy:
     return policy(PAIR)
 
 
-def visit(policy: Policy, visited: FetchedPage, found: Sequence[Link]) -> dict[str, float]:
+def visit(crawl: Learner, visited: FetchedPage, found: Sequence[Link]) -> dict[str, float]:
     """Priorities after *visited* was fetched, by path: of its links and of what changed in the queue."""
-    policy.learn(visited, found)
-    changed = dict(policy.changed())
-    changed |= dict(zip([link.url for link in found], policy.priorities(visited, found, None), strict=True))
+    crawl.learn(replace(visited, claims=tuple(link for link in found if link.claims)), found)
+    changed = dict(crawl.policy.changed())
+    changed |= dict(zip([link.url for link in found], crawl.policy.priorities(visited, found, None), strict=True))
     return {url.removeprefix(HOST): priority for url, priority in changed.items()}
 
 
@@ -101,45 +103,45 @@ def test_the_last_level_is_fetched_for_candidate_pairs_only(policy: type[Policy]
 
 
 def test_gain_prefers_the_missing_half_whatever_announces_it() -> None:
-    gain = make(Gain)
+    crawl = Learner(make(Gain))
     found = [
         Link(HOST + "/en/other"),
         Link(HOST + "/is/um"),
         Link(HOST + "/heim", hreflang="isl", alternate=True, position=LinkPosition.HEAD),
         Link(HOST + "/sagan", label="isl", position=LinkPosition.SWITCHER),
     ]
-    worth = visit(gain, page("/en/um", "eng"), found)
+    worth = visit(crawl, page("/en/um", "eng"), found)
     assert min(worth["/is/um"], worth["/heim"], worth["/sagan"]) > 2 * worth["/en/other"]
 
 
 def test_gain_raises_a_queued_page_when_its_other_half_arrives() -> None:
-    gain = make(Gain)
-    before = visit(gain, page("/", "eng"), links("/is/um", "/is/heim"))
-    after = visit(gain, page("/en/um", "eng"), [])
+    crawl = Learner(make(Gain))
+    before = visit(crawl, page("/", "eng"), links("/is/um", "/is/heim"))
+    after = visit(crawl, page("/en/um", "eng"), [])
     assert after["/is/um"] > 2 * before["/is/um"]
     assert "/is/heim" not in after
 
 
 def test_gain_says_nothing_of_a_queued_page_without_news() -> None:
-    gain = make(Gain)
-    visit(gain, page("/", "eng"), links("/is/um"))
+    crawl = Learner(gain := make(Gain))
+    visit(crawl, page("/", "eng"), links("/is/um"))
     assert gain.priorities(page("/x", "eng"), links("/is/um"), None) == [NEVER]
     label = Link(HOST + "/is/um", label="isl", position=LinkPosition.SWITCHER)
-    assert visit(gain, page("/y", "eng"), [label])["/is/um"] > 0.5
+    assert visit(crawl, page("/y", "eng"), [label])["/is/um"] > 0.5
 
 
 def test_gain_does_not_ask_twice_for_a_translation_it_has() -> None:
-    gain = make(Gain)
-    visit(gain, page("/", "eng"), links("/is/um", "/en/um", "/is/um/", "/en/annad"))
-    visit(gain, page("/en/um", "eng"), [])
-    worth = visit(gain, page("/is/um", "isl"), [])
+    crawl = Learner(gain := make(Gain))
+    visit(crawl, page("/", "eng"), links("/is/um", "/en/um", "/is/um/", "/en/annad"))
+    visit(crawl, page("/en/um", "eng"), [])
+    worth = visit(crawl, page("/is/um", "isl"), [])
     assert worth["/is/um/"] < gain.reconsider(HOST + "/en/annad", 1.0)
 
 
 def test_gain_believes_the_wording_of_a_link() -> None:
-    gain = make(Gain)
+    crawl = Learner(gain := make(Gain))
     found = [Link(HOST + "/1", text="Saga bókasafnsins og lesenda þess"), Link(HOST + "/2", text="History and readers")]
-    worth = visit(gain, page("/", "eng"), found)
+    worth = visit(crawl, page("/", "eng"), found)
     first, second = (gain.explain(HOST + path).belief for path in ("/1", "/2"))
     assert first[1] > first[0]
     assert second[0] > second[1]
@@ -147,9 +149,9 @@ def test_gain_believes_the_wording_of_a_link() -> None:
 
 
 def test_gain_does_not_take_a_stub_for_a_translation() -> None:
-    gain = make(Gain)
-    visit(gain, page("/en/um", "eng", length=5000), links("/is/um", "/is/um/"))
-    worth = visit(gain, page("/is/um", "isl", length=100), [])
+    crawl = Learner(make(Gain))
+    visit(crawl, page("/en/um", "eng", length=5000), links("/is/um", "/is/um/"))
+    worth = visit(crawl, page("/is/um", "isl", length=100), [])
     assert worth["/is/um/"] > 0.5
 
 
@@ -161,28 +163,28 @@ def test_gain_crosses_pages_in_other_languages_unless_told_not_to() -> None:
 
 
 def test_gain_unlearns_a_language_folder_that_lies() -> None:
-    gain = make(Gain)
+    crawl = Learner(gain := make(Gain))
     names = [f"/is/p{i}" for i in range(20)]
-    first = visit(gain, page("/", "eng"), links("/en/p19", *names))["/is/p19"]
-    visit(gain, page("/en/p19", "eng"), [])
+    first = visit(crawl, page("/", "eng"), links("/en/p19", *names))["/is/p19"]
+    visit(crawl, page("/en/p19", "eng"), [])
     believed = gain.reconsider(HOST + "/is/p19", 1.0)
     for name in names[:6]:
-        visit(gain, page(name, "eng"), [])
+        visit(crawl, page(name, "eng"), [])
     assert believed > 2 * first
     assert gain.reconsider(HOST + "/is/p19", 1.0) < believed / 2
 
 
 def test_gain_shares_the_trust_in_a_switch_that_always_leads_home() -> None:
-    gain = make(Gain)
+    crawl = Learner(make(Gain))
     home = Link(HOST + "/heim", label="isl", position=LinkPosition.SWITCHER)
-    worth = [visit(gain, page(f"/p{i}", "eng"), [home])["/heim"] for i in range(6)]
+    worth = [visit(crawl, page(f"/p{i}", "eng"), [home])["/heim"] for i in range(6)]
     assert worth[-1] < worth[0] / 2
 
 
 def test_gain_follows_what_is_said_of_a_redirected_url_to_its_target() -> None:
-    gain = make(Gain)
+    crawl = Learner(gain := make(Gain))
     claim = Link(HOST + "/um", hreflang="isl", alternate=True, position=LinkPosition.HEAD)
-    visit(gain, page("/about", "eng"), [claim])
+    visit(crawl, page("/about", "eng"), [claim])
     gain.redirected(HOST + "/um", HOST + "/is/um-okkur")
     assert gain.reconsider(HOST + "/is/um-okkur", 1.0) > 0.5
 
@@ -210,8 +212,8 @@ def test_gain_ranks_seeds_by_what_is_known_of_their_language() -> None:
 )
 def test_each_kind_of_evidence_of_gain_counts_unless_it_is_switched_off(kind: str, link: Link) -> None:
     def terms(link: Link, *without: str) -> tuple[object, ...]:
-        gain = Gain(PAIR, without=without)
-        visit(gain, page("/en/um", "eng"), [*links("/is/queued"), link])
+        crawl = Learner(gain := Gain(PAIR, without=without))
+        visit(crawl, page("/en/um", "eng"), [*links("/is/queued"), link])
         worth = gain.explain(link.url)
         return worth.belief, worth.completes, worth.later
 

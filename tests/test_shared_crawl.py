@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from redis_server import redis_server
+from test_manners import summary
 from webserver import bilingual_site, serve, start_scrapy, varied
 
 from bilingual_crawler.records import read_json_lines, read_tsv
@@ -107,7 +108,7 @@ def test_a_worker_that_comes_too_late_has_not_failed(tmp_path: Path, sites: list
 
 def test_the_work_of_a_killed_worker_is_taken_over(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
     folders = [tmp_path / "one", tmp_path / "two"]
-    killed, survivor = (start_worker(folder, sites, server) for folder in folders)
+    killed, survivor = (start_worker(folder, sites, server, "BILINGUAL_ALIGN=") for folder in folders)
     while not (folders[0] / "out" / "documents.jsonl.gz").exists() or len(documents(folders[0])) < 5:
         time.sleep(0.1)
         assert killed.poll() is None
@@ -119,6 +120,11 @@ def test_the_work_of_a_killed_worker_is_taken_over(tmp_path: Path, sites: list[S
     fetched = asked(sites)
     assert max(fetched.values()) <= 2
     assert sum(n > 1 for n in fetched.values()) <= 16
+    pairs = {(row["url_a"], row["url_b"]) for row in read_tsv(folders[1] / "out" / "pairs.tsv")}
+    assert pairs
+    # the documents of the other worker, of which this one has learnt, are in none of its pairs
+    assert {url for pair in pairs for url in pair} <= two
+    assert summary(folders[1])["pairs"] == len(pairs)
 
 
 def test_a_killed_worker_comes_back_and_redis_is_killed_under_it(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 pair_found = object()
-"""Sent for every pair when both of its documents are there, with ``pair``."""
+"""Sent with ``pair`` when both of its documents are fetched; a better pair of one of them may follow."""
 url_fetched = object()
 """Sent once for every URL that was asked for, with ``fetch``: a :class:`Fetch`."""
 

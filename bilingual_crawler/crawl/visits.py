@@ -15,16 +15,17 @@ from scrapy.utils.job import job_dir
 
 from bilingual_crawler.crawl.checkpoints import Checkpoints
 from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.facts import GONE, page_fact, redirect_fact, relearn
+from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.meta import ENTRY, OPEN
 from bilingual_crawler.crawl.opening import open_frontier
 from bilingual_crawler.crawl.politeness import CrawlDelays, SharedAddresses, slot_by
 from bilingual_crawler.crawl.refused import Refused, reason
-from bilingual_crawler.crawl.signals import Fetch, output_failed, url_fetched
+from bilingual_crawler.crawl.signals import Fetch, output_failed, pair_found, url_fetched
 from bilingual_crawler.frontier.entry import FIXED, Entry, Push, State
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.quota import QueueQuota
 from bilingual_crawler.options import Options
-from bilingual_crawler.policies.facts import GONE, page_fact, redirect_fact, relearn
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.frontier.backoff import Rest
     from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.pairing.documents import Pair
+    from bilingual_crawler.pairing.ledger import PairLedger
     from bilingual_crawler.policies.base import FetchedPage
 
 logger = logging.getLogger(__name__)
@@ -62,6 +65,7 @@ class Visits:
         self._stats = crawler.stats
         self._context = CrawlContext.of(crawler)
         self._policy = self._context.policy
+        self._learner = Learner(self._policy)
         self._max_redirects = crawler.settings.getint("REDIRECT_MAX_TIMES")
         self._quota = QueueQuota()
         self._stopping = False
@@ -125,7 +129,7 @@ class Visits:
         if url == entry.url or target.redirects > self._max_redirects:
             return self._end_redirect(entry, "endless", status, location=url)
         self.log(entry, status=status, outcome="redirect", location=url)
-        self._policy.redirected(entry.url, url)
+        self._announce(self._learner.redirected(entry.url, url))
         self._frontier.remember(entry, redirect_fact(url))
         self._frontier.redirect(entry, target, self._redirected)
         return True
@@ -149,10 +153,14 @@ class Visits:
         self._frontier.finish(entry, State.REFUSED if refused else State.DONE)
 
     def learn(self, entry: Entry, page: FetchedPage, links: Sequence[Link]) -> None:
-        """*entry* gave *page* with *links*: the policy learns from it, and those that come after this process can."""
-        self._policy.learn(page, links)
-        self._frontier.remember(entry, page_fact(page, links, self._policy.pair))
+        """*entry* gave *page* with *links*: policy and ledger learn from it, and those after this process can."""
+        self._announce(self._learner.learn(page, links))
+        self._frontier.remember(entry, page_fact(page, self._policy.pair))
         self._frontier.rescore(self._policy.changed())
+
+    def adopt(self, pair: Pair) -> None:
+        """*pair* was found in an earlier run, perhaps by the alignment of all its documents."""
+        self._learner.adopt(pair)
 
     def hold(self, response: Response) -> None:
         """Something of *response* is being processed: its URL is not finished before it is released as often."""
@@ -172,6 +180,11 @@ class Visits:
         self._crawler.signals.send_catch_log(url_fetched, fetch=fetch)
 
     # what others ask ------------------------------------------------------------------------------------------------
+
+    @property
+    def ledger(self) -> PairLedger:
+        """The documents, and which of them are pairs."""
+        return self._learner.ledger
 
     @property
     def pending(self) -> bool:
@@ -220,7 +233,8 @@ class Visits:
         return priority if priority in FIXED else self._policy.reconsider(url, priority)
 
     def gained(self, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
-        relearn(self._policy, facts, self._queued_before(queued))
+        for pair in relearn(self._learner, facts, self._queued_before(queued)):
+            self._announce(pair)
 
     def wake(self) -> None:
         """Have the engine ask again now; left alone it does so every five seconds."""
@@ -240,6 +254,10 @@ class Visits:
         self._stopping = True
         logger.error(f"Stopping, a resume goes on from here: {error}", extra=self._extra)
         deferred_from_coro(engine.close_spider_async(reason="write_error"))
+
+    def _announce(self, pair: Pair | None) -> None:
+        if pair:
+            self._crawler.signals.send_catch_log(pair_found, pair=pair)
 
     def _callback_failed(self, response: Response | Failure) -> None:
         """A callback raised an exception: its URL is done all the same."""

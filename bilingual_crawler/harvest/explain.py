@@ -29,8 +29,8 @@ class _Watched(Gain):
         self._fetched = 0
         self.moments: list[tuple[int, str, Worth | None]] = []
 
-    def learn(self, page: FetchedPage, links: Sequence[Link]) -> None:
-        super().learn(page, links)
+    def learn(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
+        super().learn(page, links, partner)
         self._fetched += 1
         if page.url == self._watched:
             self.moments.append((self._fetched, page.url, None))

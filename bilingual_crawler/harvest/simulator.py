@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from bilingual_crawler import settings as project
 from bilingual_crawler.archive import ArchivedResponse, Redirect, open_archive
 from bilingual_crawler.archive.sites import site_prefixes
+from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.frontier.entry import Entry, State
 from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.local import LocalFrontier
@@ -86,6 +87,7 @@ def freeze(directory: Path, urls: Iterable[str]) -> FrozenSite:
 def simulate(site: FrozenSite, seeds: Iterable[str], policy: Policy) -> list[str]:
     """The pages in the order in which *policy* downloads them, one request at a time."""
     frontier = LocalFrontier(MemoryStore(), Limits(), clock=float, reconsider=policy.reconsider)
+    learner = Learner(policy)
     seeds = list(seeds)
     frontier.push([Entry(url, SLOT, policy.seed_priority(url)) for url in seeds])
     order: list[str] = []
@@ -95,13 +97,14 @@ def simulate(site: FrozenSite, seeds: Iterable[str], policy: Policy) -> list[str
         if page is None:
             policy.gone(entry.url)
         elif target != entry.url:
-            policy.redirected(entry.url, target)
+            learner.redirected(entry.url, target)
             frontier.redirect(entry, Entry(target, SLOT, entry.priority, entry.parent, entry.depth))
         else:
             order.append(entry.url)
             side = policy.pair.side(page.language)
-            fetched = FetchedPage(entry.url, page.language, side, entry.url in seeds, entry.depth, page.length)
-            policy.learn(fetched, page.links)
+            claims = tuple(link for link in page.links if link.claims)
+            fetched = FetchedPage(entry.url, page.language, side, entry.url in seeds, entry.depth, page.length, claims)
+            learner.learn(fetched, page.links)
             frontier.rescore(policy.changed())
             if policy.expands(fetched):
                 links = _open_links(frontier.store, page.links)

@@ -56,6 +56,16 @@ class Link:
     label: str | None = None
     """The language that a switch names by its text, title, code or flag, as ISO 639-3."""
 
+    @property
+    def announces(self) -> bool:
+        """Whether it announces a version of the page in another language."""
+        return self.alternate and self.hreflang is not None
+
+    @property
+    def claims(self) -> bool:
+        """Whether it says that it leads to a version of the page in another language."""
+        return self.announces or self.position is LinkPosition.SWITCHER
+
 
 @dataclass(frozen=True, slots=True)
 class Page:

@@ -21,6 +21,10 @@ class Pair:
     score: float
     method: str
 
+    def partner(self, url: str) -> str:
+        """The URL of the other document than the one at *url*."""
+        return self.url_b if url == self.url_a else self.url_a
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentText:

@@ -9,7 +9,8 @@ import numpy as np
 
 from bilingual_crawler.pairing.content import CONTENT_FEATURES, content_columns, document_space, sentence_space
 from bilingual_crawler.pairing.structure import FEATURES, StructureMethod
-from bilingual_crawler.pairing.url_method import UrlEvidence, url_evidence
+from bilingual_crawler.pairing.url_evidence import UrlEvidence
+from bilingual_crawler.pairing.url_method import url_evidence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

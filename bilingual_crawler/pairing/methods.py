@@ -14,8 +14,8 @@ from bilingual_crawler.pairing.e5 import E5Encoder
 from bilingual_crawler.pairing.encoders import is_installed, load_encoder
 from bilingual_crawler.pairing.errors import EncoderError
 from bilingual_crawler.pairing.evidence import gather
-from bilingual_crawler.pairing.tracker import SCORES
-from bilingual_crawler.pairing.url_method import alike_urls, url_evidence, url_score
+from bilingual_crawler.pairing.url_evidence import SCORES
+from bilingual_crawler.pairing.url_method import alike_urls, url_evidence
 from bilingual_crawler.scoring.models import ParallelnessModel, models_folder
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class UrlMethod:
     def __call__(self, domain: Domain) -> Candidates:
         """Score the pairs that have any evidence, and similar URLs of documents that have none."""
         evidence = url_evidence(domain)
-        scored = [(*places, *url_score(found)) for places, found in evidence.items()]
+        scored = [(*places, found.score, found.method) for places, found in evidence.items()]
         alike = alike_urls(domain, {(i, j) for i, j, score, _ in scored if score})
         urls = [(domain.a[i].url, domain.b[j].url) for i, j in alike]
         for (i, j), probability in zip(alike, self._model.probabilities(urls), strict=True):

@@ -17,6 +17,7 @@ from bilingual_crawler.pages.links import is_page
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.pairing.documents import DocumentText, Profile
 from bilingual_crawler.pairing.translators import find_translator
+from bilingual_crawler.pairing.url_evidence import is_other
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.markers import marked_language, strip_language
 
@@ -70,7 +71,7 @@ def read_document(raw: RawPage, pair: LanguagePair) -> tuple[DocumentText, Profi
         html = decode_body(raw.body, raw.content_type)
         page = parse_page(html, raw.url, raw.link_headers)
         title, text, declared = page.title, page.text, page.language
-        alternates = tuple((link.hreflang, link.url) for link in page.links if link.alternate and link.hreflang)
+        alternates = tuple((link.hreflang, link.url) for link in page.links if link.announces)
         switches = tuple(
             (link.hreflang or link.label, link.url) for link in page.links if link.position is LinkPosition.SWITCHER
         )
@@ -90,7 +91,7 @@ def read_document(raw: RawPage, pair: LanguagePair) -> tuple[DocumentText, Profi
         url=raw.url,
         language=side,
         key=strip_language(raw.url, pair.languages),
-        claims=tuple(url for tag, url in alternates if tag and pair.side(tag) == pair.other(side)),
+        claims=tuple(url for tag, url in alternates if is_other(tag, side, pair)),
         switches=tuple(url for _, url in switches),
         marked=marked_language(raw.url, pair.languages),
         declared=declared,

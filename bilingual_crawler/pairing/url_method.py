@@ -1,10 +1,9 @@
-"""What URLs and announced links say about pairs (CCAligned 2020, section 3.2.3; hreflang; language switchers)."""
+"""Candidate pairs of a domain by what URLs and announced links say."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from bilingual_crawler.pairing.candidates import nearest
 from bilingual_crawler.pairing.channels import channel_of
 from bilingual_crawler.pairing.reading import hash_text
-from bilingual_crawler.pairing.tracker import SCORES
+from bilingual_crawler.pairing.url_evidence import UrlEvidence, agrees
 from bilingual_crawler.urls.markers import marked_language
 
 if TYPE_CHECKING:
@@ -27,20 +26,6 @@ ALIKE = 5
 """Similar URLs that are looked for from each document without other evidence."""
 MAX_SAME_KEY = 20
 """Documents of one side with the same key up to which all of them are candidates."""
-
-
-@dataclass(slots=True)
-class UrlEvidence:
-    """Evidence for one candidate pair."""
-
-    hreflang: int = 0
-    """Pages of the pair that announce the other: 0 to 2."""
-    switcher: int = 0
-    """Pages of the pair whose language switcher leads to the other: 0 to 2."""
-    key: bool = False
-    """The URLs are equal but for language marks, and those agree with the content."""
-    refused: bool = False
-    """The URLs are equal but for language marks, and one of those names another language than the content's."""
 
 
 def url_evidence(domain: Domain) -> dict[tuple[int, int], UrlEvidence]:
@@ -62,25 +47,9 @@ def url_evidence(domain: Domain) -> dict[tuple[int, int], UrlEvidence]:
         by_key[profile.key].append(j)
     for i, profile in enumerate(domain.a):
         for j in by_key.get(profile.key, ())[:MAX_SAME_KEY]:
-            agrees = _agrees(profile, pair) and _agrees(domain.b[j], pair)
-            found[i, j].key, found[i, j].refused = agrees, not agrees
+            agree = all(agrees(one.marked, one.language, pair) for one in (profile, domain.b[j]))
+            found[i, j].key, found[i, j].refused = agree, not agree
     return dict(found)
-
-
-def _agrees(profile: Profile, pair: LanguagePair) -> bool:
-    """The URL's language mark, if there is one, is that of the content."""
-    return profile.marked is None or pair.side(profile.marked) in (None, profile.language)
-
-
-def url_score(evidence: UrlEvidence) -> tuple[float, str]:
-    """Confidence, and the evidence that it rests on."""
-    if evidence.hreflang:
-        return (SCORES["hreflang+"] if evidence.hreflang == 2 else SCORES["hreflang"]), "hreflang"
-    if evidence.switcher == 2:
-        return SCORES["switcher"], "switcher"
-    if evidence.key:
-        return SCORES["url"], "url"
-    return 0.0, "url"
 
 
 def alike_urls(domain: Domain, known: set[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.pages.outline import Outline
     from bilingual_crawler.scoring.links import LinkScore
 
 SEED_PRIORITY = float("inf")
@@ -35,7 +36,13 @@ class FetchedPage:
     """Links from a seed."""
     length: int = 0
     """Characters of visible text."""
+    claims: tuple[Link, ...] = ()
+    """What it says of its versions in other languages; also links that are not to be followed."""
+    noindex: bool = False
+    """It asks to be in no index: the crawl learns from it, but it is no document."""
     title: str = ""
+    outline: Outline | None = None
+    """What it may have in common with its translation; None if it was not looked at."""
 
 
 class Policy(ABC):
@@ -51,8 +58,21 @@ class Policy(ABC):
         """Seeds come first."""
         return SEED_PRIORITY
 
-    def learn(self, page: FetchedPage, links: Sequence[Link]) -> None:  # noqa: B027
-        """*page* was downloaded; *links* are all of its links. Called once a page, before its links are pushed."""
+    def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[tuple[str, str]]:
+        """URLs that may be the translation of *page*, each with the kind of evidence; called before :meth:`learn`.
+
+        Only evidence that the ledger of pairs does not know itself.
+        """
+        return ()
+
+    def learn(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:  # noqa: B027
+        """*page* was downloaded; *links* are all of its links, *partner* is the document that it makes a pair with.
+
+        Called once a page, before its links are pushed.
+        """
+
+    def paired(self, url: str, partner: str) -> None:  # noqa: B027
+        """Two documents turned out to be a pair later than :meth:`learn` of both."""
 
     def changed(self) -> Mapping[str, float]:
         """Queued URLs whose priority is another since what was learnt last, with that priority."""

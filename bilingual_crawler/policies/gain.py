@@ -23,7 +23,7 @@ from bilingual_crawler.policies.evidence.surplus import Surplus
 from bilingual_crawler.policies.evidence.wording import Wording
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pages.model import Link
@@ -51,8 +51,6 @@ class GainWeights:
     """Worth of a document whose other half is still to be fetched, as part of a pair."""
     seed: float = 0.3
     """Added worth of a seed that is in a language of the pair."""
-    length_ratio: float = 3.0
-    """The text of a page is at most so many times as long as that of its translation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +153,14 @@ class Gain(Policy):
     def expands(self, page: FetchedPage) -> bool:
         return self._bridges or page.seed or page.side is not None
 
-    def learn(self, page: FetchedPage, links: Sequence[Link]) -> None:
+    def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterator[tuple[str, str]]:
+        for kind in self._evidence:
+            for url in kind.candidates(page, links):
+                yield url, kind.name
+
+    def learn(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
         self._known.dequeue(page.url)
         self._known.hold(page)
-        partner = self._partner_of(page, links)
         if partner:
             self._known.join(page.url, partner)
         for kind in self._evidence:
@@ -177,6 +179,11 @@ class Gain(Policy):
             self._known.join(one, two)
             for kind in self._evidence:
                 self._changed.update(kind.learn_pair(one, two))
+
+    def paired(self, url: str, partner: str) -> None:
+        self._known.join(url, partner)
+        for kind in self._evidence:
+            self._changed.update(kind.learn_pair(url, partner))
 
     def priorities(
         self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
@@ -210,21 +217,6 @@ class Gain(Policy):
         for kind in self._noting:
             news = kind.note(page, link) or news
         return news
-
-    def _partner_of(self, page: FetchedPage, links: Sequence[Link]) -> str | None:
-        """The held document without a partner that *page* is most likely the translation of."""
-        if page.side is None:
-            return None
-        candidates = chain.from_iterable(kind.candidates(page, links) for kind in self._evidence)
-        wanted = self._known.index(page.side)
-        return next(
-            (url for url, side in self._known.lacking(candidates) if side == wanted and self._is_as_long(url, page)),
-            None,
-        )
-
-    def _is_as_long(self, url: str, page: FetchedPage) -> bool:
-        shorter, longer = sorted((self._known.length(url), page.length))
-        return longer <= self._weights.length_ratio * shorter
 
 
 def _by_kind(weights: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -88,10 +88,14 @@ class BilingualSpider(Spider):
         identified: Identification = response.meta[LANGUAGE]
         side = self.context.pair.side(identified.language)
         links = () if page.nofollow and self._obeys_meta else page.links
-        kept = side is not None and not (page.noindex and self._obeys_meta)
+        noindex = page.noindex and self._obeys_meta
+        kept = side is not None and not noindex
         outcome = "document" if kept else "noindex" if side else "other-language"
         self._visits.log(entry, status=response.status, outcome=outcome, language=identified.language)
-        fetched = FetchedPage(entry.url, identified.language, side, not entry.parent, entry.depth, len(page.text))
+        claims = tuple(link for link in page.links if link.claims)
+        fetched = FetchedPage(
+            entry.url, identified.language, side, not entry.parent, entry.depth, len(page.text), claims, noindex
+        )
         yield FoundLinks(fetched, links)
         if kept:
             assert side is not None
@@ -130,7 +134,7 @@ class BilingualSpider(Spider):
         self, response: Response, entry: Entry, page: Page, identified: Identification, side: str
     ) -> Document:
         warc_file, warc_offset = response.meta.get(WARC_LOCATION, (None, None))[:2]
-        alternates = [(link.hreflang, link.url) for link in page.links if link.alternate and link.hreflang]
+        alternates = [(link.hreflang, link.url) for link in page.links if link.hreflang and link.announces]
         return Document(
             url=entry.url,
             language=side,

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 WEIGHTS: Mapping[str, Sequence[Any]] = {
     "gain.prior": ((0.2, 0.2, 0.6), (0.3, 0.3, 0.4), (0.4, 0.4, 0.2)),
     "gain.future": (0.15, 0.25, 0.35, 0.5),
-    "gain.length_ratio": (2.0, 3.0, 5.0),
     "folders.weight": (1.0, 2.0, 4.0),
     "marks.trust": (0.85, 0.93, 0.97),
     "marks.weak": (0.2, 0.5, 0.8),

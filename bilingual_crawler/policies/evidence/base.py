@@ -27,7 +27,10 @@ class Evidence:
     known: Known
 
     def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        """URLs that may be the translation of *page*, which has just been downloaded; the likeliest first."""
+        """URLs that may be the translation of *page*, by what the ledger of pairs does not know itself.
+
+        Called before :meth:`learn` of *page*; the likeliest come first.
+        """
         return ()
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:

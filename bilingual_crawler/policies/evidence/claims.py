@@ -42,7 +42,7 @@ class Claims(PartnerEvidence):
 
     def announced(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         """The URLs that *page* announces with ``hreflang`` in the other language."""
-        return (link.url for link in links if _announces(link) and self.is_other(page, link.hreflang))
+        return (link.url for link in links if link.announces and self.is_other(page, link.hreflang))
 
     def is_other(self, page: FetchedPage, language: str | None) -> bool:
         """Whether *language* counts as the one of the pair that *page* is not in."""
@@ -84,9 +84,6 @@ class Hreflang(Claims):
     def claimed(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         return self.announced(page, links)
 
-    def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        return (*self._sources.get(page.url, ()), *(link.url for link in links if _announces(link)))
-
 
 @dataclass
 class Switchers(Claims):
@@ -106,7 +103,7 @@ class Switchers(Claims):
     def claimed(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         announced = set(self.announced(page, links))
         for link in links:
-            if link.position is not LinkPosition.SWITCHER or _announces(link) or link.url in announced:
+            if link.position is not LinkPosition.SWITCHER or link.announces or link.url in announced:
                 continue
             label = link.hreflang or link.label
             if page.url not in self._sources.get(link.url, ()) and (label is None or self.is_other(page, label)):
@@ -119,7 +116,3 @@ class Switchers(Claims):
 
     def trust_in(self, url: str) -> float:
         return self.trust / max(1, self._times[url] - self.spared)
-
-
-def _announces(link: Link) -> bool:
-    return bool(link.alternate and link.hreflang)

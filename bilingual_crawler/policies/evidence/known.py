@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from bilingual_crawler.policies.partners import Partners
 from bilingual_crawler.urls.markers import strip_language
 
 if TYPE_CHECKING:
@@ -32,8 +33,7 @@ class Known:
         self.prior = prior
         """What is believed of the language of a page before anything is known of its site."""
         self._sides: dict[str, str] = {}
-        self._lengths: dict[str, int] = {}
-        self._paired: set[str] = set()
+        self._partners = Partners()
         self._held: dict[int, Held] = {}
         self._queued: dict[str, int] = {}
         self._queued_twins: dict[int, tuple[str, ...]] = {}
@@ -46,34 +46,29 @@ class Known:
 
     def hold(self, page: FetchedPage) -> None:
         """*page* was downloaded."""
-        if page.side is None:
+        if page.side is None or page.noindex:
             return
         self._sides[page.url] = page.side
-        self._lengths[page.url] = page.length
         held = self._held.setdefault(self._key(page.url), ([], []))
         if len(held[0]) + len(held[1]) < MAX_TWINS:
             held[self.index(page.side)].append(page.url)
 
     def join(self, url: str, partner: str) -> None:
-        """Both documents have a partner now."""
-        self._paired |= {url, partner}
+        """Both documents are partners now."""
+        self._partners.join(url, partner)
 
     def side(self, url: str) -> str | None:
         """The language that the document at *url* counts as; None if there is no such document."""
         return self._sides.get(url)
 
-    def length(self, url: str) -> int:
-        """Characters of the document at *url*."""
-        return self._lengths[url]
-
     def is_paired(self, url: str) -> bool:
-        return url in self._paired
+        return url in self._partners
 
     def lacking(self, urls: Iterable[str]) -> Iterator[tuple[str, int]]:
         """Those of *urls* that are documents without a partner, with the index of the language that it would be in."""
         for url in urls:
             side = self._sides.get(url)
-            if side is not None and url not in self._paired:
+            if side is not None and url not in self._partners:
                 yield url, 1 - self.index(side)
 
     def twins(self, url: str) -> Held:

@@ -47,9 +47,6 @@ class Mirrors(PartnerEvidence):
                 best = max(best, self._reliability(twin) * belief[other])
         return best
 
-    def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        return self.known.twins(page.url)[1 - self.known.index(page.side)]
-
     def _reliability(self, url: str) -> float:
         """Probability that twins are translations on the site of *url*."""
         right, wrong = self._by_site.get(registered_domain(url), (self.right, self.wrong))

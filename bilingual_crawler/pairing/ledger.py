@@ -1,0 +1,191 @@
+"""The ledger of a running crawl: its documents, what pages say of each other, and which documents are a pair."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.pairing.documents import Pair, Unpaired
+from bilingual_crawler.pairing.url_evidence import UrlEvidence, agrees, is_other
+from bilingual_crawler.policies.partners import Partners
+from bilingual_crawler.urls.markers import marked_language, strip_language
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.policies.base import FetchedPage
+
+PROPOSED = 0.7
+"""Confidence in a pair for which there is nothing but a proposal of the policy."""
+
+MAX_LENGTH_RATIO = 4.0
+"""The longer text of a pair has at most this many times the characters of the shorter."""
+
+MAX_RELATED = 50
+"""Documents that are kept as equal to a URL but for language marks, as announcing it, and as switching to it."""
+
+Sources = defaultdict[str, dict[str, None]]
+"""URL -> documents that say of it that it is their translation, in the order of their downloads."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    side: str
+    length: int
+    key: str
+    agrees: bool
+    """The language mark of the URL, if there is one, is that of the content."""
+
+
+class PairLedger:
+    """Decides by one rule, with a score and a reason, whether two documents are a pair, when the second one arrives.
+
+    Methods: ``hreflang`` (one page names the other as its translation), ``switcher`` (their language switchers lead
+    to each other), ``url`` (equal but for language marks, and those agree with the content), and those of proposals.
+    All are checked by the language of the content and by the lengths of the texts. A page is in at most one pair: the
+    better score wins, then the earlier.
+    """
+
+    def __init__(self, pair: LanguagePair) -> None:
+        self._pair = pair
+        self._held: dict[str, _Document] = {}
+        self._twins: defaultdict[str, list[str]] = defaultdict(list)
+        """Key -> documents whose URLs are equal to it but for language marks."""
+        self._announced_by: Sources = defaultdict(dict)
+        self._switched_by: Sources = defaultdict(dict)
+        self._aliases: dict[str, str] = {}
+        self._candidates: dict[tuple[str, str], Pair] = {}
+        self._partners = Partners()
+        self._rejected: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        """Pairs found so far."""
+        return len(self._partners)
+
+    def add(self, page: FetchedPage, proposals: Iterable[tuple[str, str]] = ()) -> Pair | None:
+        """Take in *page* if it is a new document; returns the pair that it completes.
+
+        *proposals* are URLs that the policy takes for its translation, each with the name of a method. They count
+        where the ledger has no evidence of its own.
+        """
+        if page.side is None or page.noindex or page.url in self._held:
+            return None
+        key = strip_language(page.url, self._pair.languages)
+        marked = marked_language(page.url, self._pair.languages)
+        self._held[page.url] = _Document(page.side, page.length, key, agrees(marked, page.side, self._pair))
+        related = self._note_claims(page, page.side)
+        related += (*self._announced_by.get(page.url, ()), *self._switched_by.get(page.url, ()), *self._twins[key])
+        if len(self._twins[key]) < MAX_RELATED:
+            self._twins[key].append(page.url)
+        return self._settle(page.url, related, dict(proposals))
+
+    def alias(self, url: str, target: str) -> Pair | None:
+        """What is said of *url* is said of *target*, to which it redirects; returns the pair that this makes."""
+        self._aliases[url] = target
+        related: list[str] = []
+        for sources in (self._announced_by, self._switched_by):
+            for source in sources.pop(url, ()):
+                _note(sources, target, source)
+                related.append(source)
+        return self._settle(target, related, {}) if target in self._held else None
+
+    def adopt(self, pair: Pair) -> bool:
+        """Take in a pair that was found otherwise, as by aligning everything; whether it is a new one."""
+        self._candidates[pair.url_a, pair.url_b] = pair
+        return self._accept(pair)
+
+    def pair_of(self, url: str) -> Pair | None:
+        """The pair that the document at *url* is in."""
+        partner = self._partners.of(url)
+        if partner is None:
+            return None
+        return self._candidates.get((url, partner)) or self._candidates[partner, url]
+
+    def pairs(self) -> list[Pair]:
+        """The best one-to-one choice among all candidates so far, best first."""
+        taken: set[str] = set()
+        chosen = []
+        for pair in sorted(self._candidates.values(), key=lambda pair: -pair.score):
+            if taken.isdisjoint((pair.url_a, pair.url_b)):
+                taken |= {pair.url_a, pair.url_b}
+                chosen.append(pair)
+        return chosen
+
+    def unpaired(self) -> list[Unpaired]:
+        """The documents that are in no pair: ``no_candidate`` or ``taken``."""
+        paired = {url for pair in self.pairs() for url in (pair.url_a, pair.url_b)}
+        nearest: dict[str, tuple[str, float]] = {}
+        for pair in sorted(self._candidates.values(), key=lambda pair: pair.score):
+            nearest[pair.url_a] = pair.url_b, pair.score
+            nearest[pair.url_b] = pair.url_a, pair.score
+        return [
+            Unpaired(url, "taken", *nearest[url]) if url in nearest else Unpaired(url, "no_candidate")
+            for url in self._held
+            if url not in paired
+        ]
+
+    def refused(self, pairs: int) -> Counter[str]:
+        """Why candidates made none of so many *pairs*: ``length``, ``marker_disagrees`` or ``taken``."""
+        taken = len(self._candidates) - pairs
+        return self._rejected + Counter(taken=taken)
+
+    def _note_claims(self, page: FetchedPage, side: str) -> list[str]:
+        """Keep what *page* says of other URLs; returns those."""
+        claimed = []
+        for link in page.claims:
+            url, language = self._aliases.get(link.url, link.url), link.hreflang or link.label
+            if link.announces and is_other(language, side, self._pair):
+                claimed.append(_note(self._announced_by, url, page.url))
+            if link.position is LinkPosition.SWITCHER and (language is None or is_other(language, side, self._pair)):
+                claimed.append(_note(self._switched_by, url, page.url))
+        return claimed
+
+    def _settle(self, url: str, related: Iterable[str], proposals: Mapping[str, str]) -> Pair | None:
+        """The best new pair of the document at *url* with one of those that it is related to."""
+        others = [other for other in dict.fromkeys((*related, *proposals)) if other in self._held]
+        found = [pair for other in others if (pair := self._judge(url, other, proposals.get(other)))]
+        return next((pair for pair in sorted(found, key=lambda pair: -pair.score) if self._accept(pair)), None)
+
+    def _judge(self, url: str, other: str, proposed: str | None) -> Pair | None:
+        one, two = self._held[url], self._held[other]
+        if one.side == two.side:
+            return None
+        evidence = self._evidence(url, other)
+        score, method = evidence.score, evidence.method
+        if not score and proposed:
+            score, method = PROPOSED, proposed
+        if not score:
+            self._rejected["marker_disagrees"] += evidence.refused
+            return None
+        shorter, longer = sorted((one.length, two.length))
+        if longer > MAX_LENGTH_RATIO * max(shorter, 1):
+            self._rejected["length"] += 1
+            return None
+        a, b = (url, other) if one.side == self._pair.a else (other, url)
+        pair = self._candidates[a, b] = Pair(a, b, score, method)
+        return pair
+
+    def _evidence(self, url: str, other: str) -> UrlEvidence:
+        def said(sources: Sources) -> int:
+            return (url in sources.get(other, ())) + (other in sources.get(url, ()))
+
+        one, two = self._held[url], self._held[other]
+        same, agree = one.key == two.key, one.agrees and two.agrees
+        return UrlEvidence(said(self._announced_by), said(self._switched_by), same and agree, same and not agree)
+
+    def _accept(self, pair: Pair) -> bool:
+        """Whether *pair* is a new one, and better than those that its documents were in."""
+        rivals = [rival for url in (pair.url_a, pair.url_b) if (rival := self.pair_of(url))]
+        if pair in rivals or any(rival.score >= pair.score for rival in rivals):
+            return False
+        self._partners.join(pair.url_a, pair.url_b)
+        return True
+
+
+def _note(sources: Sources, url: str, source: str) -> str:
+    if len(sources[url]) < MAX_RELATED:
+        sources[url][source] = None
+    return url

@@ -1,0 +1,50 @@
+"""What URLs and announced links say about two documents, and how far that is believed: one rule for all who pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bilingual_crawler.languages import LanguagePair
+
+SCORES = {"hreflang+": 0.99, "hreflang": 0.95, "switcher": 0.9, "url": 0.85}
+"""Confidence by method; ``hreflang+`` is announced by both pages. Order of trust, not probabilities."""
+
+
+@dataclass(slots=True)
+class UrlEvidence:
+    """Evidence for one candidate pair (CCAligned 2020, section 3.2.3; hreflang; language switchers)."""
+
+    hreflang: int = 0
+    """Pages of the pair that announce the other: 0 to 2."""
+    switcher: int = 0
+    """Pages of the pair whose language switcher leads to the other: 0 to 2."""
+    key: bool = False
+    """The URLs are equal but for language marks, and those agree with the content."""
+    refused: bool = False
+    """The URLs are equal but for language marks, and one of those names another language than the content's."""
+
+    @property
+    def score(self) -> float:
+        """Confidence, 0 to 1."""
+        if self.hreflang:
+            return SCORES["hreflang+"] if self.hreflang == 2 else SCORES["hreflang"]
+        return SCORES[self.method] if self.switcher == 2 or self.key else 0.0
+
+    @property
+    def method(self) -> str:
+        """The evidence that the score rests on: ``hreflang``, ``switcher`` or ``url``."""
+        if self.hreflang:
+            return "hreflang"
+        return "switcher" if self.switcher == 2 else "url"
+
+
+def is_other(language: str | None, side: str, pair: LanguagePair) -> bool:
+    """Whether a page in the language *side* of *pair* that announces one in *language* announces a translation."""
+    return language is not None and pair.side(language) == pair.other(side)
+
+
+def agrees(marked: str | None, side: str, pair: LanguagePair) -> bool:
+    """Whether the language that a URL is *marked* with, if there is one of *pair*, is that of the content, *side*."""
+    return marked is None or pair.side(marked) in (None, side)

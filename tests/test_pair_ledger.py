@@ -1,0 +1,186 @@
+"""One rule for "these two are a pair", for the crawl, its policy and the alignment of URLs."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+
+from bilingual_crawler.crawl.learner import Learner
+from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.pages.model import Link, LinkPosition
+from bilingual_crawler.pairing.documents import Pair, Unpaired
+from bilingual_crawler.pairing.ledger import MAX_RELATED, PROPOSED, PairLedger
+from bilingual_crawler.policies.base import FetchedPage
+from bilingual_crawler.policies.gain import Gain
+
+PAIR = LanguagePair.parse("eng-isl")
+EN, IS, SLUG = "https://a.is/en/about", "https://a.is/is/about", "https://a.is/is/um-okkur"
+
+
+def page(url: str, language: str, *claims: Link, length: int = 500, noindex: bool = False) -> FetchedPage:
+    return FetchedPage(url, language, PAIR.side(language), length=length, claims=claims, noindex=noindex)
+
+
+def announced(language: str, url: str) -> Link:
+    return Link(url, hreflang=language, alternate=True, position=LinkPosition.HEAD)
+
+
+def switch(language: str | None, url: str) -> Link:
+    return Link(url, label=language, position=LinkPosition.SWITCHER)
+
+
+def holding(*pages: FetchedPage) -> PairLedger:
+    ledger = PairLedger(PAIR)
+    for one in pages:
+        ledger.add(one)
+    return ledger
+
+
+def found(*pages: FetchedPage) -> list[tuple[str, str, str]]:
+    """The pairs, whatever the order in which *pages* arrive."""
+    results = [
+        [(pair.url_a, pair.url_b, pair.method) for pair in holding(*order).pairs()] for order in permutations(pages)
+    ]
+    assert all(result == results[0] for result in results)
+    return results[0]
+
+
+def test_urls_that_differ_in_the_language_identifier_pair() -> None:
+    assert found(page(EN, "eng"), page(IS, "isl")) == [(EN, IS, "url")]
+
+
+def test_a_country_suffix_says_nothing_about_the_language() -> None:
+    assert found(page("https://a.is/about", "eng"), page(IS, "isl")) == [("https://a.is/about", IS, "url")]
+
+
+def test_an_identifier_that_lies_about_the_content_is_refused() -> None:
+    lying = page("https://a.is/is/about", "eng"), page("https://a.is/en/about", "isl")
+    assert found(*lying) == []
+    assert holding(*lying).refused(0) == {"marker_disagrees": 1}
+
+
+def test_hreflang_pairs_translated_slugs_and_beats_the_url_rule() -> None:
+    claims = announced("eng", EN), announced("isl", SLUG)
+    assert found(page(EN, "eng"), page(IS, "isl"), page(SLUG, "isl", *claims)) == [(EN, SLUG, "hreflang")]
+
+
+def test_a_claim_about_a_page_of_the_wrong_language_is_not_believed() -> None:
+    assert found(page("https://a.is/x", "eng", announced("isl", "https://a.is/y")), page("https://a.is/y", "eng")) == []
+    assert found(page("https://a.is/x", "eng", announced("fra", "https://a.is/y")), page("https://a.is/y", "isl")) == []
+
+
+@pytest.mark.parametrize("label", ["isl", None])
+def test_switchers_count_only_when_they_lead_to_each_other(label: str | None) -> None:
+    here = page("https://a.is/one", "eng", switch(label, "https://a.is/tvo"))
+    there = page("https://a.is/tvo", "isl", switch("eng", "https://a.is/one"))
+    home = page("https://a.is/tvo", "isl", switch("eng", "https://a.is/"))
+    assert found(here, there) == [("https://a.is/one", "https://a.is/tvo", "switcher")]
+    assert found(here, home) == []
+    elsewhere = page("https://a.is/one", "eng", switch("fra", "https://a.is/tvo"))
+    assert found(elsewhere, there) == []
+
+
+def test_an_announced_url_that_redirects_counts_for_its_target_whenever_that_is_known() -> None:
+    claim, target = page(EN, "eng", announced("isl", "https://a.is/um")), page(SLUG, "isl")
+    expected = Pair(EN, SLUG, 0.95, "hreflang")
+    before, between, after = PairLedger(PAIR), PairLedger(PAIR), PairLedger(PAIR)
+    assert before.alias("https://a.is/um", SLUG) is None
+    assert before.add(claim) is None
+    assert before.add(target) == expected
+    between.add(claim)
+    assert between.alias("https://a.is/um", SLUG) is None
+    assert between.add(target) == expected
+    assert after.add(claim) is after.add(target) is None
+    assert after.alias("https://a.is/um", SLUG) == expected == after.pair_of(EN) == after.pair_of(SLUG)
+
+
+def test_pairs_are_one_to_one() -> None:
+    both = holding(page(EN, "eng"), page("https://en.a.is/about", "eng"), page(IS, "isl"))
+    assert len(both.pairs()) == len(both) == 1
+    assert both.unpaired() == [Unpaired("https://en.a.is/about", "taken", IS, 0.85)]
+    assert both.refused(1) == {"taken": 1}
+
+
+def test_a_stub_is_not_the_translation_of_a_long_page() -> None:
+    pages = page(EN, "eng"), page(IS, "isl", length=50)
+    assert found(*pages) == []
+    assert holding(*pages).refused(0) == {"length": 1}
+
+
+def test_a_page_seen_twice_counts_once() -> None:
+    twice = holding(page(EN, "eng"), page(IS, "isl"))
+    assert twice.add(page(IS, "isl")) is None
+    assert len(twice) == 1
+    assert not twice.unpaired()
+
+
+def test_a_page_that_asks_to_be_left_out_is_no_document_and_no_half_of_a_pair() -> None:
+    ledger = holding(page(EN, "eng", noindex=True), page(IS, "isl"))
+    assert not ledger.pairs()
+    assert ledger.unpaired() == [Unpaired(IS, "no_candidate")]
+
+
+def test_a_proposal_counts_where_there_is_nothing_better_and_is_checked_like_everything() -> None:
+    def judged(*others: FetchedPage) -> Pair | None:
+        ledger = holding(*others)
+        return ledger.add(page(EN, "eng"), [("https://a.is/um", "parallel"), ("https://a.is/gone", "parallel")])
+
+    assert judged(page("https://a.is/um", "isl")) == Pair(EN, "https://a.is/um", PROPOSED, "parallel")
+    assert judged(page("https://a.is/um", "isl"), page(IS, "isl")) == Pair(EN, IS, 0.85, "url")
+    assert judged(page("https://a.is/um", "eng")) is None
+    assert judged(page("https://a.is/um", "isl", length=5)) is None
+
+
+def test_a_page_that_thousands_announce_is_compared_with_a_few_of_them() -> None:
+    home = announced("isl", "https://a.is/")
+    ledger = holding(*(page(f"https://a.is/en/{number}", "eng", home) for number in range(10 * MAX_RELATED)))
+    assert ledger.add(page("https://a.is/", "isl"))
+    assert ledger.refused(1) == {"taken": MAX_RELATED - 1}
+
+
+class Told(Gain):
+    """A policy that keeps what it is told of pairs."""
+
+    def __init__(self) -> None:
+        super().__init__(PAIR)
+        self.pairs: list[tuple[str, str]] = []
+
+    def learn(self, page: FetchedPage, links: object, partner: str | None = None) -> None:
+        super().learn(page, (), partner)
+        if partner:
+            self.pairs.append((page.url, partner))
+
+    def paired(self, url: str, partner: str) -> None:
+        super().paired(url, partner)
+        self.pairs.append((url, partner))
+
+
+def test_the_policy_learns_from_exactly_the_pairs_that_the_crawl_reports() -> None:
+    learner = Learner(policy := Told())
+    lacking = "https://a.is/is/contact"
+    for one in (
+        page(EN, "eng", announced("isl", "https://a.is/um"), length=1600),
+        page("https://a.is/en/contact", "eng"),
+        page(IS, "isl"),  # 3.2 times as short, which one rule once took for a pair and the other did not
+        page(lacking, "isl", noindex=True),
+        page(SLUG, "isl", length=1500),
+    ):
+        learner.learn(one, one.claims)
+    assert policy.pairs == [(IS, EN)]
+    late = learner.redirected("https://a.is/um", SLUG)
+    assert late == Pair(EN, SLUG, 0.95, "hreflang")
+    assert policy.pairs == [(IS, EN), (EN, SLUG)]
+    assert learner.ledger.pairs() == [late]
+    # the one that has lost its partner lacks one again
+    assert policy.explain("https://a.is/en/about/").completes > 0.1 > policy.explain("https://a.is/is/about/").completes
+
+
+def test_pairs_of_an_earlier_run_are_the_policys_too_and_told_once() -> None:
+    learner = Learner(policy := Told())
+    for one in (page(EN, "eng"), page("https://a.is/saga", "isl"), page(SLUG, "isl")):
+        learner.learn(one, ())
+    for score in (0.9, 0.9, 0.8):
+        learner.adopt(Pair(EN, SLUG, score, "structure"))
+    assert policy.pairs == [(EN, SLUG)]
+    assert learner.ledger.pair_of(EN) == Pair(EN, SLUG, 0.8, "structure")

@@ -1,0 +1,105 @@
+"""The pairs that a crawl reports while it runs: none is lost by a death, none is written twice, none is half a page."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from test_manners import summary
+from webserver import bilingual_site, html, run_scrapy, scrapy_command, scrapy_environment, serve, varied
+
+from bilingual_crawler.records import read_json_lines, read_tsv
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGES = 12
+DEADLY = """
+import os, signal
+import bilingual_crawler.frontier.lmdb_transaction as transaction
+import bilingual_crawler.records as records
+transaction.MAX_CHANGES = 0  # whatever was learnt is in the store at once
+write, left = records.{method}, [{calls}]
+def deadly(*arguments):
+    left[0] -= type(arguments[1]).__name__ == "{kind}"
+    if left[0] < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return write(*arguments)
+records.{method} = deadly
+"""
+
+
+def command(url: str) -> tuple[str, ...]:
+    settings = ("BILINGUAL_OUTPUT_DIR=out", "JOBDIR=job", "BILINGUAL_ALIGN=")
+    chosen = (part for setting in settings for part in ("-s", setting))
+    return ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={url}/en/", *chosen)
+
+
+@pytest.mark.parametrize(
+    ("method", "kind", "calls"),
+    [
+        ("GzipJsonLines.write", "Document", 7),
+        ("GzipJsonLines.write", "Document", 8),
+        ("TsvLog.write_record", "Pair", 3),
+    ],
+)
+def test_a_death_between_page_document_and_pair_loses_no_pair(
+    tmp_path: Path, method: str, kind: str, calls: int
+) -> None:
+    """What was learnt of the page is in the store already: the resumed crawl has the pair before it has the page."""
+    (tmp_path / "sitecustomize.py").write_text(DEADLY.format(method=method, kind=kind, calls=calls))
+    with serve(varied(bilingual_site(PAGES))) as site:
+        killed = subprocess.run(
+            scrapy_command(*command(site.url)),
+            cwd=tmp_path,
+            env={**scrapy_environment(), "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert killed.returncode == -9, killed.stderr
+        written = len(list(read_tsv(tmp_path / "out" / "pairs.tsv")))
+        assert 0 < written <= PAGES
+        result = run_scrapy(tmp_path, *command(site.url))
+    assert result.returncode == 0, result.stderr
+    rows = [(row["url_a"], row["url_b"]) for row in read_tsv(tmp_path / "out" / "pairs.tsv")]
+    assert len(rows) == len(set(rows)) == PAGES + 1 == summary(tmp_path)["pairs"]
+
+
+def test_pages_that_are_no_documents_are_in_no_pair(tmp_path: Path) -> None:
+    """Every other Spanish page asks to be in no index."""
+    pages = bilingual_site(PAGES)
+    left_out = [f"/es/page-{number}.html" for number in range(0, PAGES, 2)]
+    for path in left_out:
+        pages[path] = pages[path].replace("<head>", "<head><meta name=robots content=noindex>")
+    with serve(varied(pages)) as site:
+        result = run_scrapy(tmp_path, *command(site.url))
+        assert result.returncode == 0, result.stderr
+        assert all(site.asked[path] for path in left_out)
+        hidden = {f"{site.url}{path}" for path in left_out}
+    documents = {record["url"] for record in read_json_lines(tmp_path / "out" / "documents.jsonl.gz")}
+    paired = {row[side] for row in read_tsv(tmp_path / "out" / "pairs.tsv") for side in ("url_a", "url_b")}
+    assert paired <= documents
+    assert not hidden & documents
+    assert len(paired) == 2 * (PAGES + 1 - len(left_out))
+    alone = {row["url"] for row in read_tsv(tmp_path / "out" / "unpaired.tsv")}
+    assert alone == documents - paired
+    assert len(alone) == len(left_out)
+
+
+def test_what_a_page_announces_counts_although_its_links_are_not_followed(tmp_path: Path) -> None:
+    robots = "<head><meta name=robots content=nofollow><link rel=alternate hreflang=es href=/saga>"
+    pages = {
+        "/en/": html("en", "index", "<a href=/story>story</a> <a href=/saga>saga</a>"),
+        "/story": html("en", "story", "").replace("<head>", robots),
+        "/saga": html("es", "saga", ""),
+    }
+    with serve(varied(pages)) as site:
+        result = run_scrapy(tmp_path, *command(site.url))
+        assert result.returncode == 0, result.stderr
+        expected = [(f"{site.url}/story", f"{site.url}/saga", "hreflang")]
+    rows = read_tsv(tmp_path / "out" / "pairs.tsv")
+    assert [(row["url_a"], row["url_b"], row["method"]) for row in rows] == expected
