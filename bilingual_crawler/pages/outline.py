@@ -8,20 +8,20 @@ from bisect import bisect_right
 from heapq import nlargest, nsmallest
 from itertools import accumulate, compress
 from math import log2
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 from zlib import crc32
 
-import msgspec
+from msgspec import Meta, Struct
 
-from bilingual_crawler.pages.links import is_page
+from bilingual_crawler.pages.tables import NOT_PAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bilingual_crawler.pages.walk import Walk
 
-MAX_CHARACTERS = 15_000
+MAX_CHARACTERS = 10_000
 """What is read of a text."""
 MAX_READ = 1000
 """Numbers and files that are looked at, of which some are kept."""
@@ -30,66 +30,60 @@ MAX_NAMES = 96
 MAX_FILES = 40
 MAX_LINES = 48
 """Lines that are kept: the longest ones, as navigation is short."""
-MAX_SHAPE = 128
-"""Lines whose kind is kept: the first ones."""
 
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _MARKS = str.maketrans("", "", ".,:")
 _SPREAD = 2654435761
 """Multiplier of Knuth's hash, which makes near numbers far ones."""
+_MASK = 0xFFFFFFFF
 
 
-_KINDS = {
-    tag: kind
-    for kind, tags in enumerate(
-        ("p", "h1", "h2", "h3", "h4", "h5 h6", "li", "dt", "dd", "td", "th", "pre", "figcaption caption", "blockquote")
-    )
-    for tag in tags.split()
-}
-"""Kinds of elements; all others are paragraphs."""
+class Outline(Struct, frozen=True, array_like=True):
+    """What is compared of a page; at most 1,150 bytes packed. Arrays are of 32-bit numbers, little-endian.
 
-
-class Outline(msgspec.Struct, frozen=True, array_like=True):
-    """What is compared of a page; at most 1,250 bytes. Arrays are of 32-bit numbers, little-endian.
-
-    Where a page has more than is kept, pages that have the same things keep the same ones (bottom-k sampling).
+    Of numbers, names and files, each kept once, a page that has too many keeps those with the smallest hashes: pages
+    that have the same things keep the same ones (bottom-k sampling).
     """
 
-    length: int
+    length: Annotated[int, Meta(ge=0)]
     """Characters of the main text: all but navigation."""
-    numbers: bytes
-    """Array of the numbers in the main text in order, repetitions included; those over nine digits are hashed."""
-    names: bytes
-    """Array of hashes of words with a capital that do not begin a line, and of words with digits; each once."""
-    files: bytes
-    """Array of hashes of the names of images and linked files, and of links to other hosts; each once."""
-    lines: bytes
+    count: Annotated[int, Meta(ge=0)]
+    """Its lines."""
+    numbers: Annotated[bytes, Meta(max_length=4 * MAX_NUMBERS)]
+    """Array of the numbers in the main text; those over nine digits are hashed."""
+    names: Annotated[bytes, Meta(max_length=4 * MAX_NAMES)]
+    """Array of hashes of words with a capital that do not begin a line, and of words with digits."""
+    files: Annotated[bytes, Meta(max_length=4 * MAX_FILES)]
+    """Array of hashes of the names of images and linked files, and of links to other hosts."""
+    lines: Annotated[bytes, Meta(max_length=4 * MAX_LINES)]
     """Array of hashes of the longest lines of the main text, in the order of the page."""
-    lengths: bytes
+    lengths: Annotated[bytes, Meta(max_length=MAX_LINES)]
     """A byte for each of *lines*: four times the binary logarithm of its characters."""
-    shape: bytes
-    """A byte for each of the first lines of the main text: the kind of element that holds it."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if the parts do not fit together: what wrote them reads what strangers wrote."""
+        arrays = (self.numbers, self.names, self.files, self.lines)
+        if any(len(array) % 4 for array in arrays) or len(self.lines) != 4 * len(self.lengths):
+            raise ValueError("not an outline")
 
 
 def outline_of(walk: Walk, url: str) -> Outline:
     """The outline of the page at *url* that *walk* has visited."""
-    lines, blocks = walk.lines, walk.blocks
-    if any(blocks):
-        lines, blocks = list(compress(lines, blocks)), list(filter(None, blocks))
+    lines = list(compress(walk.lines, walk.main)) or walk.lines
     lengths = list(map(len, lines))
     read = bisect_right(list(accumulate(lengths)), MAX_CHARACTERS)
-    text = [walk.head.title, *(lines[:read] or [line[:MAX_CHARACTERS] for line in lines[:1]])]
+    text = [walk.head.title[:MAX_CHARACTERS], *(lines[:read] or [line[:MAX_CHARACTERS] for line in lines[:1]])]
     least = nlargest(MAX_LINES, lengths)[-1] if lengths else 0
     longest = [line for line in lines if len(line) >= least][:MAX_LINES]
     return Outline(
         length=sum(lengths),
+        count=len(lines),
         numbers=_array(_sample(map(_value, numbers_in("\n".join(text))), MAX_NUMBERS)),
         names=_array(_sample(map(hash_text, names_in(text)), MAX_NAMES)),
         files=_array(_sample(map(hash_text, _files(walk, url)), MAX_FILES)),
-        lines=_array(map(hash_text, longest)),
+        lines=_array([hash_text(line) for line in longest]),
         lengths=bytes(round(4 * log2(len(line))) for line in longest),
-        shape=bytes(_KINDS.get(block, 0) for block in blocks[:MAX_SHAPE]),
     )
 
 
@@ -125,10 +119,10 @@ def _value(number: str) -> int:
 def _files(walk: Walk, url: str) -> set[str]:
     """Names of images and linked files, and where links to other hosts lead, in lower case."""
     host = urlsplit(url).netloc
-    found = {_path(source).rpartition("/")[2] for source in walk.images if not source.startswith("data:")}
-    for anchor in walk.anchors[:MAX_READ]:
-        path = _path(anchor.href)
-        if not is_page(path):
+    found = {_path(source).rpartition("/")[2] for source in set(walk.images) if not source.startswith("data:")}
+    for href in {anchor.href for anchor in walk.anchors[:MAX_READ]}:
+        path = _path(href)
+        if path.rpartition(".")[2] in NOT_PAGES:
             found.add(path.rpartition("/")[2])
         elif "//" in path[:8] and (target := path.partition("//")[2]).partition("/")[0] != host:
             found.add(target.rstrip("/"))
@@ -140,14 +134,10 @@ def _path(address: str) -> str:
 
 
 def _sample(items: Iterable[int], most: int) -> list[int]:
-    """*items* in order, or those of them that have the smallest hashes, at most *most*."""
-    items = list(items)
-    if len(items) <= most:
-        return items
-    chosen = set(nsmallest(most, set(items), key=lambda item: item * _SPREAD & 0xFFFFFFFF))
-    return [item for item in items if item in chosen][:most]
+    """The items with the smallest hashes."""
+    found = set(items)
+    return sorted(found if len(found) <= most else nsmallest(most, found, key=lambda item: item * _SPREAD & _MASK))
 
 
-def _array(items: Iterable[int]) -> bytes:
-    items = list(items)
+def _array(items: list[int]) -> bytes:
     return struct.pack(f"<{len(items)}I", *items)

@@ -43,13 +43,12 @@ class Walk:
     def __init__(self) -> None:
         self.head = Head()
         self.lines: list[str] = []
-        self.blocks: list[str] = []
-        """For each line the tag of the block that was opened last before it; empty in navigation."""
+        self.main: list[bool] = []
+        """Whether each line is outside navigation."""
         self.images: list[str] = []
         """Addresses of images as they are written."""
         self.anchors: list[Anchor] = []
         self._line: list[str] = []
-        self._block = "html"
         self._mark: tuple[int, int] | None = None
         self._anchor: Anchor | None = None
         self._anchor_start = 0
@@ -109,7 +108,7 @@ class Walk:
             line = " ".join("".join(self._line).split())
             if line:
                 self.lines.append(line)
-                self.blocks.append("" if self._navigation else self._block)
+                self.main.append(not self._navigation)
             self._line.clear()
             self._anchor_start = self._after_anchor = 0
 
@@ -117,7 +116,7 @@ class Walk:
         # one look at everything is faster than one at each line
         if not " ".join(self.lines).isprintable():
             cleaned = list(map(one_line, self.lines))
-            self.blocks = list(compress(self.blocks, cleaned))
+            self.main = list(compress(self.main, cleaned))
             self.lines = list(filter(None, cleaned))
         if not " ".join([anchor.text for anchor in self.anchors]).isprintable():
             for anchor in self.anchors:
@@ -127,7 +126,6 @@ class Walk:
         undo = 0
         if tag not in INLINE_TAGS:
             self._flush()
-            self._block = tag
             undo = _BLOCK
         if tag in _NAVIGATION_TAGS or (tag == "header" and not self._content):
             undo |= _NAVIGATION
