@@ -196,7 +196,7 @@ class Resemblance:
         weights = np.maximum(rarity, 0)
 
         def of_kind(which: NDArray[np.bool_]) -> NDArray[np.float64]:
-            return np.bincount(kinds[which], weights[which], len(KINDS))
+            return np.bincount(kinds[which], weights[which], len(KINDS)).astype(np.float64)
 
         shared = of_kind(owners == 2)
         in_a = of_kind(np.isin(items, of_a, assume_unique=True))
@@ -247,7 +247,8 @@ def is_copy(a: Outline, b: Outline) -> bool:
         for one in (a, b)
     )
     shorter = min(sum(of_a.values()), sum(of_b.values()))
-    return 0 < COPY * shorter <= sum(characters for line, characters in of_a.items() if line in of_b)
+    same = sum(characters for line, characters in of_a.items() if line in of_b)
+    return bool(0 < COPY * shorter <= same)
 
 
 def _characters(length: int) -> float:

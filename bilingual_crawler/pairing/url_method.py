@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bilingual_crawler.pages.outline import hash_text
 from bilingual_crawler.pairing.candidates import nearest
 from bilingual_crawler.pairing.channels import channel_of
-from bilingual_crawler.pairing.reading import hash_text
 from bilingual_crawler.pairing.tracker import SCORES
 from bilingual_crawler.urls.markers import marked_language
 

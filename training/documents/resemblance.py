@@ -1,8 +1,8 @@
 """Learn how alike translations are by their outlines: ``python -m training.documents.resemblance SITES``.
 
-A logistic regression (see ``bilingual_crawler.pairing.resemblance``) on what crawls of frozen sites would meet. Prints how
-good it is on sites, and on kinds of sites, that it was not trained on. With ``--test`` it measures the shipped weights and
-trains nothing.
+A logistic regression (see ``bilingual_crawler.pairing.resemblance``) on what crawls of frozen sites would meet. Prints
+how good it is on sites, and on kinds of sites, that it was not trained on. With ``--test`` it measures the shipped
+weights and trains nothing.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def fit(met: Sequence[Encounters]) -> Weights:
     """The weights that tell best what is parallel; every task weighs as the square root of its pairs."""
     rows, labels, worth = (np.concatenate(columns) for columns in zip(*map(_examples, met), strict=True))
     scaler = StandardScaler().fit(rows)
-    model = LogisticRegression(C=REGULARISATION, max_iter=500).fit(scaler.transform(rows), labels, worth)
+    model = LogisticRegression(C=REGULARISATION, max_iter=500).fit(scaler.transform(rows), labels, worth / worth.mean())
     features = model.coef_[0] / scaler.scale_
     intercept = float(model.intercept_[0] - features @ scaler.mean_)
     leads, right = [], []
@@ -91,7 +91,9 @@ def probabilities(one: Encounters, weights: Weights) -> NDArray[np.float64]:
     rows = np.array([pair.features for pair in one.pairs])
     logits = weights.intercept + rows @ np.array([weights.features[name] for name in FEATURES])
     scores = 1 / (1 + np.exp(-logits.clip(-30, 30)))
-    return np.where([pair.is_copy for pair in one.pairs], np.minimum(scores, 0.5), scores)
+    copies = np.array([pair.is_copy for pair in one.pairs])
+    limited: NDArray[np.float64] = np.minimum(scores, np.where(copies, 0.5, 1.0))
+    return limited
 
 
 def report(what: str, met: Sequence[Encounters], scores: Sequence[NDArray[np.float64]]) -> None:
