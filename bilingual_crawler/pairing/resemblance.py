@@ -62,9 +62,12 @@ FEATURES = (
     "seen",
 )
 """By kind: similarity (0 to 1) beyond what is usual; logarithms of the weight of the items that both share, and
-of those of the document that has less. Then the similarity of the lengths of the lines in order; logarithms of the
+of those of the document that has less. Then how alike the lengths of the lines are; logarithms of the
 ratios of lines and characters, the latter also beyond what is usual, of the characters of the shorter document, and of
 the documents seen."""
+
+_SHARED = [FEATURES.index(f"{kind}_shared") for kind in KINDS]
+_PARAGRAPHS = FEATURES.index("paragraphs")
 
 
 class Weights(msgspec.Struct, frozen=True):
@@ -87,6 +90,12 @@ class Weights(msgspec.Struct, frozen=True):
             raise ModelError(f"{path}: the features are others than this version computes: train it again")
         return weights
 
+    def logit(self, features: NDArray[np.float64]) -> float:
+        """Log-odds of a pair by the values of :data:`FEATURES`; no more than it would be by chance to share so much."""
+        surprise = np.expm1(features[_SHARED]).sum() + 2 * max(features[_PARAGRAPHS], 0)
+        weighted = features @ np.array([self.features[name] for name in FEATURES])
+        return float(min(self.intercept + weighted, surprise))
+
 
 class Best(NamedTuple):
     """The candidate that resembles a document most."""
@@ -101,8 +110,7 @@ class Resemblance:
     """What is usual among the documents of one site in two languages; 130 kB, and 32 outlines."""
 
     def __init__(self, weights: Weights) -> None:
-        self._intercept, self._best = weights.intercept, weights.best
-        self._weights = np.array([weights.features[name] for name in FEATURES])
+        self._weights = weights
         self._seen = 0
         self._frequency = np.zeros(1 << SLOT_BITS, dtype=np.uint32)
         self._recent: tuple[list[Outline], list[Outline]] = ([], [])
@@ -144,7 +152,7 @@ class Resemblance:
         place = int(np.argmax(logits))
         logit = logits.pop(place)
         if logits:
-            intercept, own, ahead = self._best
+            intercept, own, ahead = self._weights.best
             logit = intercept + own * logit + ahead * min(logit - max(logits), MAX_LEAD)
         return Best(place, _probability(logit, is_copy(page, candidates[place])))
 
@@ -170,7 +178,7 @@ class Resemblance:
         )
 
     def _logit(self, a: Outline, b: Outline) -> float:
-        return self._intercept + float(self._weights @ self.features(a, b))
+        return self._weights.logit(self.features(a, b))
 
     def _learn(self, a: Outline, b: Outline) -> None:
         similarity, _, _ = self._compare(a, b)
@@ -225,14 +233,16 @@ def _length_ratio(a: Outline, b: Outline) -> float:
 
 
 def _paragraphs(a: Outline, b: Outline, ratio: float) -> float:
-    """Similarity of the lengths of the lines in order, 0 to 1, as if both documents were equally long."""
-    if not (a.lengths and b.lengths):
-        return 0.0
+    """How alike the lengths of the lines in order are, as if both documents were equally long; few lines say little.
+
+    From -1/2 to 1/2, times the logarithm of the lines of the shorter document.
+    """
     shift = 2 * ratio / log(2)
     one, other = (np.frombuffer(outline.lengths, dtype=np.uint8) for outline in (a, b))
-    return Indel.normalized_similarity(
+    similarity = Indel.normalized_similarity(
         np.round((one - shift) / 3).astype(np.int64).tolist(), np.round((other + shift) / 3).astype(np.int64).tolist()
     )
+    return float((similarity - 0.5) * log(max(1, min(len(one), len(other)))))
 
 
 def _probability(logit: float, is_copy: bool) -> float:

@@ -61,21 +61,22 @@ def fit(met: Sequence[Encounters]) -> Weights:
     model = LogisticRegression(C=REGULARISATION, max_iter=500).fit(scaler.transform(rows), labels, worth / worth.mean())
     features = model.coef_[0] / scaler.scale_
     intercept = float(model.intercept_[0] - features @ scaler.mean_)
+    named = {name: round(float(weight), 4) for name, weight in zip(FEATURES, features, strict=True)}
+    return fit_best(met, Weights(round(intercept, 4), named, (0.0, 1.0, 0.0)))
+
+
+def fit_best(met: Sequence[Encounters], weights: Weights) -> Weights:
+    """*weights* with what the lead of the best of several candidates says."""
     leads, right = [], []
-    for one in met:
-        for choice in one.choices:
-            if len(choice) > 1:
-                logits = [intercept + float(features @ judged.features) for judged in choice]
-                first, second = sorted(logits, reverse=True)[:2]
-                leads.append((first, min(first - second, MAX_LEAD)))
-                right.append(choice[logits.index(first)].parallel)
-    best = LogisticRegression().fit(leads, right)
-    own, ahead = map(float, best.coef_[0])
-    return Weights(
-        round(intercept, 4),
-        {name: round(float(weight), 4) for name, weight in zip(FEATURES, features, strict=True)},
-        (round(float(best.intercept_[0]), 4), round(own, 4), round(ahead, 4)),
-    )
+    for choice in (choice for one in met for choice in one.choices if len(choice) > 1):
+        logits = [weights.logit(judged.features) for judged in choice]
+        first, second = sorted(logits, reverse=True)[:2]
+        leads.append((first, min(first - second, MAX_LEAD)))
+        right.append(choice[logits.index(first)].parallel)
+    model = LogisticRegression().fit(leads, right)
+    own, ahead = model.coef_[0]
+    best = (round(float(model.intercept_[0]), 4), round(float(own), 4), round(float(ahead), 4))
+    return msgspec.structs.replace(weights, best=best)
 
 
 def left_out(met: Sequence[Encounters], group: Callable[[Encounters], str]) -> list[NDArray[np.float64]]:
@@ -88,8 +89,7 @@ def left_out(met: Sequence[Encounters], group: Callable[[Encounters], str]) -> l
 
 def probabilities(one: Encounters, weights: Weights) -> NDArray[np.float64]:
     """Of each pair that was met, to be parallel."""
-    rows = np.array([pair.features for pair in one.pairs])
-    logits = weights.intercept + rows @ np.array([weights.features[name] for name in FEATURES])
+    logits = np.array([weights.logit(pair.features) for pair in one.pairs])
     scores = 1 / (1 + np.exp(-logits.clip(-30, 30)))
     copies = np.array([pair.is_copy for pair in one.pairs])
     limited: NDArray[np.float64] = np.minimum(scores, np.where(copies, 0.5, 1.0))
