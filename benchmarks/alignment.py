@@ -24,12 +24,13 @@ from rich.table import Table
 from benchmarks.alignment_baselines import SOME_WORDS, PpLocator, Pti, WmtBaseline
 from bilingual_crawler.harvest.sites import read_tasks
 from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.pages.outline import hash_text
 from bilingual_crawler.pairing.align import align_domain, read_corpus
 from bilingual_crawler.pairing.content import document_space, sentence_space
 from bilingual_crawler.pairing.domain import Domain
 from bilingual_crawler.pairing.encoders import is_installed, load_encoder
 from bilingual_crawler.pairing.methods import Candidates, make_method
-from bilingual_crawler.pairing.reading import hash_text, link_key
+from bilingual_crawler.pairing.reading import link_key
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.markers import marked_language, strip_language
 from training.documents.examples import gold_pairs

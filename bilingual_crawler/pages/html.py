@@ -30,6 +30,11 @@ def parse_page(html: str, url: str, link_headers: Sequence[str] = ()) -> Page:
     itself are left out, and so is what is too many. Text is cut at 50,000 lines and 2,000,000 characters. Raises
     nothing but MemoryError.
     """
+    return page_of(walk_through(html), url, link_headers)
+
+
+def walk_through(html: str) -> Walk:
+    """All that is read of *html*; raises nothing but MemoryError."""
     walk = Walk()
     try:
         root = LexborHTMLParser(tame(html)).root
@@ -38,6 +43,11 @@ def parse_page(html: str, url: str, link_headers: Sequence[str] = ()) -> Page:
         raise MemoryError from error
     if root is not None:
         walk.run(root)
+    return walk
+
+
+def page_of(walk: Walk, url: str, link_headers: Sequence[str] = ()) -> Page:
+    """What *walk* found as the page at *url*; as :func:`parse_page`."""
     walk.anchors.extend(header_anchors(link_headers))
     find_switchers(walk.anchors)
     head = walk.head

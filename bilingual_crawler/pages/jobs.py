@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.pages.decode import decode_body
-from bilingual_crawler.pages.html import parse_page
+from bilingual_crawler.pages.html import page_of, walk_through
 from bilingual_crawler.pages.language import Identification, identify, load_detectors
 from bilingual_crawler.pages.model import Link, Page  # noqa: TC001  msgspec reads the types of results
+from bilingual_crawler.pages.outline import Outline, outline_of
 from bilingual_crawler.pages.robots import rules_for, sitemaps_in
 from bilingual_crawler.pages.sitemap import parse_sitemap
 from bilingual_crawler.sandbox import Job, Limits
@@ -28,15 +29,16 @@ def limits_of(body: bytes) -> Limits:
 
 @dataclass(frozen=True, slots=True)
 class ReadPage:
-    """A page and the language of its text."""
+    """A page, the language of its text, and what it may have in common with its translation."""
 
     page: Page
     identification: Identification
+    outline: Outline
 
 
 @dataclass(frozen=True)
 class PageJob(Job[ReadPage]):
-    """Parse the HTML in *body*, fetched from *url*, and identify the language of its text."""
+    """Parse the HTML in *body*, fetched from *url*, and identify the language of its text, take its outline."""
 
     returns: ClassVar[Any] = ReadPage
     body: bytes
@@ -52,8 +54,9 @@ class PageJob(Job[ReadPage]):
         load_detectors()
 
     def run(self) -> ReadPage:
-        page = parse_page(decode_body(self.body[:MAX_HTML], self.content_type), self.url, self.link_headers)
-        return ReadPage(page, identify(page.text))
+        walk = walk_through(decode_body(self.body[:MAX_HTML], self.content_type))
+        page = page_of(walk, self.url, self.link_headers)
+        return ReadPage(page, identify(page.text), outline_of(walk, page.url))
 
 
 @dataclass(frozen=True, slots=True)

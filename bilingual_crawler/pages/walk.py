@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import compress
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -29,6 +30,8 @@ _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
 MAX_ANCHORS = 20_000
 """Links, repetitions included, that are read of a page."""
+MAX_IMAGES = 500
+"""Images, repetitions included, whose addresses are read of a page."""
 
 # What to undo at the end of an element.
 _BLOCK, _NAVIGATION, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT = (1 << i for i in range(7))
@@ -40,6 +43,10 @@ class Walk:
     def __init__(self) -> None:
         self.head = Head()
         self.lines: list[str] = []
+        self.main: list[bool] = []
+        """Whether each line is outside navigation."""
+        self.images: list[str] = []
+        """Addresses of images as they are written."""
         self.anchors: list[Anchor] = []
         self._line: list[str] = []
         self._mark: tuple[int, int] | None = None
@@ -101,13 +108,16 @@ class Walk:
             line = " ".join("".join(self._line).split())
             if line:
                 self.lines.append(line)
+                self.main.append(not self._navigation)
             self._line.clear()
             self._anchor_start = self._after_anchor = 0
 
     def _leave_out_invisible(self) -> None:
         # one look at everything is faster than one at each line
         if not " ".join(self.lines).isprintable():
-            self.lines = list(filter(None, map(one_line, self.lines)))
+            cleaned = list(map(one_line, self.lines))
+            self.main = list(compress(self.main, cleaned))
+            self.lines = list(filter(None, cleaned))
         if not " ".join([anchor.text for anchor in self.anchors]).isprintable():
             for anchor in self.anchors:
                 anchor.text = one_line(anchor.text)
@@ -132,6 +142,8 @@ class Walk:
         if attributes:
             if is_hidden(attributes) and tag not in _PAGE_TAGS:
                 undo |= _HIDDEN
+            if tag == "img" and len(self.images) < MAX_IMAGES and (source := attributes.get("src")):
+                self.images.append(source)
             if tag in _LINK_TAGS:
                 undo |= self._open(tag, attributes)
             elif tag in _HEAD_TAGS:

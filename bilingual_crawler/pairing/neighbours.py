@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
+from bilingual_crawler.pages.outline import hash_text
 from bilingual_crawler.pairing.channels import Channel, normal_rows, rarity
-from bilingual_crawler.pairing.reading import hash_text, link_key
+from bilingual_crawler.pairing.reading import link_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from zlib import crc32
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.language import identify
 from bilingual_crawler.pages.links import is_page
 from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.pages.outline import hash_text, names_in, numbers_in
 from bilingual_crawler.pairing.documents import DocumentText, Profile
 from bilingual_crawler.pairing.translators import find_translator
 from bilingual_crawler.pairing.url_evidence import is_other
@@ -37,7 +37,6 @@ MAX_CHARACTERS = 200_000
 """What is read of a text."""
 
 _WORD = re.compile(r"\w+")
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _TAG = re.compile(r"<(/?[a-zA-Z][a-zA-Z0-9]*)")
 _NO_TAGS = re.compile(r"<(script|style|svg|template)\b.*?(?:</\1|\Z)|<!--.*?(?:-->|\Z)", re.IGNORECASE | re.DOTALL)
 _SOURCE = re.compile(r"""\b(?:src|href)\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE)
@@ -103,8 +102,8 @@ def read_document(raw: RawPage, pair: LanguagePair) -> tuple[DocumentText, Profi
         title=_set(set(_WORD.findall(title.lower()))),
         words=_set(set(words)),
         word_count=len(words),
-        names=_set(_names(body)),
-        numbers=_hashes([re.sub("[.,:]", "", number) for number in _NUMBER.findall(body)[:1000]]),
+        names=_set(names_in(body.split("\n"))),
+        numbers=_hashes(numbers_in(body)),
         files=_set(_files(html)),
         external=_set({link_key(link) for link in links if registered_domain(link) != domain}),
         internal=_set({link_key(link) for link in links if registered_domain(link) == domain}),
@@ -130,11 +129,6 @@ def link_key(url: str) -> str:
     return url.partition("#")[0].partition("://")[2].removeprefix("www.").rstrip("/")
 
 
-def hash_text(text: str) -> int:
-    """CRC-32 of *text*."""
-    return crc32(text.encode("utf-8", "surrogatepass"))
-
-
 def _hashes(texts: Iterable[str]) -> NDArray[np.uint32]:
     return np.fromiter(map(hash_text, texts), dtype=np.uint32)
 
@@ -148,16 +142,6 @@ def _tags(html: str) -> str:
     names = _TAG.findall(_NO_TAGS.sub("", html))[:MAX_TAGS]
     codes = {name: chr(0x20 + hash_text(name.lower()) % 0xD000) for name in set(names)}
     return "".join(codes[name] for name in names)
-
-
-def _names(text: str) -> set[str]:
-    """Words with a capital inside a line, and words of letters and digits."""
-    found: set[str] = set()
-    for line in text.split("\n"):
-        words = _WORD.findall(line)
-        found.update(word.lower() for word in words[1:] if word.lower() != word and not word.isdigit())
-        found.update(word.lower() for word in words if not word.isalpha() and not word.isdigit())
-    return found
 
 
 def _files(html: str) -> set[str]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bilingual_crawler.pages.outline import hash_text
 from bilingual_crawler.pairing.candidates import nearest
 from bilingual_crawler.pairing.channels import channel_of
-from bilingual_crawler.pairing.reading import hash_text
 from bilingual_crawler.pairing.url_evidence import UrlEvidence, agrees
 from bilingual_crawler.urls.markers import marked_language
 

@@ -1,0 +1,143 @@
+"""The outline of a page: the little that a page has in common with its translation, whatever their languages."""
+
+from __future__ import annotations
+
+import re
+import struct
+from bisect import bisect_right
+from heapq import nlargest, nsmallest
+from itertools import accumulate, compress
+from math import log2
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
+from zlib import crc32
+
+from msgspec import Meta, Struct
+
+from bilingual_crawler.pages.tables import NOT_PAGES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bilingual_crawler.pages.walk import Walk
+
+MAX_CHARACTERS = 10_000
+"""What is read of a text."""
+MAX_READ = 1000
+"""Numbers and files that are looked at, of which some are kept."""
+MAX_NUMBERS = 64
+MAX_NAMES = 96
+MAX_FILES = 40
+MAX_LINES = 48
+"""Lines that are kept: the longest ones, as navigation is short."""
+
+_WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_MARKS = str.maketrans("", "", ".,:")
+_SPREAD = 2654435761
+"""Multiplier of Knuth's hash, which makes near numbers far ones."""
+_MASK = 0xFFFFFFFF
+
+
+class Outline(Struct, frozen=True, array_like=True):
+    """What is compared of a page; at most 1,150 bytes packed. Arrays are of 32-bit numbers, little-endian.
+
+    Of numbers, names and files, each kept once, a page that has too many keeps those with the smallest hashes: pages
+    that have the same things keep the same ones (bottom-k sampling).
+    """
+
+    length: Annotated[int, Meta(ge=0)]
+    """Characters of the main text: all but navigation."""
+    count: Annotated[int, Meta(ge=0)]
+    """Its lines."""
+    numbers: Annotated[bytes, Meta(max_length=4 * MAX_NUMBERS)]
+    """Array of the numbers in the main text; those over nine digits are hashed."""
+    names: Annotated[bytes, Meta(max_length=4 * MAX_NAMES)]
+    """Array of hashes of words with a capital that do not begin a line, and of words with digits."""
+    files: Annotated[bytes, Meta(max_length=4 * MAX_FILES)]
+    """Array of hashes of the names of images and linked files, and of links to other hosts."""
+    lines: Annotated[bytes, Meta(max_length=4 * MAX_LINES)]
+    """Array of hashes of the longest lines of the main text, in the order of the page."""
+    lengths: Annotated[bytes, Meta(max_length=MAX_LINES)]
+    """A byte for each of *lines*: four times the binary logarithm of its characters."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if the parts do not fit together: what wrote them reads what strangers wrote."""
+        arrays = (self.numbers, self.names, self.files, self.lines)
+        if any(len(array) % 4 for array in arrays) or len(self.lines) != 4 * len(self.lengths):
+            raise ValueError("not an outline")
+
+
+def outline_of(walk: Walk, url: str) -> Outline:
+    """The outline of the page at *url* that *walk* has visited."""
+    lines = list(compress(walk.lines, walk.main)) or walk.lines
+    lengths = list(map(len, lines))
+    read = bisect_right(list(accumulate(lengths)), MAX_CHARACTERS)
+    text = [walk.head.title[:MAX_CHARACTERS], *(lines[:read] or [line[:MAX_CHARACTERS] for line in lines[:1]])]
+    least = nlargest(MAX_LINES, lengths)[-1] if lengths else 0
+    longest = [line for line in lines if len(line) >= least][:MAX_LINES]
+    return Outline(
+        length=sum(lengths),
+        count=len(lines),
+        numbers=_array(_sample(map(_value, numbers_in("\n".join(text))), MAX_NUMBERS)),
+        names=_array(_sample(map(hash_text, names_in(text)), MAX_NAMES)),
+        files=_array(_sample(map(hash_text, _files(walk, url)), MAX_FILES)),
+        lines=_array([hash_text(line) for line in longest]),
+        lengths=bytes(round(4 * log2(len(line))) for line in longest),
+    )
+
+
+def numbers_in(text: str) -> list[str]:
+    """The first 1,000 numbers of *text* in order, without the marks between their digits."""
+    return [number.translate(_MARKS) for number in _NUMBER.findall(text)[:MAX_READ]]
+
+
+def names_in(lines: Iterable[str]) -> set[str]:
+    """Words with a capital inside a line, and words of letters and digits; in lower case."""
+    first: set[str] = set()
+    inner: set[str] = set()
+    for line in lines:
+        words = _WORD.findall(line)
+        first.update(words[:1])
+        inner.update(words[1:])
+    # a set is looked at once, for most words come often
+    found = {lower for word in inner if (lower := word.lower()) != word and not word.isdigit()}
+    found.update(word.lower() for word in first | inner if not word.isalpha() and not word.isdigit())
+    return found
+
+
+def hash_text(text: str) -> int:
+    """CRC-32 of *text*."""
+    return crc32(text.encode("utf-8", "surrogatepass"))
+
+
+def _value(number: str) -> int:
+    """A number by its value in any digits, or its hash if it is long."""
+    return int(number) if len(number) < 10 else hash_text(number)
+
+
+def _files(walk: Walk, url: str) -> set[str]:
+    """Names of images and linked files, and where links to other hosts lead, in lower case."""
+    host = urlsplit(url).netloc
+    found = {_path(source).rpartition("/")[2] for source in set(walk.images) if not source.startswith("data:")}
+    for href in {anchor.href for anchor in walk.anchors[:MAX_READ]}:
+        path = _path(href)
+        if path.rpartition(".")[2] in NOT_PAGES:
+            found.add(path.rpartition("/")[2])
+        elif "//" in path[:8] and (target := path.partition("//")[2]).partition("/")[0] != host:
+            found.add(target.rstrip("/"))
+    return found
+
+
+def _path(address: str) -> str:
+    return address.partition("#")[0].partition("?")[0].lower()
+
+
+def _sample(items: Iterable[int], most: int) -> list[int]:
+    """The items with the smallest hashes."""
+    found = set(items)
+    return sorted(found if len(found) <= most else nsmallest(most, found, key=lambda item: item * _SPREAD & _MASK))
+
+
+def _array(items: list[int]) -> bytes:
+    return struct.pack(f"<{len(items)}I", *items)

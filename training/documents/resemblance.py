@@ -1,0 +1,152 @@
+"""Learn how alike translations are by their outlines: ``python -m training.documents.resemblance SITES``.
+
+A logistic regression (see ``bilingual_crawler.pairing.resemblance``) on what crawls of frozen sites would meet. Prints
+how good it is on sites, and on kinds of sites, that it was not trained on. With ``--test`` it measures the shipped
+weights and trains nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+import numpy as np
+from rich.progress import track
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from bilingual_crawler.harvest.sites import read_tasks
+from bilingual_crawler.pairing.resemblance import CONFIRMED, FEATURES, FOLDER, MAX_LEAD, REFUTED, Weights
+from training.documents.encounters import meet
+from training.documents.examples import family
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from training.documents.encounters import Encounters
+
+REGULARISATION = 0.05
+
+
+def main() -> None:
+    """Train, print the quality on what was left out, write the weights; or measure the weights there are."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sites", type=Path, help="folder of frozen sites with tasks.tsv")
+    parser.add_argument("--test", action="store_true", help="measure the weights in --out")
+    parser.add_argument("--out", type=Path, default=Path("models") / FOLDER, help="model folder (%(default)s)")
+    args = parser.parse_args()
+    sites = [list(tasks) for _, tasks in groupby(read_tasks(args.sites), key=lambda task: task.site)]
+    met = [one for tasks in track(sites) for one in meet(args.sites, tasks) if one.pairs]
+    if args.test:
+        weights = Weights.load(args.out.parent)
+        report("weights there are", met, [probabilities(one, weights) for one in met])
+        return
+    for what, group in (("sites", lambda one: family(one.site)), ("kinds of sites", lambda one: one.kind)):
+        report(what, met, left_out(met, group))
+    weights = fit(met)
+    args.out.mkdir(parents=True, exist_ok=True)
+    content = msgspec.json.format(msgspec.json.encode(weights), indent=1)
+    (args.out / "config.json").write_bytes(content + b"\n")
+
+
+def fit(met: Sequence[Encounters]) -> Weights:
+    """The weights that tell best what is parallel; every task weighs as the square root of its pairs."""
+    rows, labels, worth = (np.concatenate(columns) for columns in zip(*map(_examples, met), strict=True))
+    scaler = StandardScaler().fit(rows)
+    model = LogisticRegression(C=REGULARISATION, max_iter=500).fit(scaler.transform(rows), labels, worth / worth.mean())
+    features = model.coef_[0] / scaler.scale_
+    intercept = float(model.intercept_[0] - features @ scaler.mean_)
+    named = {name: round(float(weight), 4) for name, weight in zip(FEATURES, features, strict=True)}
+    return fit_best(met, Weights(round(intercept, 4), named, (0.0, 1.0, 0.0)))
+
+
+def fit_best(met: Sequence[Encounters], weights: Weights) -> Weights:
+    """*weights* with what the lead of the best of several candidates says."""
+    leads, right = [], []
+    for choice in (choice for one in met for choice in one.choices if len(choice) > 1):
+        logits = [weights.logit(judged.features) for judged in choice]
+        first, second = sorted(logits, reverse=True)[:2]
+        leads.append((first, min(first - second, MAX_LEAD)))
+        right.append(choice[logits.index(first)].parallel)
+    model = LogisticRegression().fit(leads, right)
+    own, ahead = model.coef_[0]
+    best = (round(float(model.intercept_[0]), 4), round(float(own), 4), round(float(ahead), 4))
+    return msgspec.structs.replace(weights, best=best)
+
+
+def left_out(met: Sequence[Encounters], group: Callable[[Encounters], str]) -> list[NDArray[np.float64]]:
+    """Probabilities of the pairs of each task by weights that saw nothing of its group."""
+    weights = {
+        left: fit([one for one in met if group(one) != left]) for left in track(sorted({group(one) for one in met}))
+    }
+    return [probabilities(one, weights[group(one)]) for one in met]
+
+
+def probabilities(one: Encounters, weights: Weights) -> NDArray[np.float64]:
+    """Of each pair that was met, to be parallel."""
+    logits = np.array([weights.logit(pair.features) for pair in one.pairs])
+    scores = 1 / (1 + np.exp(-logits.clip(-30, 30)))
+    copies = np.array([pair.is_copy for pair in one.pairs])
+    limited: NDArray[np.float64] = np.minimum(scores, np.where(copies, 0.5, 1.0))
+    return limited
+
+
+def report(what: str, met: Sequence[Encounters], scores: Sequence[NDArray[np.float64]]) -> None:
+    """Print the quality by kind of site, and the sites with most errors; positives and negatives weigh the same."""
+    print(f"\n{what}: precision and recall of the confirmed, of the refuted; undecided of parallel, of others")
+    kinds = sorted({one.kind for one in met})
+    for name, kept in [(kind, [kind]) for kind in kinds] + [("all", kinds)]:
+        print(f"{name:15}", _line([(one, score) for one, score in zip(met, scores, strict=True) if one.kind in kept]))
+    sites = sorted({one.site for one in met})
+    lines = {site: [(one, score) for one, score in zip(met, scores, strict=True) if one.site == site] for site in sites}
+    for site in sorted(sites, key=lambda site: _errors(lines[site]), reverse=True)[:8]:
+        print(f"  {site:28}", _line(lines[site]))
+
+
+Scored: TypeAlias = "list[tuple[Encounters, NDArray[np.float64]]]"
+
+
+def _line(scored: Scored) -> str:
+    labels, worth, scores = _columns(scored)
+    right, wrong = worth * labels, worth * ~labels
+    sure, never = scores >= CONFIRMED, scores <= REFUTED
+    shares = (
+        (right[sure].sum(), worth[sure].sum()),
+        (right[sure].sum(), right.sum()),
+        (wrong[never].sum(), worth[never].sum()),
+        (wrong[never].sum(), wrong.sum()),
+        (right[~sure & ~never].sum(), right.sum()),
+        (wrong[~sure & ~never].sum(), wrong.sum()),
+    )
+    return "  ".join(f"{part / whole:.3f}" if whole else "  –  " for part, whole in shares)
+
+
+def _errors(scored: Scored) -> float:
+    labels, worth, scores = _columns(scored)
+    wrong = (labels & (scores <= REFUTED)) | (~labels & (scores >= CONFIRMED))
+    return float(worth[wrong].sum() / worth.sum())
+
+
+def _columns(scored: Scored) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
+    examples = [_examples(one) for one, _ in scored]
+    return (
+        np.concatenate([labels for _, labels, _ in examples]),
+        np.concatenate([worth for _, _, worth in examples]),
+        np.concatenate([score for _, score in scored]),
+    )
+
+
+def _examples(one: Encounters) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
+    """Features, labels and weights, the same sum for both labels."""
+    labels = np.array([pair.parallel for pair in one.pairs], dtype=bool)
+    share = np.where(labels, labels.mean(), 1 - labels.mean())
+    return np.array([pair.features for pair in one.pairs]), labels, len(labels) ** -0.5 / share
+
+
+if __name__ == "__main__":
+    main()
