@@ -67,17 +67,15 @@ def relearn(learner: Learner, facts: Iterable[tuple[str, bytes]], queued: Iterab
     """
     policy = learner.policy
     for url, packed in dict(facts).items():
-        fact, pair = _unpack(packed), None
+        fact = _unpack(packed)
         if fact is None:
             policy.gone(url)
         elif isinstance(fact, str):
-            pair = learner.redirected(url, fact)
+            yield from learner.redirected(url, fact)
         else:
             side, claims = policy.pair.side(fact.language), tuple(map(_link, fact.claims))
             page = FetchedPage(url, fact.language, side, fact.seed, fact.depth, fact.length, claims, fact.noindex)
-            pair = learner.learn(page, claims)
-        if pair:
-            yield pair
+            yield from learner.learn(page, claims)
     for url in queued:
         policy.note_queued(url)
 

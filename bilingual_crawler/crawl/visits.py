@@ -233,8 +233,7 @@ class Visits:
         return priority if priority in FIXED else self._policy.reconsider(url, priority)
 
     def gained(self, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
-        for pair in relearn(self._learner, facts, self._queued_before(queued)):
-            self._announce(pair)
+        self._announce(relearn(self._learner, facts, self._queued_before(queued)))
 
     def wake(self) -> None:
         """Have the engine ask again now; left alone it does so every five seconds."""
@@ -255,8 +254,8 @@ class Visits:
         logger.error(f"Stopping, a resume goes on from here: {error}", extra=self._extra)
         deferred_from_coro(engine.close_spider_async(reason="write_error"))
 
-    def _announce(self, pair: Pair | None) -> None:
-        if pair:
+    def _announce(self, pairs: Iterable[Pair]) -> None:
+        for pair in pairs:
             self._crawler.signals.send_catch_log(pair_found, pair=pair)
 
     def _callback_failed(self, response: Response | Failure) -> None:

@@ -22,8 +22,9 @@ from bilingual_crawler.harvest.curve import Reference
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.decode import decode_body
-from bilingual_crawler.pages.html import parse_page
+from bilingual_crawler.pages.html import page_of, walk_through
 from bilingual_crawler.pages.language import identify
+from bilingual_crawler.pages.outline import Outline, outline_of
 from bilingual_crawler.policies.base import FetchedPage
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class FrozenPage:
     """Links in scope."""
     length: int
     """Characters of visible text."""
+    title: str
+    outline: Outline
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +78,12 @@ def freeze(directory: Path, urls: Iterable[str]) -> FrozenSite:
         content_type = next(
             (values[0] for name, values in response.headers.items() if name.lower() == b"content-type"), b""
         )
-        page = parse_page(decode_body(response.body, content_type.decode("latin-1")), url)
+        walk = walk_through(decode_body(response.body, content_type.decode("latin-1")))
+        page = page_of(walk, url)
         links = tuple(link for link in page.links if scope.admits(link.url))
-        pages[url] = FrozenPage(identify(page.text).language, links, len(page.text))
+        pages[url] = FrozenPage(
+            identify(page.text).language, links, len(page.text), page.title, outline_of(walk, url)
+        )
         for link in links:
             if link.url not in targets:
                 targets[link.url] = _target(archive, link.url)
@@ -103,7 +109,17 @@ def simulate(site: FrozenSite, seeds: Iterable[str], policy: Policy) -> list[str
             order.append(entry.url)
             side = policy.pair.side(page.language)
             claims = tuple(link for link in page.links if link.claims)
-            fetched = FetchedPage(entry.url, page.language, side, entry.url in seeds, entry.depth, page.length, claims)
+            fetched = FetchedPage(
+                entry.url,
+                page.language,
+                side,
+                entry.url in seeds,
+                entry.depth,
+                page.length,
+                claims,
+                title=page.title,
+                outline=page.outline,
+            )
             learner.learn(fetched, page.links)
             frontier.rescore(policy.changed())
             if policy.expands(fetched):

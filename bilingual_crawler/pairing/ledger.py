@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.pairing.contents import Contents
 from bilingual_crawler.pairing.documents import Pair, Unpaired
 from bilingual_crawler.pairing.url_evidence import UrlEvidence, agrees, is_other
+from bilingual_crawler.policies.base import Proposal
 from bilingual_crawler.policies.partners import Partners
 from bilingual_crawler.urls.markers import marked_language, strip_language
 
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.policies.base import FetchedPage
 
-PROPOSED = 0.7
-"""Confidence in a pair for which there is nothing but a proposal of the policy."""
+MOST_PROPOSED = 0.8
+"""A pair for which there is nothing but a proposal or its content has at most this confidence."""
 
 MAX_LENGTH_RATIO = 4.0
 """The longer text of a pair has at most this many times the characters of the shorter."""
@@ -59,28 +61,39 @@ class PairLedger:
         self._aliases: dict[str, str] = {}
         self._candidates: dict[tuple[str, str], Pair] = {}
         self._partners = Partners()
+        self._contents = Contents()
         self._rejected: Counter[str] = Counter()
 
     def __len__(self) -> int:
         """Pairs found so far."""
         return len(self._partners)
 
-    def add(self, page: FetchedPage, proposals: Iterable[tuple[str, str]] = ()) -> Pair | None:
+    def add(self, page: FetchedPage, proposals: Iterable[Proposal] = ()) -> Pair | None:
         """Take in *page* if it is a new document; returns the pair that it completes.
 
-        *proposals* are URLs that the policy takes for its translation, each with the name of a method. They count
-        where the ledger has no evidence of its own.
+        *proposals* are documents that the policy takes for its translation. They count where the ledger has no
+        evidence of its own.
         """
         if page.side is None or page.noindex or page.url in self._held:
             return None
         key = strip_language(page.url, self._pair.languages)
         marked = marked_language(page.url, self._pair.languages)
         self._held[page.url] = _Document(page.side, page.length, key, agrees(marked, page.side, self._pair))
+        if page.outline is not None:
+            self._contents.add(page.url, int(page.side == self._pair.b), page.outline)
         related = self._note_claims(page, page.side)
         related += (*self._announced_by.get(page.url, ()), *self._switched_by.get(page.url, ()), *self._twins[key])
         if len(self._twins[key]) < MAX_RELATED:
             self._twins[key].append(page.url)
-        return self._settle(page.url, related, dict(proposals))
+        proposed = {proposal.url: proposal for proposal in proposals}
+        alike = self._contents.translation(page.url)
+        if alike and alike[0] not in proposed:
+            proposed[alike[0]] = Proposal(alike[0], "content", 0.5)
+        return self._settle(page.url, related, proposed)
+
+    def propose(self, url: str, proposal: Proposal) -> Pair | None:
+        """The policy proposes a partner for the document at *url*, which is held; returns the pair that this makes."""
+        return self._settle(url, (), {proposal.url: proposal}) if url in self._held else None
 
     def alias(self, url: str, target: str) -> Pair | None:
         """What is said of *url* is said of *target*, to which it redirects; returns the pair that this makes."""
@@ -143,20 +156,20 @@ class PairLedger:
                 claimed.append(_note(self._switched_by, url, page.url))
         return claimed
 
-    def _settle(self, url: str, related: Iterable[str], proposals: Mapping[str, str]) -> Pair | None:
+    def _settle(self, url: str, related: Iterable[str], proposals: Mapping[str, Proposal]) -> Pair | None:
         """The best new pair of the document at *url* with one of those that it is related to."""
         others = [other for other in dict.fromkeys((*related, *proposals)) if other in self._held]
         found = [pair for other in others if (pair := self._judge(url, other, proposals.get(other)))]
         return next((pair for pair in sorted(found, key=lambda pair: -pair.score) if self._accept(pair)), None)
 
-    def _judge(self, url: str, other: str, proposed: str | None) -> Pair | None:
+    def _judge(self, url: str, other: str, proposed: Proposal | None) -> Pair | None:
         one, two = self._held[url], self._held[other]
         if one.side == two.side:
             return None
         evidence = self._evidence(url, other)
         score, method = evidence.score, evidence.method
         if not score and proposed:
-            score, method = PROPOSED, proposed
+            score, method = proposed.probability, proposed.method
         if not score:
             self._rejected["marker_disagrees"] += evidence.refused
             return None
@@ -164,6 +177,14 @@ class PairLedger:
         if longer > MAX_LENGTH_RATIO * max(shorter, 1):
             self._rejected["length"] += 1
             return None
+        held = self._contents.probability(url, other)
+        if held is not None:
+            together = _together(score, held)
+            if together < 0.5:
+                self._rejected["content"] += 1
+                return None
+            if not evidence.score:
+                score = min(together, MOST_PROPOSED)
         a, b = (url, other) if one.side == self._pair.a else (other, url)
         pair = self._candidates[a, b] = Pair(a, b, score, method)
         return pair
@@ -182,7 +203,15 @@ class PairLedger:
         if pair in rivals or any(rival.score >= pair.score for rival in rivals):
             return False
         self._partners.join(pair.url_a, pair.url_b)
+        for url in (pair.url_a, pair.url_b):
+            self._contents.forget(url)
         return True
+
+
+def _together(one: float, two: float) -> float:
+    """A probability by two independent ones that are each against even odds."""
+    both, neither = one * two, (1 - one) * (1 - two)
+    return both / (both + neither)
 
 
 def _note(sources: Sources, url: str, source: str) -> str:

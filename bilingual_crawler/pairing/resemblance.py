@@ -123,7 +123,7 @@ class Resemblance:
     def see(self, outline: Outline, side: int) -> None:
         """Learn from a document of the site, once for each, in the first (0) or second (1) language of the pair."""
         self._seen += 1
-        self._frequency[np.unique(_slots(_items(outline)))] += 1
+        self._frequency[np.unique(_slots(items_of(outline)))] += 1
         recent, others = self._recent[side], self._recent[1 - side]
         if others:
             other = self._random.choice(others)
@@ -155,6 +155,10 @@ class Resemblance:
             intercept, own, ahead = self._weights.best
             logit = intercept + own * logit + ahead * min(logit - max(logits), MAX_LEAD)
         return Best(place, _probability(logit, is_copy(page, candidates[place])))
+
+    def frequency(self, items: NDArray[np.uint64]) -> NDArray[np.uint32]:
+        """Documents seen that have each of *items*, about."""
+        return self._frequency[_slots(items)]
 
     def features(self, a: Outline, b: Outline) -> NDArray[np.float64]:
         """The values of :data:`FEATURES`; 0 where the documents have nothing of a kind."""
@@ -193,8 +197,8 @@ class Resemblance:
 
         The weight of an item is the surprise of meeting it in another document of the site.
         """
-        of_a = _items(a)
-        items, owners = np.unique(np.concatenate((of_a, _items(b))), return_counts=True)
+        of_a = items_of(a)
+        items, owners = np.unique(np.concatenate((of_a, items_of(b))), return_counts=True)
         kinds = (items >> np.uint64(32)).astype(np.intp)
         supposed = _SUPPOSED[kinds]
         for below, share in _SMALL:
@@ -214,7 +218,7 @@ class Resemblance:
         return similarity, shared, np.minimum(in_a, in_b)
 
 
-def _items(outline: Outline) -> NDArray[np.uint64]:
+def items_of(outline: Outline) -> NDArray[np.uint64]:
     """Items of all kinds, each once; the kind is in the upper half, 0 for numbers."""
     arrays = (outline.numbers, outline.names, outline.files, outline.lines)
     items = np.frombuffer(b"".join(arrays), dtype="<u4").astype(np.uint64)

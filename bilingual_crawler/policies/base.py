@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -45,6 +45,15 @@ class FetchedPage:
     """What it may have in common with its translation; None if it was not looked at."""
 
 
+class Proposal(NamedTuple):
+    """A document that a policy takes for the translation of another."""
+
+    url: str
+    method: str
+    """Name of the evidence."""
+    probability: float
+
+
 class Policy(ABC):
     """Turns the links of a page into priorities; higher is sooner, ties go by discovery."""
 
@@ -58,10 +67,10 @@ class Policy(ABC):
         """Seeds come first."""
         return SEED_PRIORITY
 
-    def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[tuple[str, str]]:
-        """URLs that may be the translation of *page*, each with the kind of evidence; called before :meth:`learn`.
+    def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[Proposal]:
+        """Documents that may be the translation of *page*; called before :meth:`learn`.
 
-        Only evidence that the ledger of pairs does not know itself.
+        Only by evidence that the ledger of pairs does not know itself.
         """
         return ()
 
@@ -73,6 +82,10 @@ class Policy(ABC):
 
     def paired(self, url: str, partner: str) -> None:  # noqa: B027
         """Two documents turned out to be a pair later than :meth:`learn` of both."""
+
+    def proposals(self) -> Iterable[tuple[str, Proposal]]:
+        """Documents that may be pairs by what was learnt last, each with its possible translation."""
+        return ()
 
     def changed(self) -> Mapping[str, float]:
         """Queued URLs whose priority is another since what was learnt last, with that priority."""

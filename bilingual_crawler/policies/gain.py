@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bilingual_crawler.frontier.entry import NEVER
-from bilingual_crawler.policies.base import FetchedPage, Policy, PolicyError
+from bilingual_crawler.policies.base import FetchedPage, Policy, PolicyError, Proposal
 from bilingual_crawler.policies.evidence.base import Evidence
 from bilingual_crawler.policies.evidence.claims import Hreflang, Switchers
 from bilingual_crawler.policies.evidence.folders import Folders
@@ -16,7 +16,7 @@ from bilingual_crawler.policies.evidence.labels import Labels
 from bilingual_crawler.policies.evidence.linking import Linking
 from bilingual_crawler.policies.evidence.marks import Marks
 from bilingual_crawler.policies.evidence.mirrors import Mirrors
-from bilingual_crawler.policies.evidence.parallel import ParallelLinks
+from bilingual_crawler.policies.evidence.parallel_links import ParallelLinks
 from bilingual_crawler.policies.evidence.prospects import PairRate, QueuedTwin, Served
 from bilingual_crawler.policies.evidence.shared_words import SharedWords
 from bilingual_crawler.policies.evidence.surplus import Surplus
@@ -120,7 +120,6 @@ class Gain(Policy):
         self._evidence: list[Evidence] = [*chain(*language), *partner, *prospects]
         # most links of a page are known, and most kinds of evidence do not read them
         self._noting = [kind for kind in self._evidence if type(kind).note is not Evidence.note]
-        self._partner_all = partner
         self._language = [asked(group) for group in language]
         self._partner, self._prospects = asked(partner), asked(prospects)
         self._changed: set[str] = set()
@@ -153,10 +152,11 @@ class Gain(Policy):
     def expands(self, page: FetchedPage) -> bool:
         return self._bridges or page.seed or page.side is not None
 
-    def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterator[tuple[str, str]]:
-        for kind in self._evidence:
-            for url in kind.candidates(page, links):
-                yield url, kind.name
+    def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[Proposal]:
+        return chain.from_iterable(kind.candidates(page, links) for kind in self._evidence)
+
+    def proposals(self) -> Iterable[tuple[str, Proposal]]:
+        return list(chain.from_iterable(kind.proposals() for kind in self._evidence))
 
     def learn(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
         self._known.dequeue(page.url)
@@ -168,17 +168,6 @@ class Gain(Policy):
             if partner:
                 self._changed.update(kind.learn_pair(page.url, partner))
             kind.forget(page.url)
-        parallel = next(kind for kind in self._partner_all if isinstance(kind, ParallelLinks))
-        while parallel.proposals:
-            one, two = parallel.proposals.pop()
-            if self._known.is_paired(one) or self._known.is_paired(two) or self._known.side(one) == self._known.side(two):
-                continue
-            shorter, longer = sorted((self._known.length(one), self._known.length(two)))
-            if longer > self._weights.length_ratio * shorter:
-                continue
-            self._known.join(one, two)
-            for kind in self._evidence:
-                self._changed.update(kind.learn_pair(one, two))
 
     def paired(self, url: str, partner: str) -> None:
         self._known.join(url, partner)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.policies.base import FetchedPage
+    from bilingual_crawler.policies.base import FetchedPage, Proposal
     from bilingual_crawler.policies.evidence.belief import Belief
     from bilingual_crawler.policies.evidence.known import Known
 
@@ -26,11 +26,15 @@ class Evidence:
     name: ClassVar[str]
     known: Known
 
-    def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        """URLs that may be the translation of *page*, by what the ledger of pairs does not know itself.
+    def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[Proposal]:
+        """Documents that may be the translation of *page*, by what the ledger of pairs does not know itself.
 
-        Called before :meth:`learn` of *page*; the likeliest come first.
+        Called before :meth:`learn` of *page*.
         """
+        return ()
+
+    def proposals(self) -> Iterable[tuple[str, Proposal]]:
+        """Documents that may be pairs by what was learnt last, each with its possible translation."""
         return ()
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:

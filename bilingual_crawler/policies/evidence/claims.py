@@ -110,9 +110,5 @@ class Switchers(Claims):
                 self._times[link.url] += 1
                 yield link.url
 
-    def candidates(self, page, links):
-        back = set(self._sources.get(page.url, ()))
-        return [link.url for link in links if link.position is LinkPosition.SWITCHER and link.url in back]
-
     def trust_in(self, url: str) -> float:
         return self.trust / max(1, self._times[url] - self.spared)

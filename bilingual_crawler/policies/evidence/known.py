@@ -61,6 +61,10 @@ class Known:
         """The language that the document at *url* counts as; None if there is no such document."""
         return self._sides.get(url)
 
+    def partner(self, url: str) -> str | None:
+        """The partner of the document at *url*, if it has one."""
+        return self._partners.of(url)
+
     def is_paired(self, url: str) -> bool:
         return url in self._partners
 
@@ -86,6 +90,9 @@ class Known:
         if len(twins) < MAX_TWINS:
             self._queued_twins[key] = (*twins, url)
         return True
+
+    def is_queued(self, url: str) -> bool:
+        return url in self._queued
 
     def dequeue(self, url: str) -> None:
         key = self._queued.pop(url, None)

@@ -1,0 +1,144 @@
+"""Evidence: translations come from one template, so that their links lead to translations in the same order."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from cachetools import LRUCache
+
+from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.policies.base import Proposal
+from bilingual_crawler.policies.evidence.base import PartnerEvidence
+from bilingual_crawler.urls.canonical import registered_domain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.policies.base import FetchedPage
+    from bilingual_crawler.policies.evidence.belief import Belief
+
+MAX_PAGES = 20_000
+"""Documents without a partner whose links are kept, those that came last."""
+MAX_LINKS = 500
+"""Links of a page that are compared."""
+MAX_COUPLES = 8
+"""URLs that one URL may correspond to."""
+_ALIGNED = (LinkPosition.BODY, LinkPosition.NAVIGATION)
+
+
+@dataclass
+class ParallelLinks(PartnerEvidence):
+    """Links that stand at corresponding places of a pair of documents are a couple: they lead to a pair.
+
+    What both documents link to is left out, both lists are cut at links that are pairs already, and what lies between
+    two cuts corresponds in order. A couple that a crawl has seen both pages of was right or wrong; that is counted by
+    site.
+    """
+
+    name: ClassVar[str] = "parallel_links"
+    right: float = 4.0
+    wrong: float = 1.0
+    """Couples that were right, and that were wrong, as if counted before the site has shown any."""
+    slope: float = 2.0
+    base: float = 0.4
+    """The part of the chance that is left, ``slope`` x belief in the other language + ``base``, at most 1."""
+
+    def __post_init__(self) -> None:
+        self._links: LRUCache[str, Sequence[str]] = LRUCache(MAX_PAGES)
+        self._couples: dict[str, Counter[str]] = {}
+        """URL -> those that it corresponds to, with the pairs of documents that say so."""
+        self._by_site: dict[str, list[float]] = {}
+        """Site -> couples that were right, that were wrong."""
+        self._proposals: deque[tuple[str, Proposal]] = deque()
+
+    def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[Proposal]:
+        return [Proposal(url, self.name, self._probability(page.url, url)) for url in self._couples.get(page.url, ())]
+
+    def proposals(self) -> Iterator[tuple[str, Proposal]]:
+        while self._proposals:
+            yield self._proposals.popleft()
+
+    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        if page.side is not None and not page.noindex:
+            aligned = [link.url for link in links if not link.alternate and link.position in _ALIGNED]
+            self._links[page.url] = aligned[:MAX_LINKS]
+        couples = self._couples.get(page.url)
+        if couples:
+            likeliest = max(couples, key=couples.__getitem__)
+            if self.known.side(likeliest) is not None:
+                counts = self._by_site.setdefault(registered_domain(page.url), [self.right, self.wrong])
+                counts[self.known.partner(page.url) != likeliest] += 1
+        return ()
+
+    def learn_pair(self, url: str, partner: str) -> Iterable[str]:
+        links, others = self._links.pop(url, ()), self._links.pop(partner, ())
+        changed: list[str] = []
+        for one, other in self._aligned(links, others, {url, partner}):
+            self._count(one, other)
+            self._count(other, one)
+            if self.known.side(one) and self.known.side(other):
+                self._proposals.append((one, Proposal(other, self.name, self._probability(one, other))))
+            changed += (one, other)
+        for one in (url, partner):
+            self._drop(one)
+        return [one for one in changed if self.known.is_queued(one)]
+
+    def chance(self, url: str, belief: Belief) -> float:
+        return max(
+            (
+                self._probability(url, other) * min(1.0, self.slope * belief[index] + self.base)
+                for other, index in self.known.lacking(self._couples.get(url, ()))
+            ),
+            default=0.0,
+        )
+
+    def redirected(self, url: str, target: str) -> None:
+        for other, times in self._couples.get(url, {}).items():
+            self._count(target, other, times)
+            self._count(other, target, times)
+
+    def forget(self, url: str) -> None:
+        if self.known.side(url) is None:
+            self._drop(url)
+
+    def _aligned(self, links: Sequence[str], others: Sequence[str], pair: set[str]) -> Iterator[tuple[str, str]]:
+        """The links of both documents that correspond to each other and are in no pair yet."""
+        common = pair | (set(links) & set(others))
+        one = [url for url in links if url not in common]
+        other = [url for url in others if url not in common]
+        places = {url: place for place, url in enumerate(other)}
+        start, last = 0, 0
+        for place, url in enumerate(one):
+            partner = self.known.partner(url)
+            cut = places.get(partner, -1) if partner else -1
+            if cut >= last:
+                yield from self._in_order(one[start:place], other[last:cut])
+                start, last = place + 1, cut + 1
+        yield from self._in_order(one[start:], other[last:])
+
+    def _in_order(self, links: Sequence[str], others: Sequence[str]) -> Iterable[tuple[str, str]]:
+        single, other = ([url for url in urls if not self.known.partner(url)] for urls in (links, others))
+        return zip(single, other, strict=False)
+
+    def _probability(self, url: str, other: str) -> float:
+        """That the two are translations: how often couples were right, by the share of pages that say so."""
+        right, wrong = self._by_site.get(registered_domain(url), (self.right, self.wrong))
+        couples = self._couples[url]
+        return right / (right + wrong) * couples[other] / couples.total()
+
+    def _count(self, url: str, other: str, times: int = 1) -> None:
+        couples = self._couples.setdefault(url, Counter())
+        if other in couples or len(couples) < MAX_COUPLES:
+            couples[other] += times
+
+    def _drop(self, url: str) -> None:
+        """*url* corresponds to nothing any more."""
+        for other in self._couples.pop(url, ()):
+            couples = self._couples.get(other)
+            if couples:
+                del couples[url]
+                if not couples:
+                    del self._couples[other]
