@@ -12,12 +12,11 @@ _REFRESH = re.compile(r"""(?is)^\s*[\d.]*\s*[;,\s]\s*(?:url\s*=)?\s*["']?\s*([^"
 
 
 class Head:
-    """Title, base, canonical URL, language and robots rules of a page; the first of each counts."""
+    """Title, base, language and robots rules of a page; the first of each counts."""
 
     def __init__(self) -> None:
         self.title = ""
         self.base = ""
-        self.canonical = ""
         self.language: str | None = None
         self.robots: set[str] = set()
 
@@ -36,8 +35,6 @@ class Head:
     def _link(self, attributes: dict[str, str | None]) -> Anchor | None:
         href = attributes.get("href") or ""
         relations = (attributes.get("rel") or "").lower().split()
-        if "canonical" in relations:
-            self.canonical = self.canonical or href
         hreflang = hreflang_of(attributes.get("hreflang"))
         kind = attributes.get("type") or "html"
         if not href or hreflang is None or "alternate" not in relations or "html" not in kind:

@@ -51,7 +51,6 @@ def parse_page(html: str, url: str, link_headers: Sequence[str] = ()) -> Page:
         links=followed,
         links_left=len(links) - len(followed),
         language=head.language,
-        canonical=canonicalise(head.canonical, base) if head.canonical else None,
         nofollow=not head.robots.isdisjoint(("nofollow", "none")),
         noindex=not head.robots.isdisjoint(("noindex", "none")),
     )

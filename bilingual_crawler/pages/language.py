@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pycld2
 
@@ -43,10 +43,9 @@ class Identification:
     shares: tuple[tuple[str, int], ...]
     """At most three languages with their percentage of the text, largest first."""
     reliable: bool
-    detector: Literal["cld2", "langid"]
 
 
-NOTHING = Identification(UNKNOWN, (), False, "cld2")
+NOTHING = Identification(UNKNOWN, (), False)
 
 
 def load_detectors() -> None:
@@ -84,7 +83,7 @@ def _cld2(text: str) -> Identification:
     if not shares:
         return NOTHING
     ranked = tuple(sorted(shares.items(), key=lambda share: -share[1]))
-    return Identification(ranked[0][0], ranked, bool(reliable), "cld2")
+    return Identification(ranked[0][0], ranked, bool(reliable))
 
 
 def _second_opinion(text: str, first: Identification) -> Identification:
@@ -95,7 +94,7 @@ def _second_opinion(text: str, first: Identification) -> Identification:
     confident = CONFIDENT if len(text) < SHORT else CONFIDENT_ALONE
     if probability >= confident and (knows_first or not first.reliable):
         shares = ((lang, 100),) if lang != UNKNOWN else ()
-        return Identification(lang, shares, lang != UNKNOWN, "langid")
+        return Identification(lang, shares, lang != UNKNOWN)
     trusted = first.reliable and len(text) >= VERY_SHORT
     return first if trusted or first.language == lang else NOTHING
 

@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.characters import one_line
 from bilingual_crawler.languages import from_bcp47
 from bilingual_crawler.pages.labels import MAX_LABEL, flagged_language, named_language
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
@@ -159,8 +158,6 @@ def _absorb(first: Anchor, other: Anchor) -> None:
         first.label = other.label or first.label
     if not first.text:
         first.text = other.text
-    if not first.images:
-        first.images = other.images
     if _MOST_DIRECT.get(other.source, 9) < _MOST_DIRECT.get(first.source, 9):
         first.source = other.source
     if first.hreflang in (None, "x-default") and other.hreflang is not None:
@@ -181,7 +178,6 @@ def _link(url: str, anchor: Anchor) -> Link:
         anchor.lang,
         anchor.alternate,
         anchor.nofollow,
-        one_line(" ".join(anchor.images))[:MAX_TEXT] if anchor.images else "",
         anchor.label,
     )
 

@@ -51,8 +51,6 @@ class Link:
     alternate: bool = False
     """``rel=alternate``"""
     nofollow: bool = False
-    image: str = ""
-    """``alt``, ``title`` and file name of the images inside the link, class of an empty element there."""
     label: str | None = None
     """The language that a switch names by its text, title, code or flag, as ISO 639-3."""
 
@@ -70,7 +68,6 @@ class Page:
     """Links that the page has besides, too many to be followed."""
     language: str | None = None
     """``lang`` of the root element, as ISO 639-3."""
-    canonical: str | None = None
     nofollow: bool = False
     """``<meta name=robots content=nofollow>``"""
     noindex: bool = False

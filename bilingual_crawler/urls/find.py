@@ -77,14 +77,8 @@ def find_markers(url: str, languages: Collection[str] | None = None) -> list[Mar
     return list(_find(url, None if languages is None else frozenset(languages)))
 
 
-def guess_language(url: str, languages: Collection[str] | None = None) -> str | None:
-    """ISO 639-3 that the most telling mark of *url* names; None without a mark."""
-    found = _find(url, None if languages is None else frozenset(languages))
-    return next((marker.language for marker in found if marker.language is not None), None)
-
-
 def marked_language(url: str, languages: Collection[str] | None = None) -> str | None:
-    """As :func:`guess_language`, but country suffixes do not count."""
+    """ISO 639-3 that the strongest mark of *url* names; None without a mark. Country suffixes do not count."""
     found = _find(url, None if languages is None else frozenset(languages))
     return next((marker.language for marker in found if marker.language is not None and not marker.is_country), None)
 
