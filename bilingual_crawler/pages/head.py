@@ -1,4 +1,4 @@
-"""What the elements that are not shown say about the whole page."""
+"""Metadata of a page: title, base, language, robots rules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _REFRESH = re.compile(r"""(?is)^\s*[\d.]*\s*[;,\s]\s*(?:url\s*=)?\s*["']?\s*([^"
 
 
 class Head:
-    """Title, base, language and robots rules of a page; the first of each counts."""
+    """Title, base, language and robots rules of a page; the first value of each counts."""
 
     def __init__(self) -> None:
         self.title = ""
@@ -21,7 +21,7 @@ class Head:
         self.robots: set[str] = set()
 
     def read(self, tag: str, attributes: dict[str, str | None]) -> Anchor | None:
-        """Take what an ``html``, ``base``, ``link`` or ``meta`` element says; its link if it makes one."""
+        """Read an ``html``, ``base``, ``link`` or ``meta`` element; returns its link if it has one."""
         if tag == "link":
             return self._link(attributes)
         if tag == "meta":

@@ -1,4 +1,4 @@
-"""Which language a text is in: CLD2, and langid where a text is short or CLD2 in doubt."""
+"""The language of a text: CLD2 identifies it, and langid if the text is short or CLD2 is unsure."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
 MAX_CHARACTERS = 50_000
-"""What is read of a text."""
+"""Characters of a text that are read."""
 SHORT = 200
-"""Length in characters under which langid is asked first (on lines of 30–200 characters it is right more often)."""
+"""Characters under which langid is preferred (it is more accurate on lines of 30–200 characters)."""
 VERY_SHORT = 60
-"""Length in characters under which CLD2 is believed only if langid agrees (alone it is 80–91 % right there)."""
+"""Characters under which CLD2 counts only if langid agrees (its accuracy alone is 80–91 % there)."""
 MIN_LETTERS = 6
-"""Letters under which a text has no language."""
+"""Letters under which the language of a text is unknown."""
 CONFIDENT = 0.5
-"""Probability from which langid is believed: 96 % right on lines under 30 characters, over 98 % on longer ones."""
+"""Probability from which langid counts: then 96 % are right on lines under 30 characters, over 98 % on longer ones."""
 
 CONFIDENT_ALONE = 0.95
-"""The same for longer texts in which CLD2 found nothing: they tend to be in languages that neither knows."""
+"""The same for longer texts in which CLD2 found no language: they tend to be in languages that neither knows."""
 
 _SECOND_READS = 1000
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]|[^\x00-\U0010fffd]")
@@ -36,7 +36,7 @@ _KNOWN = frozenset((*URL_LABELS, *CLD2_ONLY))
 
 @dataclass(frozen=True, slots=True)
 class Identification:
-    """What was found out about a text."""
+    """The language of a text."""
 
     language: str
     """ISO 639-3, or ``un``."""
@@ -49,7 +49,7 @@ NOTHING = Identification(UNKNOWN, (), False)
 
 
 def load_detectors() -> None:
-    """Load what :func:`identify` needs at its first call otherwise."""
+    """Load the detectors now instead of at the first call of :func:`identify`."""
     _langid_languages()
 
 
@@ -104,7 +104,7 @@ def _langid() -> LanguageIdentifier:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    # zxx, "no language", stays as a way out.
+    # zxx, "no language", stays for texts that are in none of them.
     identifier.set_languages([label for label in identifier.labels if label == "zxx" or from_bcp47(label) in _KNOWN])
     return identifier
 
