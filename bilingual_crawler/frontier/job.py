@@ -1,4 +1,4 @@
-"""What a frontier belongs to: a run with another pair, scope or other seeds would mix two crawls."""
+"""The job of a frontier: a run with another pair, another scope or other seeds would mix two crawls."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.redis_link import RedisLink
 
 NAME = "job"
-"""Of the file in a job folder, and of the value in Redis."""
+"""Name of the file in a job folder, and of the value in Redis."""
 
 
 class JobError(ValueError):
-    """The frontier cannot be used, or is of another job; the message names it and the fix."""
+    """The frontier cannot be used or belongs to another job; the message names it and the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What the runs on one frontier have in common; *seeds* may become more."""
+    """The arguments that all runs on one frontier share; further runs may add *seeds*."""
 
     pair: str
     scope: str
@@ -38,13 +38,13 @@ class Job:
     seeds: tuple[str, ...]
 
     def check(self, settings: BaseSettings) -> None:
-        """Raise JobError if the job folder or the crawl in Redis cannot be used, or is of another job."""
+        """Raise JobError if the job folder or the crawl in Redis cannot be used or belongs to another job."""
         with _keepers(settings) as keepers:
             for keeper in keepers:
                 self._compare(keeper)
 
     def keep(self, settings: BaseSettings) -> None:
-        """From now on job folder and crawl in Redis are of this job; raises JobError as :meth:`check` does."""
+        """Record this job in the job folder or in Redis; raises JobError as :meth:`check` does."""
         text = json.dumps(asdict(self), ensure_ascii=False)
         with _keepers(settings) as keepers:
             for keeper in keepers:
@@ -84,7 +84,7 @@ class _Keeper(Protocol):
     def read(self) -> str | None: ...
 
     def begin(self, text: str) -> None:
-        """Write unless something is there."""
+        """Write the value unless there is one."""
 
     def write(self, text: str) -> None: ...
 
@@ -131,7 +131,7 @@ class _Redis:
 
 @contextmanager
 def _keepers(settings: BaseSettings) -> Iterator[list[_Keeper]]:
-    """Where this run's frontier says whose it is."""
+    """The places that record the job of this run's frontier."""
     keepers: list[_Keeper] = []
     jobdir, url = settings["JOBDIR"], Options.of(settings).frontier
     try:
@@ -141,7 +141,7 @@ def _keepers(settings: BaseSettings) -> Iterator[list[_Keeper]]:
                 lmdb_store.check(Path(jobdir) / "frontier")
                 keepers.append(_Folder(Path(jobdir)))
             if url:
-                # the client of Redis comes with an extra
+                # the client of Redis is in an extra
                 from bilingual_crawler.frontier import redis_store
                 from bilingual_crawler.frontier.redis_link import RedisLink
 

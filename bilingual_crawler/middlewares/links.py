@@ -32,7 +32,8 @@ logger = logging.getLogger(__name__)
 
 
 class LinkPriorityMiddleware:
-    """Consumes :class:`FoundLinks`: drops what is out of scope or done, scores the rest, pushes it to the frontier.
+    """Consumes :class:`FoundLinks`: drops links that are out of scope or done, scores the rest, and pushes them to the
+    frontier.
 
     Stats: ``bilingual/links/found|out_of_scope|too_deep|known|scoring_failed``, ``bilingual/traps/links/queue-full``.
     """

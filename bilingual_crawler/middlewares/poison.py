@@ -1,4 +1,4 @@
-"""Downloader middleware: a URL that was in flight at two deaths of the process is not asked for again."""
+"""Downloader middleware: a URL that was in flight at two deaths of the process is refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 class PoisonMiddleware:
-    """Names the suspects, so that the log of a process that dies ends with the culprit, and refuses the convicted.
+    """Logs each suspect, so that the log of a process that dies ends with the culprit. Refuses poisonous URLs.
 
     Stats: ``bilingual/dropped/poison``.
     """
