@@ -70,7 +70,7 @@ def text(value: Any) -> str:
 def line(value: Any) -> str:
     read = text(value)
     if not read or not read.isprintable():
-        raise ValueError("give a text of one line")
+        raise ValueError("give one line of text")
     return read
 
 
@@ -88,7 +88,7 @@ def whole(least: int = 0) -> Reader[int]:
         except ValueError:
             number = least - 1
         if number < least:
-            raise ValueError(f"give a whole number from {least} on")
+            raise ValueError(f"give a whole number of {least} or more")
         return number
 
     return read

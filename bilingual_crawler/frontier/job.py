@@ -60,18 +60,18 @@ class Job:
             values = json.loads(text)
             kept = Job(values["pair"], values["scope"], tuple(values["prefixes"]), tuple(values["seeds"]))
         except (ValueError, TypeError, KeyError) as error:
-            raise JobError(f"{keeper.name}: {NAME} is damaged ({error}): mend it, {keeper.fix}") from error
+            raise JobError(f"{keeper.name}: {NAME} is damaged ({error}): repair it, {keeper.fix}") from error
         if difference := self._difference(kept):
             raise JobError(f"{keeper.name}: {difference}, {keeper.fix}")
         return kept
 
     def _difference(self, kept: Job) -> str | None:
         if self.pair != kept.pair:
-            return f"holds a crawl with pair={kept.pair}, not {self.pair}: give that"
+            return f"holds a crawl with pair={kept.pair}, not {self.pair}: give that pair"
         if self.scope != kept.scope:
-            return f"holds a crawl with scope={kept.scope}, not {self.scope}: give that"
+            return f"holds a crawl with scope={kept.scope}, not {self.scope}: give that scope"
         if self.prefixes != kept.prefixes:
-            return f"holds a crawl with BILINGUAL_SCOPE_PREFIXES={','.join(kept.prefixes)}: give that"
+            return f"holds a crawl with BILINGUAL_SCOPE_PREFIXES={','.join(kept.prefixes)}: give these"
         if missing := set(kept.seeds) - set(self.seeds):
             return f"holds a crawl with the seed {min(missing)}: give all of its seeds, and more if you like"
         return None
@@ -90,7 +90,7 @@ class _Keeper(Protocol):
 
 
 class _Folder:
-    fix = "or another folder"
+    fix = "or give another folder"
 
     def __init__(self, jobdir: Path) -> None:
         self.name = f"JOBDIR={jobdir}"
@@ -112,7 +112,7 @@ class _Folder:
 
 
 class _Redis:
-    fix = "or another crawl with #name"
+    fix = "or name another crawl with #name"
 
     def __init__(self, link: RedisLink) -> None:
         self.name = f"BILINGUAL_FRONTIER with the keys {link.prefix}*"

@@ -67,7 +67,7 @@ class LmdbStore:
         try:
             self._transaction = OpenTransaction(self._env, folder)
         except lmdb.Error as error:
-            raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start anew") from error
+            raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start again") from error
         self._checkpoints = Checkpoints(self._env, folder)
         if not new:
             self._checkpoints.begin()()
@@ -292,7 +292,7 @@ def _environment(folder: Path, map_size: int = 1 << 36) -> Any:
         )
         found = _format(env)
     except lmdb.Error as error:
-        raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start anew") from error
+        raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start again") from error
     if found != FORMAT:
         env.close()
         raise StoreError(

@@ -206,9 +206,8 @@ class AddressGuardMiddleware:
         if is_stopping(self._crawler):
             return
         logger.error(
-            "The crawl ends, for nothing would keep it from private addresses: the reactor does not resolve names "
-            "with a GuardedResolver. Leave TWISTED_DNS_RESOLVER as it is; a script that runs the reactor itself "
-            "installs one",
+            "The crawl ends, because nothing would keep it from private addresses: the resolver of the reactor is no "
+            "GuardedResolver. Do not change TWISTED_DNS_RESOLVER; a script that runs the reactor itself installs one",
             extra={"spider": self._crawler.spider},
         )
         deferred_from_coro(self._crawler.engine.close_spider_async(reason="unguarded"))
@@ -226,7 +225,7 @@ class AddressGuardMiddleware:
         first = self._crawler.stats.get_value("bilingual/security/forbidden_address") == 1
         logger.log(
             logging.WARNING if first else logging.DEBUG,
-            f"{host}:{port} has the address {address}, which is not public: not fetched. If it is yours: "
+            f"{host}:{port} has the address {address}, which is not public, and is not fetched. If it is yours: "
             f"-s BILINGUAL_ALLOWED_NETWORKS={address}",
             extra={"spider": self._crawler.spider},
         )

@@ -28,7 +28,7 @@ class PoisonMiddleware:
         if entry is None:
             return
         if entry.priority == POISON:
-            logger.warning(f"{entry.url}: left, as the crawl died twice while it was in flight")
+            logger.warning(f"{entry.url}: not fetched again, because the crawl died twice while it was in flight")
             raise Refused("poison", "the crawl died twice while it was in flight")
         if entry.priority == SUSPECT:
-            logger.info(f"{entry.url}: the crawl died while it was in flight; fetched again, and nothing beside it")
+            logger.info(f"{entry.url}: the crawl died while it was in flight; it is fetched again, alone")

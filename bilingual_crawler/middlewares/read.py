@@ -42,7 +42,7 @@ class Reader:
             self._stats.inc_value(key)
             logger.log(
                 logging.WARNING if first else logging.DEBUG,
-                f"{url} was left: to read it {error}",
+                f"{url} could not be read: {error}",
                 extra={"spider": self._crawler.spider},
             )
             CrawlContext.of(self._crawler).traps.note_unreadable(url)

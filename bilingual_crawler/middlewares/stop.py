@@ -106,17 +106,17 @@ class StopMiddleware:
         """Say that the crawl stops when *left* transfers are finished."""
         if self._left is None:
             logger.info(
-                f"Stopping when what is under way ({left}) is transferred, after {self._timeout:.0f} s at most; "
-                "Ctrl-C again cuts it off. "
+                f"Stopping: running transfers ({left}) are finished first, in {self._timeout:.0f} s at most; "
+                "Ctrl-C again cuts them off. "
                 + (
-                    "The same command goes on from here"
+                    "The same command resumes the crawl"
                     if self._durable
-                    else "Without JOBDIR the next crawl begins anew"
+                    else "Without JOBDIR the next crawl starts again"
                 )
             )
         if left != self._left and (left or self._left is None):
             phase = f"stopping, transfers left: {left}"
-            self._send(f"{phase}, the same command goes on" if self._durable else phase)
+            self._send(f"{phase}, the same command resumes" if self._durable else phase)
         self._left = left
 
     def _reactor_stops(self) -> Deferred[None] | None:

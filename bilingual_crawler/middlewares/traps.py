@@ -77,7 +77,7 @@ class TrapPagesMiddleware:
             self._note("bilingual/traps/soft-404", page.url)
             raise Refused("soft-404", "shows what its host shows for any URL", status=200)
         for kind, group in self._traps.learn(page):
-            logger.info(f"{group}: {kind}, left from now on", extra={"spider": self._crawler.spider})
+            logger.info(f"{group}: a trap ({kind}), refused from now on", extra={"spider": self._crawler.spider})
         if self._traps.is_copy(page):
             self._note("bilingual/copies", page.url)
             request.meta[COPY] = True

@@ -1,4 +1,4 @@
-"""What a page in the browser gets to see of the network: what the crawler fetches for it."""
+"""The network of a page in the browser: the crawler fetches its resources."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FETCHED = frozenset(("script", "xhr", "fetch"))
-"""Playwright's names of what builds a page; nothing else is fetched for it, neither images nor frames nor beacons."""
+"""Playwright's resource types that build a page. No others are fetched: no images, frames or beacons."""
 LOADS = 3
-"""How often a page may load itself anew."""
+"""Number of times that a page may load itself again."""
 REQUESTS = 100
-"""Scripts and data that one page may ask for; some ask every second for ever."""
+"""Scripts and data that one page may request; some pages request data every second without end."""
 CACHE_BYTES = 64 << 20
 _NOT_FORWARDED = frozenset(("accept-encoding", "connection", "content-length", "cookie", "host", "user-agent"))
 _NOT_RETURNED = frozenset(("content-encoding", "content-length", "transfer-encoding"))
@@ -50,9 +50,9 @@ class Resource:
 class Resources:
     """Fetches scripts and data through the crawler's downloader.
 
-    So they wait their turn in a politeness slot, and robots.txt, the address guard, size limits, the archive and a
-    replay hold for them as for pages. Scripts are kept in memory, for a site loads the same on every page.
-    Stats: ``bilingual/render/resources|cached_resources|failed_resources``.
+    So they wait in a politeness slot, and robots.txt, the address guard, size limits, the archive and a replay apply to
+    them as to pages. Scripts are kept in memory, because a site loads the same ones on every page. Stats:
+    ``bilingual/render/resources|cached_resources|failed_resources``.
     """
 
     def __init__(self, crawler: Crawler, slot_of: Callable[[str], str]) -> None:
