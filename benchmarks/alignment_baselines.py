@@ -1,4 +1,4 @@
-"""Document alignment as others do it, as methods of ours: the WMT16 URL baseline, PPLocator, PTI."""
+"""Published methods of document alignment: the WMT16 URL baseline, PPLocator, PTI."""
 
 from __future__ import annotations
 
