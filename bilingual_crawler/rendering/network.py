@@ -82,7 +82,7 @@ class Resources:
 
 
 class PageNetwork:
-    """Answers every request of one page: its HTML with what was downloaded before, scripts and data out of *resources*.
+    """Answers every request of one page: its HTML by the download, scripts and data by *resources*.
 
     Stylesheets are answered empty, other requests and everything but GET are refused.
     """
@@ -94,7 +94,7 @@ class PageNetwork:
         self._loads = 0
         self._requests = 0
         self.interrupted = False
-        """The crawl has stopped before the page got everything it asked for."""
+        """The crawl stopped before all requests of the page were answered."""
         self.left_for: str | None = None
         """Where scripts have sent the visitor instead of showing the page."""
 
