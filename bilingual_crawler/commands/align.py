@@ -44,15 +44,15 @@ class Command(ScrapyCommand):
         return (
             "INPUT is the output folder of a crawl, a WARC file, a folder of WARC files, or a frozen site. Writes the"
             " pairs, best first inside each registered domain, with the columns url_a, url_b, score (0 to 1) and"
-            " method (the strongest evidence). With --bitext also aligns their sentences, and writes those that are fit"
-            " for training a translator in the formats of other tools."
+            " method (the strongest evidence). With --bitext also aligns their sentences, and writes those that are"
+            " good enough to train a translation model in the formats of other tools."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         add = parser.add_argument
         add("--pair", required=True, help="the two languages, such as eng-mlt")
-        add("--method", choices=ALIGN_METHODS, default="auto", help="what speaks for a pair (%(default)s)")
+        add("--method", choices=ALIGN_METHODS, default="auto", help="kind of evidence (%(default)s)")
         add(
             "--matching",
             choices=("greedy", "optimal"),
@@ -62,7 +62,7 @@ class Command(ScrapyCommand):
         add("--out", type=Path, default=Path("pairs.tsv"), help="output file (%(default)s)")
         add("--bitext", type=Path, metavar="DIR", help="align sentences too, and write them into this folder")
         add("--review", type=Path, metavar="DIR", help="write a sample of the pairs there for a human check")
-        add("--formats", default="bitextor,tmx,moses,jsonl", help=f"of {', '.join(FORMATS)} (%(default)s)")
+        add("--formats", default="bitextor,tmx,moses,jsonl", help=f"any of {', '.join(FORMATS)} (%(default)s)")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if not args:
