@@ -3,8 +3,8 @@
     python -m benchmarks.alignment ../shared/data/sites/dev --lexicon lexicon.tsv.gz
 
 Recall is the share of gold pairs that are found; precision, of the pairs with at least one document in gold, the share
-that is gold; both pooled over tasks. "Hashed" replaces the path of every URL inside a site by a hash, so that no
-method can read languages, words or numbers out of it; the other documents, links and announcements stay as they are.
+that is gold; both pooled over tasks. "Hashed" replaces the path of every URL inside a site by a hash, so that no method
+can read languages, words or numbers out of it; the other documents, links and announcements stay as they are.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def hashed(url: str) -> str:
 
 
 def methods(models: Path, encoder: Encoder | None, cache: Path, name: str, lexicon: Path | None) -> dict[str, Method]:
-    """All methods that can run here."""
+    """All methods that can run on this machine."""
     found: dict[str, Method] = {
         "WMT16 URL baseline": WmtBaseline(),
         "PTI": Pti(lexicon),

@@ -1,4 +1,4 @@
-"""Document alignment as others do it, as methods of ours: the WMT16 URL baseline, PPLocator, PTI."""
+"""Published methods of document alignment: the WMT16 URL baseline, PPLocator, PTI."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
+from benchmarks.swap import swap_language
 from bilingual_crawler.languages import fold, names_of, own_name, to_bcp47
 from bilingual_crawler.pages.outline import hash_text
 from bilingual_crawler.pairing.classifier import PairClassifier
 from bilingual_crawler.pairing.methods import Candidates
 from bilingual_crawler.pairing.structure import StructureMethod
-from bilingual_crawler.urls.markers import marked_language, swap_language
+from bilingual_crawler.urls.markers import marked_language
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

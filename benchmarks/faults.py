@@ -1,10 +1,10 @@
-"""Crawls of a local site that are killed, starved and confused at random moments, and what it costs them.
+"""Crawls of a local site with faults at random moments, and the losses that these cause.
 
     python benchmarks/faults.py [--kills 50] [--others 5] [--seed 1] [--only FAULT…]
 
-Every trial starts real ``scrapy crawl`` processes, does its worst, and lets a resume finish. Counted against the pages
-of the site: lost (no document at the end), written twice, and fetched again although they were finished when a fault
-struck (or beyond the four that a worker has in flight). After every fault the outputs are read up to the last record.
+Every trial starts real ``scrapy crawl`` processes, causes a fault, and lets a resume finish. It counts pages of the
+site that were lost (no document at the end), written twice, or fetched again although they were finished before the
+fault (or beyond the four that a worker has in flight). After every fault the outputs are read up to the last record.
 Prints the table of docs/reliability.md; ends with status 1 if anything was lost.
 """
 
@@ -74,7 +74,7 @@ class Crawl:
     server: RedisServer | None
     tally: Tally
     allowed: dict[str, int] = field(default_factory=dict)
-    """How often a page may have been asked for since the last fault: once more if it was not finished then."""
+    """Allowed requests of a page since the last fault: one more if it was not finished then."""
     unfinished: set[str] = field(default_factory=set)
 
     def start(self, name: str = "one") -> subprocess.Popen[str]:
@@ -100,7 +100,7 @@ class Crawl:
         return self.site.asked.total() - self.site.asked["/robots.txt"]
 
     def strike(self, *, workers: int = 1) -> None:
-        """A fault has struck: note what is in flight, and read the outputs."""
+        """After a fault: note the URLs in flight, and read the outputs."""
         self.tally.tried += 1
         self.settle()
         unfinished = set(self.find_unfinished())
@@ -115,12 +115,12 @@ class Crawl:
             self.tally.unreadable += 1
 
     def settle(self) -> None:
-        """Count what was asked for more often than it may be."""
+        """Count the pages that were requested more often than allowed."""
         for path in bilingual_site(PAGES):
             self.tally.again += max(0, self.site.asked[path] - self.allowed.get(path, 1))
 
     def find_unfinished(self) -> list[str]:
-        """The paths that were asked for and that the store, as the fault left it, does not know to be finished."""
+        """The paths that were requested but are not finished in the store that the fault left."""
         asked = [path for path in self.site.asked if path in bilingual_site(PAGES)]
         urls = [f"{self.site.url}{path}" for path in asked]
         if self.server:
@@ -135,7 +135,7 @@ class Crawl:
         return list(itertools.compress(asked, unfinished))
 
     def outputs(self) -> list[Path]:
-        """Folders of the workers that came so far as to fetch a page."""
+        """Folders of the workers that fetched a page."""
         return [file.parent for file in sorted(self.folder.glob("*/documents.jsonl.gz")) if file.stat().st_size]
 
     def documents(self) -> list[str]:
@@ -219,7 +219,7 @@ def clock_jumps(crawl: Crawl, wanted: int) -> None:
     process = crawl.start()
     crawl.wait(process)
     crawl.tally.tried += 1
-    # downloads may be broken off and retried, as Twisted's time-outs go by the wall clock
+    # downloads may be cut off and retried, as Twisted's time-outs use the wall clock
     crawl.allowed = dict.fromkeys(bilingual_site(PAGES), 5)
     crawl.finish(process)
 

@@ -4,12 +4,11 @@
 
 Each frontier runs in a process of its own: it takes in the URLs (in batches of 100, as the links of pages come), raises
 a tenth of them, hands out a tenth, is told that these are done (ours commits each), is closed, opened again, and hands
-out the next tenth. Rates are per second of wall time and, in brackets, of processor time of the client process (that
-of a Redis server is not in it). Memory is anonymous memory beyond that of the empty frontier (pages of files are the
+out the next tenth. Rates are per second of wall time and, in brackets, of processor time of the client process (that of
+a Redis server is not in it). Memory is anonymous memory beyond that of the empty frontier (pages of files are the
 kernel's to keep or drop) and that of the Redis server. Those without a raise take the URL in again with the higher
 priority. A part that takes more than --seconds of processor time is broken off; its rate is that of what it did until
-then.
-scrapy-redis is a peer to compare with, not a dependency: pip install scrapy-redis.
+then. scrapy-redis is a peer to compare with, not a dependency: pip install scrapy-redis.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 BATCH = 100
 POP_SHARE = 10
-"""One in so many URLs is raised, handed out before and handed out after the frontier is opened again."""
+"""One URL in this many is raised; as many are dequeued before, and again after, the frontier is opened again."""
 
 Item = tuple[str, str, int]
 """URL, host, priority."""
@@ -46,7 +45,7 @@ class Queue(Protocol):
     def push(self, items: Sequence[Item]) -> None: ...
     def pop(self) -> bool: ...
     def finish(self) -> bool:
-        """Say that one of what was popped is done."""
+        """Finish one of the dequeued URLs."""
 
     def close(self) -> None: ...
 
@@ -57,7 +56,7 @@ class Ours:
     def __init__(self, *, shared: bool) -> None:
         self._shared = shared
         self._popped: list[tuple[str, str]] = []
-        """What is needed to finish: Scrapy's requests are dropped at once, too, and no crawl keeps so many."""
+        """The data for finish. Requests are dropped at once, as a crawl never keeps so many."""
 
     def open(self, folder: Path, redis_url: str) -> None:
         from bilingual_crawler.frontier.frontier import Limits
@@ -138,7 +137,7 @@ class Scrapys:
             self._scheduler.enqueue_request(request)
 
     def finish(self) -> bool:
-        """A scheduler of Scrapy is not told."""
+        """Scrapy's schedulers have no finish."""
         return False
 
     def pop(self) -> bool:
@@ -235,7 +234,7 @@ def measure(name: str, options: argparse.Namespace, folder: Path, url: str) -> d
             yield len(batch)
 
     def times(count: int, work: Callable[[], bool]) -> Iterator[int]:
-        """In batches, as asking for the processor time takes as long as some of the work."""
+        """In batches, as reading the processor time takes as long as some operations."""
         for start in range(0, count, BATCH):
             goal, done = min(BATCH, count - start), 0
             while done < goal and work():

@@ -1,4 +1,4 @@
-"""Broken and hostile pages through all that reads pages, each with its limits of processor time and memory.
+"""Fuzzer: broken and hostile pages for all readers of pages, under limits of processor time and memory.
 
     python benchmarks/fuzz.py [--pages 20000] [--crawled 2000] [--seed 1]
 
@@ -59,13 +59,13 @@ HOSTS = 10
 HONEST_PAGES = 60
 HONEST = "http://honest.example"
 SLACK_SECONDS, SLACK_BYTES = 2.0, 100e6
-"""The kernel may count a limit in ticks, while what /proc tells is more exact: the two differ on a loaded machine."""
+"""The kernel may count a limit in ticks, while /proc is more exact; the two differ on a loaded machine."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(slots=True)
 class Row:
-    """What came of one mutation."""
+    """Results of one mutation."""
 
     pages: int = 0
     slowest: float = 0.0
@@ -74,7 +74,7 @@ class Row:
     ended: Counter[str] = field(default_factory=Counter)
     crashes: list[str] = field(default_factory=list)
     breaches: dict[str, str] = field(default_factory=dict)
-    """What was used beyond the limit, by name of the job."""
+    """Use beyond the limit, by name of the job."""
 
 
 def sources() -> list[bytes]:
@@ -103,7 +103,7 @@ def fuzzed(rng: random.Random, originals: Sequence[bytes], count: int) -> Iterat
 
 
 class Watch:
-    """Looks at the helpers from outside."""
+    """Watches the helpers from outside."""
 
     def __init__(self, folder: Path, rows: dict[str, Row]) -> None:
         self._folder = folder
@@ -131,7 +131,7 @@ class Watch:
         used = (int(stat[11]) + int(stat[12])) / TICKS - float(seconds)
         grown = memory(note.name) - int(held)
         if not note.exists():
-            return  # the job was over before its helper was looked at
+            return  # the job ended before its helper was watched
         mutation = name.partition("/")[0]
         row = self._rows[mutation]
         row.slowest = max(row.slowest, used)
@@ -196,7 +196,7 @@ def archive(folder: Path, pages: Iterator[tuple[str, bytes]]) -> list[str]:
 
 
 def crawl_and_align(pages: Iterator[tuple[str, bytes]]) -> tuple[dict[str, Counter[str]], list[str]]:
-    """Outcomes by mutation of a crawl, and what is wrong with it."""
+    """Outcomes of a crawl by mutation, and its errors."""
     wrong = []
     outcomes: defaultdict[str, Counter[str]] = defaultdict(Counter)
     with tempfile.TemporaryDirectory() as name:

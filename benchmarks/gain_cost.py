@@ -1,9 +1,9 @@
-"""What scoring and re-scoring cost per page with 100,000 queued URLs of one site.
+"""Cost of scoring and re-scoring per page with 100,000 queued URLs of one site.
 
     python benchmarks/gain_cost.py [--queued 100000] [--pages 1000]
 
-A site with two languages and 40 links a page; every page fetched teaches the policy `gain`, re-scores what it
-changes, pushes its links and pops the next URL, on the embedded store. Prints medians and the 99th percentile.
+A site with two languages and 40 links a page; every page fetched teaches the policy `gain`, re-scores what it changes,
+pushes its links and pops the next URL, on the embedded store. Prints medians and the 99th percentile.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What grows with a hostile or a very large web, and by how much: memory, disk and time, in real crawls.
+"""Growth of memory, disk and time in real crawls of a hostile or a very large web.
 
     python benchmarks/growth.py [--only links queued takeover hosts] [--pages 200] [--urls 1000000] [--hosts 5000]
 
@@ -50,12 +50,12 @@ LINKS = 5000
 LENGTH = 1900
 BATCH = 500
 SECONDS = 60
-"""For which a worker learns what is known of a site that it has taken over."""
+"""Seconds in which a worker learns the facts of a site that it has taken over."""
 QUIET = ("LOG_LEVEL=ERROR", "BILINGUAL_ALIGN=", "BILINGUAL_STALE_PAGES=0")
 
 
 def anonymous(pid: int | str = "self") -> int:
-    """Bytes of memory of a process that are no pages of files."""
+    """Bytes of memory of a process without mapped files."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.partition("RssAnon:")[2].split()[0]) << 10
 

@@ -1,4 +1,4 @@
-"""A job for a helper process that says what it has used, to whoever looks from outside as well."""
+"""A job for a helper process that reports its use of time and memory, also to an observer outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real pages as a broken or hostile server would send them, and pages that are nothing but hostile."""
+"""Mutations of real pages, as of broken or hostile servers, and pages made only to do harm."""
 
 from __future__ import annotations
 

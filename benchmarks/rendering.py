@@ -1,4 +1,4 @@
-"""What ``-a render=auto`` costs on a site that needs no JavaScript, and how fast pages are rendered where one does.
+"""Cost of ``-a render=auto`` on a site without JavaScript, and the speed of rendering on a site that needs it.
 
     python benchmarks/rendering.py [--pages 1000] [--shells 60] [--runs 5]
 

@@ -1,4 +1,4 @@
-"""Which characters of foreign text are text: control, format and other invisible characters are not."""
+"""Which characters of foreign text are kept: no control, format or other invisible characters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-# Controls but for blanks, lone surrogates, noncharacters, and format characters that no script needs: soft hyphens,
+# Controls except blanks, lone surrogates, noncharacters, and format characters that no script needs: soft hyphens,
 # zero-width spaces, marks of direction, tags.
 _INVISIBLE = re.compile(
     "[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ud800-\udfff"
@@ -18,7 +18,8 @@ _JOINERS = re.compile("[\u200c\u200d]+")
 
 
 def one_line(text: str) -> str:
-    """*text* on one line: blanks collapsed, nothing in it that is not shown or that changes how the rest is shown.
+    """*text* on one line, with blanks collapsed, without invisible characters and without those that change how others
+    are shown.
 
     Zero-width joiners and non-joiners stay where they change letters or emoji: beside letters that are written from
     right to left, beside combining marks, and between symbols.

@@ -1,4 +1,4 @@
-"""What the spider yields: documents, and the links of a page."""
+"""The items of the spider: documents, and the links of a page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Document:
 
     url: str
     language: str
-    """The language of the pair that it counts as, ISO 639-3."""
+    """The language of the pair that the page counts as, ISO 639-3."""
     shares: list[tuple[str, int]]
     """Up to three languages found in the text with their percentages."""
     reliable: bool
@@ -34,14 +34,14 @@ class Document:
     warc_file: str | None
     warc_offset: int | None
     alternates: list[tuple[str, str]]
-    """(language or ``x-default``, URL) that the page announces as its translations by ``hreflang``."""
+    """(language or ``x-default``, URL) of each translation that the page announces by ``hreflang``."""
     switches: list[tuple[str | None, str]]
-    """(language named, URL) that its language switcher leads to."""
+    """(named language, URL) of each target of the page's language switcher."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundLinks:
-    """The links of a page on their way to the frontier; consumed by ``LinkPriorityMiddleware``."""
+    """The links of a page, for the frontier; ``LinkPriorityMiddleware`` consumes them."""
 
     page: FetchedPage
     links: Sequence[Link]

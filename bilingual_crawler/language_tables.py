@@ -1,4 +1,4 @@
-"""Data for :mod:`bilingual_crawler.languages`: label sets, merged codes, names the registries lack."""
+"""Data for :mod:`bilingual_crawler.languages`: label sets, merged codes, names that registries lack."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ URL_LABELS: tuple[str, ...] = tuple(_LABELS.split())
 """The 161 languages of url2lang in its order (most frequent in Common Crawl first), without *unknown*."""
 
 CLD2_ONLY = ("cnr", "ewe", "gaa", "kri", "loz", "lua", "luo", "nbl", "new", "oss", "pam", "raj", "tum", "twi")
-"""Languages that CLD2's full tables know and :data:`URL_LABELS` does not."""
+"""Languages in CLD2's full tables that are not in :data:`URL_LABELS`."""
 
 MERGED: dict[str, str] = {
     "bh": "bih", "bho": "bih", "bih": "bih", "nb": "nor", "nob": "nor", "tl": "tgl", "fil": "tgl", "tw": "twi",
@@ -43,4 +43,4 @@ COUNTRY_CODES: dict[str, str] = {
     "cz": "ces", "gr": "ell", "ua": "ukr", "jp": "jpn", "cn": "zho", "dk": "dan", "vn": "vie", "rs": "srp", "by": "bel",
     "gb": "eng", "us": "eng", "al": "sqi", "me": "cnr", "at": "deu", "mx": "spa", "il": "heb", "kz": "kaz",
 }  # fmt: skip
-"""Codes of countries, none of them a language's, that people write for the language."""
+"""Country codes that sites use as language codes, and that are no language's own code."""

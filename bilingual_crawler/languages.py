@@ -1,4 +1,4 @@
-"""Language codes at the door (ISO 639, names, BCP 47, CLD2) and inside (ISO 639-3), and the pair of a crawl."""
+"""Language codes: external ones (ISO 639, names, BCP 47, CLD2) become ISO 639-3; the pair of a crawl."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
 UNKNOWN = "un"
-"""What a language identifier answers when it cannot tell."""
+"""The answer of a language identifier for an unknown language."""
 
 DEFAULT_EQUIVALENTS: tuple[tuple[str, ...], ...] = (
     ("hrv", "bos", "srp", "cnr"),
@@ -33,11 +33,11 @@ _TAG = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{1,8})*", re.IGNORECASE)
 
 
 class LanguageError(ValueError):
-    """A text that names no language, or two that make no pair."""
+    """A text names no language, or two languages make no pair."""
 
 
 def fold(text: str) -> str:
-    """*text* in lower case without diacritics, other signs than letters and digits as single blanks."""
+    """*text* in lower case without diacritics; all but letters and digits becomes single blanks."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c))
     return " ".join("".join(c if c.isalnum() else " " for c in plain).split())
 
@@ -77,14 +77,14 @@ def _names() -> dict[str, str]:
 
 @lru_cache(maxsize=1024)
 def names_of(lang: str) -> tuple[str, ...]:
-    """English names, then the names of *lang* (ISO 639-3) in itself, without repetitions."""
+    """English names of *lang* (ISO 639-3), then its endonyms, without repetitions."""
     names = dict.fromkeys((*NAMES.get(lang, ()), _known(lang).language_name("en"), own_name(lang)))
     return tuple(name for name in names if not name.lower().startswith(("unknown", "serbian (")))
 
 
 @lru_cache(maxsize=1024)
 def own_name(lang: str) -> str:
-    """Name of *lang* (ISO 639-3) in itself: ``isl`` gives ``íslenska``."""
+    """Endonym of *lang* (ISO 639-3): ``isl`` gives ``íslenska``."""
     return "crnogorski" if lang == "cnr" else _known(lang).language_name(_known(lang))
 
 
@@ -117,7 +117,7 @@ def _suggestion(folded: str) -> str:
 
 @lru_cache(maxsize=1024)
 def from_cld2(code: str) -> str:
-    """ISO 639-3 of a code that CLD2 gives; :data:`UNKNOWN` for unknown, scripts and jokes (``xx-Latn``, ``zzp``)."""
+    """ISO 639-3 of a code of CLD2; :data:`UNKNOWN` for unknown languages, scripts and jokes (``xx-Latn``, ``zzp``)."""
     if code == "sr-ME":
         return "cnr"
     return _code(code.partition("-")[0].lower()) or UNKNOWN
@@ -125,7 +125,7 @@ def from_cld2(code: str) -> str:
 
 @lru_cache(maxsize=4096)
 def from_bcp47(tag: str) -> str | None:
-    """ISO 639-3 of a ``hreflang`` or ``lang`` value; None for ``x-default`` and what is no tag of a language."""
+    """ISO 639-3 of a ``hreflang`` or ``lang`` value; None for ``x-default`` and for values that are no language tag."""
     tag = tag.strip()
     if not _TAG.fullmatch(tag):
         return None
@@ -143,7 +143,7 @@ def to_bcp47(lang: str) -> str:
 
 _SHORT: dict[str, str] = {}
 for _short in LANGUAGE_ALPHA3:
-    # Withdrawn codes (iw, jw, in, ji, mo, sh) and nb, tw's macrolanguage must not win over today's ones.
+    # Current codes take precedence over withdrawn ones (iw, jw, in, ji, mo, sh), and no over nb.
     if len(_short) == 2 and _short not in ("iw", "jw", "in", "ji", "mo", "sh", "nb"):
         _SHORT.setdefault(_code(_short) or "", _short)
 
@@ -158,7 +158,7 @@ def language_name(lang: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LanguagePair:
-    """The two languages of a crawl in the user's order, and which other languages count as which side."""
+    """The two languages of a crawl in the user's order, and the languages that count as one of them."""
 
     a: str
     b: str
@@ -182,7 +182,7 @@ class LanguagePair:
         return cls(a, b, parse_equivalents(equivalents))
 
     def side(self, lang: str) -> str | None:
-        """Which of the two languages a content language counts as; None if neither or both."""
+        """The language of the pair that *lang* counts as; None if it counts as neither or both."""
         if lang in (self.a, self.b):
             return lang
         for members in self.equivalents:

@@ -28,31 +28,31 @@ if TYPE_CHECKING:
 
 PREFIX = "BILINGUAL_"
 POLITENESS = ("domain", "host", "address")
-"""What shares one delay and one limit of requests in flight."""
+"""Which URLs share one delay and one limit of requests in flight."""
 RENDER_MODES = ("auto", "never", "always")
 ALIGN_METHODS = ("auto", "url", "content", "structure")
 
 T = TypeVar("T")
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Reader = Callable[[Any], T]
-"""Makes the value of a setting; raises ValueError saying what would be right."""
+"""Converts the value of a setting; raises ValueError with the valid values."""
 
 _REDIS = "give redis://[user:password@]host[:port][/db][#name of the crawl], or rediss:// for TLS"
 _CONTACT = re.compile(r"https?://[^\s/]\S*|mailto:[^\s@]+@[^\s@]+")
 _PASSWORD = re.compile(r"(?<=//).*@", re.DOTALL)
 _SHOWN = 200
-"""Characters of a wrong value in a message."""
+"""Characters of an invalid value that a message shows."""
 
 
 def wrong(name: str, value: object, right: str) -> UsageError:
-    """The error that *value* is not what *name* can be, in one line and without a password."""
+    """The error for an invalid *value* of *name*, in one line and without a password."""
     text = " ".join(_PASSWORD.sub("…@", str(value)).split())
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
     return UsageError(f"{name}={shown}: {right}", print_help=False)
 
 
 def check_folder(name: str, given: Path) -> None:
-    """Raise UsageError unless files can be written into the folder *given*, which is made when it is needed."""
+    """Raise UsageError unless files can be written into the folder *given*, which need not exist yet."""
     there = next(parent for parent in (given.absolute(), *given.absolute().parents) if os.path.lexists(parent))
     if not there.is_dir():
         raise wrong(name, given, f"{there} is no folder; give one that can be written")
@@ -70,7 +70,7 @@ def text(value: Any) -> str:
 def line(value: Any) -> str:
     read = text(value)
     if not read or not read.isprintable():
-        raise ValueError("give a text of one line")
+        raise ValueError("give one line of text")
     return read
 
 
@@ -88,7 +88,7 @@ def whole(least: int = 0) -> Reader[int]:
         except ValueError:
             number = least - 1
         if number < least:
-            raise ValueError(f"give a whole number from {least} on")
+            raise ValueError(f"give a whole number of {least} or more")
         return number
 
     return read
@@ -218,9 +218,9 @@ class Options:
 
     @classmethod
     def of(cls, settings: BaseSettings) -> Options:
-        """The values in Scrapy's *settings*, where a name that is missing has its default.
+        """The values in Scrapy's *settings*, with defaults for missing names.
 
-        Raises UsageError, in one line, for an unknown ``BILINGUAL_`` name and for the first value that is wrong.
+        Raises UsageError, in one line, for an unknown ``BILINGUAL_`` name and for the first invalid value.
         """
         _check_names(settings)
         for name, read in _SCRAPY.items():
@@ -246,7 +246,7 @@ _SCRAPY: dict[str, Reader[Any]] = {
     **dict.fromkeys(("AUTOTHROTTLE_START_DELAY", "AUTOTHROTTLE_MAX_DELAY"), seconds),
     **dict.fromkeys(("AUTOTHROTTLE_ENABLED", "ROBOTSTXT_OBEY", "RETRY_ENABLED"), switch),
 }
-"""Settings of Scrapy that end in a traceback if they are wrong."""
+"""Settings of Scrapy whose invalid values would end in a traceback."""
 
 
 def _check_names(settings: BaseSettings) -> None:

@@ -1,4 +1,4 @@
-"""The files of a crawl that grow while it runs, complete up to the last record whatever happens."""
+"""The files of a crawl that grow while it runs. They are always complete up to the last record."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SUMMARY = "summary.json"
 
 
 class _Records:
-    """Appends whole records: of one that does not fit on the disk nothing stays. Raises OSError then."""
+    """Appends whole records. If the disk is full, the incomplete record is removed and OSError is raised."""
 
     def __init__(self, path: Path, end: int) -> None:
         self._file = path.open("ab", buffering=0)
@@ -75,7 +75,7 @@ def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 class TsvLog:
-    """Appends tab-separated rows under a header, each flushed; an end that a crash garbled is cut off on opening."""
+    """Appends tab-separated rows under a header and flushes each. Opening cuts off a tail that a crash has damaged."""
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
         # a power cut can leave zeros where a line was
@@ -100,7 +100,7 @@ class TsvLog:
 
 
 def replace_tsv(path: Path, record: type[DataclassInstance], records: Iterable[DataclassInstance]) -> None:
-    """Put a table of *record* objects in the place of *path*, which is the old one until the new one is complete."""
+    """Replace *path* by a table of *record* objects; the old file stays until the new one is complete."""
     complete = path.with_name(f"{path.name}.new")
     with complete.open("w", encoding="utf-8", errors="surrogatepass") as file:
         file.write(tsv_line([field.name for field in fields(record)]))

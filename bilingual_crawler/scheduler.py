@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 CALLBACKS = {Kind.PAGE: "parse", Kind.SITEMAP: "parse_sitemap"}
 """Names of the spider's methods."""
 MAX_REST = 60.0
-"""Seconds that a slot rests, at most, after a failed fetch of which nobody said how long."""
+"""Limit in seconds for the pause of a slot after a failed fetch for which no pause was given."""
 
 
 class FrontierScheduler(BaseScheduler):
     """Translates between Scrapy's requests and :class:`~bilingual_crawler.crawl.visits.Visits`.
 
-    Order: highest priority first, ties by discovery, at most ``CONCURRENT_REQUESTS_PER_DOMAIN`` requests of one
-    politeness slot and ``CONCURRENT_REQUESTS`` in all between hand-out and the end of processing. Requests that are
-    yielded to the engine are pushed with their ``priority`` (seeds with the policy's); a redirect takes the place of
-    what it redirects, a retry goes back to its place while its slot rests.
-    Only GET requests without a body have a place in the frontier; others are dropped and counted.
+    The order is by priority, highest first, then by discovery. At most ``CONCURRENT_REQUESTS_PER_DOMAIN`` requests of
+    one politeness slot, and ``CONCURRENT_REQUESTS`` in all, are in flight until their responses are processed. Requests
+    that are yielded to the engine are pushed with their ``priority`` (seeds with the policy's). A redirect takes the
+    place of its source. A retry goes back to its place while its slot is paused. The frontier takes only GET requests
+    without a body; others are dropped and counted.
     """
 
     visits: Visits

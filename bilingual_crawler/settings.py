@@ -3,7 +3,7 @@ import os
 BOT_NAME = "bilingual-crawler"
 SPIDER_MODULES = ["bilingual_crawler.spiders"]
 NEWSPIDER_MODULE = "bilingual_crawler.spiders"
-# an egg in Scrapyd brings its own commands, whatever entry points are installed beside it
+# in Scrapyd the commands of the egg must win over installed entry points
 COMMANDS_MODULE = "bilingual_crawler.commands"
 
 # What is crawled
@@ -34,7 +34,7 @@ BILINGUAL_OUTPUT_DIR = None
 BILINGUAL_WARC = True
 FEED_EXPORT_ENCODING = "utf-8"
 
-# Manners
+# Politeness
 BILINGUAL_CONTACT = None
 BILINGUAL_USER_AGENT = "bilingual-crawler/0.1"
 BILINGUAL_POLITENESS = "domain"

@@ -39,7 +39,7 @@ def main() -> int:
         return status
     status = subprocess.run([sys.executable, str(CHECK), str(output_dir)], check=False).returncode
     again = f"{sys.executable} {SERVE} --port {urlsplit(url).port}"
-    print(f"The example site is served no more; to follow the links in the report: {again}")
+    print(f"The example site is no longer served; to follow the links in the report: {again}")
     return status
 
 

@@ -1,4 +1,4 @@
-"""A web server on loopback that answers what a function says, bytes on the wire included."""
+"""A web server on loopback whose answers, down to the bytes on the wire, are those of a function."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Answer:
     kind: str = "text/html; charset=utf-8"
     headers: Mapping[str, str] = field(default_factory=dict)
     raw: Iterable[bytes] | None = None
-    """Sent instead of everything else, as it is."""
+    """Bytes that are sent as they are, instead of a response."""
 
 
 @dataclass
 class Scripted:
     url: str
     asked: list[tuple[float, str]] = field(default_factory=list)
-    """When (monotonic seconds) and for which path it was asked."""
+    """Time (monotonic seconds) and path of each request."""
     requests: list[str] = field(default_factory=list)
     """Request line and headers of every request."""
 

@@ -177,7 +177,7 @@ def test_without_the_guard_the_crawl_ends_before_it_connects(
     result = crawl(tmp_path, f"http://127.0.0.2:{port}/", *unguarded)
     assert result.returncode == 1
     assert contacts == []
-    assert result.stderr.count("The crawl ends, for nothing would keep it from private addresses") == 1
+    assert result.stderr.count("The crawl ends, because nothing would keep it from private addresses") == 1
     assert "Traceback" not in result.stderr
     crawl(tmp_path, f"http://127.0.0.2:{port}/", "-s", "JOBDIR=job", "-s", "RETRY_TIMES=0")
     assert contacts, "the seed is still queued"

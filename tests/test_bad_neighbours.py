@@ -106,7 +106,7 @@ def test_one_bad_host_costs_an_honest_one_nothing(tmp_path: Path, names: list[st
         check(tmp_path, honest, bad)
     if "comments" in names:
         assert f"{honest.url}{COMMENTS}" in documents(tmp_path)
-    assert log.count(" was left: to read it ") == len(LEFT.keys() & set(names))
+    assert log.count(" could not be read: ") == len(LEFT.keys() & set(names))
 
 
 def test_a_killed_crawl_among_bad_hosts_goes_on(tmp_path: Path) -> None:

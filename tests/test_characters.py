@@ -1,4 +1,4 @@
-"""What is no text, judged by the properties that Unicode gives each character."""
+"""Which characters are removed, by their Unicode properties."""
 
 from __future__ import annotations
 

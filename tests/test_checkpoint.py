@@ -1,4 +1,4 @@
-"""A power cut: of what was written after the last checkpoint any page may be on the disk, or not."""
+"""Power cuts: each page that was written after the last checkpoint may be on the disk or not."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def entries(first: int, count: int) -> list[Entry]:
 
 
 def work(store: LmdbStore, first: int) -> None:
-    """Many commits, so that the pages of earlier ones would be written over if nobody held them."""
+    """Many commits, which would overwrite the pages of earlier ones if no reader pinned them."""
     for round_ in range(40):
         store.push(entries(first + 20 * round_, 20))
         for _ in range(10):
@@ -82,7 +82,7 @@ def test_a_power_cut_goes_back_to_the_checkpoint(
 
 
 def test_a_power_cut_just_after_opening_takes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the opening itself has written."""
+    """The opening itself may have written pages."""
     held, cut = tmp_path / "held", tmp_path / "cut"
     closed = LmdbStore(held, map_size=1 << 26)
     work(closed, 0)
@@ -102,7 +102,7 @@ def test_a_power_cut_just_after_opening_takes_nothing(tmp_path: Path, monkeypatc
 
 
 def test_after_a_failure_the_last_good_checkpoint_stays(store: LmdbStore, tmp_path: Path) -> None:
-    """The system reports a lost write once: what comes after it proves nothing."""
+    """The system reports a lost write only once, so a later success proves nothing."""
     kept = (tmp_path / "held" / checkpoint.NAME).read_bytes()
     work(store, 2_000)
 

@@ -289,7 +289,7 @@ def test_pairs_are_a_tsv_that_csv_reads(tmp_path: Path, site: Site) -> None:
 def test_a_crawl_without_a_pair_says_why(tmp_path: Path, site: Site) -> None:
     result = crawl(tmp_path, f"{site.url}/", "-a", "pair=fin-eus")
     assert result.returncode == 0
-    hint = "No pair was found, for none of 20 HTML pages is in Basque (most: "
+    hint = "No pair was found, because none of 20 HTML pages is in Basque (most: "
     assert hint in result.stderr
     assert hint in (tmp_path / "out" / "report.html").read_text()
 

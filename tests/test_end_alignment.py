@@ -29,7 +29,7 @@ def crawl(url: str, *more: str) -> tuple[str, ...]:
 
 
 def wait_for_alignment(process: subprocess.Popen[str]) -> int:
-    """The id of the process that aligns."""
+    """The process id of the alignment."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
@@ -78,7 +78,7 @@ def test_no_alignment_begins_after_ctrl_c_and_the_resumed_crawl_aligns(tmp_path:
 
 
 def test_a_page_that_never_ended_the_alignment(tmp_path: Path) -> None:
-    """300 kB of comments that nobody closes: a regular expression took quadratic time."""
+    """300 kB of unclosed comments, for which a regular expression took quadratic time."""
     pages = varied(bilingual_site(PAGES))
     pages["/en/page-1.html"] += "<!--" * 75_000
     with serve(pages) as site:
@@ -88,7 +88,7 @@ def test_a_page_that_never_ended_the_alignment(tmp_path: Path) -> None:
 
 
 def test_a_page_that_breaks_the_alignment_is_left_out_and_named(tmp_path: Path) -> None:
-    """The archive holds what no crawl would have kept: align reads other crawlers' WARCs, too."""
+    """The archive holds a page that no crawl would keep, as align also reads the WARCs of other crawlers."""
     with serve(varied(bilingual_site(PAGES))) as site:
         result = run_scrapy(tmp_path, *crawl(site.url, "-s", "BILINGUAL_ALIGN="))
         assert result.returncode == 0, result.stderr

@@ -1,4 +1,4 @@
-"""What a crawl survives: full disks, cut files, wrong clocks, kills; the long version is ``benchmarks/faults.py``."""
+"""Faults that a crawl survives: full disks, truncated files, wrong clocks, kills. ``benchmarks/faults.py`` has more."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_a_clock_that_jumps_by_a_day_changes_nothing(tmp_path: Path, site: Site,
 
 
 class Deadly:
-    """A site of which one page is the death of whoever asks for it, when others are in flight if there are any."""
+    """A site with one page that kills every process that requests it, while other URLs are in flight if possible."""
 
     PAGE = "/en/deadly.html"
 
@@ -183,7 +183,7 @@ def test_a_page_that_kills_the_crawl_twice_is_left_and_no_other(tmp_path: Path, 
         result = run_scrapy(folders[2], *arguments(folders[2], site, *settings))
     url = site.url + deadly.PAGE
     assert result.returncode == 0, result.stderr
-    assert f"{url}: left, as the crawl died twice while it was in flight" in result.stderr
+    assert f"{url}: not fetched again, because the crawl died twice while it was in flight" in result.stderr
     assert len(deadly.died_with[0]) > 2
     assert deadly.died_with[1] == {deadly.PAGE}
     assert site.paths().count(deadly.PAGE) == 2
@@ -196,7 +196,7 @@ def test_a_page_that_kills_the_crawl_twice_is_left_and_no_other(tmp_path: Path, 
 
 
 def silent_for_long(server: RedisServer) -> None:
-    """All workers have been silent for so long that they are taken for dead."""
+    """All workers are silent until they count as dead."""
     client = redis.Redis(port=server.port)
     for name in client.zrange("bilingual:crawl:workers", 0, -1):
         client.zadd("bilingual:crawl:workers", {name: 0})
@@ -212,7 +212,7 @@ def test_only_a_death_makes_suspects(tmp_path: Path, site: Site, stopped: signal
     died = stopped is signal.SIGKILL
     assert (tmp_path / "job" / "frontier" / "in-flight").exists() == died
     result = run_scrapy(tmp_path, *arguments(tmp_path, site))
-    assert ("fetched again, and nothing beside it" in result.stderr) == died
+    assert ("it is fetched again, alone" in result.stderr) == died
     assert_complete(tmp_path, site, twice=2)
 
 

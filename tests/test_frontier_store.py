@@ -1,4 +1,4 @@
-"""The durable stores, as state machines: whatever is done to them, also a kill, they do what the MemoryStore does."""
+"""The durable stores as state machines: they behave like the MemoryStore, also after a kill."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ class StoreMachine(RuleBasedStateMachine):
 
     @abstractmethod
     def kill(self) -> None:
-        """What was not committed is lost."""
+        """Uncommitted changes are lost."""
 
     def settle(self) -> None:
         """Have the store notice new slots."""
 
     def committed(self) -> None:
-        """What was done so far outlives the process."""
+        """Earlier changes survive the process."""
 
     def teardown(self) -> None:
         self.store.close()
@@ -178,7 +178,7 @@ class LmdbMachine(StoreMachine):
         self.saved = copy.deepcopy(self.model)
 
     def kill(self) -> None:
-        """What has reached the operating system is all that a killed process leaves."""
+        """A killed process leaves only the data that has reached the operating system."""
         self.model = self.saved
         left = Path(tempfile.mkdtemp())
         for name in ("data.mdb", "in-flight"):
@@ -246,7 +246,7 @@ def best_of(entries: dict[str, Entry], name: str) -> Entry | None:
 
 @given(st.lists(st.tuples(st.sampled_from(URLS), PRIORITIES, st.sampled_from(["push", "rescore", "pop", "requeue"]))))
 def test_the_model_itself_finds_the_best(steps: list[tuple[str, float, str]]) -> None:
-    """By its heaps what a look at every entry finds, with as few items as there may be."""
+    """Its heaps find the same URL as a scan of all entries, with as few items as allowed."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bilingual_crawler.frontier.memory_store.SPARE_ITEMS", 0)
         store = MemoryStore()

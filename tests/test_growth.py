@@ -1,4 +1,4 @@
-"""What a hostile or a very large web may make grow, and where that ends."""
+"""Limits of growth on a hostile or a very large web."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_a_site_that_has_filled_its_share_waits_and_the_other_is_crawled(tmp_pat
 
 
 class Listener:
-    """A worker that notes what it is told, and to which every URL has lost its worth."""
+    """A worker that records its calls, and for which every priority has fallen."""
 
     def __init__(self) -> None:
         self.told: list[tuple[list[tuple[str, bytes]], list[str]]] = []

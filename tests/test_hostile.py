@@ -1,4 +1,4 @@
-"""A crawl of the worst web that fits on one port."""
+"""A crawl of the hostile server."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _watch(pid: int, running: object) -> int:
 
 
 def _check_files(folder: Path, out: Path) -> None:
-    """Nothing was written but what every crawl writes, nothing of it is a pickle, and the archive is whole."""
+    """The crawl wrote only its usual files, no pickle, and a complete archive."""
     written = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     known = {"crawl.tsv", "documents.jsonl.gz", "pairs.tsv", "report.html", "summary.json", "unpaired.tsv"}
     allowed = {f"out/{name}" for name in known}

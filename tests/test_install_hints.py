@@ -1,4 +1,4 @@
-"""What messages and pages tell to install is there to be installed: the project itself is in no package index."""
+"""The packages that messages and docs tell users to install exist; the project itself is in no package index."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 EXTRAS = PROJECT["optional-dependencies"]
 PACKAGES = {re.split(r"[<>=]", requirement)[0] for extra in EXTRAS.values() for requirement in extra}
 PEERS = {"sentence-transformers", "scrapy-redis", "{missing}"}
-"""Named by the user, or only compared with; and the place that one message fills in."""
+"""Named by the user, or used in comparisons only; and the placeholder of one message."""
 COMMAND = re.compile(r"pip install ((?:'[^']*'|[^'`\"&\n(;,])+)")
 
 FILES = [

@@ -37,7 +37,7 @@ FORMATS = "bitextor,tmx,moses,jsonl,parquet"
 
 
 def read_bitext(folder: Path) -> list[str]:
-    """Everything that the bitext in *folder* says, read by what reads such files; each format has one row a pair."""
+    """The content of the bitext in *folder*, read by the usual readers; each format has one row per pair."""
     texts: list[str] = []
     counts: set[int] = set()
     tree = etree.fromstring(gzip.decompress((folder / "en-es.tmx.gz").read_bytes()))

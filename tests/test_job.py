@@ -71,7 +71,7 @@ def test_another_policy_and_more_seeds_go_on(tmp_path: Path, site: Site) -> None
     assert result.returncode == 0, result.stderr
     assert job.pairs() == PAGES + 1
     assert site.asked["/en/page-1.html"] == before["/en/page-1.html"] == 1
-    # what was added belongs to the job from now on
+    # the added seed is part of the job from now on
     assert job.run(f"{site.url}/en/page-1.html").returncode == 2
 
 
@@ -89,7 +89,7 @@ def test_a_crawl_in_redis_of_another_pair_is_refused(tmp_path: Path, site: Site)
             assert result.returncode == 2
             assert message in result.stderr
         assert not (tmp_path / "two").exists()
-        # another crawl on the same server is another matter
+        # another crawl on the same server is independent
         other = Job(tmp_path, f"BILINGUAL_FRONTIER={server.url}#french").run(
             f"{site.url}/en/", pair="eng-fra", out="two"
         )

@@ -1,4 +1,4 @@
-"""The numbers of a crawl agree with each other, over stops of every kind, and a stop says what it does."""
+"""The counts of a crawl agree after stops of every kind, and a stop says what it does."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_numbers_agree_after_a_stop_and_after_a_resume(tmp_path: Path, how: sign
         assert 0 < stopped["pairs"] < PAGES
         assert stopped["queued"] > 0
         if how is signal.SIGINT:
-            assert "The same command goes on from here" in log
+            assert "The same command resumes the crawl" in log
         result = run_scrapy(tmp_path, *command(site.url))
         assert result.returncode == 0, result.stderr
         done = check(tmp_path)
@@ -165,7 +165,7 @@ def test_the_live_line_counts_all_runs_and_says_that_the_crawl_stops(tmp_path: P
         wait_for(lambda: any(int(pages) > 10 for pages, *_ in line.findall(first.shown)))
         first.process.send_signal(signal.SIGINT)
         assert first.wait() == 0
-        assert re.search(r"stopping, transfers left: \d, the same command goes on", first.shown)
+        assert re.search(r"stopping, transfers left: \d, the same command resumes", first.shown)
         before = check(tmp_path)
         second = Terminal(tmp_path, *command(site.url))
         assert second.wait() == 0

@@ -1,4 +1,4 @@
-"""Answers that are too much."""
+"""Responses that are too large."""
 
 from __future__ import annotations
 

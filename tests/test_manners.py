@@ -1,4 +1,4 @@
-"""How a crawl treats servers that are busy, broken, or will not say what they allow."""
+"""Politeness towards servers that are busy or broken, or do not answer for robots.txt."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def page(path: str) -> Answer:
 
 
 def slow_crawl(folder: Path, seeds: str, *settings: str) -> CompletedProcess[str]:
-    """A crawl of a few pages with delays, which those of other tests are without."""
+    """A crawl of a few pages with delays, which other tests switch off."""
     arguments = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}", "-a", "policy=bfs", "-a", "max_pages=6")
     command = [sys.executable, "-m", "scrapy", "crawl", "bilingual", *arguments]
     return subprocess.run(
@@ -181,7 +181,7 @@ def test_sites_on_one_address_take_turns_if_asked_to(tmp_path: Path) -> None:
             result = crawl(tmp_path / politeness, seeds, *(part for one in settings for part in ("-s", one)))
         assert result.returncode == 0, result.stderr
         assert len(documents(tmp_path / politeness)) == 2 * 18
-        # until their first pages have come, nobody knows that they are on one address
+        # until their first answers, their common address is unknown
         assert (site.overlapping <= 4) == (politeness == "address"), site.overlapping
 
 

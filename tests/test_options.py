@@ -1,4 +1,4 @@
-"""Every setting is read in one place, and what is wrong is said in one line before anything else happens."""
+"""Every setting is read in one place, and an invalid one ends the command with one line before anything else."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_values_are_read_from_text_as_scrapyd_hands_them_on() -> None:
         ("ALIGN", "foo", "choose one of auto, url, content, structure, or nothing"),
         ("STALE_PAGES", "x", "give a whole number"),
         ("MAX_BYTES", "-1", "give a whole number"),
-        ("HOST_FAILURES", "0", "give a whole number from 1 on"),
+        ("HOST_FAILURES", "0", "give a whole number of 1 or more"),
         ("BRIDGE", "maybe", "give True or False"),
         ("CONTACT", "me", "mailto:"),
         ("CONTACT", "mailto:me@example.org\nX-Header: 1", "mailto:"),
@@ -78,7 +78,7 @@ def test_values_are_read_from_text_as_scrapyd_hands_them_on() -> None:
         ("MODELS_DIR", "/srv/no-models", "there is no such folder"),
         ("FRONTIER", "redis://:secret@host:port/", "give redis://"),
         ("BACKOFF_MAX", "nan", "give a number of seconds"),
-        ("USER_AGENT", "", "give a text"),
+        ("USER_AGENT", "", "give one line of text"),
         ("ALLOWED_NETWORKS", "10.0.0.0/99", "give networks as in"),
         ("EQUIVALENT_LANGUAGES", "hrv klingonese", "unknown language 'klingonese'"),
     ],

@@ -95,7 +95,6 @@ class TestText:
         page = parse_page(html, URL)
         assert (page.title, page.text) == ("Title", "text\nlink")
         assert [link.text for link in page.links] == ["link", "name", "", "area", "English", "Español"]
-        assert page.links[2].image == "image"
         assert page.links[4].label == "eng"
 
     @pytest.mark.parametrize(
@@ -131,15 +130,12 @@ class TestText:
 
 
 class TestHead:
-    def test_language_canonical_and_robots(self) -> None:
+    def test_language_and_robots(self) -> None:
         page = parse_page(
-            "<html lang=is-IS><meta name=ROBOTS content='noindex, NOFOLLOW'>"
-            "<link rel=canonical href='/c?utm_source=x'>",
+            "<html lang=is-IS><meta name=ROBOTS content='noindex, NOFOLLOW'>",
             URL,
         )
-        assert (page.language, page.canonical, page.noindex, page.nofollow) == (
-            "isl", "https://example.org/c", True, True,
-        )  # fmt: skip
+        assert (page.language, page.noindex, page.nofollow) == ("isl", True, True)
 
     def test_none_in_robots_means_both(self) -> None:
         page = parse_page("<meta name=robots content=none>", URL)
@@ -148,7 +144,7 @@ class TestHead:
 
     def test_defaults(self) -> None:
         page = parse_page("", URL)
-        assert (page.title, page.text, page.links, page.language, page.canonical) == ("", "", (), None, None)
+        assert (page.title, page.text, page.links, page.language) == ("", "", (), None)
         assert not page.nofollow
         assert not page.noindex
 
@@ -217,7 +213,6 @@ class TestSources:
             "isl",
             True,
             True,
-            "Mynd img/mynd.png",
         )
 
     def test_title_stands_in_for_missing_text(self) -> None:
@@ -241,8 +236,8 @@ class TestMerging:
             "<nav><a href=/is rel=nofollow><img alt=Logo></a></nav><p><a href=/is>Lesa meira</a>"
             "<ul class=lang-menu><li><a href=/is lang=is>Íslenska</a></ul>"
         )
-        assert (link.source, link.position, link.text, link.hreflang, link.lang, link.label, link.image) == (
-            LinkSource.A, SWITCHER, "Íslenska", "isl", "isl", "isl", "Logo",
+        assert (link.source, link.position, link.text, link.hreflang, link.lang, link.label) == (
+            LinkSource.A, SWITCHER, "Íslenska", "isl", "isl", "isl",
         )  # fmt: skip
         assert link.alternate
         assert not link.nofollow

@@ -1,4 +1,4 @@
-"""Several workers on one Redis: every URL is handed out once, whoever joins, leaves, dies or is taken for dead."""
+"""Several workers on one Redis: every URL is handed out once, while workers join, leave, die or seem dead."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class WorkersMachine(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(NAMES))
     def taken_for_dead(self, name: str) -> None:
-        """The worker is silent for too long, and goes on as if nothing had happened."""
+        """The worker is silent for too long, and then goes on."""
         if name in self.workers and len(self.workers) > 1:
             self.client.zadd("bilingual:crawl:workers", {name: 0}, xx=True)
             for other in self.workers:
@@ -130,7 +130,7 @@ class WorkersMachine(RuleBasedStateMachine):
         return owner is not None and owner.decode() == store._worker
 
     def teardown(self) -> None:
-        """Whoever is left, one last worker finds all that is not done."""
+        """At the end one last worker finds all URLs that are not done."""
         for name in list(self.workers):
             self.leave(name)
         last = RedisStore(SERVER["only"].url, "last")

@@ -316,16 +316,16 @@ def test_chart_of_a_long_crawl_stays_small_and_ends_at_the_last_point() -> None:
 @pytest.mark.parametrize(
     ("changes", "hint"),
     [
-        ({"html": 0}, "No pair was found, for no HTML page was fetched (other-language 2, http-404 1, robots 1)."),
+        ({"html": 0}, "No pair was found, because no HTML page was fetched (other-language 2, http-404 1, robots 1)."),
         (
             {"documents": {"eng": 3, "mlt": 0}},
-            "No pair was found, for none of 8 HTML pages is in Maltese (most: English 3, Spanish 3, Basque 1). "
+            "No pair was found, because none of 8 HTML pages is in Maltese (most: English 3, Spanish 3, Basque 1). "
             "Give a seed in Maltese, a wider scope, or another pair.",
         ),
-        ({}, "No pair was found: 3 English and 3 Spanish documents, and none that says the same as another one."),
+        ({}, "No pair was found: 3 English and 3 Spanish documents, but no two that are translations of each other."),
         (
             {"finish_reason": "closespider_timeout"},
-            "No pair was found: 3 English and 3 Spanish documents, and none that says the same as another one. "
+            "No pair was found: 3 English and 3 Spanish documents, but no two that are translations of each other. "
             "The crawl ended early; a larger budget may help.",
         ),
     ],

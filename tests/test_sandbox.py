@@ -1,4 +1,4 @@
-"""Helper processes hold their limits, whatever a job does; the process that asks is never in danger."""
+"""Helper processes keep their limits for every job; the calling process is never in danger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seeds as people write them."""
+"""Seeds in the forms that users write."""
 
 from __future__ import annotations
 

@@ -136,14 +136,14 @@ def test_language_from_list_to_evaluation_through_a_kill(tmp_path: Path, steps: 
     recipe = replace(Recipe(), **{**settings, "base": str(settings["base"])})
     arguments = ["--recipe", "xlm-roberta-base", "--data", str(data), "--out", str(out), *flags(settings)]
     reached = start_and_kill(["training.language", *arguments], out)
-    (out / "checkpoint-999").mkdir()  # as a kill in the middle of saving leaves it
+    (out / "checkpoint-999").mkdir()  # the state that a kill during saving leaves
     language.main(arguments)
     assert len(steps) == growing(rows_of(out), recipe).ends[-1] - reached
     expected = undisturbed("language", data, tmp_path / "whole", recipe)
     assert fit.history(out / "trainer_state.json") == expected
     steps.clear()
     assert undisturbed("language", data, tmp_path / "whole", recipe) == expected
-    assert not steps  # what is trained is only applied
+    assert not steps  # a trained network is only applied
     assert not list(out.glob("checkpoint-*"))
     assert list(out.glob("runs/*/events*"))
     card = (out / "fp32" / "README.md").read_text()

@@ -19,7 +19,7 @@ MODELS = Path(__file__).parent.parent / "models"
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment with the wheel; what the wheel depends on is lent."""
+    """The interpreter of an environment with the wheel; its dependencies come from the test environment."""
     folder = tmp_path_factory.mktemp("wheel")
     pip = (sys.executable, "-m", "pip")
     offline = ("--no-index", "--no-deps")

@@ -1,6 +1,7 @@
-"""`python -m training.distil language|parallelness`: a small student learns from labels and from a large teacher.
+"""`python -m training.distil language|parallelness`: distil a large teacher into a small student.
 
-The teacher's probabilities are written once, best on a GPU; with that file the student can be trained anywhere.
+The student learns from labels and from the teacher's probabilities. These are written once, best on a GPU. With that
+file the student can be trained anywhere.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def language_labels(teacher: Path, arguments: Sequence[str]) -> SoftLabels:
-    """What a language model says about the URLs in `--data` and `--synthetic`."""
+    """Probabilities of a language model for the URLs in `--data` and `--synthetic`."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--data", type=Path, nargs="+", required=True)
     parser.add_argument("--synthetic", type=Path, nargs="*", default=[])
@@ -44,7 +45,7 @@ def language_labels(teacher: Path, arguments: Sequence[str]) -> SoftLabels:
 
 
 def pair_labels(teacher: Path, arguments: Sequence[str]) -> SoftLabels:
-    """What a pair model says, mean of both orders, about the examples that the student will learn from."""
+    """Probabilities of a pair model, means of both orders, for the examples of the student."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     add_options(parser)
     sources, recipe = chosen_options(parser.parse_known_args(arguments)[0])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Convert a fine-tuned XLM-R into a model folder that the crawler takes."""
+    """Convert a fine-tuned XLM-R into a model folder for the crawler."""
     parser = argparse.ArgumentParser(prog="python -m training.export", description=main.__doc__)
     parser.add_argument("--from-hub", required=True, help="name on the hub or folder")
     parser.add_argument("--kind", choices=("language", "parallelness"), required=True)

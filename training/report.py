@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEAST = 30
-"""URLs of a language or pairs of a kind from which it is shown on its own."""
+"""Fewest URLs of a language, or pairs of a kind, that are shown separately."""
 CONFUSED = 0.1
 BINS = 10
 
@@ -52,7 +52,7 @@ def bars(groups: Mapping[str, Mapping[str, float]], names: Sequence[str], label:
 
 
 def reliability(confidence: NDArray[np.float32], right: NDArray[np.bool_], path: Path) -> None:
-    """How often guesses of a confidence are right."""
+    """Calibration curve: accuracy by confidence."""
     places = np.minimum((confidence * BINS).astype(int), BINS - 1)
     counts = np.bincount(places, minlength=BINS)
     shown = counts > 0
@@ -95,7 +95,7 @@ def language_part(options: argparse.Namespace) -> str:
 
 
 def _model_part(options: argparse.Namespace, rows: Sequence[tuple[str, ...]], kept: Sequence[str]) -> str:
-    """What only a model with probabilities can show: for the first model folder."""
+    """The figures that need probabilities, for the first model folder."""
     folder = next((Path(name) for name in options.language_models if Path(name).is_dir()), None)
     if folder is None:
         return ""

@@ -1,8 +1,8 @@
 """`python -m training.wmt16`: recall and soft recall of a URL model on the WMT16 document alignment task (Table 3).
 
-Buck and Koehn 2016: every pair of an English and a French document of one site is scored, pairs are taken best first
-if neither page was taken before, and recall is over all known pairs. Soft recall also counts a page whose text is at
-least 95 % the text of the known one (edit distance).
+Buck and Koehn 2016: every pair of an English and a French document of one site is scored, pairs are taken best first if
+neither page was taken before, and recall is over all known pairs. Soft recall also counts a page whose text is at least
+95 % the text of the known one (edit distance).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from training.parallelness.evaluation import PairScorer
 
 NEAR = 0.95
-"""Similarity of two texts from which they count as one document."""
+"""Least similarity of two texts that count as one document."""
 THRESHOLD = 0.5
 BATCH = 4096
 
@@ -56,7 +56,7 @@ class Recall:
 
 
 def one_to_one(scored: Iterable[tuple[float, str, str]]) -> list[tuple[str, str]]:
-    """Pairs best first, equals by URL, each page once: a refused pair does not use up its pages."""
+    """Pairs best first, ties by URL, each page once. The pages of a refused pair stay available."""
     taken: set[str] = set()
     pairs = []
     for _, a, b in sorted(scored, key=lambda row: (-row[0], row[1], row[2])):
@@ -67,7 +67,7 @@ def one_to_one(scored: Iterable[tuple[float, str, str]]) -> list[tuple[str, str]
 
 
 def recall(pairs: Iterable[tuple[str, str]], gold: set[tuple[str, str]], texts: Mapping[str, str]) -> Recall:
-    """How many pairs of *gold* are among *pairs*; *texts* are for soft recall."""
+    """Number of pairs of *gold* among *pairs*; *texts* are for soft recall."""
     pairs = list(pairs)
     found = gold & set(pairs)
     soft = set(found)

@@ -1,4 +1,4 @@
-"""WARC in and out: what a crawl fetched is kept, and can be crawled again without the network."""
+"""Read and write WARC files: a crawl is archived, and can be crawled again without the network."""
 
 from __future__ import annotations
 

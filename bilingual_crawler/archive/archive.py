@@ -1,4 +1,4 @@
-"""An archive that answers for the web: what it holds, and where else it knows a page to be."""
+"""An archive that answers requests: its responses by URL, and redirects from other URLs of the same page."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Redirect:
 
 
 class Archive:
-    """The responses in some WARC files by URL; of several for one URL, the first with status 200 answers.
+    """The responses in some WARC files by URL. If a URL has several, the first with status 200 answers.
 
-    A URL that was not archived but is an alias of one that was (other scheme, ``www.``, alias base of a site, line of
-    a ``redirects.tsv``) is answered by a redirect. So is the copy of a page of a frozen site under another URL: one
-    page is one download.
+    A URL that is not archived is answered by a redirect if it is an alias of an archived URL: another scheme, ``www.``,
+    the alias base of a site, or a line of a ``redirects.tsv``. The copy of a page of a frozen site under another URL is
+    answered in the same way, so each page is one download.
     """
 
     def __init__(self, sources: list[Source]) -> None:
@@ -95,7 +95,7 @@ class Archive:
         self._redirects[bare_url(record_url(url), self._aliases)] = target
 
     def find(self, url: str) -> ArchivedResponse | Redirect | None:
-        """Answer a request for a URL; None if the archive knows nothing of it."""
+        """The answer to a request for a URL; None if the archive does not know the URL."""
         wanted = record_url(url)
         response = self._read(url_key(wanted))
         if response is not None and record_url(response.url) == wanted:
@@ -118,10 +118,9 @@ class Archive:
 
 
 def open_archive(paths: Paths) -> Archive:
-    """Open and index archives; ArchiveError if a path is missing or no archive, or they hold no response.
+    """Open and index archives; ArchiveError if a path is missing or no archive, or the archives hold no response.
 
-    An archive that is in use, or was the last to be opened, is not opened again while its files stay the
-    same.
+    An archive that is in use, or was opened last, is opened once while its files stay the same.
     """
     sources = find_sources(paths)
     key = tuple((path, status.st_size, status.st_mtime_ns) for path, status in _statuses(sources))
@@ -133,9 +132,7 @@ def open_archive(paths: Paths) -> Archive:
 
 
 def iter_responses(paths: Paths) -> Iterator[ArchivedResponse]:
-    """Yield every response in the WARC files behind the paths, in file order; bodies keep their content
-    coding.
-    """
+    """Yield every response in the WARC files behind the paths, in file order; bodies keep their content coding."""
     for source in find_sources(paths):
         for path in source.files:
             file = open_warc(path)

@@ -1,4 +1,4 @@
-"""What can be wrong with an archive."""
+"""Errors of archives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class ArchiveError(ValueError):
-    """A path that cannot be replayed; the message names it and says what would help."""
+    """A path that cannot be replayed; the message names the path and the fix."""
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(f"{path}: {problem}")

@@ -31,7 +31,7 @@ class WarcFile(Protocol):
 
     path: Path
     cut: bool
-    """Whether the file ended, or turned to rubbish, inside a record; known after ``heads``."""
+    """Whether the file ends, or is damaged, inside a record; known after ``heads``."""
 
     def heads(self) -> Iterator[tuple[int, RecordHead]]:
         """Yield offset and header of every complete record."""
@@ -41,10 +41,11 @@ class WarcFile(Protocol):
 
 
 def open_warc(path: Path) -> WarcFile:
-    """Open a ``.warc``, ``.warc.gz`` or ``.warc.xz`` file, told apart by content; ArchiveError if it is none.
+    """Open a ``.warc``, ``.warc.gz`` or ``.warc.xz`` file; the content decides which. ArchiveError if it is none of
+    them.
 
-    Files that cannot be read by offset (xz, and gzip around more than one record) are unpacked once into an
-    unnamed temporary file, which needs their unpacked size on disk.
+    Files without access by offset (xz, and gzip with several records in a member) are unpacked once into an unnamed
+    temporary file. This needs disk space of their unpacked size.
     """
     try:
         file = open(path, "rb", buffering=0)  # noqa: SIM115
@@ -135,7 +136,7 @@ class GzipWarc:
 
 
 def _has_member_per_record(file: IO[bytes], path: Path) -> bool:
-    """Judge by the first member, without unpacking more than its first record."""
+    """Whether the first member holds one record; unpacks only this record."""
     inflate = zlib.decompressobj(31)
     content, size = b"", 0
     head: RecordHead | None = None
@@ -162,7 +163,7 @@ def _unpack(path: Path, file: IO[bytes], stream: lzma.LZMAFile | gzip.GzipFile) 
     with file, stream:
         while True:
             try:
-                # read1, as read would lose what precedes the cut
+                # read1, because read would lose the data before the damage
                 data = stream.read1(_UNPACK_CHUNK)
             except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile):
                 cut = True

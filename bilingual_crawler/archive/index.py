@@ -18,7 +18,7 @@ def url_key(text: str) -> int:
 
 
 class Index:
-    """Keys and the first of the best places added for each; complete once built."""
+    """Keys, each with the first of its best places."""
 
     def __init__(self, keys: NDArray[np.uint64], places: NDArray[np.uint64]) -> None:
         self._keys = keys
@@ -50,7 +50,7 @@ class IndexBuilder:
         self._ranks.append(rank)
 
     def build(self) -> Index:
-        """Sort what was added."""
+        """Make the index of all entries."""
         keys = np.frombuffer(self._keys, np.uint64)
         order = np.lexsort((np.frombuffer(self._ranks, np.uint8), keys))
         keys = keys[order]

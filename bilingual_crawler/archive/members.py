@@ -21,15 +21,15 @@ class Member(NamedTuple):
     end: int
     """Offset of the byte after the member."""
     start: bytes
-    """The first bytes of its content."""
+    """The first bytes of the content."""
     size: int
     """Bytes of content."""
 
 
 def read_members(fd: int, keep: int = MAX_HEAD) -> Iterator[Member]:
-    """Yield the members of a file from its beginning; stop at the first that is not complete and sound.
+    """Yield the members of a file in order; stop at the first that is incomplete or damaged.
 
-    *keep* is how many bytes of content a member has at its start: enough for the header of a record if not given.
+    *keep* is the number of bytes in ``Member.start``; the default suffices for the header of a record.
     """
     offset = position = 0
     data = b""

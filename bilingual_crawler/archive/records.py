@@ -12,7 +12,7 @@ _FIELD = re.compile(
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})")
 _FOLD = re.compile(rb"\r?\n[ \t]+")
 MAX_HEAD = 1 << 16
-"""Bytes within which the WARC header of a record and its HTTP status line must end."""
+"""Limit in bytes for the WARC header of a record and its HTTP status line together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +42,20 @@ class RecordHead:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedResponse:
-    """An HTTP response out of an archive."""
+    """An HTTP response from an archive."""
 
     url: str
     date: str
-    """When it was fetched: ``WARC-Date`` as it stands."""
+    """Time of the fetch: ``WARC-Date`` as it stands."""
     status: int
     headers: dict[bytes, list[bytes]]
     body: bytes
-    """As sent: transfer coding removed, content coding kept."""
+    """The body as sent, without transfer coding but with its content coding."""
     ip: str | None = None
 
 
 def parse_head(data: bytes) -> RecordHead | None:
-    """Read the header at the start of ``data``; None if there is no complete WARC header."""
+    """The header at the start of ``data``; None if there is no complete WARC header."""
     end = data.find(b"\r\n\r\n")
     if end < 0 or not data.startswith(b"WARC/"):
         return None
@@ -80,7 +80,7 @@ def parse_head(data: bytes) -> RecordHead | None:
 
 
 def parse_response(record: bytes) -> ArchivedResponse | None:
-    """Read a complete response record; None if it is something else."""
+    """The response in a complete response record; None for any other record."""
     head = parse_head(record)
     if head is None or head.status is None:
         return None
@@ -102,7 +102,7 @@ def parse_response(record: bytes) -> ArchivedResponse | None:
 
 
 def parse_conversion(record: bytes) -> bytes | None:
-    """The block of a complete conversion record: what a browser made of a page; None if it is something else."""
+    """The block of a complete conversion record (a rendered page); None for any other record."""
     head = parse_head(record)
     return record[head.block : head.end] if head is not None and head.kind == b"conversion" else None
 
@@ -119,7 +119,7 @@ def _parse_headers(block: bytes) -> dict[bytes, list[bytes]]:
 
 
 def _dechunk(body: bytes) -> bytes:
-    """Undo chunked transfer coding; a body that is not chunked comes back as it is."""
+    """Undo chunked transfer coding; a body that is not chunked is returned unchanged."""
     parts: list[bytes] = []
     at = 0
     while (end := body.find(b"\r\n", at, at + 64)) >= 0:

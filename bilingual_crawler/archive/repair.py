@@ -1,4 +1,4 @@
-"""Mending a WARC file whose writer was killed."""
+"""Repair a WARC file whose writer was killed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def claim(fd: int, path: Path) -> None:
 
 
 def _ends_with_record(fd: int, size: int) -> bool:
-    """Whether a small last record is whole: spares reading a long file that was closed well."""
+    """Whether the file ends with a complete small record. If so, a long file need not be read."""
     tail = os.pread(fd, _TAIL, max(0, size - _TAIL))
     at = tail.rfind(_MAGIC)
     while at >= 0:

@@ -1,8 +1,9 @@
-"""Where the WARC files of a replay are, and what a frozen site says about itself.
+"""The WARC files of a replay, and the metadata of frozen sites.
 
-A site folder holds ``pages.warc.xz``, ``site.json`` (``base``, ``alias_bases``), ``graph.tsv.xz`` (its first column
-names the pages; what is archived beside them are copies under another URL, such as ``/index.html``) and perhaps
-``redirects.tsv`` (from, to: linked forms that the live server answers with a redirect).
+A site folder holds ``pages.warc.xz``, ``site.json`` (``base``, ``alias_bases``), ``graph.tsv.xz`` and perhaps
+``redirects.tsv``. The first column of ``graph.tsv.xz`` names the pages; other archived URLs are copies, such as
+``/index.html``. ``redirects.tsv`` has the columns from and to: linked forms that the live server answers with a
+redirect.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Source:
 
 
 def find_sources(paths: Paths) -> list[Source]:
-    """Look at each path; ArchiveError if there is none, or one is missing or has no WARC files."""
+    """The sources behind the paths; ArchiveError if there is no path, or a path is missing or has no WARC files."""
     if isinstance(paths, str):
         paths = [part for part in map(str.strip, paths.split(",")) if part]
     elif isinstance(paths, os.PathLike):

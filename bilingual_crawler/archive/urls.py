@@ -1,4 +1,4 @@
-"""When two URLs ask an archive for the same record."""
+"""Which URLs get the same record from an archive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentence alignment of the documents of a domain, which teach the aligner their words."""
+"""Sentence alignment of the documents of a domain, with a lexicon learnt from them."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.embeddings import Encoder
 
 SURE = 0.9
-"""Score from which the beads of the first pass teach words."""
+"""Score from which beads of the first pass count for the lexicon."""
 LONGEST = 3000
-"""Sentences of a document that are aligned; what comes after them is not."""
+"""Sentences of a document that are aligned; further ones are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentencePair:
-    """Aligned text of two documents; paragraphs are numbers of lines, from 0, joined by ``+``."""
+    """Aligned text of two documents. The paragraphs are line numbers from 0, joined by ``+``."""
 
     text_a: str
     text_b: str
     score: float
-    """How sure the alignment is, 0 to 1."""
+    """Confidence of the alignment, 0 to 1."""
     paragraph_a: str
     paragraph_b: str
 
 
 class SentenceAligner:
-    """Aligns the sentences of document pairs by lengths, numbers, names and paragraphs, and by words it has learnt.
+    """Aligns the sentences of document pairs by lengths, numbers, names, paragraphs, and a learnt lexicon.
 
-    With an encoder it also sees how near the meanings of sentences are.
+    With an encoder it also uses the similarity of meanings.
     """
 
     def __init__(self, language_a: str, language_b: str, encoder: Encoder | None = None) -> None:
@@ -49,7 +49,7 @@ class SentenceAligner:
         self._lexicon = Lexicon({})
 
     def learn(self, documents: Iterable[tuple[Sequence[str], Sequence[str]]]) -> None:
-        """Forget what was learnt; align *documents* (lines of both sides) and learn words from what is sure."""
+        """Replace the lexicon by that of the sure beads of *documents* (lines of both sides)."""
         sides = [self._split(a, b) for a, b in documents]
         if self._meaning:
             self._meaning.learn([s.text for a, _ in sides for s in a], [s.text for _, b in sides for s in b])

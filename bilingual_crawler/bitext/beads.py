@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 GAP = -0.7
 """Log-odds of a sentence that has no translation."""
 MERGED = -1.5
-"""Log-odds of two sentences for one."""
+"""Log-odds of a bead of two sentences and one."""
 _ONE_ONE, _SKIP_A, _SKIP_B, _ONE_TWO, _TWO_ONE = range(5)
 _STEPS = {_ONE_ONE: (1, 1), _SKIP_A: (1, 0), _SKIP_B: (0, 1), _ONE_TWO: (1, 2), _TWO_ONE: (2, 1)}
 
 
 @dataclass(frozen=True, slots=True)
 class Bead:
-    """Consecutive sentences of both sides that are translations: half-open ranges, and how sure that is (0 to 1)."""
+    """Consecutive sentences of both sides that are translations: half-open ranges, and the confidence (0 to 1)."""
 
     a: tuple[int, int]
     b: tuple[int, int]
@@ -33,8 +33,8 @@ class Bead:
 def best_beads(evidence: BeadScores) -> list[Bead]:
     """The beads with the highest sum of log-odds, in order; unaligned sentences are left out.
 
-    One-one, one-two and two-one (Gale and Church 1993), in time and memory in proportion to the product of both
-    numbers of sentences.
+    One-one, one-two and two-one (Gale and Church 1993), in time and memory in proportion to the product of both numbers
+    of sentences.
     """
     n, m = evidence.one_one.shape
     moves = np.full((n + 1, m + 1), _SKIP_A, np.uint8)
@@ -50,7 +50,7 @@ def best_beads(evidence: BeadScores) -> list[Bead]:
         if i > 1:
             options[_TWO_ONE, 1:] = scores[i - 2, :-1] + evidence.two_one[i - 2] + MERGED
         best = options.max(0)
-        # skipped sentences cost GAP each, so the best way to skip up to a place is a running maximum
+        # each skipped sentence costs GAP, so the best path that skips up to a place is a running maximum
         scores[i] = np.maximum.accumulate(best - slope) + slope
         moves[i] = np.where(scores[i] > best + 1e-9, _SKIP_B, options.argmax(0))
     return _trace(moves, evidence)

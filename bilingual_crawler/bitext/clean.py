@@ -1,4 +1,4 @@
-"""Which sentence pairs are fit for training a translator."""
+"""Which sentence pairs are good enough to train a translation model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MIN_SCORE = 0.5
 MAX_RATIO = 3.0
-"""Characters of the longer text for one of the shorter, beyond `SLACK` characters."""
+"""Largest ratio of the lengths in characters, after `SLACK` characters."""
 SLACK = 15
 MIN_LETTERS = 2
 LEGIBLE = 40
@@ -22,7 +22,7 @@ LEGIBLE = 40
 
 
 class Cleaner:
-    """Keeps a sentence pair or names the reason against it; remembers pairs, so that each is kept once.
+    """Keeps a sentence pair, or counts the reason why it is dropped. Each pair is kept once.
 
     `dropped` counts by reason: ``score``, ``letters``, ``equal``, ``length``, ``language``, ``duplicate``.
     """

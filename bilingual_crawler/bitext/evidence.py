@@ -1,4 +1,4 @@
-"""What speaks for two sentences being translations: log-odds by length, words and place."""
+"""The evidence that two sentences are translations: log-odds by length, words and position."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ MAX_MISSING = 3
 STARTS = 0.4
 """Log-odds of both sentences beginning a paragraph, or neither; their opposite if only one does."""
 CLOSENESS = 1.5
-"""Log-odds that one standard deviation of similarity by the encoder is worth."""
+"""Log-odds of one standard deviation of similarity by the encoder."""
 USUAL = 2.0
-"""Standard deviations over chance from which the similarity of two sentences speaks for them."""
+"""Standard deviations above chance from which similarity is evidence for a pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class BeadScores:
 
     one_one: NDArray[np.float32]
     one_two: NDArray[np.float32]
-    """For a sentence and two consecutive ones, named by the first of them: one column less."""
+    """For one sentence and two consecutive ones, at the index of the first of these: one column less."""
     two_one: NDArray[np.float32]
     """One row less."""
 
@@ -53,9 +53,9 @@ def weigh(
     lexicon: Lexicon,
     nearness: NDArray[np.float64] | None = None,
 ) -> BeadScores:
-    """Evidence for the sentences of two documents, neither without a sentence.
+    """Evidence for the sentences of two documents, each with at least one sentence.
 
-    *nearness*: how near their meanings are, in standard deviations over chance (:class:`~.meaning.Meaning`).
+    *nearness*: similarity of their meanings, in standard deviations above chance (:class:`~.meaning.Meaning`).
     """
     words_a, words_b = [words(s.text) for s in a], [words(s.text) for s in b]
     numbers_a, numbers_b = ([frozenset(filter(str.isdigit, side)) for side in sides] for sides in (words_a, words_b))
@@ -100,7 +100,7 @@ def _by_length(expected: NDArray[np.float64], lengths: NDArray[np.float64], chan
 
 
 def _both(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Two halves must both belong: the weaker counts whole, the stronger half."""
+    """Both halves must fit: the weaker counts fully, the stronger half."""
     return np.minimum(one, other) + np.maximum(one, other) / 2
 
 
@@ -113,7 +113,7 @@ def _joined(numbers: Sequence[frozenset[str]]) -> list[frozenset[str]]:
 
 
 def _by_numbers(a: Sequence[frozenset[str]], b: Sequence[frozenset[str]]) -> NDArray[np.float64]:
-    """A price for each number that only one of two sentences has."""
+    """Negative log-odds for each number that only one of two sentences has."""
     counts_a, counts_b = (np.array([len(numbers) for numbers in side], int) for side in (a, b))
     unshared = counts_a[:, None] + counts_b
     for i in np.flatnonzero(counts_a).tolist():
@@ -123,7 +123,7 @@ def _by_numbers(a: Sequence[frozenset[str]], b: Sequence[frozenset[str]]) -> NDA
 
 
 def _by_words(a: Sequence[Words], b: Sequence[Words], lexicon: Lexicon) -> NDArray[np.float64]:
-    """Sum over the words of one sentence of what their best translation in the other is worth."""
+    """Sum over the words of one sentence of the log-odds of their best translation in the other."""
     places: defaultdict[str, list[int]] = defaultdict(list)
     for j, sentence in enumerate(b):
         for word in sentence:

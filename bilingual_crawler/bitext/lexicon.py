@@ -1,4 +1,4 @@
-"""Words that translate each other, learnt from the documents that are being aligned."""
+"""A lexicon, learnt from the documents that are being aligned."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 MIN_COUNT = 3
-"""Sentence pairs in which two words must meet before they can be taken for translations."""
+"""Sentence pairs in which two words must co-occur to count as translations."""
 MIN_DICE = 0.3
 _TOKEN = re.compile(r"[^\W\d_]+|\d+")
 _NAME_LENGTH = 4
 _SAME = 0.6
-"""How often a number or name of one sentence is in its translation as well."""
+"""Probability that a number or name of a sentence is in its translation."""
 
 Words = tuple[str, ...]
 
@@ -27,14 +27,14 @@ def words(text: str) -> Words:
 
 
 class Lexicon:
-    """How much more likely one word makes another on the other side: log(P(b | a, translation) / P(b)).
+    """Log-odds by which a word predicts a word of the translation: log(P(b | a, translation) / P(b)).
 
     Equal numbers and longer equal words (names, cognates) count from the start; other pairs are learnt from sentence
     pairs by Dice's coefficient (Melamed 2000).
     """
 
     def __init__(self, shares_b: Mapping[str, float]) -> None:
-        """*shares_b*: share of the sentences of the second language that hold a word."""
+        """*shares_b*: for each word, the share of the sentences of the second language that contain it."""
         self._shares_b = shares_b
         self._learnt: dict[str, dict[str, float]] = {}
 
@@ -57,7 +57,7 @@ class Lexicon:
         return lexicon
 
     def translations(self, word: str) -> Mapping[str, float]:
-        """Words of the second language that *word* speaks for, with their log-odds."""
+        """Words of the second language that *word* predicts, with their log-odds."""
         found = self._learnt.get(word, {})
         share = self._shares_b.get(word)
         if share is not None and word not in found and (word.isdigit() or len(word) >= _NAME_LENGTH):

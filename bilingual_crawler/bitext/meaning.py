@@ -1,4 +1,4 @@
-"""How near the meanings of sentences in two languages are, by a sentence encoder."""
+"""Similarity of sentences in two languages by a sentence encoder."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.embeddings import Encoder
 
 TOKENS = 64
-"""What is read of a sentence."""
+"""Tokens of a sentence that are read."""
 SAMPLE = 1_000
-"""Sentences of each side that tell what all sentences of a site have in common."""
+"""Sentences of each side from which the common part of a site's vectors is estimated."""
 FEWEST = 20
-"""Sentences of each side under which what they have in common cannot be told from what they say."""
+"""Fewest sentences of each side for this estimate."""
 LEAST_SPREAD = 0.05
 
 
 class Meaning:
-    """Compares sentences after taking away what those of one site and language have in common."""
+    """Compares sentences after subtracting the common part of their site and language."""
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
         self._common: list[NDArray[np.float32]] = []
 
     def learn(self, a: Sequence[str], b: Sequence[str]) -> None:
-        """Take *a* and *b*, sentences of both sides, for a picture of the whole site."""
+        """Estimate the common part from *a* and *b*, sentences of both sides of the whole site."""
         self._common = []
         if min(len(a), len(b)) < FEWEST:
             return
         vectors = [self._encoder.encode(_sample(side), TOKENS) for side in (a, b)]
         self._common = [side.mean(axis=0) for side in vectors]
         by_chance = self._cosines(*vectors)
-        # of so many pairs some are translations; the median absolute deviation does not mind
+        # some of these pairs are translations; the median absolute deviation is robust against them
         self._spread = max(LEAST_SPREAD, 1.4826 * float(np.median(np.abs(by_chance))))
 
     def nearness(self, a: Sequence[str], b: Sequence[str]) -> NDArray[np.float64] | None:
-        """For each sentence of *a* a row: how near each of *b* is, in standard deviations of any two sentences.
+        """A row for each sentence of *a*: its similarity to each of *b*, in standard deviations of any two sentences.
 
         None if the site has too few sentences.
         """
@@ -56,5 +56,5 @@ class Meaning:
 
 
 def _sample(sentences: Sequence[str]) -> Sequence[str]:
-    """Evenly out of the whole, so that the same documents give the same sample."""
+    """An evenly spaced sample, so that the same documents give the same sample."""
     return sentences[:: -(-len(sentences) // SAMPLE)]

@@ -1,4 +1,4 @@
-"""From paired documents to bitext in files."""
+"""Turn paired documents into files of bitext."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.embeddings import Encoder
 
 TEACHERS = 1000
-"""Document pairs of a domain from which words are learnt."""
+"""Document pairs of a domain from which the lexicon is learnt."""
 
 
 class BitextProducer:
@@ -36,7 +36,7 @@ class BitextProducer:
         self.dropped = self._cleaner.dropped
 
     def add(self, alignment: Alignment, main: Callable[[str], list[str]]) -> None:
-        """Take in the document pairs of one registered domain; *main* gives the main text of a URL, in lines."""
+        """Add the document pairs of one registered domain. *main* gives the main text of a URL, in lines."""
         self._aligner.learn((main(pair.url_a), main(pair.url_b)) for pair in alignment.pairs[:TEACHERS])
         for pair in alignment.pairs:
             a, b = main(pair.url_a), main(pair.url_b)

@@ -1,4 +1,4 @@
-"""Lines of a document become sentences that remember their paragraph."""
+"""Split the lines of a document into sentences with paragraph numbers."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _ORDINAL = re.compile(r"\b\d{1,4}\.$")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence, and the number of the line (paragraph) it stands in, from 0."""
+    """A sentence, and the number of its line (paragraph), from 0."""
 
     text: str
     paragraph: int
 
 
 def split(lines: Iterable[str], language: str) -> list[Sentence]:
-    """The sentences of *lines* in order; *language* is ISO 639-3, languages without rules of their own use English's.
+    """The sentences of *lines* in order. *language* is ISO 639-3; languages without rules use those of English.
 
     An ordinal ("5. maí") does not end a sentence if a small letter follows.
     """

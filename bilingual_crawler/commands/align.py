@@ -44,15 +44,15 @@ class Command(ScrapyCommand):
         return (
             "INPUT is the output folder of a crawl, a WARC file, a folder of WARC files, or a frozen site. Writes the"
             " pairs, best first inside each registered domain, with the columns url_a, url_b, score (0 to 1) and"
-            " method (the strongest evidence). With --bitext also aligns their sentences, and writes those that are fit"
-            " for training a translator in the formats of other tools."
+            " method (the strongest evidence). With --bitext also aligns their sentences, and writes those that are"
+            " good enough to train a translation model in the formats of other tools."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         add = parser.add_argument
         add("--pair", required=True, help="the two languages, such as eng-mlt")
-        add("--method", choices=ALIGN_METHODS, default="auto", help="what speaks for a pair (%(default)s)")
+        add("--method", choices=ALIGN_METHODS, default="auto", help="kind of evidence (%(default)s)")
         add(
             "--matching",
             choices=("greedy", "optimal"),
@@ -62,7 +62,7 @@ class Command(ScrapyCommand):
         add("--out", type=Path, default=Path("pairs.tsv"), help="output file (%(default)s)")
         add("--bitext", type=Path, metavar="DIR", help="align sentences too, and write them into this folder")
         add("--review", type=Path, metavar="DIR", help="write a sample of the pairs there for a human check")
-        add("--formats", default="bitextor,tmx,moses,jsonl", help=f"of {', '.join(FORMATS)} (%(default)s)")
+        add("--formats", default="bitextor,tmx,moses,jsonl", help=f"any of {', '.join(FORMATS)} (%(default)s)")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if not args:
@@ -74,7 +74,7 @@ class Command(ScrapyCommand):
         except (ArchiveError, LanguageError, ModelError, EncoderError) as error:
             raise UsageError(str(error), print_help=False) from None
         except OSError as error:
-            # what could not be seen at the start: a full disk, a folder that is gone
+            # errors that no check at the start can find: a full disk, a folder that was removed
             raise UsageError(f"{error.filename or opts.out}: {error.strerror}", print_help=False) from None
 
     def _align(self, paths: list[Path], pair: LanguagePair, opts: argparse.Namespace) -> None:
@@ -88,7 +88,7 @@ class Command(ScrapyCommand):
 
         formats = opts.formats.split(",")
         if unknown := sorted(set(formats) - set(FORMATS)):
-            raise UsageError(f"--formats {','.join(unknown)}: choose of {', '.join(FORMATS)}", print_help=False)
+            raise UsageError(f"--formats {','.join(unknown)}: choose from {', '.join(FORMATS)}", print_help=False)
         if opts.bitext and "parquet" in formats and not find_spec("pyarrow"):
             raise UsageError("--formats parquet needs pyarrow: pip install pyarrow", print_help=False)
         _check_outputs(opts)
@@ -121,7 +121,7 @@ class Command(ScrapyCommand):
                     bitext.add(alignment, domain.main_text)
                 done += corpus.size(alignment.domain)
                 progress.update(aligning, completed=done)
-                del domain  # or two would be in memory at once
+                del domain  # otherwise two domains would be in memory at once
             bitext.close()
         documents = ", ".join(f"{corpus.languages[language]} {language}" for language in (pair.a, pair.b))
         console.print(f"{count} pairs of {documents} documents in {opts.out}", highlight=False)
@@ -143,7 +143,7 @@ class Command(ScrapyCommand):
 
 
 def _check_outputs(opts: argparse.Namespace) -> None:
-    """Raise UsageError, before hours of reading, for what could not be written afterwards."""
+    """Raise UsageError for outputs that could not be written, before hours of reading."""
     if not opts.out.parent.is_dir():
         raise wrong("--out", opts.out, f"there is no folder {opts.out.parent}")
     if opts.out.is_dir():

@@ -32,11 +32,11 @@ SPIDER_ARGUMENTS = {
     "max_pages_per_site": "budget of pages of each site; 0 is no limit (0)",
     "render": f"when pages go through Chromium: {', '.join(RENDER_MODES)} (BILINGUAL_RENDER)",
 }
-"""Name of each argument and what it is for, in brackets its default."""
+"""Name and help of each argument, with its default in brackets."""
 
 
 class Command(CrawlCommand):
-    """Scrapy's command; wrong arguments of our spider end in one line, a crawl without any page in exit code 1."""
+    """Scrapy's command. Wrong arguments of our spider end with one line, a crawl without a page with exit code 1."""
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         assert self.settings
@@ -69,26 +69,26 @@ class Command(CrawlCommand):
         crawling = self.crawler_process.crawl(crawler, **opts.spargs)
         self.crawler_process.start()
         if isinstance(crawling, asyncio.Task) and crawling.done() and not crawling.cancelled():
-            # raises what kept the crawl from starting
+            # raises the error that kept the crawl from starting
             crawling.result()
         assert crawler.stats
         context = CrawlContext.of(crawler)
         fruitless = without_page(context.seeds, context.output_dir)
         if fruitless:
             logger.warning(f"{len(fruitless)} of {len(context.seeds)} seeds gave no page: {named(fruitless)}")
-        # of several workers one may find nothing left to do
+        # one of several workers may find no URL left to fetch
         spared = Options.of(self.settings).frontier and not crawler.stats.get_value("downloader/request_count")
         if self.crawler_process.bootstrap_failed or not (spared or any_page(context.output_dir)):
             self.exitcode = 1
 
     def _has_our_spider(self) -> bool:
-        """Whether this is our project: the command stands in for Scrapy's in all projects of the environment."""
+        """Whether this is our project: the command replaces Scrapy's in all projects of the environment."""
         assert self.settings
         return "bilingual_crawler.spiders" in self.settings.getlist("SPIDER_MODULES")
 
 
 class _LinesAsTheyAre(argparse.RawDescriptionHelpFormatter, ScrapyHelpFormatter):
-    """Scrapy's help, but for line breaks, which stay."""
+    """Scrapy's help, with the line breaks of the text."""
 
 
 def _spider_arguments() -> str:

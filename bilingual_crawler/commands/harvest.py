@@ -46,7 +46,7 @@ class Command(ScrapyCommand):
         return (
             "Crawl the archived sites of SITES_DIR with each policy, one request at a time, and compare the"
             " order of downloads with that of an oracle that knows the gold pairs. Writes results.json,"
-            " deciles.tsv, orders/ and harvest.png into DIR; results that are there already stay, so that policies can"
+            " deciles.tsv, orders/ and harvest.png into DIR; earlier results in DIR are kept, so policies can"
             " be added later."
         )
 
@@ -58,8 +58,8 @@ class Command(ScrapyCommand):
         add("--tasks", type=int, metavar="N", help="only the first N tasks")
         add("--site", metavar="ID", help="only the tasks of this site")
         add("--links", choices=LINK_SOURCES, default="all", help="links that are followed (%(default)s)")
-        add("--explain", nargs=2, metavar=("SITE", "URL"), help="show why the URL had its worth under gain, and end")
-        add("--jobs", type=int, default=os.cpu_count() or 1, help="crawls at a time (%(default)s)")
+        add("--explain", nargs=2, metavar=("SITE", "URL"), help="show how gain ranked this URL, and exit")
+        add("--jobs", type=int, default=os.cpu_count() or 1, help="number of crawls at a time (%(default)s)")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:

@@ -1,4 +1,4 @@
-"""``scrapy report OUTPUT_DIR``: count what a crawl has written, and write its summary and HTML report again."""
+"""``scrapy report OUTPUT_DIR``: count the outputs of a crawl, and write its summary and HTML report again."""
 
 from __future__ import annotations
 

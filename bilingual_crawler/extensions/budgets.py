@@ -1,4 +1,4 @@
-"""Extension: how many bytes a crawl may download, in all and of one site."""
+"""Extension: budgets in bytes, for the crawl and for each site."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _TOTAL = ""
 class ByteBudgetExtension:
     """Closes a politeness slot after ``BILINGUAL_MAX_BYTES_PER_SITE`` bytes, the crawl after ``BILINGUAL_MAX_BYTES``.
 
-    Counted are bodies as they come over the wire, aborted ones and robots.txt included; the counts are kept beside
-    the frontier, so that a resumed crawl has the rest of its budget. The downloads in flight are finished.
-    Stats: ``bilingual/budget/bytes``, ``bilingual/budget/sites_spent``.
+    Bodies count as they come over the wire, including aborted ones and robots.txt. The counts are kept beside the
+    frontier, so a resumed crawl goes on counting. Downloads in flight are finished. Stats: ``bilingual/budget/bytes``,
+    ``bilingual/budget/sites_spent``.
     """
 
     def __init__(self, crawler: Crawler) -> None:

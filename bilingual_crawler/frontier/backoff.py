@@ -1,4 +1,4 @@
-"""How long to leave a failing host alone, and when to give it up."""
+"""Back-off: how long a failing host is left alone, and when it is given up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 STRANGER_FAILURES = 3
-"""Failures in a row after which a host that never answered is given up: it is mostly a name that is gone."""
+"""Failures in a row after which a host that never answered is given up: mostly it no longer exists."""
 _HOSTS = 100_000
 
 
@@ -22,17 +22,17 @@ _HOSTS = 100_000
 class Rest:
     seconds: float
     failed: bool = True
-    """Whether the URL itself was asked for, so that one of its tries is used up."""
+    """Whether a request for the URL was sent, so that one of its tries is used up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
     start: float = 2.0
-    """Seconds after the first failure; doubled with every further one in a row."""
+    """Seconds of the pause after the first failure; doubled with each further failure in a row."""
     longest: float = 600.0
-    """Seconds of our own choice, at most."""
+    """Longest pause in seconds without ``Retry-After``."""
     longest_asked: float = 3600.0
-    """Seconds that a host may ask for."""
+    """Longest pause in seconds that ``Retry-After`` may ask for."""
     failures: int = 10
     """Failures in a row after which a host is given up."""
 
@@ -46,7 +46,7 @@ class _Health:
 
 
 class Backoff:
-    """Counts failures in a row per host. What fails while its host rests was asked for before, and is not counted."""
+    """Counts failures in a row per host. A failure during a pause belongs to an earlier request and is not counted."""
 
     def __init__(self, patience: Patience, clock: Callable[[], float]) -> None:
         self._patience = patience
@@ -57,9 +57,9 @@ class Backoff:
         self._hosts[host] = _Health(alive=True)
 
     def failed(self, host: str, *, alive: bool = False, asked: float | None = None) -> float | None:
-        """Seconds for which *host* is to be left alone; None if it is given up.
+        """Seconds of the pause for *host*; None if it is given up.
 
-        *alive* says that it did answer, *asked* how long it asks us to wait.
+        *alive*: the host did answer. *asked*: seconds that its ``Retry-After`` asks for.
         """
         health = self._hosts.setdefault(host, _Health())
         if health.given_up:
@@ -85,7 +85,7 @@ class Backoff:
 
 
 def retry_after(value: str, now: datetime) -> float | None:
-    """Seconds that a ``Retry-After`` header asks for (a number or an HTTP date); None if it says nothing sensible."""
+    """Seconds that a ``Retry-After`` header asks for (a number or an HTTP date); None if it is invalid."""
     value = value.strip()
     if value.isascii() and value.isdigit():
         return float(value[:12])

@@ -1,4 +1,4 @@
-"""What ``itertools`` has from Python 3.12 on."""
+"""``itertools.batched`` of Python 3.12."""
 
 from __future__ import annotations
 

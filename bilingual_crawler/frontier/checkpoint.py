@@ -1,9 +1,8 @@
-"""States of an LMDB environment that outlive the death of the machine.
+"""Checkpoints of an LMDB environment, which survive a power cut.
 
-Without waiting for the disk at every commit, the pages of a commit reach it in any order, and a power cut can leave a
-root whose tree is not there. So from time to time the committed state is pinned by a reader, which keeps LMDB from
-writing over any of its pages; when all of them are on the disk, the page that holds its root is copied aside. After a
-restart of the machine that copy counts.
+Commits do not wait for the disk, so their pages reach it in any order, and a power cut can leave a root without its
+tree. A checkpoint pins the committed state with a reader, which keeps LMDB from overwriting its pages. When all of them
+are on the disk, the page with the root is copied aside. After a restart of the machine that copy is the root.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ NAME = "checkpoint"
 DATA = "data.mdb"
 _WORD = struct.Struct("=Q")
 _TRANSACTION_AT = 144
-"""Where a meta page, of which LMDB has two and uses them in turn, holds the number of its transaction."""
+"""Offset of the transaction number in a meta page. LMDB has two meta pages and uses them in turn."""
 
 
 def boot() -> str:
-    """Another text after each start of the machine; empty where that cannot be told."""
+    """Identifier of the current boot of the machine; empty if unknown."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -37,7 +36,7 @@ def boot() -> str:
 
 
 def restore(folder: Path) -> None:
-    """Before the environment in *folder* is opened: if the machine was restarted, go back to the last checkpoint.
+    """Go back to the last checkpoint if the machine was restarted. Call it before the environment is opened.
 
     Raises StoreError if the checkpoint cannot be read.
     """
@@ -60,10 +59,10 @@ def restore(folder: Path) -> None:
 
 
 class Checkpoints:
-    """Makes checkpoints, one at a time, of an environment that is opened without ``sync``.
+    """Makes checkpoints, one at a time, of an environment without ``sync``.
 
-    An environment that is not new needs one before anything is written to it: nothing holds the pages of the last one
-    any more. After one has failed there is no other, as the system reports a write that failed only once.
+    An environment that is not new needs a checkpoint before the first write, because no reader pins the pages of the
+    last one any more. After a failed checkpoint no other is made, as the system reports a failed write only once.
     """
 
     def __init__(self, env: Any, folder: Path) -> None:
@@ -74,9 +73,9 @@ class Checkpoints:
         self._failed: StoreError | None = None
 
     def begin(self, first: Callable[[], None] = lambda: None) -> Callable[[], None]:
-        """Pin what is committed now; the result, to be called in any thread, waits until it is safe on the disk.
+        """Pin the committed state. The result, to be called in any thread, waits until the state is on the disk.
 
-        *first* is called before. Both raise StoreError if it, or the disk, fails.
+        It calls *first* before. Both raise StoreError if *first* or the disk fails.
         """
         if self._failed:
             raise self._failed
@@ -89,7 +88,7 @@ class Checkpoints:
         return lambda: self._complete(pin, meta, first)
 
     def end(self) -> None:
-        """All is on the disk, and the environment is about to be closed."""
+        """Everything is on the disk, and the environment is about to be closed."""
         if self._failed:
             return
         for pin in self._pins:
@@ -121,7 +120,7 @@ class Checkpoints:
 
 
 def to_disk(path: Path) -> None:
-    """Wait until what was written to a file, or the names in a folder, is on the disk."""
+    """Wait until a file, or the names in a folder, are on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""What the frontier knows about one URL."""
+"""The frontier's entry for one URL."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class State(IntEnum):
     REDIRECTED = 3
     """Answered by a redirect: its target took its place."""
     REFUSED = 4
-    """Known and never to be fetched; not counted as a page of any budget."""
+    """Known and never fetched; counts in no budget."""
 
 
 NEVER = float("-inf")
-"""Priority of a URL that is known and not to be fetched."""
+"""Priority of a URL that is known but must not be fetched."""
 SUSPECT = -1e300
-"""Priority of a URL that was in flight when the process died: it goes last, and alone."""
+"""Priority of a URL that was in flight when the process died: it is fetched last, and alone."""
 POISON = 1e300
-"""Priority of a URL that was in flight at two deaths: its turn comes at once, to be refused."""
+"""Priority of a URL that was in flight at two deaths: it is handed out at once, and refused."""
 FIXED = (SUSPECT, POISON)
 """Priorities that only a death changes."""
 
@@ -35,7 +35,7 @@ def after_death(priority: float) -> float:
 
 
 class Push(StrEnum):
-    """What a push did."""
+    """The result of a push."""
 
     NEW = "new"
     RAISED = "raised"
@@ -61,14 +61,14 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     parent: str = ""
     """URL of the page whose link gave the best priority; empty for seeds."""
     depth: int = 0
-    """Links from a seed, on the shortest way seen while it was queued."""
+    """Links from a seed, on the shortest path found while the URL was queued."""
     kind: Kind = Kind.PAGE
     order: int = 0
-    """Discovery order; the tie-break between equal priorities. Given by the store."""
+    """Discovery order, which breaks ties between equal priorities. Set by the store."""
     attempts: int = 0
     """Failed fetches so far."""
     redirects: int = 0
-    """Redirects that led here from the URL that was first asked for."""
+    """Number of redirects from the first URL of the chain."""
     state: State = State.QUEUED
 
     @property

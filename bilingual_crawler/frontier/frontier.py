@@ -1,4 +1,4 @@
-"""What a scheduler needs of a frontier: which URL next, and what became of it."""
+"""The protocol of a frontier: which URL comes next, and the outcome of each URL."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 MAX_RECONSIDERED = 32
-"""URLs that may fall back before one is handed out all the same."""
+"""URLs whose priority may fall in one call before the next URL is handed out in any case."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much may be handed out; 0 means no limit."""
+    """Limits of what is handed out; 0 is no limit."""
 
     per_slot: int = 2
-    """Requests of one slot, or of the slots on one server, in flight. Two keep a polite host busy: while one transfers,
-    the other waits out its delay."""
+    """Requests in flight of one slot, or of the slots on one server. Two keep a polite host busy: one transfers while
+    the other waits for its delay."""
     in_flight: int = 16
     pages: int = 0
     pages_per_slot: int = 0
 
 
 def ignore(_: object) -> None:
-    """The caller does not want the outcome."""
+    """Ignores the outcome of a call."""
 
 
 class Frontier(Protocol):
     """Hands out the best URL of a slot that may be asked now.
 
-    Order: highest priority, then first discovered, among slots with free capacity that are not resting. A URL is handed
-    out once: it stays in flight until :meth:`finish`, :meth:`redirect` or :meth:`retry`. A push raises a known URL or
-    leaves it alone. When the store fails, the frontier freezes and every call does nothing.
+    The order is by priority, then by discovery, among slots with free capacity that are not paused. A URL is handed out
+    once: it is in flight until :meth:`finish`, :meth:`redirect` or :meth:`retry`. A push raises a queued URL or leaves
+    it unchanged. When the store fails, the frontier freezes and every call does nothing.
 
-    What is handed out survives a crash if the store does. What may have caused it, a
-    :data:`~bilingual_crawler.frontier.entry.SUSPECT`, is handed out when nothing else is in flight, so that no other
-    URL dies with it again.
+    URLs in flight survive a crash if the store is durable. They may have caused the crash. Such a
+    :data:`~bilingual_crawler.frontier.entry.SUSPECT` is handed out only while no other URL is in flight.
 
-    A method that takes *told* calls it in the event loop when the outcome is known, perhaps after it has returned.
+    A method with the argument *told* calls it in the event loop when the outcome is known, which may be after its
+    return.
     """
 
     @property
@@ -49,7 +49,7 @@ class Frontier(Protocol):
         """URLs that are queued or in flight."""
 
     def push(self, entries: Sequence[Entry], told: Callable[[list[Push]], None] = ignore) -> None:
-        """Queue or raise *entries* in one transaction; *told* gets the outcome of each."""
+        """Queue or raise *entries* in one transaction. *told* gets the outcome of each."""
 
     def rescore(self, priorities: Mapping[str, float]) -> None:
         """Set new priorities, up or down, for those of the URLs that are queued."""
@@ -58,31 +58,31 @@ class Frontier(Protocol):
         """The best URL that may be fetched now, or None."""
 
     def finish(self, entry: Entry, state: State = State.DONE) -> None:
-        """*entry* needs no further fetch: processed, failed for good, or refused. Saying so twice is harmless."""
+        """*entry* needs no further fetch: it was processed, failed finally, or was refused. Idempotent."""
 
     def redirect(self, entry: Entry, target: Entry, told: Callable[[bool], None] = ignore) -> None:
-        """*target* is queued with the priority and order of *entry*; *told* gets false if it is known already."""
+        """Queue *target* with the priority and order of *entry*. *told* gets false if *target* is known already."""
 
     def retry(self, entry: Entry, *, rest: float, failed: bool = True) -> None:
-        """Queue *entry* again and let its slot rest for *rest* seconds; an attempt is counted if it *failed*."""
+        """Queue *entry* again and pause its slot for *rest* seconds. An attempt counts if it *failed*."""
 
     def remember(self, entry: Entry, fact: bytes) -> None:
-        """Keep what fetching *entry* taught."""
+        """Store the fact learnt from *entry*."""
 
     async def states(self, urls: Sequence[str]) -> list[State | None]:
         """State of each URL, None for unseen ones."""
 
     def server(self, slot: str) -> str:
-        """What the limit of requests in flight is counted by: the slot itself, or what it shares with others."""
+        """The unit of the limit of requests in flight: the slot itself, or the server that it shares with others."""
 
     def close(self, slot: str) -> bool:
-        """Hand out nothing of *slot* any more; false if it was closed before."""
+        """Hand out no more URLs of *slot*; false if it was closed before."""
 
     def has_pending(self) -> bool:
-        """Whether anything is in flight or may still be handed out."""
+        """Whether a URL is in flight or may still be handed out."""
 
     def freeze(self) -> None:
-        """Do nothing any more: what is in flight stays so, and is fetched again by the next run."""
+        """Ignore all further calls. URLs in flight stay in flight, and the next run fetches them again."""
 
     async def leave(self) -> None:
         """The process ends: close the store."""

@@ -1,4 +1,4 @@
-"""What is in flight, in a small file that a process leaves behind when it dies."""
+"""The URLs in flight, in a small file that survives the death of the process."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _ROOM = 4096
 class InFlight:
     """The digests of the URLs in flight.
 
-    The file is mapped into memory: what is written there survives the process without a system call for each URL. What
-    another process left in it is gone.
+    The file is mapped into memory, so a mark survives the process without a system call. Marks of an earlier process
+    are deleted.
     """
 
     def __init__(self, path: Path) -> None:
@@ -27,7 +27,7 @@ class InFlight:
         self._free: list[int] = []
 
     def mark(self, digest: bytes) -> int:
-        """Note a URL; the result is for :meth:`clear`. Raises OSError if there is no room for more."""
+        """Add a URL; the result is the argument of :meth:`clear`. Raises OSError if the disk is full."""
         if not self._free:
             self._grow()
         assert self._map
@@ -41,14 +41,14 @@ class InFlight:
         self._free.append(mark)
 
     def close(self) -> None:
-        """The process ends in good order."""
+        """Delete the file: the process ends in order."""
         if self._map:
             self._map.close()
         self._file.close()
         self._path.unlink(missing_ok=True)
 
     def _grow(self) -> None:
-        """Double the file by writing zeros: where the disk is full, a page that was never written would be fatal."""
+        """Double the file by writing zeros, because on a full disk a page that was never written would be fatal."""
         size = self._file.seek(0, 2)
         room = size or _ROOM
         self._file.write(bytes(room))
@@ -60,7 +60,7 @@ class InFlight:
 
 
 def left_in_flight(path: Path) -> list[bytes]:
-    """The digests that a process which died has left at *path*."""
+    """The digests that a dead process has left at *path*."""
     left = path.read_bytes() if path.exists() else b""
     digests = (left[at : at + _SIZE] for at in range(0, len(left), _SIZE))
     return [digest for digest in digests if digest != _NONE]

@@ -1,4 +1,4 @@
-"""What a frontier belongs to: a run with another pair, scope or other seeds would mix two crawls."""
+"""The job of a frontier: a run with another pair, another scope or other seeds would mix two crawls."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.redis_link import RedisLink
 
 NAME = "job"
-"""Of the file in a job folder, and of the value in Redis."""
+"""Name of the file in a job folder, and of the value in Redis."""
 
 
 class JobError(ValueError):
-    """The frontier cannot be used, or is of another job; the message names it and the fix."""
+    """The frontier cannot be used or belongs to another job; the message names it and the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What the runs on one frontier have in common; *seeds* may become more."""
+    """The arguments that all runs on one frontier share; further runs may add *seeds*."""
 
     pair: str
     scope: str
@@ -38,13 +38,13 @@ class Job:
     seeds: tuple[str, ...]
 
     def check(self, settings: BaseSettings) -> None:
-        """Raise JobError if the job folder or the crawl in Redis cannot be used, or is of another job."""
+        """Raise JobError if the job folder or the crawl in Redis cannot be used or belongs to another job."""
         with _keepers(settings) as keepers:
             for keeper in keepers:
                 self._compare(keeper)
 
     def keep(self, settings: BaseSettings) -> None:
-        """From now on job folder and crawl in Redis are of this job; raises JobError as :meth:`check` does."""
+        """Record this job in the job folder or in Redis; raises JobError as :meth:`check` does."""
         text = json.dumps(asdict(self), ensure_ascii=False)
         with _keepers(settings) as keepers:
             for keeper in keepers:
@@ -60,18 +60,18 @@ class Job:
             values = json.loads(text)
             kept = Job(values["pair"], values["scope"], tuple(values["prefixes"]), tuple(values["seeds"]))
         except (ValueError, TypeError, KeyError) as error:
-            raise JobError(f"{keeper.name}: {NAME} is damaged ({error}): mend it, {keeper.fix}") from error
+            raise JobError(f"{keeper.name}: {NAME} is damaged ({error}): repair it, {keeper.fix}") from error
         if difference := self._difference(kept):
             raise JobError(f"{keeper.name}: {difference}, {keeper.fix}")
         return kept
 
     def _difference(self, kept: Job) -> str | None:
         if self.pair != kept.pair:
-            return f"holds a crawl with pair={kept.pair}, not {self.pair}: give that"
+            return f"holds a crawl with pair={kept.pair}, not {self.pair}: give that pair"
         if self.scope != kept.scope:
-            return f"holds a crawl with scope={kept.scope}, not {self.scope}: give that"
+            return f"holds a crawl with scope={kept.scope}, not {self.scope}: give that scope"
         if self.prefixes != kept.prefixes:
-            return f"holds a crawl with BILINGUAL_SCOPE_PREFIXES={','.join(kept.prefixes)}: give that"
+            return f"holds a crawl with BILINGUAL_SCOPE_PREFIXES={','.join(kept.prefixes)}: give these"
         if missing := set(kept.seeds) - set(self.seeds):
             return f"holds a crawl with the seed {min(missing)}: give all of its seeds, and more if you like"
         return None
@@ -84,13 +84,13 @@ class _Keeper(Protocol):
     def read(self) -> str | None: ...
 
     def begin(self, text: str) -> None:
-        """Write unless something is there."""
+        """Write the value unless there is one."""
 
     def write(self, text: str) -> None: ...
 
 
 class _Folder:
-    fix = "or another folder"
+    fix = "or give another folder"
 
     def __init__(self, jobdir: Path) -> None:
         self.name = f"JOBDIR={jobdir}"
@@ -112,7 +112,7 @@ class _Folder:
 
 
 class _Redis:
-    fix = "or another crawl with #name"
+    fix = "or name another crawl with #name"
 
     def __init__(self, link: RedisLink) -> None:
         self.name = f"BILINGUAL_FRONTIER with the keys {link.prefix}*"
@@ -131,7 +131,7 @@ class _Redis:
 
 @contextmanager
 def _keepers(settings: BaseSettings) -> Iterator[list[_Keeper]]:
-    """Where this run's frontier says whose it is."""
+    """The places that record the job of this run's frontier."""
     keepers: list[_Keeper] = []
     jobdir, url = settings["JOBDIR"], Options.of(settings).frontier
     try:
@@ -141,7 +141,7 @@ def _keepers(settings: BaseSettings) -> Iterator[list[_Keeper]]:
                 lmdb_store.check(Path(jobdir) / "frontier")
                 keepers.append(_Folder(Path(jobdir)))
             if url:
-                # the client of Redis comes with an extra
+                # the client of Redis is in an extra
                 from bilingual_crawler.frontier import redis_store
                 from bilingual_crawler.frontier.redis_link import RedisLink
 

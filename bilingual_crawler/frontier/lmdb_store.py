@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 FORMAT = b"bilingual-frontier 4"
 _RANK = struct.Struct(">QQ")
-"""Priority, turned around so that the highest comes first, and discovery order."""
+"""Priority, inverted so that the highest sorts first, and discovery order."""
 _DOUBLE = struct.Struct(">d")
 _UINT = struct.Struct(">Q")
 _SIGN = 1 << 63
 
 
 def check(folder: Path) -> None:
-    """Raise StoreError if *folder* holds something that :class:`LmdbStore` cannot go on with."""
+    """Raise StoreError if :class:`LmdbStore` cannot resume the frontier in *folder*."""
     if (folder / DATA).exists():
         restore(folder)
         _environment(folder).close()
@@ -51,14 +51,12 @@ class LmdbStore:
     ========= ================================================ ============================
 
     So the first key of a slot in ``queue`` is its best URL. All changes go into one transaction until a URL is finished
-    or redirected; then they reach the operating system, and the death of the process does not undo them. What was
-    committed at a :meth:`checkpoint` survives the death of the machine as well.
+    or redirected. Then they are committed, and survive the death of the process. A :meth:`checkpoint` survives a power
+    cut as well. Opening the store puts all URLs in flight back into the queue. The file ``in-flight`` says which URLs
+    were in flight at a death, because the last dequeues were not committed then.
 
-    Opening the store puts everything that is in flight back into the queue. Whether a process died of it, the table
-    does not tell, as the last hand-outs were not committed then; the file ``in-flight`` does.
-
-    Raises :class:`StoreError` if the folder holds something else or another format, and from the first write on that
-    fails (disk full): what was committed before stays, and nothing is written after it.
+    Raises :class:`StoreError` if the folder holds other files or another format. It raises the same from the first
+    failed write on (disk full): earlier commits stay, and no later change is written.
     """
 
     def __init__(self, folder: Path, *, map_size: int = 1 << 36) -> None:
@@ -69,15 +67,15 @@ class LmdbStore:
         try:
             self._transaction = OpenTransaction(self._env, folder)
         except lmdb.Error as error:
-            raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start anew") from error
+            raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start again") from error
         self._checkpoints = Checkpoints(self._env, folder)
         if not new:
             self._checkpoints.begin()()
         self._in_flight: dict[bytes, int] = {}
-        """Digests of URLs, and their marks in the file."""
+        """The mark in the file of each digest in flight."""
         marks = folder / "in-flight"
         suspects = left_in_flight(marks)
-        # made anew before the commit: whoever dies in between has not died of these URLs
+        # renewed before the commit: a death in between was not caused by these URLs
         self._marks = InFlight(marks)
         with self._transaction as at:
             at.meta.put(b"format", FORMAT)
@@ -85,7 +83,7 @@ class LmdbStore:
                 at.in_flight.pop(key)
                 self._enqueue(at, key, unpack(at.urls.get(key)))
             for key in suspects:
-                # without a commit after the push it is not there
+                # the URL is missing if its push was not committed
                 if entry := self._queued(at, key):
                     self._move(at, key, entry, after_death(entry.priority))
         self._transaction.commit()
@@ -249,7 +247,7 @@ class LmdbStore:
         self._enqueue(at, key, entry)
 
     def _land(self, at: Tables, key: bytes) -> Entry | None:
-        """The URL with this digest, if it was in flight until now."""
+        """Remove the URL with this digest from the URLs in flight; None if it was not in flight."""
         mark = self._in_flight.pop(key, None)
         if mark is None:
             return None
@@ -258,7 +256,7 @@ class LmdbStore:
         return unpack(at.urls.get(key))
 
     def _end(self, at: Tables, url: str, state: State) -> Entry | None:
-        """The URL as it was, if it was in flight until now."""
+        """Give the URL its final state; returns its entry, or None if it was not in flight."""
         key = digest(url)
         entry = self._land(at, key)
         if entry is None:
@@ -294,7 +292,7 @@ def _environment(folder: Path, map_size: int = 1 << 36) -> Any:
         )
         found = _format(env)
     except lmdb.Error as error:
-        raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start anew") from error
+        raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start again") from error
     if found != FORMAT:
         env.close()
         raise StoreError(
@@ -305,7 +303,7 @@ def _environment(folder: Path, map_size: int = 1 << 36) -> Any:
 
 
 def _format(env: Any) -> bytes:
-    """The format of what an environment holds; this one if it holds nothing."""
+    """The format of an environment; the current format if it is empty."""
     with env.begin() as txn:
         if not txn.get(b"meta"):
             return FORMAT

@@ -1,4 +1,4 @@
-"""One LMDB transaction for many changes."""
+"""An LMDB transaction that collects many changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 MAX_CHANGES = 10_000
-"""Changes after which a transaction is committed by itself; bounds the pages that it holds in memory."""
+"""Changes after which a transaction is committed in any case; this bounds its pages in memory."""
 
 
 class Tables(NamedTuple):
@@ -30,11 +30,10 @@ class Tables(NamedTuple):
 
 
 class OpenTransaction:
-    """The transaction that everything is read from and written to until it is committed; another begins then.
+    """The transaction for all reads and writes until it is committed; then another begins.
 
-    Use it as a context, which gives the cursors of the transaction, for every operation. If one fails, all since the
-    last commit is undone, and this raises :class:`StoreError` from then on: a store that could not be written is not
-    to be trusted with more.
+    Use it as a context for each operation; the context gives the cursors. If an operation fails, all changes since the
+    last commit are undone, and every further use raises :class:`StoreError`.
     """
 
     def __init__(self, env: Any, folder: Path) -> None:
@@ -45,7 +44,7 @@ class OpenTransaction:
         self._cursors: Any = None
         self._error: StoreError | None = None
         self.changes = 0
-        """To be counted by the user."""
+        """Number of changes since the last commit; the user of the class counts them."""
 
     def __enter__(self) -> Tables:
         if self._error:
@@ -65,11 +64,11 @@ class OpenTransaction:
             self._fail(error)
 
     def size(self, table: str) -> int:
-        """How many entries *table* has, within the context."""
+        """Number of entries of *table*; within the context."""
         return int(self._txn.stat(getattr(self._tables, table))["entries"])
 
     def walk(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Within the context, the keys of *table* that begin with *prefix*, and their values; until the next commit."""
+        """The keys of *table* that begin with *prefix*, and their values; within the context, until the next commit."""
         cursor = self._txn.cursor(getattr(self._tables, table))
         if cursor.set_range(prefix):
             yield from takewhile(lambda item: item[0].startswith(prefix), cursor)

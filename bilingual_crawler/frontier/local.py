@@ -22,13 +22,13 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 SPARE_OFFERS = 1000
-"""Offers that may be out of date in the heap, beside as many as there are slots, before they are thrown out."""
+"""Outdated offers in the heap, beyond the number of slots, at which the outdated ones are removed."""
 
 
 def _unless_frozen(
     method: Callable[Concatenate[LocalFrontier, Arguments], Result],
 ) -> Callable[Concatenate[LocalFrontier, Arguments], Result | None]:
-    """The frontier freezes when its store fails, and asks it nothing more."""
+    """Freezes the frontier when its store fails; then the store is not called any more."""
 
     @functools.wraps(method)
     def call(frontier: LocalFrontier, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result | None:
@@ -59,9 +59,8 @@ class LocalFrontier:
         reconsider: Callable[[str, float], float] | None = None,
         failed: Callable[[StoreError], None] = ignore,
     ) -> None:
-        """*reconsider* gives the present priority of a URL whose turn has come; if it fell, another URL may go first.
-
-        *failed* is called once, when the store cannot go on and the frontier freezes.
+        """*reconsider* gives the current priority of the next URL; if it fell, another URL may go first. *failed* is
+        called once, when the store fails and the frontier freezes.
         """
         self.store = store
         self._reconsider = reconsider
@@ -154,7 +153,7 @@ class LocalFrontier:
 
     @_unless_frozen
     def put_back(self, entry: Entry, priority: float) -> None:
-        """*entry* was handed out but not asked for: queue it again with its new, lower *priority*."""
+        """*entry* was handed out but not requested: queue it again with its new, lower *priority*."""
         self.store.requeue(entry.url, failed=False)
         self.store.rescore({entry.url: priority})
         self._release(entry)
@@ -167,7 +166,7 @@ class LocalFrontier:
         self.store.remember(entry.slot, entry.url, fact)
 
     async def states(self, urls: Sequence[str]) -> list[State | None]:
-        """A frozen frontier asks for no URL any more, so that all are as good as done."""
+        """In a frozen frontier all URLs count as done, as it hands out none."""
         return [State.DONE] * len(urls) if self._frozen else self.store.states(urls)
 
     def server(self, slot: str) -> str:
@@ -201,18 +200,18 @@ class LocalFrontier:
         return bool(self.open_slots())
 
     async def leave(self) -> None:
-        # the summary of the crawl is written after this
+        # the summary of the crawl is written later
         with suppress(StoreError):
             self._left = self.left
         self.freeze()
         self.store.close()
 
     def open_slots(self) -> list[str]:
-        """Slots with something to hand out, now or later."""
+        """Slots with a URL to hand out, now or later."""
         return [h.slot for h in self.store.heads() if h.priority != NEVER and not self._slot_spent(h.slot)]
 
     def hand_over(self, count: int) -> list[str]:
-        """Choose *count* slots for other workers; returns those with nothing in flight, the others wait for that."""
+        """Choose *count* slots for other workers. Returns those without a URL in flight; the others follow later."""
         staying = [slot for slot in self.open_slots() if slot not in self._leaving and slot not in self._resting]
         staying.sort(key=self._in_flight.__getitem__)
         self._leaving.update(staying[: max(0, count - len(self._leaving))])
@@ -223,7 +222,7 @@ class LocalFrontier:
         return list(gone)
 
     def _fell(self, slot: str) -> bool:
-        """Whether the best URL of *slot* is worth less than when it was queued; it has its new priority then."""
+        """Whether the priority of the best URL of *slot* fell; the URL then has its new priority."""
         entry = self.store.peek(slot)
         assert self._reconsider
         assert entry is not None
@@ -251,7 +250,7 @@ class LocalFrontier:
             heapq.heapify(self._heap)
 
     def _leads(self, entry: Entry) -> bool:
-        """Whether *entry* may go before what its slot has on offer."""
+        """Whether *entry* comes before the offer of its slot."""
         offered = self._offered.get(entry.slot)
         return offered is None or entry.priority >= -offered[0]
 

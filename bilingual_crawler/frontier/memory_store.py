@@ -1,4 +1,4 @@
-"""The store of a crawl that is not to be resumed: dictionaries and heaps."""
+"""The store of a crawl without resume: dictionaries and heaps."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Item = tuple[float, int, str]
 """Priority, negated, and discovery order of a URL."""
 
 SPARE_ITEMS = 1000
-"""How many outdated items the heap of a slot may hold, beside as many as the slot has queued URLs."""
+"""Outdated items that the heap of a slot may hold, beyond its number of queued URLs."""
 
 
 class MemoryStore:
     """A :class:`~bilingual_crawler.frontier.store.FrontierStore` that ends with its process.
 
-    It is also the simulator's queue, and the model that the tests hold the durable stores against. A heap of items per
-    slot gives the best URL; an item is outdated when its URL has got another priority or is not queued any more.
+    It is also the simulator's queue, and the reference model for the tests of the durable stores. A heap of items per
+    slot gives the best URL. An item is outdated if its URL has another priority or is not queued any more.
     """
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ class MemoryStore:
         return self._counts[slot, State.DONE]
 
     def remember(self, slot: str, url: str, fact: bytes) -> None:
-        """Facts are for the process that goes on with a crawl; this one has none after it."""
+        """Does nothing: facts are for a process that resumes the crawl, and this store has no resume."""
 
     def facts(self, slot: str) -> Iterator[tuple[str, bytes]]:
         return iter(())
@@ -138,7 +138,7 @@ class MemoryStore:
         self._named[name] = value
 
     def checkpoint(self, first: Callable[[], None]) -> Callable[[], None]:
-        """Nothing of the store itself survives."""
+        """Only calls *first*: the store does not survive its process."""
         return first
 
     def close(self) -> None: ...
@@ -163,7 +163,7 @@ class MemoryStore:
         self._counts[entry.slot, entry.state] += by
 
     def _offer(self, entry: Entry) -> None:
-        """*entry* is queued with another priority, or anew."""
+        """Add an item for *entry*, which is new in the queue or has another priority."""
         heap = self._heaps[entry.slot]
         heappush(heap, (-entry.priority, entry.order, entry.url))
         if len(heap) > 2 * self._counts[entry.slot, State.QUEUED] + SPARE_ITEMS:

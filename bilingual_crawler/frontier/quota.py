@@ -1,16 +1,16 @@
-"""How much of the queue one site may fill with the links of its pages."""
+"""The quota of the queue for the links of one site's pages."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 MAX_CHARACTERS = 100_000_000
-"""Characters of queued URLs by site that links to them: over a million ordinary URLs, or 50,000 of 2,000 characters."""
+"""Characters of queued URLs per linking site: over a million ordinary URLs, or 50,000 of 2,000 characters."""
 
 
 class QueueQuota:
-    """Counts the characters of queued URLs by the site whose pages link to them, not by the site that they lead to: no
-    site can spend the share of another one.
+    """Counts the characters of queued URLs by the site whose pages link to them. So no site can use up the quota of the
+    site that the URLs lead to.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class QueueQuota:
         self._queued[site] += len(url)
 
     def remove(self, site: str, url: str) -> None:
-        """*url* is not queued any more; another page of another site may be its parent by now."""
+        """*url* is not queued any more. The site that is charged may differ from the site of its current parent."""
         self._queued[site] -= len(url)
         if self._queued[site] <= 0:
             del self._queued[site]

@@ -1,4 +1,4 @@
-"""What a durable store keeps of a URL: its entry as msgpack, or only its state when it needs no fetch any more.
+"""The record of a URL in a durable store: its entry as msgpack, or only its state if it needs no further fetch.
 
 The state is the last byte of either. Reading runs no code, unlike pickle.
 """
@@ -12,7 +12,7 @@ from bilingual_crawler.frontier.entry import Entry, State
 pack = msgspec.msgpack.Encoder().encode
 unpack = msgspec.msgpack.Decoder(Entry).decode
 unpack_fact = msgspec.msgpack.Decoder(tuple[str, bytes]).decode
-"""A URL, and what fetching it taught."""
+"""A URL and the fact learnt from it."""
 
 
 def pack_state(state: State) -> bytes:

@@ -1,4 +1,4 @@
-"""A connection to Redis that outlives Redis: named Lua scripts, and patience when there is no answer."""
+"""A connection to Redis that survives outages of Redis, and runs named Lua scripts."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 20.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 _LATER = ("MISCONF", "OOM", "READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY")
-"""Errors of a server that may work again in a while: disk or memory full, starting, failing over."""
+"""Temporary errors of a server: disk or memory full, starting, failing over."""
 
 
 class RedisLink:
     """Runs commands and the scripts of ``frontier/lua`` on the keys under *prefix*.
 
-    A command that gets no answer is sent again, for as long as it takes, until :meth:`give_up`; every one must
-    therefore bear to be run twice. Raises :class:`StoreError` if the server cannot be reached at the start, refuses
-    the password, or is given up.
+    A command without an answer is sent again until it is answered, or until :meth:`give_up`. So every command must be
+    idempotent. Raises :class:`StoreError` if the server cannot be reached at the start, refuses the password, or is
+    given up.
     """
 
     def __init__(self, url: str) -> None:
@@ -51,18 +51,18 @@ class RedisLink:
         self._scripts = {name: self._redis.register_script(common[1] + source) for name, source in scripts}
         self._given_up = threading.Event()
         self.interruptions = 0
-        """How often an answer may have been lost."""
+        """Number of answers that may have been lost."""
 
     def script(self, name: str, *arguments: Any) -> Any:
-        """What the script answers."""
+        """Run a script; returns its answer."""
         return self._patiently(lambda: self._scripts[name](keys=[self.prefix], args=arguments))
 
     def command(self, name: str, key: str, *arguments: Any) -> Any:
-        """What a command on one key under the prefix answers."""
+        """Run a command on one key under the prefix; returns its answer."""
         return self._patiently(lambda: self._redis.execute_command(name, self.prefix + key, *arguments))  # type: ignore[no-untyped-call]
 
     def give_up(self) -> None:
-        """Wait for no answer any more."""
+        """Stop waiting for answers."""
         self._given_up.set()
 
     def close(self) -> None:
@@ -89,7 +89,7 @@ class RedisLink:
         raise StoreError(f"{self._where} does not answer")
 
     def _check(self, error: redis.RedisError) -> None:
-        """Raise what waiting does not mend."""
+        """Raise StoreError for errors that are not temporary."""
         passing = isinstance(error, redis.ConnectionError | redis.TimeoutError) or str(error).startswith(_LATER)
         if not passing or isinstance(error, redis.AuthenticationError):
             raise StoreError(f"{self._where}: {error}") from error

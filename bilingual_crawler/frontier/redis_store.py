@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FORMAT = b"bilingual-frontier-redis 2"
 WORKER_SECONDS = 15.0
-"""A worker without a heartbeat for so long is taken for dead."""
+"""Seconds without a heartbeat after which a worker counts as dead."""
 _OUTCOMES = {"n": Push.NEW, "r": Push.RAISED, "i": Push.IGNORED}
 _BATCH = 500
 
@@ -29,23 +29,23 @@ class Share:
     """The answer to a heartbeat."""
 
     gained: list[str]
-    """Slots that are the worker's from now on."""
+    """Slots that now belong to the worker."""
     changed: list[str]
-    """Slots of the worker that others may have changed."""
+    """Slots of the worker that other workers may have changed."""
     surplus: int
-    """How many slots with something to fetch it should release."""
+    """Number of slots with queued URLs that the worker should release."""
     over: bool
-    """No worker has anything to do."""
+    """All workers are idle: the crawl is over."""
 
 
 class RedisStore:
     """A :class:`~bilingual_crawler.frontier.store.FrontierStore` on Redis; each worker of a crawl has one.
 
-    Politeness slots belong to workers, and one hands out URLs of its own slots only, so that delays and what is learnt
-    of a site stay in one process. What it takes is leased until its heartbeat (:meth:`share`, every second or so)
-    stops; then its leases are queued again and its slots go to the others. A worker that begins again under its name
-    has its leases back at once. Only the server's clock counts. Every method is one script in ``lua`` and blocks until
-    it is answered. Values are msgpack, never pickle.
+    Politeness slots belong to workers. A worker hands out URLs of its own slots only, so delays and knowledge of a site
+    stay in one process. Its URLs in flight are leased until its heartbeat (:meth:`share`, about every second) stops.
+    Then they are queued again, and its slots go to other workers. The leases of a worker that starts again under its
+    name are queued again at once. All times are those of the server's clock. Every method runs one script of ``lua``
+    and blocks until the answer. Values are msgpack, never pickle.
     """
 
     def __init__(self, url: str, worker: str, *, worker_seconds: float = WORKER_SECONDS) -> None:
@@ -62,7 +62,7 @@ class RedisStore:
     # workers ------------------------------------------------------------------------------------------------------
 
     def share(self, *, idle: bool, active: int) -> Share:
-        """The heartbeat of a worker with *active* slots to fetch from; *idle* if none can be asked ever again."""
+        """Send the heartbeat of a worker with *active* slots to fetch from; *idle* if it has no URL left."""
         lost, astray, gained, news, surplus, over = self._run(
             "share", self._worker_milliseconds, int(idle), active, len(self._leased), len(self._heads)
         )
@@ -78,14 +78,14 @@ class RedisStore:
         return Share([head[0].decode() for head, _ in gained], changed, surplus, bool(over))
 
     def release(self, slots: Sequence[str]) -> None:
-        """Give *slots* to other workers; nothing of them may be in flight."""
+        """Give *slots* to other workers; none of their URLs may be in flight."""
         if slots:
             for slot in slots:
                 self._heads.pop(slot, None)
             self._run("release", *slots)
 
     def give_up(self) -> None:
-        """Wait for Redis no more; may be called from another thread."""
+        """Stop waiting for Redis; may be called from another thread."""
         self._link.give_up()
 
     # the protocol -------------------------------------------------------------------------------------------------
@@ -192,11 +192,11 @@ class RedisStore:
         self._link.command("HSET", "named", name, value)
 
     def checkpoint(self, first: Callable[[], None]) -> Callable[[], None]:
-        """Redis writes its append-only file by itself."""
+        """Only calls *first*: Redis writes its append-only file by itself."""
         return first
 
     def close(self) -> None:
-        """Leave: the slots are the others' at once."""
+        """Leave the crawl: the slots go to other workers at once."""
         self._run("leave")
         self._link.close()
 
@@ -204,7 +204,7 @@ class RedisStore:
         return self._link.script(script, self._worker, *arguments)
 
     def _keep(self) -> list[str]:
-        """Agree with the server on what is leased and owned."""
+        """Agree with the server on leases and owned slots."""
         heads = self._run("keep", *self._leased, *self._heads)
         self._heads = {head[0].decode(): _head(head) for head in heads}
         return list(self._heads)
@@ -222,7 +222,7 @@ class RedisStore:
 
 
 def check(link: RedisLink) -> None:
-    """Raise StoreError if the crawl behind *link* was begun by another version."""
+    """Raise StoreError if another version began the crawl behind *link*."""
     _check_format(link, link.command("GET", "format") or FORMAT)
 
 

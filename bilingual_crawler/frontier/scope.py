@@ -15,15 +15,15 @@ SCOPES = ("site", "host", "web")
 
 
 class ScopeError(ValueError):
-    """There is no such scope; the message says which there are."""
+    """There is no such scope; the message lists the scopes."""
 
 
 class Scope:
     """Decides by host, and by path against URLs that grow by themselves.
 
-    *name* is ``site`` (registered domains of the seeds), ``host`` (their hosts) or ``web`` (everything);
-    *aliases* are other names of those hosts. *prefixes*, if there are any, decide instead: a URL must start with one
-    of them, scheme and ``www.`` apart. Raises ScopeError for another name.
+    *name* is ``site`` (registered domains of the seeds), ``host`` (their hosts) or ``web`` (all hosts). *aliases* are
+    other names of those hosts. *prefixes*, if given, decide instead: a URL must start with one of them, apart from
+    scheme and ``www.``. Raises ScopeError for another name.
     """
 
     def __init__(

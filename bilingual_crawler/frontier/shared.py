@@ -27,9 +27,9 @@ SHARE_SECONDS = 0.5
 BUSY_SECONDS = 120.0
 """Seconds that the event loop may spend on one page; after that the heartbeat of the worker stops."""
 LEAVE_SECONDS = 10.0
-"""Seconds that a worker that ends waits for the store; after that its leases run out by themselves."""
+"""Seconds that a worker waits for the store at its end; after that its leases expire."""
 LEARNT_AT_ONCE = 1000
-"""Facts, or queued URLs, of a slot taken over that the event loop learns before anything else has a turn."""
+"""Facts or queued URLs of a gained slot that the event loop learns in one step."""
 
 Known = tuple["Sequence[tuple[str, bytes]]", "Sequence[str]"]
 """A part of the facts, or of the queued URLs, of a slot."""
@@ -39,25 +39,25 @@ class Worker(Protocol):
     """The process that a shared frontier belongs to; its methods are called in the event loop."""
 
     def reconsider(self, url: str, priority: float) -> float:
-        """The present priority of a URL whose turn has come; if it fell, the URL goes back."""
+        """The current priority of the next URL; if it fell, the URL goes back."""
 
     def gained(self, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
-        """The worker has taken over a slot: a part of what was learnt of it, or of its queued URLs."""
+        """The worker has gained a slot: a part of its facts, or of its queued URLs."""
 
     def wake(self) -> None:
-        """Something may be fetched, or the crawl is over."""
+        """A URL may be fetched, or the crawl is over."""
 
     def stop(self, error: StoreError) -> None:
-        """The store cannot go on."""
+        """The store has failed."""
 
 
 class SharedFrontier:
-    """A :class:`~bilingual_crawler.frontier.frontier.Frontier` on a store that other workers use too.
+    """A :class:`~bilingual_crawler.frontier.frontier.Frontier` on a store that several workers share.
 
-    All calls go, in their order, to one thread that runs a :class:`LocalFrontier`, so that the event loop never waits
-    for the network: while the store does not answer, nothing is handed out and nothing is forgotten. After each call
-    the thread takes what may be fetched now, and :meth:`pop` hands it out. The limits hold for what is taken, so that
-    no URL is taken much before its turn. A second thread sends the heartbeat, whatever the event loop does.
+    All calls go in order to one thread with a :class:`LocalFrontier`, so the event loop never waits for the network.
+    While the store does not answer, no URL is handed out and no call is lost. After each call the thread takes the URLs
+    that may be fetched now, and :meth:`pop` hands them out. The limits hold for the taken URLs, so no URL is taken much
+    too early. A second thread sends the heartbeat while the event loop is busy.
     """
 
     def __init__(self, store: RedisStore, limits: Limits, clock: Callable[[], float], worker: Worker) -> None:
@@ -149,7 +149,7 @@ class SharedFrontier:
         self._thread.submit(self._run, work, *arguments).add_done_callback(self._in_loop(self._done))
 
     def _run(self, work: Callable[..., Any], *arguments: Any) -> None:
-        """In the thread: do what was asked for, then take what may be fetched."""
+        """In the thread: run the calls, then take the URLs that may be fetched."""
         work(*arguments)
         while not self._leaving.is_set() and (entry := self._frontier.pop()):
             self._loop.call_soon_threadsafe(self._take, entry)
@@ -168,12 +168,12 @@ class SharedFrontier:
         self._loop.call_soon_threadsafe(self._worker.stop, error)
 
     def _in_loop(self, told: Callable[[Any], None]) -> Callable[[Any], Any]:
-        """*told*, to be called from the thread."""
+        """*told*, wrapped for calls from the thread."""
         return lambda answer: self._loop.call_soon_threadsafe(functools.partial(told, answer))
 
     def _beat(self) -> None:
         """In a thread of its own: a worker that is busy with a page is alive, one that hangs is not."""
-        # when the process ends without leaving, loop and thread take no more calls
+        # if the process ends without leaving, loop and thread take no more calls
         with suppress(RuntimeError):
             while not self._leaving.wait(SHARE_SECONDS):
                 self._loop.call_soon_threadsafe(self._turn)
@@ -204,7 +204,7 @@ class SharedFrontier:
             self._loop.call_soon_threadsafe(self._end)
 
     def _known(self, slot: str) -> Iterator[Known]:
-        """What is known of a slot taken over. It is offered after its facts, which say what its URLs are worth."""
+        """The facts, then the queued URLs, of a gained slot. The facts determine the priorities of the URLs."""
         for facts in batched(self.store.facts(slot), LEARNT_AT_ONCE):
             yield facts, ()
         self._frontier.offer((slot,))
@@ -212,7 +212,7 @@ class SharedFrontier:
             yield (), queued
 
     def _tell(self, known: Iterator[Known]) -> None:
-        """In the thread: tell the worker the next part; the one after it comes when this is learnt."""
+        """In the thread: pass the next part to the worker. Another part follows when this one is learnt."""
         try:
             part = next(known, None)
         except StoreError as error:

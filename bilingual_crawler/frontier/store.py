@@ -1,4 +1,4 @@
-"""The store protocol: what a frontier needs from whatever holds its URLs."""
+"""The protocol of a store, which holds the URLs of a frontier."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class StoreError(Exception):
-    """The store cannot be used, or no longer; the message names it and the fix."""
+    """The store cannot be used, or has failed; the message names it and the fix."""
 
 
 class Head(NamedTuple):
@@ -33,14 +33,15 @@ def digest(url: str) -> bytes:
 class FrontierStore(Protocol):
     """Seen-set, queues and in-flight URLs in one transactional place.
 
-    Every call is one transaction: after a crash either all or nothing of it is there. What is in flight when a process
-    dies is queued with the priority that :func:`~bilingual_crawler.frontier.entry.after_death` says.
+    Every call is one transaction: after a crash either all or nothing of it is there. URLs in flight when a process
+    dies are queued with the priority of :func:`~bilingual_crawler.frontier.entry.after_death`.
     """
 
     def push(self, entries: Iterable[Entry]) -> list[Push]:
-        """Queue unseen URLs and raise queued ones if the new priority is higher; never lower, never revive.
+        """Queue unseen URLs and raise queued ones if the new priority is higher. No URL is lowered or revived.
 
-        A raised URL takes the new entry's parent, the lesser depth, and keeps its discovery order. Fixed ones stay.
+        A raised URL takes the new entry's parent and the smaller depth, and keeps its discovery order. Fixed priorities
+        stay.
         """
 
     def pop(self, slot: str) -> Entry | None:
@@ -50,13 +51,13 @@ class FrontierStore(Protocol):
         """The best queued URL of *slot*, left where it is."""
 
     def slots(self) -> list[str]:
-        """The slots that are this process's to crawl."""
+        """The slots that this process crawls."""
 
     def queued(self, slot: str) -> Iterator[str]:
         """The queued URLs of *slot*, in no order."""
 
     def finish(self, url: str, state: State = State.DONE) -> bool:
-        """The URL is done (or refused); false and without effect unless it was in flight."""
+        """Mark a URL in flight as done (or refused); false, without effect, if it was not in flight."""
 
     def redirect(self, url: str, target: Entry) -> bool:
         """Replace in-flight *url* by *target* at the same place of the queue.
@@ -81,13 +82,13 @@ class FrontierStore(Protocol):
     def count(self, state: State) -> int: ...
 
     def done_in(self, slot: str) -> int:
-        """How many URLs of *slot* are done."""
+        """Number of done URLs of *slot*."""
 
     def remember(self, slot: str, url: str, fact: bytes) -> None:
-        """Keep what fetching *url* taught, with its slot."""
+        """Store the fact learnt from *url*, with its slot."""
 
     def facts(self, slot: str) -> Iterator[tuple[str, bytes]]:
-        """What was remembered of *slot*, by URL and in that order."""
+        """The facts of *slot* by URL, in the order in which they were stored."""
 
     def get(self, name: str) -> bytes | None:
         """A named value kept beside the queue."""
@@ -95,9 +96,8 @@ class FrontierStore(Protocol):
     def put(self, name: str, value: bytes) -> None: ...
 
     def checkpoint(self, first: Callable[[], None]) -> Callable[[], None]:
-        """What was done so far survives the death of the machine, too, when the result was called (in any thread).
-
-        *first* is called before that, and if it raises OSError, nothing counts. Raises that or StoreError.
+        """Make a checkpoint. The earlier changes survive a power cut once the result was called (in any thread). The
+        result calls *first* before; if *first* raises OSError, there is no checkpoint. Raises that error or StoreError.
         """
 
     def close(self) -> None: ...

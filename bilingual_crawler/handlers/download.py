@@ -1,4 +1,4 @@
-"""Download handler: Scrapy's for HTTP/1.1, with an end to the headers of a response, and to all transfers at once."""
+"""Download handler: Scrapy's for HTTP/1.1, with a limit of headers, and a way to cut off all transfers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from twisted.internet.interfaces import IAddress
 
 MAX_HEADERS = 256 << 10
-"""Bytes between request and body; Scrapy has a limit for the body only, and headers may go on until the time-out."""
+"""Bytes between request and body. Scrapy limits the body only, so headers may go on until the time-out."""
 
 
 class _Protocol(_LenientHTTP11ClientProtocol):
@@ -46,11 +46,10 @@ class _Factory(_LenientHTTP11ClientFactory):
 
 
 class LimitedDownloadHandler(HTTP11DownloadHandler):
-    """Cuts the connection when a response has more than 256 kB of headers, which then counts as a failed download.
+    """Cuts the connection if a response has more than 256 kB of headers; the download then counts as failed.
 
-    All connections are cut at ``stop_now``; what they transferred is still wanted. Neither Scrapy nor Twisted has a
-    limit or a public hook before the end of the headers, so this module, and no other, derives from their private
-    protocol and factory.
+    At ``stop_now`` all connections are cut; their URLs stay queued. Neither Scrapy nor Twisted has a limit or a public
+    hook before the end of the headers, so this module, and no other, derives from their private protocol and factory.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class ReplayDownloadHandler(BaseDownloadHandler):
     """Serves http and https from the archives in the setting ``BILINGUAL_REPLAY``.
 
-    Archived responses come back as the site sent them, errors and redirects included. A URL that the archive
-    knows under another form is answered by a 301 to that form, anything else by a 404. As in a real download,
-    ``DOWNLOAD_MAXSIZE`` holds and ``headers_received`` and ``bytes_received`` are sent.
+    Archived responses are returned as the site sent them, errors and redirects included. If the archive holds a URL in
+    another form, the answer is a 301 to that form, else a 404. As in a real download, ``DOWNLOAD_MAXSIZE`` applies, and
+    ``headers_received`` and ``bytes_received`` are sent.
 
     Stats: ``bilingual/replay/{responses,redirects,missing}``, ``bilingual/replay/cut_files``.
     """

@@ -1,4 +1,4 @@
-"""Which network addresses may be connected to: names and links on the web can point into the crawler's own network."""
+"""The guard of network addresses: names and links on the web can point into the crawler's own network."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _REMEMBERED = 10_000
 
 
 def is_public(address: str) -> bool:
-    """Whether anybody on the internet can reach *address*; one that carries an IPv4 address is judged by that."""
+    """Whether *address* is public. An IPv6 address that embeds an IPv4 address is treated like the latter."""
     ip = ipaddress.ip_address(address)
     if isinstance(ip, ipaddress.IPv6Address):
         inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo and ip.teredo[1])
@@ -53,14 +53,14 @@ def is_public(address: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AddressRule:
-    """Public addresses, those in *networks*, and whatever the *exempt* (host, port) resolve to."""
+    """Allows public addresses, those in *networks*, and all addresses of the *exempt* (host, port)."""
 
     networks: tuple[Network, ...] = ()
     exempt: frozenset[tuple[str, int]] = frozenset()
 
     @classmethod
     def of(cls, networks: tuple[Network, ...], seeds: Iterable[str]) -> AddressRule:
-        """Exempt are proxies, and seeds that name an address or ``localhost``: somebody has asked for just these."""
+        """Proxies, and seeds that name an address or ``localhost``, are exempt, because the user asked for them."""
         asked = {authority(url) for url in seeds if is_literal(urlsplit(url).hostname or "")}
         asked |= {(host, 443) for host, port in asked if port == 80} | {
             (host, 80) for host, port in asked if port == 443
@@ -77,7 +77,7 @@ class AddressRule:
 
 
 def is_literal(host: str) -> bool:
-    """Whether *host* says itself which address it has: no name server is asked."""
+    """Whether *host* is an address itself, or ``localhost``, so that no name server is asked."""
     try:
         ipaddress.ip_address(host)
     except ValueError:
@@ -92,30 +92,30 @@ def authority(url: str) -> tuple[str, int]:
 
 @implementer(IHostnameResolver)
 class GuardedResolver:
-    """Keeps from connections every address that no rule admits.
+    """Passes only addresses to connections that a rule allows.
 
-    Twisted connects to the addresses that come out of here and asks nobody again, so a name server that changes its
-    answer between check and use gains nothing. Every connection passes: pages, redirects, robots.txt, sitemaps.
-    Scrapy installs it for the setting ``TWISTED_DNS_RESOLVER`` when it starts the reactor.
+    Twisted connects to exactly these addresses without a second look-up, so a name server that changes its answer gains
+    nothing. All connections pass here: pages, redirects, robots.txt, sitemaps. Scrapy installs it for the setting
+    ``TWISTED_DNS_RESOLVER`` when it starts the reactor.
     """
 
     def __init__(self, resolver: Any) -> None:
         self._resolver = resolver
         self.rules: dict[object, AddressRule] = {}
-        """The rule of each crawl of this process; what one of them admits is admitted."""
+        """The rule of each crawl of this process; an address is allowed if one of them allows it."""
         self.refused: LRUCache[tuple[str, int], str] = LRUCache(_REMEMBERED)
-        """(host, port) that had nothing but forbidden addresses when last asked for, and one of these."""
+        """(host, port) with only forbidden addresses at the last look-up, and one of these addresses."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, reactor: Any) -> Self:
-        """In front of Scrapy's default resolver, which caches answers; Scrapy then puts it into the reactor."""
+        """A resolver in front of Scrapy's default resolver, which caches answers. Scrapy installs it in the reactor."""
         CachingThreadedResolver.from_crawler(crawler, reactor).install_on_reactor()
         return cls(reactor.nameResolver)
 
     @classmethod
     def installed(cls) -> Self | None:
-        """The one of the reactor; None if the reactor has another resolver."""
-        from twisted.internet import reactor  # importing it earlier would choose it
+        """The resolver of the reactor; None if it is of another class."""
+        from twisted.internet import reactor  # an earlier import would choose the reactor
 
         return reactor.nameResolver if isinstance(reactor.nameResolver, cls) else None
 
@@ -168,9 +168,9 @@ class _Sieve:
 class AddressGuardMiddleware:
     """Connects to public addresses only, to those in ``BILINGUAL_ALLOWED_NETWORKS``, and to seeds given as an address.
 
-    A seed such as http://127.0.0.1:8000/ allows that host and port and no other. Names are judged by the addresses
-    they have at the moment of the connection. A crawl whose names another resolver would resolve is ended.
-    Stats: ``bilingual/security/forbidden_address``.
+    A seed such as http://127.0.0.1:8000/ allows that host and port and no other. Names are checked by their addresses
+    at the moment of the connection. A crawl ends if the reactor has another resolver. Stats:
+    ``bilingual/security/forbidden_address``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -194,7 +194,7 @@ class AddressGuardMiddleware:
             resolver.rules.pop(self, None)
 
     def process_request(self, request: Request) -> None:
-        # Here and not once at the start: whoever runs the reactor may install another resolver after that.
+        # Not only at the start: the script that runs the reactor may install another resolver later.
         resolver = GuardedResolver.installed()
         if resolver is None:
             self._stop_unguarded()
@@ -206,9 +206,8 @@ class AddressGuardMiddleware:
         if is_stopping(self._crawler):
             return
         logger.error(
-            "The crawl ends, for nothing would keep it from private addresses: the reactor does not resolve names "
-            "with a GuardedResolver. Leave TWISTED_DNS_RESOLVER as it is; a script that runs the reactor itself "
-            "installs one",
+            "The crawl ends, because nothing would keep it from private addresses: the resolver of the reactor is no "
+            "GuardedResolver. Do not change TWISTED_DNS_RESOLVER; a script that runs the reactor itself installs one",
             extra={"spider": self._crawler.spider},
         )
         deferred_from_coro(self._crawler.engine.close_spider_async(reason="unguarded"))
@@ -226,7 +225,7 @@ class AddressGuardMiddleware:
         first = self._crawler.stats.get_value("bilingual/security/forbidden_address") == 1
         logger.log(
             logging.WARNING if first else logging.DEBUG,
-            f"{host}:{port} has the address {address}, which is not public: not fetched. If it is yours: "
+            f"{host}:{port} has the address {address}, which is not public, and is not fetched. If it is yours: "
             f"-s BILINGUAL_ALLOWED_NETWORKS={address}",
             extra={"spider": self._crawler.spider},
         )

@@ -1,4 +1,4 @@
-"""Downloader middleware: what fails goes back to the frontier while its host rests."""
+"""Downloader middleware: failed requests go back to the frontier, and their host is left alone for a pause."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ logger = logging.getLogger(__name__)
 
 ASKS_TO_WAIT = (429, 503)
 PAGE_ERROR = 500
-"""Says something about the page, not about the host."""
+"""A failure of the page, not of the host."""
 WAITS = 5
-"""How often one URL may be answered by being asked to wait."""
+"""Answers 429 or 503 to one URL before it is dropped."""
 
 
 class HostUnavailable(Refused):
-    """The host cannot be asked now, and its page was not asked for."""
+    """The host is unavailable, and the page was not requested."""
 
     def __init__(self, outcome: str, message: str, *, alive: bool, asked: float | None = None) -> None:
         super().__init__(outcome, message)
@@ -44,14 +44,13 @@ class HostUnavailable(Refused):
 
 
 class BackoffMiddleware:
-    """Takes the place of Scrapy's RetryMiddleware, whose retries wait for nothing.
+    """Replaces Scrapy's RetryMiddleware, which retries without a pause.
 
-    A request that fails by the network or with one of ``RETRY_HTTP_CODES`` goes back to its place in the frontier,
-    ``RETRY_TIMES`` times at most (five times if the answer is 429 or 503), and its politeness slot rests: as long as
-    ``Retry-After`` says, else twice as long after every failure in a row. A host that keeps failing is given up, and
-    its other URLs are refused without being asked for.
-    Settings: ``BILINGUAL_BACKOFF_START``, ``_MAX``, ``BILINGUAL_RETRY_AFTER_MAX``, ``BILINGUAL_HOST_FAILURES``.
-    Stats: ``bilingual/backoff/<status or error>``, ``bilingual/hosts_given_up``.
+    A request that fails by the network or with one of ``RETRY_HTTP_CODES`` goes back to its place in the frontier, at
+    most ``RETRY_TIMES`` times (five times after 429 or 503). Its politeness slot is paused. The pause doubles with each
+    failure in a row; a longer ``Retry-After`` counts instead. A host that keeps failing is given up, and its other URLs
+    are refused without a request. Settings: ``BILINGUAL_BACKOFF_START``, ``_MAX``, ``BILINGUAL_RETRY_AFTER_MAX``,
+    ``BILINGUAL_HOST_FAILURES``. Stats: ``bilingual/backoff/<status or error>``, ``bilingual/hosts_given_up``.
     """
 
     def __init__(self, crawler: Crawler) -> None:

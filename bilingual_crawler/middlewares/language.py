@@ -1,4 +1,4 @@
-"""Downloader middleware: read pages and sitemaps once, and identify the language of a page's text."""
+"""Downloader middleware: parse pages and sitemaps once, and identify the language of a page's text."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ HTML_TYPES = ("text/html", "application/xhtml+xml")
 class LanguageFilterMiddleware:
     """Puts the parsed page and the language of its text, or the parsed sitemap, into ``response.meta``.
 
-    Responses that are not HTML are dropped, by their headers before the body is read where the download handler
-    allows it. Whether links of a page in neither language are followed is the policy's choice, not made here.
-    Stats: ``bilingual/language/<code>``, ``bilingual/dropped/not_html``.
+    Responses that are not HTML are dropped by their headers, before the body is read if the download handler allows it.
+    The policy decides whether links of a page in neither language are followed. Stats: ``bilingual/language/<code>``,
+    ``bilingual/dropped/not_html``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -75,7 +75,7 @@ async def read_response(request: Request, response: Response, reader: Reader, st
 
 
 def page_job(response: Response, url: str) -> PageJob:
-    """What reads the page in *response*, which was fetched from *url*."""
+    """The job that reads the page in *response*, fetched from *url*."""
     link_headers = tuple(value.decode("latin-1") for value in response.headers.getlist("Link"))
     return PageJob(response.body, _content_type(response.headers), url, link_headers)
 

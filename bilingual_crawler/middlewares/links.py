@@ -32,7 +32,8 @@ logger = logging.getLogger(__name__)
 
 
 class LinkPriorityMiddleware:
-    """Consumes :class:`FoundLinks`: drops what is out of scope or done, scores the rest, pushes it to the frontier.
+    """Consumes :class:`FoundLinks`: drops links that are out of scope or done, scores the rest, and pushes them to the
+    frontier.
 
     Stats: ``bilingual/links/found|out_of_scope|too_deep|known|scoring_failed``, ``bilingual/traps/links/queue-full``.
     """
@@ -117,7 +118,7 @@ class LinkPriorityMiddleware:
         queued = [link for link, state in open_links if state is State.QUEUED]
         left = "bilingual/traps/links/queue-full"
         if not self._stats.get_value(left):
-            logger.warning(f"{found.page.url}: its site has filled its share of the queue, new links wait for room")
+            logger.warning(f"{found.page.url}: the site has filled its quota of the queue; new links are left out")
         self._stats.inc_value(left, len(open_links) - len(queued))
         return queued
 

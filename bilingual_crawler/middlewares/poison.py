@@ -1,4 +1,4 @@
-"""Downloader middleware: a URL that was in flight at two deaths of the process is not asked for again."""
+"""Downloader middleware: a URL that was in flight at two deaths of the process is refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 class PoisonMiddleware:
-    """Names the suspects, so that the log of a process that dies ends with the culprit, and refuses the convicted.
+    """Logs each suspect, so that the log of a process that dies ends with the culprit. Refuses poisonous URLs.
 
     Stats: ``bilingual/dropped/poison``.
     """
@@ -28,7 +28,7 @@ class PoisonMiddleware:
         if entry is None:
             return
         if entry.priority == POISON:
-            logger.warning(f"{entry.url}: left, as the crawl died twice while it was in flight")
+            logger.warning(f"{entry.url}: not fetched again, because the crawl died twice while it was in flight")
             raise Refused("poison", "the crawl died twice while it was in flight")
         if entry.priority == SUSPECT:
-            logger.info(f"{entry.url}: the crawl died while it was in flight; fetched again, and nothing beside it")
+            logger.info(f"{entry.url}: the crawl died while it was in flight; it is fetched again, alone")

@@ -1,4 +1,4 @@
-"""Reading what was downloaded, in helper processes with limits."""
+"""Parse responses in helper processes with limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ logger = logging.getLogger(__name__)
 
 
 class Reader:
-    """Has responses read by helper processes; what breaks a limit there is refused, counted, and named once per kind.
+    """Has helper processes read responses. A response that breaks a limit is refused, counted, and logged once per
+    kind.
 
     Stats: ``bilingual/unreadable/time|memory|crash``.
     """
@@ -32,7 +33,7 @@ class Reader:
         self._stats = crawler.stats
 
     async def read(self, job: Job[Result], url: str) -> Result:
-        """What *job* makes of the response from *url*; raises Refused."""
+        """The result of *job* for the response from *url*; raises Refused."""
         try:
             return await asyncio.wrap_future(submit(job))
         except SandboxError as error:
@@ -41,7 +42,7 @@ class Reader:
             self._stats.inc_value(key)
             logger.log(
                 logging.WARNING if first else logging.DEBUG,
-                f"{url} was left: to read it {error}",
+                f"{url} could not be read: {error}",
                 extra={"spider": self._crawler.spider},
             )
             CrawlContext.of(self._crawler).traps.note_unreadable(url)

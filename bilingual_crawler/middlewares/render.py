@@ -39,11 +39,11 @@ _TOTAL = ""
 class RenderMiddleware:
     """Renders HTML pages: none with ``render=never``, all with ``always``, shells with ``auto``.
 
-    Its place is behind the language filter, whose parse tells the shells and which is repeated on what the browser
-    made of the page. Where scripts go to another URL, that is a redirect. A page that cannot be rendered, or is beyond
-    ``BILINGUAL_RENDER_MAX_PAGES`` or ``BILINGUAL_RENDER_MAX_PAGES_PER_SITE``, stays as it was downloaded; one whose
-    rendering a stop cuts off is left for the resume.
-    Stats: ``bilingual/render/shells|pages|redirects|failed|over_budget``, and those of
+    It comes after the language filter, whose result shows the shells (pages that are empty without scripts). The filter
+    runs again on the rendered page. If scripts navigate to another URL, this is a redirect. A page that cannot be
+    rendered, or is beyond ``BILINGUAL_RENDER_MAX_PAGES`` or ``BILINGUAL_RENDER_MAX_PAGES_PER_SITE``, stays as it was
+    downloaded. A page whose rendering a stop cuts off is left for the resume. Stats:
+    ``bilingual/render/shells|pages|redirects|failed|over_budget``, and those of
     :class:`~bilingual_crawler.rendering.network.Resources`.
     """
 

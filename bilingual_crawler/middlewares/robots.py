@@ -1,4 +1,4 @@
-"""Downloader middleware: robots.txt as RFC 9309 wants it."""
+"""Downloader middleware: robots.txt by RFC 9309."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_BYTES = 500 << 10
-"""What is read of a robots.txt (RFC 9309, 2.5)."""
+"""Bytes of a robots.txt that are read (RFC 9309, 2.5)."""
 MAX_REDIRECTS = 5
 MAX_AGE = 24 * 3600.0
-"""Seconds after which it is fetched anew (RFC 9309, 2.4)."""
+"""Seconds after which it is fetched again (RFC 9309, 2.4)."""
 TIMEOUT = 30.0
 """Seconds."""
 _HOSTS = 10_000
 _BYTES = 10 << 20
-"""Of rules that are kept for all hosts; a kilobyte for each host, or 20 files of the largest size."""
+"""Bytes of rules that are kept for all hosts: a kilobyte per host, or 20 files of the largest size."""
 _OBEYED = "dont_obey_robotstxt"
 
 
 class RobotsMiddleware:
-    """Refuses what robots.txt forbids; takes the place of Scrapy's, for which a failure means that all is allowed.
+    """Refuses URLs that robots.txt forbids. Replaces Scrapy's middleware, which allows all URLs after a failure.
 
-    No answer, 429 and 5xx: nothing of the host is fetched, it rests, and is asked again. Other 4xx and too many
-    redirects: everything is allowed. One fetch a day and host, however many pages wait for it.
-    Signal: Scrapy's ``robots_parsed``. Stats: ``bilingual/robots/fetched|unreachable|forbidden``.
+    After no answer, 429 or 5xx no URL of the host is fetched, and robots.txt is fetched again after a pause. After
+    another 4xx or too many redirects all URLs are allowed. A host's robots.txt is fetched once a day. Signal: Scrapy's
+    ``robots_parsed``. Stats: ``bilingual/robots/fetched|unreachable|forbidden``.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -1,4 +1,4 @@
-"""Downloader middleware: a crawl that is told to stop says so, does it soon, and loses nothing."""
+"""Downloader middleware: a crawl that is told to stop ends soon and loses no URL."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ logger = logging.getLogger(__name__)
 
 CHECK_SECONDS = 0.1
 HURRY_SECONDS = 10.0
-"""That a crawl may take to end at once."""
+"""Seconds in which a crawl must end at once."""
 GRACE = 5.0
 """Seconds after the end of the time budget that a download may still take."""
 
 
 class StopMiddleware:
-    """Puts back into the frontier what waits for its turn when the crawl stops, whatever the reason.
+    """Puts waiting requests back into the frontier when the crawl stops, for whatever reason.
 
-    Without it a stop waits for every delay of every site (``Crawl-delay`` may be minutes). What is being transferred
-    is finished: within ``DOWNLOAD_TIMEOUT``, or at most five seconds after the time budget ``CLOSESPIDER_TIMEOUT``.
-    Told so again (a second Ctrl-C), the crawl ends at once, by ``stop_now``.
-    Signals: ``phase_changed``, ``stop_now``. Stats: ``bilingual/stop/put_back``.
+    Without it a stop waits for every delay of every site (``Crawl-delay`` may be minutes). Running transfers are
+    finished within ``DOWNLOAD_TIMEOUT``, or at most five seconds after the time budget ``CLOSESPIDER_TIMEOUT``. At a
+    second Ctrl-C the crawl ends at once, by ``stop_now``. Signals: ``phase_changed``, ``stop_now``. Stats:
+    ``bilingual/stop/put_back``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -54,7 +54,7 @@ class StopMiddleware:
         self._deadline = time.monotonic() + budget + GRACE if budget else None
         self._checking = create_looping_call(self._check)
         self._left: int | None = None
-        """Transfers, as last told; None while the crawl goes on."""
+        """Transfers in the last message; None while the crawl goes on."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -103,24 +103,24 @@ class StopMiddleware:
                 self._tell(left)
 
     def _tell(self, left: int) -> None:
-        """Say that the crawl stops when *left* transfers are finished; once they are, others say what it does."""
+        """Say that the crawl stops when *left* transfers are finished."""
         if self._left is None:
             logger.info(
-                f"Stopping when what is under way ({left}) is transferred, after {self._timeout:.0f} s at most; "
-                "Ctrl-C again cuts it off. "
+                f"Stopping: running transfers ({left}) are finished first, in {self._timeout:.0f} s at most; "
+                "Ctrl-C again cuts them off. "
                 + (
-                    "The same command goes on from here"
+                    "The same command resumes the crawl"
                     if self._durable
-                    else "Without JOBDIR the next crawl begins anew"
+                    else "Without JOBDIR the next crawl starts again"
                 )
             )
         if left != self._left and (left or self._left is None):
             phase = f"stopping, transfers left: {left}"
-            self._send(f"{phase}, the same command goes on" if self._durable else phase)
+            self._send(f"{phase}, the same command resumes" if self._durable else phase)
         self._left = left
 
     def _reactor_stops(self) -> Deferred[None] | None:
-        """Told to stop by a second signal while the crawl is open, the reactor waits no longer than the crawl does."""
+        """At a second signal while the crawl is open, the reactor waits for the end of the crawl and no longer."""
         if not self._checking.running:
             return None
         self._check()
@@ -141,13 +141,13 @@ class StopMiddleware:
 def is_stopping(crawler: Crawler) -> bool:
     engine = crawler.engine
     assert engine
-    # Only the private slot says that Scrapy 2.19 has begun to close the spider; ``spider_closed`` comes at the end.
+    # Only the private slot shows that Scrapy 2.19 has begun to close the spider; ``spider_closed`` comes at the end.
     slot = engine._slot
     return not engine.running or slot is None or slot.closing is not None
 
 
 def put_back(request: Request, stats: StatsCollector) -> Request:
-    """*request* for the frontier, as if it had not been asked for."""
+    """*request* on its way back to the frontier, as if it had not been sent."""
     stats.inc_value("bilingual/stop/put_back")
     again = request.copy()
     again.meta[REST] = Rest(0.0, failed=False)

@@ -1,4 +1,4 @@
-"""Where pages and links meet what is known about traps."""
+"""Apply the knowledge about traps to pages and links."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ logger = logging.getLogger(__name__)
 
 
 class TrapPagesMiddleware:
-    """Downloader middleware: learns from pages, drops soft-404 pages and URLs that have become a trap in the queue.
+    """Downloader middleware: learns from pages, and drops soft-404 pages and queued URLs that have become traps.
 
-    A host of which ten pages are fetched is asked once for a page that does not exist, for comparison.
-    Stats: ``bilingual/traps/soft-404``, ``bilingual/traps/refused/<kind>``, and of what is not left
-    ``bilingual/probes`` and ``bilingual/copies``.
+    After ten pages of a host, it requests once a page of the host that cannot exist, for comparison. Stats:
+    ``bilingual/traps/soft-404``, ``bilingual/traps/refused/<kind>``, and, for pages that are kept, ``bilingual/probes``
+    and ``bilingual/copies``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -77,7 +77,7 @@ class TrapPagesMiddleware:
             self._note("bilingual/traps/soft-404", page.url)
             raise Refused("soft-404", "shows what its host shows for any URL", status=200)
         for kind, group in self._traps.learn(page):
-            logger.info(f"{group}: {kind}, left from now on", extra={"spider": self._crawler.spider})
+            logger.info(f"{group}: a trap ({kind}), refused from now on", extra={"spider": self._crawler.spider})
         if self._traps.is_copy(page):
             self._note("bilingual/copies", page.url)
             request.meta[COPY] = True

@@ -1,4 +1,4 @@
-"""Keeps what a crawl fetched as WARC."""
+"""Write the responses of a crawl as WARC."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _TRUNCATIONS = {"dataloss": "disconnect", "download_stopped": "unspecified"}
 
 
 class WarcMiddleware:
-    """Writes what was fetched to ``crawl-*.warc.gz`` in the output folder.
+    """Writes all exchanges to ``crawl-*.warc.gz`` in the output folder.
 
-    A downloader middleware on if ``BILINGUAL_WARC`` is. Its place is 650: between cookies and redirects, so
-    that it sees redirects, errors and ``robots.txt``, and bodies as they were sent. Responses from an HTTP
-    cache and what a replay did not find are left out; archived ones keep their date. If writing fails (disk
-    full), the crawl is closed with the reason ``warc_error``.
+    A downloader middleware that ``BILINGUAL_WARC`` switches. Its place is 650, between cookies and redirects, so it
+    sees redirects, errors, ``robots.txt`` and bodies as sent. Responses from an HTTP cache, and 404 answers of a replay
+    for missing URLs, are left out. Replayed responses keep their date. If writing fails (disk full), the crawl is
+    closed with the reason ``warc_error``.
 
     Stats: ``bilingual/warc/{exchanges,bytes,files,repaired_bytes}``.
     """
@@ -86,7 +86,7 @@ class WarcMiddleware:
         return response
 
     def page_rendered(self, request: Request, response: Response) -> None:
-        """Keep a page as it was rendered, beside what was downloaded."""
+        """Write the rendered form of a page beside its download."""
         original = request.meta.get(WARC_LOCATION)
         if self._writer is None or original is None:
             return

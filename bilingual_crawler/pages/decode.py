@@ -1,4 +1,4 @@
-"""From the bytes of a response to text."""
+"""Decode the body of a response to text."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _OF_LANGUAGE = {lang: encoding for encoding, languages in _LEGACY.items() for la
 def decode_body(body: bytes, content_type: str | None) -> str:
     """The text of an HTML (or other text) body; never raises.
 
-    The byte order mark decides, then the charset of *content_type*, then the page's own declaration. Bytes that are
-    UTF-8 are read as such whatever single-byte encoding was declared, and a false claim of UTF-8 falls back on the
-    page's declaration, then on the usual encoding of the language that the page declares.
+    The byte order mark decides, then the charset of *content_type*, then the page's own declaration. Valid UTF-8 is
+    read as UTF-8 even if a single-byte encoding was declared. If UTF-8 was declared but the bytes are not UTF-8, the
+    page's declaration counts, then the usual encoding of the language that the page declares.
     """
     encoding, mark = read_bom(body)
     if encoding is not None and mark is not None:
@@ -69,7 +69,7 @@ def _is_escaped(encoding: str | None) -> bool:
 
 
 def _without_claim(body: bytes) -> str:
-    """Encoding of a body that is not the UTF-8 it claims, or claims nothing."""
+    """Encoding of a body without a declaration, or with a false declaration of UTF-8."""
     if not _mostly_utf8(body):
         by_page = html_body_declared_encoding(body)
         if by_page not in (None, "utf-8"):
@@ -81,7 +81,7 @@ def _without_claim(body: bytes) -> str:
 
 
 def _mostly_utf8(body: bytes) -> bool:
-    """Whether more letters are well-formed UTF-8 than not: a page with a few broken bytes."""
+    """Whether most letters are well-formed UTF-8, as on a page with a few broken bytes."""
     text = body.decode("utf-8", "replace")
     wrong = text.count("\N{REPLACEMENT CHARACTER}")
     return sum(not c.isascii() for c in text) > 2 * wrong

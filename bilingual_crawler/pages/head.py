@@ -1,4 +1,4 @@
-"""What the elements that are not shown say about the whole page."""
+"""Metadata of a page: title, base, language, robots rules."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ _REFRESH = re.compile(r"""(?is)^\s*[\d.]*\s*[;,\s]\s*(?:url\s*=)?\s*["']?\s*([^"
 
 
 class Head:
-    """Title, base, canonical URL, language and robots rules of a page; the first of each counts."""
+    """Title, base, language and robots rules of a page; the first value of each counts."""
 
     def __init__(self) -> None:
         self.title = ""
         self.base = ""
-        self.canonical = ""
         self.language: str | None = None
         self.robots: set[str] = set()
 
     def read(self, tag: str, attributes: dict[str, str | None]) -> Anchor | None:
-        """Take what an ``html``, ``base``, ``link`` or ``meta`` element says; its link if it makes one."""
+        """Read an ``html``, ``base``, ``link`` or ``meta`` element; returns its link if it has one."""
         if tag == "link":
             return self._link(attributes)
         if tag == "meta":
@@ -36,8 +35,6 @@ class Head:
     def _link(self, attributes: dict[str, str | None]) -> Anchor | None:
         href = attributes.get("href") or ""
         relations = (attributes.get("rel") or "").lower().split()
-        if "canonical" in relations:
-            self.canonical = self.canonical or href
         hreflang = hreflang_of(attributes.get("hreflang"))
         kind = attributes.get("type") or "html"
         if not href or hreflang is None or "alternate" not in relations or "html" not in kind:

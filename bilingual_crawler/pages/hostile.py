@@ -1,4 +1,4 @@
-"""Markup that would cost the HTML parser more than linear time."""
+"""Markup for which the HTML parser would take more than linear time."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
 
 
 def tame(html: str) -> str:
-    """*html* without tags of 100,000 characters and cut where over 5,000 elements are left open.
+    """*html* without tags of 100,000 characters, cut where more than 5,000 elements are open.
 
-    lexbor takes quadratic time for the depth of the tree and for the number of attributes of one tag.
+    lexbor takes time in the square of the tree's depth and of the number of attributes of a tag.
     """
     if len(html) > _LONG:
         html = _LONG_TAG.sub("", html)

@@ -25,10 +25,10 @@ MAX_TEXT = 2_000_000
 def parse_page(html: str, url: str, link_headers: Sequence[str] = ()) -> Page:
     """The page that *html*, fetched from *url*, shows; *link_headers* are the values of HTTP ``Link`` headers.
 
-    Links are canonical and unique: what several occurrences of a URL say is merged into the first, the most direct
-    source wins (an anchor before an alternate). URLs that cannot be pages, by their extension, and links to the page
-    itself are left out, and so is what is too many. Text is cut at 50,000 lines and 2,000,000 characters. Raises
-    nothing but MemoryError.
+    Links are canonical and unique. The evidence of all occurrences of a URL is merged into the first; the most direct
+    source wins (an anchor before an alternate). URLs whose extension excludes a page, links to the page itself, and
+    links beyond the limits are left out. Text is cut at 50,000 lines and 2,000,000 characters. Raises nothing but
+    MemoryError.
     """
     return page_of(walk_through(html), url, link_headers)
 
@@ -39,7 +39,7 @@ def walk_through(html: str) -> Walk:
     try:
         root = LexborHTMLParser(tame(html)).root
     except SelectolaxError as error:
-        # the parser takes any text; this is how it says that there was no memory
+        # the parser takes any text, so this error means that there was no memory
         raise MemoryError from error
     if root is not None:
         walk.run(root)
@@ -61,7 +61,6 @@ def page_of(walk: Walk, url: str, link_headers: Sequence[str] = ()) -> Page:
         links=followed,
         links_left=len(links) - len(followed),
         language=head.language,
-        canonical=canonicalise(head.canonical, base) if head.canonical else None,
         nofollow=not head.robots.isdisjoint(("nofollow", "none")),
         noindex=not head.robots.isdisjoint(("noindex", "none")),
     )

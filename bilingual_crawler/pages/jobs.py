@@ -1,4 +1,4 @@
-"""What a helper process does with a response: read a page, a sitemap, a robots.txt."""
+"""The jobs of a helper process: read a page, a sitemap or a robots.txt."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_HTML = 10 << 20
 
 
 def limits_of(body: bytes) -> Limits:
-    """What reading *body* may use: many times what ordinary HTML needs (.07 s and 40 MB for a megabyte)."""
+    """The limits for reading *body*: many times the need of ordinary HTML (.07 s and 40 MB per megabyte)."""
     megabytes = len(body) / 1e6
     return Limits(1 + megabytes / 2, 200 + 60 * megabytes)
 
@@ -85,17 +85,17 @@ class SitemapJob(Job[Sitemap]):
 
 @dataclass(frozen=True, slots=True)
 class Robots:
-    """What a robots.txt says to one crawler."""
+    """The part of a robots.txt that concerns one crawler."""
 
     rules: str
-    """A robots.txt with nothing but that."""
+    """Its groups of rules, as a robots.txt."""
     sitemaps: list[str]
     """Canonical URLs, each once."""
 
 
 @dataclass(frozen=True)
 class RobotsJob(Job[Robots]):
-    """Read the robots.txt in *body* as the crawler *agent* has to."""
+    """Read the robots.txt in *body* for the crawler *agent*."""
 
     returns: ClassVar[Any] = Robots
     body: bytes

@@ -1,4 +1,4 @@
-"""Which language a link announces: by a name ("Auf Deutsch"), a code ("EU") or a flag."""
+"""The language that a link names, by a name ("Auf Deutsch"), a code ("EU") or a flag."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 MAX_LABEL = 48
-"""Longest text in characters that is read as the name of a language."""
+"""Characters of the longest text that is read as the name of a language."""
 
 _COMMON = URL_LABELS[:100]
 _AS_COUNTRY = {
@@ -63,7 +63,7 @@ def _names() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def _codes() -> dict[str, str]:
-    """Two- and three-letter codes in the common languages, and the wrong ones that sites use."""
+    """Two- and three-letter codes of the common languages, and wrong codes that sites use."""
     codes = dict(CODES_IN_LABELS)
     for lang in (*_COMMON, "cnr", "nno"):
         codes.setdefault(to_bcp47(lang), lang)
@@ -101,7 +101,7 @@ def named_language(text: str) -> str | None:
 
 
 def _words_and_names(text: str, names: Mapping[str, str]) -> Iterator[str]:
-    """The words of *text*; parts in brackets or between bars that are a name as a whole are kept together."""
+    """The words of *text*. A part in brackets or between bars stays whole if it is the name of a language."""
     for part in text.translate(_BARS).split("|"):
         part = part.strip(_PUNCTUATION)
         if part in names:
@@ -113,7 +113,7 @@ def _words_and_names(text: str, names: Mapping[str, str]) -> Iterator[str]:
 
 @lru_cache(maxsize=8192)
 def coded_language(text: str) -> str | None:
-    """ISO 639-3 of a code as on switches (``EN``, ``[eu]``, ``pt-BR``); None if the text is no such code."""
+    """ISO 639-3 of a code in a language switcher (``EN``, ``[eu]``, ``pt-BR``); None if the text is no such code."""
     code = _FLAG_EMOJI.sub("", text).strip(_PUNCTUATION)
     if not 2 <= len(code) <= 7 or not (
         code.islower() or code.isupper() or code.istitle() or "-" in code or "_" in code
@@ -133,10 +133,10 @@ def coded_language(text: str) -> str | None:
 
 @lru_cache(maxsize=8192)
 def flagged_language(image: str, on_switch: bool = False) -> str | None:
-    """ISO 639-3 that a flag stands for; *image* is alternative text, file name or class, one a line.
+    """ISO 639-3 that a flag stands for. *image* is the alternative text, file name or class of the image, one per line.
 
-    An image *on_switch* is a flag even if its name does not say so. A code on a flag names a country unless it is the
-    code of a common language (``flags/ca.png`` is Catalan).
+    With *on_switch* the image is in a language switcher, and counts as a flag whatever its name. A code on a flag names
+    a country unless it is the code of a common language (``flags/ca.png`` is Catalan).
     """
     lines = image.split("\n")
     for line in lines:

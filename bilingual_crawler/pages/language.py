@@ -1,11 +1,11 @@
-"""Which language a text is in: CLD2, and langid where a text is short or CLD2 in doubt."""
+"""The language of a text: CLD2 identifies it, and langid if the text is short or CLD2 is unsure."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pycld2
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
 MAX_CHARACTERS = 50_000
-"""What is read of a text."""
+"""Characters of a text that are read."""
 SHORT = 200
-"""Length in characters under which langid is asked first (on lines of 30–200 characters it is right more often)."""
+"""Characters under which langid is preferred (it is more accurate on lines of 30–200 characters)."""
 VERY_SHORT = 60
-"""Length in characters under which CLD2 is believed only if langid agrees (alone it is 80–91 % right there)."""
+"""Characters under which CLD2 counts only if langid agrees (its accuracy alone is 80–91 % there)."""
 MIN_LETTERS = 6
-"""Letters under which a text has no language."""
+"""Letters under which the language of a text is unknown."""
 CONFIDENT = 0.5
-"""Probability from which langid is believed: 96 % right on lines under 30 characters, over 98 % on longer ones."""
+"""Probability from which langid counts: then 96 % are right on lines under 30 characters, over 98 % on longer ones."""
 
 CONFIDENT_ALONE = 0.95
-"""The same for longer texts in which CLD2 found nothing: they tend to be in languages that neither knows."""
+"""The same for longer texts in which CLD2 found no language: they tend to be in languages that neither knows."""
 
 _SECOND_READS = 1000
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]|[^\x00-\U0010fffd]")
@@ -36,21 +36,20 @@ _KNOWN = frozenset((*URL_LABELS, *CLD2_ONLY))
 
 @dataclass(frozen=True, slots=True)
 class Identification:
-    """What was found out about a text."""
+    """The language of a text."""
 
     language: str
     """ISO 639-3, or ``un``."""
     shares: tuple[tuple[str, int], ...]
     """At most three languages with their percentage of the text, largest first."""
     reliable: bool
-    detector: Literal["cld2", "langid"]
 
 
-NOTHING = Identification(UNKNOWN, (), False, "cld2")
+NOTHING = Identification(UNKNOWN, (), False)
 
 
 def load_detectors() -> None:
-    """Load what :func:`identify` needs at its first call otherwise."""
+    """Load the detectors now instead of at the first call of :func:`identify`."""
     _langid_languages()
 
 
@@ -84,7 +83,7 @@ def _cld2(text: str) -> Identification:
     if not shares:
         return NOTHING
     ranked = tuple(sorted(shares.items(), key=lambda share: -share[1]))
-    return Identification(ranked[0][0], ranked, bool(reliable), "cld2")
+    return Identification(ranked[0][0], ranked, bool(reliable))
 
 
 def _second_opinion(text: str, first: Identification) -> Identification:
@@ -95,7 +94,7 @@ def _second_opinion(text: str, first: Identification) -> Identification:
     confident = CONFIDENT if len(text) < SHORT else CONFIDENT_ALONE
     if probability >= confident and (knows_first or not first.reliable):
         shares = ((lang, 100),) if lang != UNKNOWN else ()
-        return Identification(lang, shares, lang != UNKNOWN, "langid")
+        return Identification(lang, shares, lang != UNKNOWN)
     trusted = first.reliable and len(text) >= VERY_SHORT
     return first if trusted or first.language == lang else NOTHING
 
@@ -105,7 +104,7 @@ def _langid() -> LanguageIdentifier:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    # zxx, "no language", stays as a way out.
+    # zxx, "no language", stays for texts that are in none of them.
     identifier.set_languages([label for label in identifier.labels if label == "zxx" or from_bcp47(label) in _KNOWN])
     return identifier
 

@@ -1,4 +1,4 @@
-"""From what a page says about each anchor to one link for each URL."""
+"""Merge the anchors of a page into one link for each URL."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.characters import one_line
 from bilingual_crawler.languages import from_bcp47
 from bilingual_crawler.pages.labels import MAX_LABEL, flagged_language, named_language
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
@@ -22,9 +21,9 @@ MAX_TEXT = 200
 MAX_LINKS = 5000
 """Links of a page that are kept; those that name languages go first."""
 MAX_CHARACTERS = 500_000
-"""Characters of the URLs of all links of a page that are kept: 100 for each if it has so many."""
+"""Characters of the URLs of all links of a page that are kept: 100 for each of 5,000 links."""
 MAX_ANNOUNCED = 50
-"""Links of a page that are believed to lead to its translation into one language: regions have pages of their own."""
+"""Links of a page that may announce its translation into one language; sites have several for regions."""
 
 _LEAD = ("#", "javascript:", "mailto:", "tel:", "data:")
 _HEADER_LINK = re.compile(r"""<([^<>]*)>((?:\s*;\s*[^\s=;,"]+(?:\s*=\s*(?:"[^"]*"|[^\s;,"]*))?)*)""")
@@ -39,7 +38,7 @@ _MOST_DIRECT = {source: rank for rank, source in enumerate(("a", "area", "option
 
 
 class Anchor:
-    """One occurrence of a link in a page, still unresolved."""
+    """One occurrence of a link in a page, with its unresolved URL."""
 
     __slots__ = (
         "alternate", "href", "hreflang", "images", "label", "lang", "nofollow", "position", "source", "text", "title",
@@ -61,7 +60,7 @@ class Anchor:
         self.images: list[str] = []
 
     def close(self) -> None:
-        """Take the collected words for the text; no more will follow."""
+        """Make the text from the collected words, at the end of the element."""
         self.text = " ".join("".join(self.words).split())[:MAX_TEXT]
         self.words = []
         if not self.text and not self.images:
@@ -69,7 +68,7 @@ class Anchor:
 
     @property
     def name(self) -> str | None:
-        """The language that text, title or flag name."""
+        """The language that the text, title or flag names."""
         for text in (self.text, self.title):
             if text and len(text) <= MAX_LABEL and (lang := named_language(text)):
                 return lang
@@ -79,7 +78,7 @@ class Anchor:
 
 
 def is_page(url: str) -> bool:
-    """Whether the extension of a canonical URL does not tell that it is no HTML page."""
+    """Whether a canonical URL may lead to an HTML page, by its extension."""
     name = url.partition("?")[0].rpartition("/")[2]
     stem, dot, extension = name.rpartition(".")
     return not (dot and stem) or extension.lower() not in NOT_PAGES
@@ -113,7 +112,7 @@ def merge(anchors: Iterable[Anchor], base: str, page: str | None) -> tuple[Link,
 
 
 def limited(links: Sequence[Link]) -> tuple[Link, ...]:
-    """*links* without what only a hostile page has so many of; they keep their order if there is room for all."""
+    """*links* up to the limits that only hostile pages exceed; they keep their order if none is left out."""
     links = list(_believed(links))
     if len(links) <= MAX_LINKS and sum(len(link.url) for link in links) <= MAX_CHARACTERS:
         return tuple(links)
@@ -152,15 +151,13 @@ def _resolve(href: str, base: str, page: str | None) -> str | None:
 
 
 def _absorb(first: Anchor, other: Anchor) -> None:
-    """Keep in *first* what *other* knows better about the same URL."""
+    """Merge the better evidence of *other* about the same URL into *first*."""
     if _BEST[other.position] < _BEST[first.position]:
         first.position = other.position
         first.text, other.text = other.text or first.text, first.text
         first.label = other.label or first.label
     if not first.text:
         first.text = other.text
-    if not first.images:
-        first.images = other.images
     if _MOST_DIRECT.get(other.source, 9) < _MOST_DIRECT.get(first.source, 9):
         first.source = other.source
     if first.hreflang in (None, "x-default") and other.hreflang is not None:
@@ -181,7 +178,6 @@ def _link(url: str, anchor: Anchor) -> Link:
         anchor.lang,
         anchor.alternate,
         anchor.nofollow,
-        one_line(" ".join(anchor.images))[:MAX_TEXT] if anchor.images else "",
         anchor.label,
     )
 

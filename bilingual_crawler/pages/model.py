@@ -1,4 +1,4 @@
-"""What one parse of a page yields: its text, and its links with the evidence the page gives about them."""
+"""The result of parsing a page: its text, and its links with the evidence that the page gives about them."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class LinkPosition(StrEnum):
     SWITCHER = "switcher"
     """A language switcher: a group of links named after languages."""
     HEAD = "head"
-    """Not on the visible page: head, HTTP header, sitemap."""
+    """Outside the visible page: head, HTTP header, sitemap."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link and what its page says about it; languages are ISO 639-3."""
+    """A link with the evidence of its page; languages are ISO 639-3."""
 
     url: str
     """Canonical absolute URL."""
@@ -51,10 +51,8 @@ class Link:
     alternate: bool = False
     """``rel=alternate``"""
     nofollow: bool = False
-    image: str = ""
-    """``alt``, ``title`` and file name of the images inside the link, class of an empty element there."""
     label: str | None = None
-    """The language that a switch names by its text, title, code or flag, as ISO 639-3."""
+    """The language that a link of a switcher names by its text, title, code or flag, as ISO 639-3."""
 
     @property
     def announces(self) -> bool:
@@ -77,10 +75,9 @@ class Page:
     """Visible text, one line per block."""
     links: tuple[Link, ...]
     links_left: int = 0
-    """Links that the page has besides, too many to be followed."""
+    """Number of further links, which are beyond the limits."""
     language: str | None = None
     """``lang`` of the root element, as ISO 639-3."""
-    canonical: str | None = None
     nofollow: bool = False
     """``<meta name=robots content=nofollow>``"""
     noindex: bool = False

@@ -1,4 +1,4 @@
-"""What the class and id of an element say about the part of the page it holds."""
+"""The part of the page that an element holds, by its class and id."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _HIDING = re.compile(r"(?i)(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hid
 
 
 def is_hidden(attributes: dict[str, str | None]) -> bool:
-    """Whether an element with these attributes is not shown."""
+    """Whether an element with these attributes is invisible."""
     if "hidden" in attributes and attributes["hidden"] != "until-found":
         return True
     style = attributes.get("style")

@@ -1,4 +1,4 @@
-"""What a robots.txt says to one crawler, and the sitemaps that it names. Time is linear, whatever the file holds."""
+"""The rules of a robots.txt for one crawler, and its sitemaps, in linear time for any file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORD_START = re.compile(r"(?<![\w-])[\w-]")
 def rules_for(text: str, agent: str) -> str:
     """The groups of a robots.txt that concern *agent* (RFC 9309, section 2.2.1), as a robots.txt.
 
-    Parsers spend the product of the names and the rules on a group with many of both.
+    Parsers take time in the product of names and rules for a group with many of both.
     """
     agent = agent.lower()
     starts = [match.start() for match in _WORD_START.finditer(agent)]
@@ -46,6 +46,6 @@ def sitemaps_in(text: str) -> list[str]:
 
 
 def _lines(text: str) -> list[str]:
-    """Without comments, byte order mark, and empty lines."""
+    """The lines without comments, byte order mark and empty lines."""
     lines = (line.partition("#")[0].strip("\ufeff \t\r\f\v") for line in re.split("[\r\n]+", text))
     return [line for line in lines if line]

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_BYTES = 50 << 20
-"""What is read of a sitemap, after decompression; the protocol allows no more."""
+"""Bytes of a sitemap that are read, after decompression; the limit of the protocol."""
 MAX_ENTRIES = 50_000
-"""URLs that are read of a sitemap; the protocol allows no more, alternates apart."""
+"""URLs of a sitemap that are read; the limit of the protocol, which does not count alternates."""
 MAX_CHARACTERS = 100 * MAX_ENTRIES
 """Characters of all these URLs."""
 
@@ -31,9 +31,9 @@ _GZIP = b"\x1f\x8b"
 def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str]]:
     """The pages that the sitemap fetched from *url* lists, and the sitemaps that it names.
 
-    *body* is XML or one URL a line, gzip or not, cut at 50 MB, 50,000 URLs and 5,000,000 characters of these. A page
-    is one link, with the ``hreflang`` that any entry gives it. Broken XML yields what can be read; entities are never
-    expanded. Never raises.
+    *body* is XML or one URL per line, gzipped or not. It is cut at 50 MB, 50,000 URLs and 5,000,000 characters of URLs.
+    Each page is one link, with the ``hreflang`` of any of its entries. Broken XML is read as far as possible; entities
+    are never expanded. Never raises.
     """
     body = _unpack(body)
     start = body[:1000].lstrip(b"\xef\xbb\xbf \t\r\n")
@@ -62,7 +62,7 @@ def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str]]:
 
 
 def _unpack(body: bytes) -> bytes:
-    """*body* decompressed as often as it is gzip in gzip (at most twice), without what is over the limit."""
+    """*body* decompressed, at most twice (gzip in gzip), and cut at the limit."""
     for _ in range(2):
         if not body.startswith(_GZIP):
             break

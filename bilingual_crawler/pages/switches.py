@@ -1,4 +1,4 @@
-"""Which links of a page switch its language."""
+"""The language switchers of a page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_SWITCH = 12
-"""Links up to which the class of an element is enough to make it a language switch."""
+"""Links of the largest element that its class alone makes a language switcher."""
 
 _URL_VALUE = re.compile(r"(?i)(?:https?://|/|\.{1,2}/|\?)\S*$|\S+\.(?:html?|php|aspx?)(?:\?\S*)?$|\S+/\S*$")
 
@@ -21,8 +21,8 @@ _URL_VALUE = re.compile(r"(?i)(?:https?://|/|\.{1,2}/|\?)\S*$|\S+\.(?:html?|php|
 def find_switchers(anchors: Sequence[Anchor]) -> None:
     """Set the label of all anchors that name a language, and their position if they make a language switcher.
 
-    A name is enough. A bare code (``IT``, ``no``) must stand in navigation, beside another language, or agree with
-    the link's own ``hreflang`` or ``lang``.
+    A name is enough. A bare code (``IT``, ``no``) must stand in navigation, beside another language, or agree with the
+    link's own ``hreflang`` or ``lang``.
     """
     run: list[tuple[Anchor, str]] = []
     for anchor in anchors:
@@ -57,12 +57,12 @@ class OptionList:
         self._options: list[tuple[str, list[str]]] = []
 
     def add(self, value: str | None) -> None:
-        """Begin an option; without a URL for value its text belongs to none."""
+        """Begin an option. Its text is ignored unless *value* is a URL."""
         value = (value or "").strip()
         self._options.append((value if _URL_VALUE.match(value) else "", []))
 
     def text(self, text: str) -> None:
-        """Add text to the option begun last."""
+        """Add text to the current option."""
         if self._options:
             self._options[-1][1].append(text)
 

@@ -37,7 +37,7 @@ NAVIGATION_WORDS = _words("""
 EDGE_OWNERS = _words("""
     site page main global top bottom app layout body website full
 """)
-"""What a "header" or "footer" belongs to if it is the page's own."""
+"""Words beside "header" or "footer" if it is that of the page."""
 SWITCHER_WORDS = _words("""
     lang langs language languages locale locales langswitch langswitcher langselect langselector langmenu
     langbar langlist langlinks langnav langchooser languageswitcher languageselector languageselect

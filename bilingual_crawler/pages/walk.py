@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 _HEAD_TAGS = frozenset(("html", "base", "link", "meta"))
-# Scripts show what these hide at first.
+# These may be hidden until a script shows them.
 _PAGE_TAGS = frozenset(("html", "body"))
 _LINK_TAGS = frozenset(("a", "area", "frame"))
 _NAVIGATION_TAGS = frozenset(("nav", "footer", "menu"))
@@ -29,16 +29,16 @@ _LETTER = re.compile(r"[^\W_]")
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
 MAX_ANCHORS = 20_000
-"""Links, repetitions included, that are read of a page."""
+"""Links of a page that are read, repetitions included."""
 MAX_IMAGES = 500
-"""Images, repetitions included, whose addresses are read of a page."""
+"""Images of a page whose addresses are read, repetitions included."""
 
-# What to undo at the end of an element.
+# Flags for the end of an element.
 _BLOCK, _NAVIGATION, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT = (1 << i for i in range(7))
 
 
 class Walk:
-    """Visits each node of a tree once; what was found is in the public attributes."""
+    """Visits each node of a tree once; the public attributes hold the results."""
 
     def __init__(self) -> None:
         self.head = Head()
@@ -113,7 +113,7 @@ class Walk:
             self._anchor_start = self._after_anchor = 0
 
     def _leave_out_invisible(self) -> None:
-        # one look at everything is faster than one at each line
+        # one check of the whole text is faster than one per line
         if not " ".join(self.lines).isprintable():
             cleaned = list(map(one_line, self.lines))
             self.main = list(compress(self.main, cleaned))
@@ -181,10 +181,10 @@ class Walk:
             self._options = None
 
     def _find_mark(self, node: LexborNode, fragment: str) -> None:
-        """Leave out the link that ends here if it only gives its place an address, as the ``¶`` of headings does.
+        """Leave out the link that ends here if it only gives its place an address, like the ``¶`` of headings.
 
-        It has neither letters nor digits, or leads to the heading it stands in, and comes last in its block, or first
-        in a heading.
+        Such a link has neither letters nor digits, or leads to the heading that contains it. It comes last in its
+        block, or first in a heading.
         """
         start, end = self._anchor_start, len(self._line)
         is_sign = not _LETTER.search("".join(self._line[start:]))
@@ -216,7 +216,7 @@ class Walk:
         return 0
 
     def _describe(self, tag: str, attributes: dict[str, str | None]) -> None:
-        """Add to the open anchor what an element inside it, or its own, says."""
+        """Add the evidence of an element inside the open anchor, or of its own element."""
         anchor = self._anchor
         assert anchor is not None
         if anchor.lang is None and (lang := attributes.get("lang")):
@@ -229,7 +229,7 @@ class Walk:
             anchor.images.append(names)
 
     def _end_switch(self) -> None:
-        """Take the links of an element named like a language switch for one, unless it is too big to be one."""
+        """Make the links of an element whose class names a language switcher one, unless they are too many."""
         start, characters = self._switches.pop()
         links = len(self.anchors) - start
         if 0 < links <= MAX_SWITCH and self._characters - characters <= 100 + 60 * links:

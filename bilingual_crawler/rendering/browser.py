@@ -1,4 +1,4 @@
-"""A headless browser that turns a downloaded page into what its scripts make of it."""
+"""A headless browser that renders a downloaded page."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class RenderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """What became of a page in the browser."""
+    """The result of rendering a page."""
 
     html: str = ""
     left_for: str | None = None
-    """The URL that scripts have gone to instead of showing the page."""
+    """The URL to which scripts navigated instead of showing the page."""
 
 
 class Browser:
@@ -92,7 +92,7 @@ class Browser:
 
         handler = build_from_crawler(ScrapyPlaywrightDownloadHandler, self._crawler)
         handler.config.launch_options = launch_options(self._crawler.settings)
-        # what the handler does when the engine starts, which was long ago
+        # the handler does this when the engine starts, which was earlier
         handler.browser_provider = handler.browser_provider_cls(handler.config)
         await handler.browser_provider.start()
         return handler
@@ -108,7 +108,7 @@ class Browser:
             if wrapper is not None:
                 await _close(wrapper.context)
         if not response.url.startswith("http"):
-            raise RenderError(f"its scripts ended at {response.url}")
+            raise RenderError(f"its scripts navigated to {response.url}")
         html: str = response.text
         return html
 
@@ -132,7 +132,7 @@ class Browser:
 
 
 async def _close(closable: BrowserContext | ScrapyPlaywrightDownloadHandler) -> None:
-    """Close a context or everything; what hangs or is gone already is left to the end of the process."""
+    """Close a context, or the handler. One that hangs or is gone is left to the end of the process."""
     try:
         async with asyncio.timeout(CLOSE_SECONDS):
             await closable.close()
@@ -141,7 +141,7 @@ async def _close(closable: BrowserContext | ScrapyPlaywrightDownloadHandler) -> 
 
 
 async def _settle(page: Page, timeout: float) -> None:
-    """Wait until the page asks for nothing more, *timeout* milliseconds at most."""
+    """Wait until the page has no open requests, *timeout* milliseconds at most."""
     from playwright.async_api import TimeoutError as StillBusy
 
     with suppress(StillBusy):

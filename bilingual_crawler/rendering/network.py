@@ -1,4 +1,4 @@
-"""What a page in the browser gets to see of the network: what the crawler fetches for it."""
+"""The network of a page in the browser: the crawler fetches its resources."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FETCHED = frozenset(("script", "xhr", "fetch"))
-"""Playwright's names of what builds a page; nothing else is fetched for it, neither images nor frames nor beacons."""
+"""Playwright's resource types that build a page. No others are fetched: no images, frames or beacons."""
 LOADS = 3
-"""How often a page may load itself anew."""
+"""Number of times that a page may load itself again."""
 REQUESTS = 100
-"""Scripts and data that one page may ask for; some ask every second for ever."""
+"""Scripts and data that one page may request; some pages request data every second without end."""
 CACHE_BYTES = 64 << 20
 _NOT_FORWARDED = frozenset(("accept-encoding", "connection", "content-length", "cookie", "host", "user-agent"))
 _NOT_RETURNED = frozenset(("content-encoding", "content-length", "transfer-encoding"))
@@ -50,9 +50,9 @@ class Resource:
 class Resources:
     """Fetches scripts and data through the crawler's downloader.
 
-    So they wait their turn in a politeness slot, and robots.txt, the address guard, size limits, the archive and a
-    replay hold for them as for pages. Scripts are kept in memory, for a site loads the same on every page.
-    Stats: ``bilingual/render/resources|cached_resources|failed_resources``.
+    So they wait in a politeness slot, and robots.txt, the address guard, size limits, the archive and a replay apply to
+    them as to pages. Scripts are kept in memory, because a site loads the same ones on every page. Stats:
+    ``bilingual/render/resources|cached_resources|failed_resources``.
     """
 
     def __init__(self, crawler: Crawler, slot_of: Callable[[str], str]) -> None:
@@ -82,7 +82,7 @@ class Resources:
 
 
 class PageNetwork:
-    """Answers every request of one page: its HTML with what was downloaded before, scripts and data out of *resources*.
+    """Answers every request of one page: its HTML by the download, scripts and data by *resources*.
 
     Stylesheets are answered empty, other requests and everything but GET are refused.
     """
@@ -94,7 +94,7 @@ class PageNetwork:
         self._loads = 0
         self._requests = 0
         self.interrupted = False
-        """The crawl has stopped before the page got everything it asked for."""
+        """The crawl stopped before all requests of the page were answered."""
         self.left_for: str | None = None
         """Where scripts have sent the visitor instead of showing the page."""
 

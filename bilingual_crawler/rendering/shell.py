@@ -1,4 +1,4 @@
-"""Does a page show next to nothing without its scripts?"""
+"""Whether a page is nearly empty without its scripts."""
 
 from __future__ import annotations
 

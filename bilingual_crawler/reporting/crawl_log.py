@@ -1,4 +1,4 @@
-"""Extension: one line per URL that was asked for, in ``crawl.tsv``, and the counts of these lines."""
+"""Extension: one line in ``crawl.tsv`` for each address that was tried, and the counts of these lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 class CrawlLogExtension:
     ledger: Ledger
-    """Counts the lines of all runs that are in the file."""
+    """Counts of the lines of all runs."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._signals = crawler.signals

@@ -1,4 +1,4 @@
-"""The counts of a crawl over all its runs, of which the live line, the summary and the report are drawn."""
+"""The counts of a crawl over all its runs, for the live line, the summary and the report."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
 
 class Ledger:
-    """Counts what came of every address in ``crawl.tsv``: tried >= fetched >= HTML >= documents.
+    """Counts the addresses in ``crawl.tsv`` by outcome: tried >= fetched >= HTML >= documents.
 
-    An address counts once, by its first line: what was in flight when a process died is asked for again.
+    An address counts once, by its first line: an address in flight when a process died has a second one.
     """
 
     def __init__(self, pair: LanguagePair) -> None:
         self._pair = pair
         self._seen: set[int] = set()
-        """Hashes, as a crawl may have millions of addresses."""
+        """Hashes of addresses, as a crawl may have millions."""
         self.tried = 0
         self.fetched = 0
-        """Answered; a redirect is no answer of its own."""
+        """Addresses that were answered; a redirect is not an answer."""
         self.html = 0
         self.documents: Counter[str] = Counter({pair.a: 0, pair.b: 0})
-        """By language of the pair."""
+        """Documents by language of the pair."""
         self.dropped: Counter[str] = Counter()
-        """Why the other addresses that were tried gave no document."""
+        """Tried addresses without a document, by reason."""
         self.languages: Counter[str] = Counter()
-        """Of the HTML pages."""
+        """HTML pages by language."""
         self.first = self.last = ""
         """Times of the first and the last line."""
 
@@ -43,7 +43,7 @@ class Ledger:
             self.note_row(row)
 
     def note_row(self, row: Mapping[str, str]) -> bool:
-        """As :meth:`note`, for a line that was read back."""
+        """As :meth:`note`, for a line read from the file."""
         return self.note(row.get("time", ""), row["status"], row["url"], row["language"], row["outcome"])
 
     def note(self, time: str, status: str, url: str, language: str, outcome: str) -> bool:
@@ -70,7 +70,7 @@ class Ledger:
         return self._pair.side(language) or language
 
     def counts(self) -> dict[str, Any]:
-        """What a summary says of the addresses."""
+        """The counts of addresses in a summary."""
         times = {"started_at": self.first, "finished_at": self.last} if self.first else {}
         return times | {
             "tried": self.tried,
@@ -82,7 +82,7 @@ class Ledger:
         }
 
     def pair_counts(self, pairs: int, refused: Mapping[str, int], unpaired: Mapping[str, int]) -> dict[str, Any]:
-        """What a summary says of *pairs*: *refused* are candidates by reason, *unpaired* documents."""
+        """The counts of *pairs* in a summary; *refused* has candidates by reason, *unpaired* documents by reason."""
         return {
             "candidates": pairs + sum(refused.values()),
             "refused": dict(refused),
@@ -94,5 +94,5 @@ class Ledger:
 
 
 def is_fetched(status: str, outcome: str) -> bool:
-    """Whether a line of ``crawl.tsv`` is an answer; without one the status is 0."""
+    """Whether a line of ``crawl.tsv`` has an answer; without one the status is 0."""
     return status != "0" and not outcome.startswith("redirect")

@@ -1,4 +1,4 @@
-"""The pages that people open: Jinja2 templates, in which everything that is inserted is escaped and on one line."""
+"""HTML pages by Jinja2 templates; every inserted value is escaped and on one line."""
 
 from __future__ import annotations
 
@@ -17,20 +17,17 @@ if TYPE_CHECKING:
 
 
 def render(template: str, **values: object) -> Markup:
-    """A template of this package as HTML.
-
-    Texts lose their invisible characters and are escaped, wherever the template puts them.
-    """
+    """Render a template of this package. All inserted texts lose their invisible characters and are escaped."""
     return Markup(_templates.get_template(template).render(values))
 
 
 def write_page(path: Path, template: str, **values: object) -> None:
-    """Write a template of this package as an HTML page. Raises OSError."""
+    """Render a template of this package into a file. Raises OSError."""
     path.write_text(render(template, **values), encoding="utf-8", errors="replace")
 
 
 def byte_size(size: int) -> str:
-    """``size`` in bytes for people.
+    """``size`` in bytes as readable text.
 
     >>> byte_size(1_500_000)
     '1.5 MB'
@@ -42,7 +39,7 @@ def byte_size(size: int) -> str:
 
 
 def _visible(value: object) -> object:
-    """A text without invisible characters; what is HTML already has been cleaned when it was made."""
+    """A text without invisible characters; HTML was cleaned when it was made."""
     return one_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
@@ -53,7 +50,7 @@ def _ranked(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 _templates = Environment(
-    # eggs are not always unpacked; this loader reads from them, too
+    # this loader also reads from eggs that are not unpacked
     loader=PackageLoader("bilingual_crawler.reporting"),
     autoescape=True,
     finalize=_visible,

@@ -1,4 +1,4 @@
-"""Extension: a live line on a terminal; nothing elsewhere."""
+"""Extension: a live line, on a terminal only."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from bilingual_crawler.reporting.ledger import Ledger
 
 SECONDS = 0.5
-"""Between two looks at the counts."""
+"""Seconds between updates of the line."""
 
 
 class ProgressExtension:
-    """Pages, documents and pairs of all runs, what is queued, and pages per second of this run, in one line.
+    """Shows pages, documents and pairs of all runs, queued URLs, and pages per second of this run, in one line.
 
-    A crawl that does not fetch any more says what it does instead.
+    When the crawl does not fetch any more, the line shows the current phase.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -1,4 +1,4 @@
-"""The HTML report of a crawl: one file that needs nothing from elsewhere and runs no script."""
+"""The HTML report of a crawl: one file that loads nothing and runs no script."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.reporting.results import Results
 
-# Of a crawl that was killed early, or of an older version, the summary may have less.
+# The summary of a crawl that was killed early, or of an older version, may lack keys.
 _SUMMARY = {
     **dict.fromkeys(("fetched", "html", "candidates", "harvest_rate"), 0),
     **{name: {} for name in ("documents", "dropped", "unpaired", "refused", "traps", "failures", "languages")},
@@ -50,7 +50,7 @@ def write_report(output_dir: Path) -> Path:
 
 
 def _curve(results: Results) -> dict[str, object]:
-    """The harvest curve with its middle in words, or why there is none."""
+    """The harvest curve with the page of half the pairs, or the reason why there is none."""
     fetched, pairs = results.curve[-1]
     if not pairs:
         return {"missing": why_no_pair(results.summary)}
@@ -63,7 +63,7 @@ def _curve(results: Results) -> dict[str, object]:
 
 
 def _hosts(results: Results, languages: tuple[str, ...]) -> list[list[str | int]]:
-    """A row for each host, those with the most documents in pairs first."""
+    """A row for each host; hosts with the most documents in pairs come first."""
     hosts = sorted(results.hosts.items(), key=lambda item: (-item[1].paired, -item[1].fetched, item[0]))
     return [
         [host, counts.fetched, counts.failed, *(counts.kept[language] for language in languages), counts.paired]

@@ -1,4 +1,4 @@
-"""Reads a crawl's output folder back into what a report shows."""
+"""Reads the output folder of a crawl for a report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_DOUBTFUL = 50
-"""Of the pairs that are shown, those with the lowest scores; the others are the best."""
+"""Number of shown pairs with the lowest scores; the other shown pairs are the best."""
 MAX_LEFT_OVER = 100
 
 
@@ -52,14 +52,14 @@ class LeftOver:
     url: str
     reason: str
     nearest: str
-    """The document that resembles it most; empty if it was compared with none."""
+    """The nearest candidate; empty if there was none."""
     score: str
     title: str = ""
 
 
 @dataclass(slots=True)
 class HostCounts:
-    """What one host cost and gave."""
+    """Counts of one host."""
 
     fetched: int = 0
     failed: int = 0
@@ -72,20 +72,20 @@ class HostCounts:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A crawl's output folder, read once; what may be many is cut to what a report shows."""
+    """A crawl's output folder, read once. Long lists are cut to the length that a report shows."""
 
     directory: Path
     summary: Mapping[str, Any]
-    """As in ``summary.json``, but what the other files tell is counted from them: it is true after ``kill -9``, too."""
+    """As in ``summary.json``, but counted again from the other files if possible, so it is true after ``kill -9``."""
     curve: tuple[tuple[int, int], ...]
     """(pages fetched, pairs with both pages fetched by then), one point per change, first (0, 0)."""
     hosts: Mapping[str, HostCounts]
     pairs: tuple[FoundPair, ...]
-    """The best, best first."""
+    """The best pairs, best first."""
     doubtful: tuple[FoundPair, ...]
-    """Those with the lowest scores of the others, lowest first."""
+    """The other pairs with the lowest scores, lowest first."""
     left_over: tuple[LeftOver, ...]
-    """Documents in no pair, those that came nearest to one first."""
+    """Documents in no pair, nearest to a pair first."""
     pair_count: int
     paired_pages: int
     files: tuple[tuple[str, int], ...]
@@ -146,7 +146,7 @@ def read_summary(directory: Path) -> Mapping[str, Any]:
 
 
 def write_summary(directory: Path, summary: Mapping[str, Any]) -> None:
-    """Replace the ``summary.json`` of a crawl, which is whole at any moment. Raises OSError."""
+    """Replace the ``summary.json`` of a crawl atomically. Raises OSError."""
     new = directory / f"{SUMMARY}.new"
     new.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace")
     new.replace(directory / SUMMARY)
@@ -176,7 +176,7 @@ def _pair(summary: Mapping[str, Any], directory: Path) -> LanguagePair:
 def _recounted(
     summary: Mapping[str, Any], directory: Path, ledger: Ledger, pairs: int, unpaired: list[dict[str, str]]
 ) -> dict[str, Any]:
-    """What the other files tell of a crawl; of a file that is missing the summary stays as it is."""
+    """The counts from the other files of a crawl; if a file is missing, those of the summary stay."""
     recounted = ledger.counts() if (directory / CRAWL).exists() else {}
     if (directory / PAIRS).exists():
         reasons = Counter(row["reason"] for row in unpaired)

@@ -1,4 +1,4 @@
-"""A sample of document pairs for a human check: ``review.html`` shows them, ``review.tsv`` is the sheet to fill."""
+"""A sample of document pairs for a human check: ``review.html`` shows them, ``review.tsv`` is the sheet to fill in."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS = ("number", "url_a", "url_b", "score", "method", "translation", "remark
 
 
 class Review:
-    """Counts what alignment did and draws a uniform sample of its pairs; the same pairs give the same sample."""
+    """Counts the results of an alignment and draws a uniform sample of its pairs, the same for the same pairs."""
 
     def __init__(self, pair: LanguagePair, sample: int = SAMPLE) -> None:
         self._pair = pair
@@ -37,7 +37,7 @@ class Review:
         """Documents without a partner by reason."""
 
     def add(self, alignment: Alignment, text: Callable[[str], list[str]]) -> None:
-        """Take in the pairs of one registered domain; *text* gives the lines of a document by its URL."""
+        """Add the pairs of one registered domain. *text* gives the lines of a document by its URL."""
         self.unpaired.update(alignment.unpaired.values())
         for pair in alignment.pairs:
             self.methods[pair.method] += 1

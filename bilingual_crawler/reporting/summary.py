@@ -1,4 +1,4 @@
-"""Extension: what a crawl has done, in ``summary.json`` while it runs, on screen and in ``report.html`` at its end."""
+"""Extension: the counts of a crawl, in ``summary.json`` while it runs, on screen and in ``report.html`` at its end."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SAVE_SECONDS = 1.0
-"""What ``kill -9`` can make a summary forget of failures, traps and bytes; all else is counted from the other files."""
+"""Seconds of failures, traps and bytes that ``kill -9`` can lose; all else is counted from the other files."""
 MAX_SEEDS = 1000
 UNFINISHED = "unfinished"
-"""Reason of the end while there is none: the crawl runs, or was killed."""
-MANNERS = (
+"""The ``finish_reason`` of a crawl that runs or was killed."""
+POLITENESS = (
     "AUTOTHROTTLE_ENABLED",
     "AUTOTHROTTLE_START_DELAY",
     "AUTOTHROTTLE_MAX_DELAY",
@@ -57,15 +57,15 @@ MANNERS = (
     "RETRY_TIMES",
     "ROBOTSTXT_OBEY",
 )
-"""Scrapy's settings that tell how the crawl treated websites."""
+"""Scrapy's settings for politeness towards websites."""
 SHOWN = 6
-"""Reasons on a line."""
+"""Reasons on one line."""
 
 
 class SummaryExtension:
-    """Keeps ``summary.json`` true while the crawl runs; ends it with the report and one screen of counts.
+    """Keeps ``summary.json`` up to date while the crawl runs; at the end writes the report and prints the counts.
 
-    What no other output tells (failures, traps, bytes) is added up there from run to run.
+    Failures, traps and bytes are in no other output; they are added up there from run to run.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -91,7 +91,7 @@ class SummaryExtension:
             try:
                 self._before = read_summary(self._context.output_dir)
             except ResultsError as error:
-                logger.warning(f"{error}; failures, traps and bytes of earlier runs are forgotten")
+                logger.warning(f"{error}; failures, traps and bytes of earlier runs are lost")
         self._saving.start(SAVE_SECONDS)
 
     def bytes_received(self, data: bytes) -> None:
@@ -108,7 +108,7 @@ class SummaryExtension:
         folder = self._context.output_dir
         if self._in_a_hurry:
             (folder / "report.html").unlink(missing_ok=True)
-            logger.warning(f"For the report: scrapy report {folder}")
+            logger.warning(f"To write the report: scrapy report {folder}")
         else:
             write_report(folder)
         self._crawler.stats.set_value("bilingual/fetched", self._ledger.fetched)
@@ -121,7 +121,7 @@ class SummaryExtension:
             try:
                 write_summary(self._context.output_dir, summary)
             except OSError as error:
-                logger.error(f"{SUMMARY} is out of date: {error}")
+                logger.error(f"{SUMMARY} cannot be written: {error}")
 
     @property
     def _ledger(self) -> Ledger:
@@ -158,20 +158,20 @@ class SummaryExtension:
 
 
 def changed_settings(settings: BaseSettings) -> dict[str, Any]:
-    """The ``BILINGUAL_`` settings and those of ``MANNERS`` that are not as the project has them, without passwords."""
-    names = (str(name) for name in settings if str(name).startswith("BILINGUAL_") or name in MANNERS)
+    """The ``BILINGUAL_`` settings and those of ``POLITENESS`` that differ from the defaults, without passwords."""
+    names = (str(name) for name in settings if str(name).startswith("BILINGUAL_") or name in POLITENESS)
     changed = {name: settings[name] for name in sorted(names) if _shown(settings[name]) != _shown(_default(name))}
     return {name: without_password(_shown(value)) for name, value in changed.items()}
 
 
 def without_password(text: str) -> str:
-    """A URL such as that of a Redis without what stands before the host."""
+    """A URL without user name and password."""
     authority = urlsplit(text).netloc if "://" in text else ""
     return text.replace(authority, authority.rpartition("@")[2]) if "@" in authority else text
 
 
 def print_summary(summary: Mapping[str, Any]) -> None:
-    """One fact a line, on standard error; lines do not wrap. What an older crawl did not count is 0."""
+    """Print one fact per line on standard error, without wrapping. Counts that an older crawl lacks are 0."""
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     known: defaultdict[str, Any] = defaultdict(int, summary)
     console.print(f"\n[bold]{summary['pair']}[/bold], policy {summary.get('policy')}, {summary.get('finish_reason')}")
@@ -191,10 +191,10 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         (sum(names.values()), "documents" + _reasons(names)),
         (summary["candidates"], "candidate pairs" + _reasons(summary["refused"], "refused: ")),
         (summary["pairs"], "pairs"),
-        (summary["left_over"], "documents left over" + _reasons(summary["unpaired"])),
+        (summary["left_over"], "documents in no pair" + _reasons(summary["unpaired"])),
         (f"{summary['harvest_rate']:.0%}", "harvest rate: documents in pairs per page fetched"),
     ]
-    for name, text in (("traps", "links and pages left as traps"), ("failures", "requests failed")):
+    for name, text in (("traps", "links and pages left out as traps"), ("failures", "requests failed")):
         if summary[name]:
             facts.append((sum(summary[name].values()), text + _reasons(summary[name])))
     if summary["queued"]:
@@ -214,12 +214,12 @@ def _under(stats: Mapping[str, Any], prefix: str) -> dict[str, int]:
 
 
 def _default(name: str) -> Any:
-    """Scrapy's where the project has none."""
+    """The project's default, else Scrapy's."""
     return getattr(defaults, name, getattr(default_settings, name, None))
 
 
 def _shown(value: Any) -> str:
-    """As on a command line."""
+    """The value as on a command line."""
     if isinstance(value, list | tuple):
         return ",".join(map(str, value))
     return "" if value is None else str(value)

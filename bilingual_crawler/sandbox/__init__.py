@@ -1,4 +1,4 @@
-"""Helper processes for everything that reads what strangers wrote: each piece of work has its time and its memory."""
+"""Helper processes that parse content from the web; each job has a limit of time and memory."""
 
 from bilingual_crawler.sandbox.job import Job, Limits, SandboxError
 from bilingual_crawler.sandbox.pool import close, processes, submit

@@ -1,4 +1,4 @@
-"""How to start a Python process that finds this package where this process has found it, in an egg too."""
+"""Start a Python process that finds this package in the same place as this process, also in an egg."""
 
 from __future__ import annotations
 

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from bilingual_crawler.sandbox.job import Job, Limits
 
 DONE, DONE_AND_LEFT, OUT_OF_MEMORY, FAILED = (bytes((code,)) for code in range(4))
-"""First byte of an answer; a result or a message follows."""
+"""First byte of an answer; the result or a message follows."""
 
 _GROWN = 128 << 20
-"""Bytes by which jobs may have made a helper grow; then it makes room for a new one."""
+"""Bytes by which a helper may grow; then a new helper replaces it."""
 _STATM = Path("/proc/self/statm")
 
 
 def serve(connection: Connection) -> None:
-    """Answer jobs; a job that needs too much processor time is ended by the kernel, with the process."""
+    """Answer jobs. The kernel ends the process if a job needs too much processor time."""
     grown = 0
     while True:
         try:
@@ -32,7 +32,7 @@ def serve(connection: Connection) -> None:
         except EOFError:
             return
         job.prepare()
-        # what is loaded once for all jobs is no growth
+        # data that is loaded once for all jobs does not count as growth
         before = _address_space()
         answer = _answer(job)
         grown += _address_space() - before
@@ -64,7 +64,7 @@ def _limit(limits: Limits) -> None:
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         wanted = space + int(limits.megabytes * 1e6)
         resource.setrlimit(resource.RLIMIT_AS, (wanted if hard < 0 else min(wanted, hard), hard))
-    # without a handler the signal ends the process, in the middle of C code too
+    # without a handler the signal ends the process even inside C code
     signal.setitimer(signal.ITIMER_PROF, limits.seconds)
 
 
@@ -75,7 +75,7 @@ def _lift_limits() -> None:
 
 
 def _address_space() -> int:
-    """Bytes; 0 where the system does not tell."""
+    """Bytes of address space; 0 if the system does not say."""
     try:
         return int(_STATM.read_bytes().split()[0]) * resource.getpagesize()
     except OSError:

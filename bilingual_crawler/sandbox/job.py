@@ -1,4 +1,4 @@
-"""What a helper process is asked to do, and how it can fail."""
+"""Jobs of a helper process, their limits and their errors."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Result = TypeVar("Result")
 
 
 class Limits(NamedTuple):
-    """What one job may use."""
+    """Limits of one job."""
 
     seconds: float
     """Processor time, of user and system."""
     megabytes: float
-    """Address space beyond what the helper has when the job begins. Not enforced outside Linux."""
+    """Address space beyond that of the helper at the start of the job. Enforced on Linux only."""
 
 
 class SandboxError(Exception):
@@ -29,21 +29,21 @@ class SandboxError(Exception):
 
 
 class Job(ABC, Generic[Result]):
-    """A piece of work on what the web sent. It is pickled to the helper; its result comes back as MessagePack.
+    """Work on content from the web. The job is pickled to the helper; its result comes back as MessagePack.
 
-    The result is checked against ``returns`` when it is read, so that a helper that was taken over by what it read
-    can say nothing but what a result may be.
+    The result is checked against ``returns`` when it is read. So even a helper that the content has taken over can only
+    return a valid result.
     """
 
     returns: ClassVar[Any]
-    """Type of the result: a dataclass, or anything else that msgspec knows."""
+    """Type of the result: a dataclass, or any other type that msgspec knows."""
 
     @property
     @abstractmethod
     def limits(self) -> Limits: ...
 
     def prepare(self) -> None:
-        """Load what is loaded once for all jobs; this counts in no limit."""
+        """Load data that all jobs share; this counts in no limit."""
 
     @abstractmethod
     def run(self) -> Result:

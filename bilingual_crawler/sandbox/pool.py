@@ -1,4 +1,4 @@
-"""The helper processes of this process: as many as it has processors, started when they are needed."""
+"""The helper processes of this process: one per processor, started when needed."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     Result = TypeVar("Result")
 
 _PATIENCE = 30.0
-"""Seconds of wall time, and as many times a job's processor time, after which a helper that says nothing is ended."""
+"""A silent helper is ended after this many seconds of wall time plus this many times the job's processor time."""
 _thread = threading.local()
 
 
 def submit(job: Job[Result]) -> Future[Result]:
-    """Have a helper process do *job*; its future raises :class:`SandboxError` if a limit is broken or it fails."""
+    """Run *job* in a helper process; the future raises :class:`SandboxError` if the job breaks a limit or fails."""
     return _threads().submit(_do, job)
 
 
 def processes() -> int:
-    """How many jobs are done at a time."""
+    """Number of jobs that run at a time."""
     return os.cpu_count() or 1
 
 
@@ -94,12 +94,12 @@ class _Helper:
             pass_fds=(theirs.fileno(),),
             env=environment(),
             stdin=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for the crawl, which decides what is finished
+            start_new_session=True,  # only the crawl reacts to Ctrl-C, as it decides which jobs are finished
         )
         theirs.close()
 
     def runs(self) -> bool:
-        """False if something has ended it since its last answer."""
+        """False if the process has ended since its last answer."""
         return self._process.poll() is None
 
     def ask(self, job: Job[Any]) -> bytes:
@@ -114,7 +114,7 @@ class _Helper:
         raise SandboxError("time", "does not end")
 
     def end(self) -> int:
-        """End the process; its exit status, as :class:`subprocess.Popen` gives it."""
+        """End the process; returns its exit status as :class:`subprocess.Popen` does."""
         self._pipe.close()
         try:
             return self._process.wait(timeout=1)

@@ -1,3 +1,3 @@
-"""What a URL, or a pair of URLs, tells before anything is fetched."""
+"""Scores of URLs and of pairs of URLs, before anything is fetched."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Link scores from the two URL models: cached, and batched over pages off the event loop."""
+"""Link scores by the two URL models, cached, and batched over pages in a thread."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LinkScore:
-    """What the URL models say of a link, probabilities in 0..1."""
+    """The scores of a link by the URL models, probabilities in 0..1."""
 
     language: float
-    """That the page behind the link is in the other language of the pair."""
+    """Probability that the linked page is in the other language of the pair."""
     parallel: float
-    """That the linking page and the page behind the link are translations."""
+    """Probability that the linking page and the linked page are translations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class LinkScorer:
         self._parallels: LRUCache[tuple[str, str], float] = LRUCache(cache_size)
 
     def score(self, pages: Sequence[PageLinks]) -> list[list[LinkScore]]:
-        """Scores for the links of each page, one batch per model; blocks, and is not for several threads at once."""
+        """Scores of the links of each page, one batch per model. Blocks; not thread-safe."""
         languages = self._score_languages({link for page in pages for link in page.links})
         parallels = self._score_parallels({(page.url, link) for page in pages for link in page.links})
         return [

@@ -38,17 +38,16 @@ ACCELERATORS = ("CUDAExecutionProvider", "ROCMExecutionProvider")
 
 
 class ModelError(ValueError):
-    """A model folder that cannot be used; the message names the file and what is wrong with it."""
+    """A model folder that cannot be used; the message names the file and the fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
     """`config.json` of a model folder.
 
-    `max_length` counts token ids; `text` names the pre-processing of a URL (a key of `TEXTS`
-    or, for a pair, of `PAIR_TEXTS`);
-    `separator` stands between the two URLs of a pair; logits are divided by `temperature`; `tokenizer` is the file
-    with the vocabulary, or `bytes` for a model that reads bytes.
+    `max_length` counts token ids; `text` names the pre-processing of a URL (a key of `TEXTS` or, for a pair, of
+    `PAIR_TEXTS`); `separator` stands between the two URLs of a pair; logits are divided by `temperature`; `tokenizer`
+    is the file with the vocabulary, or `bytes` for a model that reads bytes.
     """
 
     kind: str
@@ -66,8 +65,8 @@ class ModelConfig:
 class UrlModel:
     """Texts to logits.
 
-    Texts of like length share a sub-batch, so that little is spent on padding; on a CPU each core computes
-    sub-batches of its own, which for graphs this small beats several cores on one sub-batch.
+    Texts of similar length share a sub-batch, which saves padding. On a CPU each core computes its own sub-batches,
+    which is faster for such small graphs than several cores on one sub-batch.
     """
 
     kind = ""

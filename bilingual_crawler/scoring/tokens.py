@@ -1,4 +1,4 @@
-"""Texts become token ids: byte by byte, or with the tokenizer of a model folder."""
+"""Turn texts into token ids, byte by byte or with the tokenizer of a model folder."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ FIRST_BYTE = 2
 
 
 class Tokens(Protocol):
-    """What cuts texts into ids."""
+    """Turns texts into ids."""
 
     pad: int
 
     def __call__(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The ids of all texts one after another, and how many each has."""
+        """The concatenated ids of all texts, and the number of ids of each."""
 
 
 class ByteTokens:

@@ -141,7 +141,7 @@ def _oracle_order(path: Path | None) -> list[str]:
 def _check_models(options: Options, policy: type[Policy]) -> None:
     if not policy.needs_models:
         return
-    # onnxruntime takes long to import, and Scrapyd imports this module only to list the spiders
+    # onnxruntime is slow to import, and Scrapyd imports this module only to list the spiders
     from bilingual_crawler.scoring.models import ModelError, load_models, models_folder
 
     try:
@@ -151,11 +151,11 @@ def _check_models(options: Options, policy: type[Policy]) -> None:
 
 
 def _check_alignment(settings: BaseSettings) -> None:
-    """What the end of the crawl needs is there."""
+    """Check that the alignment at the end of the crawl can run."""
     options = Options.of(settings)
     if not options.align:
         return
-    # scipy takes its time as well
+    # scipy is slow to import as well
     from bilingual_crawler.pairing.errors import EncoderError
     from bilingual_crawler.pairing.methods import method_of
     from bilingual_crawler.scoring.models import ModelError

@@ -22,17 +22,17 @@ _MARK = "\ufeff"
 """Byte order mark, which editors and spreadsheets put before a text."""
 _NOTE = re.compile(r"(^|\s)#.*")
 _SEPARATOR = re.compile(r",?\s+|,(?=https?://)|,$")
-"""Of addresses on one line of a file, where a comma may belong to an address."""
+"""Separator of addresses on one line of a file, where a comma may be part of an address."""
 _PAGE = "page"
 _NAMED = 5
-"""Seeds that a message names."""
+"""Number of seeds that a message names."""
 
 
 def parse_seeds(seeds: str | None) -> list[Seed]:
-    """Seeds from the path of a file, or from addresses with commas or blanks between them.
+    """Seeds from the path of a file, or from addresses separated by commas or blanks.
 
-    In a file ``#`` starts a comment, and a comma may be part of an address. Raises UsageError if there is none or one
-    is no URL, with its line.
+    In a file ``#`` starts a comment, and a comma may be part of an address. Raises UsageError if there is no seed, or
+    one is no URL, with its line number.
     """
     if not seeds or not seeds.strip():
         raise _error("where to start? Give -a seeds=URL[,URL...] or the path of a file with one URL a line")
@@ -46,10 +46,8 @@ def parse_seeds(seeds: str | None) -> list[Seed]:
 
 
 def without_page(seeds: Sequence[Seed], folder: Path) -> dict[str, str]:
-    """The seeds that gave no page according to the log in *folder*, with what came instead.
-
-    A seed that was redirected is judged by where it led to. One that is not in the log was fetched by another worker,
-    or its turn has not come.
+    """The seeds that gave no page according to the log in *folder*, with their outcomes. A redirected seed has the
+    outcome of its target. A seed that is not in the log was fetched by another worker, or is still queued.
     """
     origins: defaultdict[str, set[str]] = defaultdict(set)
     for seed in seeds:
@@ -74,7 +72,7 @@ def any_page(folder: Path) -> bool:
 
 
 def named(fates: dict[str, str]) -> str:
-    """The first of *fates* as text for a message."""
+    """The first of *fates*, for a message."""
     shown = ", ".join(f"{url} ({fate})" for url, fate in list(fates.items())[:_NAMED])
     return shown + (f" and {len(fates) - _NAMED} more" if len(fates) > _NAMED else "")
 

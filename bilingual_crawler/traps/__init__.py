@@ -1,1 +1,1 @@
-"""Spider traps: what is learnt of a host while it is crawled, and which URLs are therefore not worth a fetch."""
+"""Spider traps: the crawl learns from the pages of a host which of its URLs are not worth a fetch."""

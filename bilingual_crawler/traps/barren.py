@@ -1,4 +1,4 @@
-"""Hosts and folders that have many pages and no pair: mazes of generated text, and sites in one language."""
+"""Hosts and folders with many pages and no pair: mazes of generated text, and sites in one language."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Barren:
         self._barren: LRUCache[str, bool] = LRUCache(_FOLDERS)
 
     def learn(self, url: str) -> str | None:
-        """Note that the page *url* was fetched; returns the folder that is given up with it, if any."""
+        """Add the fetched page *url*; returns the folder that it makes barren, if any."""
         found = None
         for folder in folders(url) if self._limit else ():
             pages = self._pages[folder] = self._pages.get(folder, 0) + 1
@@ -29,7 +29,7 @@ class Barren:
         return found
 
     def note_pair(self, *urls: str) -> None:
-        """The pages *urls* are in a pair: their folders are worth going on with."""
+        """The pages *urls* are in a pair, so their folders are not barren."""
         for url in urls:
             for folder in folders(url):
                 self._fertile[folder] = True

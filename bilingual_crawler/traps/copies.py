@@ -1,4 +1,4 @@
-"""Pages that say what other pages of their host have said: copies, and answers to URLs that do not exist."""
+"""Pages with the same text as others of their host: copies, and answers for URLs that do not exist."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
 MAX_COPIES = 20
-"""Pages of one host with the same text whose links are followed: what is not translated yet is shown in the same
-language under the URLs of many."""
+"""Pages of one host with the same text whose links are followed. There are honest ones: an untranslated page is shown
+under the URLs of several languages."""
 PROBE_AFTER = 10
-"""Pages of a host after which it is asked for one that does not exist."""
+"""Pages of a host after which a page that cannot exist is requested."""
 _PAGES = 200_000
 _MIN_SEQUENCES = 10
 _HOSTS = 10_000
@@ -30,7 +30,7 @@ class Copies:
         self._counts: LRUCache[bytes, int] = LRUCache(_PAGES)
 
     def learn(self, host: str, text: str) -> bool:
-        """Note a page; whether it is one copy too many."""
+        """Add a page; true if it is one copy too many."""
         if not text:
             return False
         key = blake2b(f"{host}\n{text}".encode("utf-8", "replace"), digest_size=16).digest()
@@ -39,25 +39,25 @@ class Copies:
 
 
 class MissingPages:
-    """What a host shows for a URL that does not exist, if it does not say 404."""
+    """The text that a host shows for missing URLs if it does not answer 404."""
 
     def __init__(self) -> None:
         self._pages: LRUCache[str, int] = LRUCache(_HOSTS)
         self._shown: LRUCache[str, AbstractSet[int]] = LRUCache(_SEQUENCES, getsizeof=len)
 
     def wants_probe(self, host: str) -> bool:
-        """Called once a page: whether it is time to ask *host* for a page that does not exist."""
+        """Whether to request a page of *host* that cannot exist. Called once per page."""
         pages = self._pages[host] = self._pages.get(host, 0) + 1
         return pages == PROBE_AFTER
 
     def learn(self, host: str, text: str, url: str) -> None:
-        """*host* shows *text* for the missing page *url*; a few words are nothing to compare."""
+        """*host* shows *text* for the missing page *url*. Texts of a few words are not compared."""
         shown = sequences(text, url)
         if len(shown) >= _MIN_SEQUENCES:
             self._shown[host] = shown
 
     def is_missing(self, host: str, text: str, url: str) -> bool:
-        """Whether *text* says nothing else, so that *url* does not exist either."""
+        """Whether *text* is the host's text for missing URLs, so that *url* does not exist."""
         shown = self._shown.get(host)
         if shown is None:
             return False

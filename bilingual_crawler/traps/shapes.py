@@ -1,4 +1,4 @@
-"""Groups of URLs that one program of a site answers."""
+"""Shapes: groups of URLs that one program of a site answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of URLs whose pages stopped saying anything new: calendars, facets, sort orders, session ids, loops."""
+"""Groups of URLs whose pages have no new text: calendars, facets, sort orders, session ids, loops."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
 FOLDER_FACTOR = 3
-"""How much more is asked of a whole folder than of one shape."""
+"""Factor of the limit for a whole folder."""
 PAIRS_FACTOR = 10
-"""How many more pages may say nothing new if they are in pairs: a template that is filled in for every town and product
-is translated as well, and so are some calendars."""
+"""Factor of the limit for pages in pairs: a template that is filled in for every town or product is translated as well,
+and so are some calendars."""
 NEW_SHARE = 0.05
-"""Share of a page's word sequences that are new to its group, from which it says something new."""
+"""Share of new word sequences, relative to its group, above which a page has new text."""
 _BITS = 1 << 17
 _GROUPS = 1000
 _SAMPLE = 3
 
 
 class _Group:
-    """Remembers a quarter of the word sequences of its pages in 16 kB; when half full it forgets them all."""
+    """Keeps a quarter of the word sequences of its pages in 16 kB. When half full it deletes them all."""
 
     __slots__ = ("alone", "bits", "held", "row")
 
@@ -53,7 +53,7 @@ class _Group:
 class Staleness:
     """Learns from each page of a host, and refuses URLs of groups that are stale. Bounded: 1,000 groups.
 
-    A group is stale after *limit* pages in a row that say nothing new and are in no pair; 0 is never.
+    A group is stale after *limit* pages in a row without new text and in no pair; 0 is never.
     """
 
     def __init__(self, limit: int) -> None:
@@ -62,7 +62,7 @@ class Staleness:
         self._stale: LRUCache[str, bool] = LRUCache(10 * _GROUPS)
 
     def learn(self, url: str, text: AbstractSet[int]) -> str | None:
-        """Note the page *url* with its word sequences; returns the group that it makes stale, if any."""
+        """Add the page *url* with its word sequences; returns the group that it makes stale, if any."""
         sample = [value for value in text if not value & _SAMPLE]
         found = None
         for shape in shapes(url):
@@ -77,7 +77,7 @@ class Staleness:
         return found
 
     def note_pair(self, *urls: str) -> None:
-        """The pages *urls* are in a pair, and so is what they are a template of."""
+        """The pages *urls* are in a pair, so they do not count as stale pages of their groups."""
         for url in urls:
             for shape in shapes(url):
                 if shape in self._groups:

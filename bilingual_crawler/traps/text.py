@@ -1,4 +1,4 @@
-"""Texts as sets of word sequences, to see what one says that others have not said."""
+"""Texts as sets of word sequences, to find new text."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 from zlib import crc32
 
 MAX_CHARACTERS = 100_000
-"""What is read of a text."""
+"""Characters of a text that are read."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 def sequences(text: str, url: str = "") -> set[int]:
-    """Hashes of every three words in a row, without numbers and without words of *url*: error pages often repeat it."""
+    """Hashes of all word triples, without numbers and without words of *url*, which error pages often repeat."""
     skipped = frozenset(_WORD.findall(url.lower()))
     words = [word for word in _WORD.findall(text[:MAX_CHARACTERS].lower()) if word not in skipped]
     return {

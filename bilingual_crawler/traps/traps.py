@@ -1,4 +1,4 @@
-"""Everything that a crawl learns about traps."""
+"""The knowledge of a crawl about traps."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import Page
 
 MAX_SITEMAPS = 1000
-"""Of a site."""
+"""Sitemaps of a site that are read."""
 MAX_UNREADABLE = 10
-"""Responses of a host that broke the limits of a helper process, until the host is left."""
+"""Unreadable responses of a host after which the host is left."""
 MAX_SITEMAP_DEPTH = 4
-"""Sitemaps that name each other, from robots.txt on; the protocol knows an index and what it lists."""
+"""Levels of sitemaps, from robots.txt on; the protocol has two, an index and its sitemaps."""
 
 
 _HOSTS = 10_000
 
 
 class Traps:
-    """Knows which URLs are not worth a fetch. Kept in memory, bounded; a resumed crawl learns it anew."""
+    """Knows which URLs are not worth a fetch. In memory and bounded; a resumed crawl learns it again."""
 
     def __init__(self, *, stale_pages: int, barren_pages: int) -> None:
         self.missing = MissingPages()
@@ -41,7 +41,7 @@ class Traps:
         self._unreadable: LRUCache[str, int] = LRUCache(_HOSTS)
 
     def refuses(self, url: str) -> str | None:
-        """The kind of trap that *url* belongs to."""
+        """The kind of trap that *url* belongs to; None if it is no trap."""
         if self._staleness.refuses(url):
             return "stale"
         if self._barren.refuses(url):
@@ -51,18 +51,18 @@ class Traps:
         return grown(url)
 
     def learn(self, page: Page) -> list[tuple[str, str]]:
-        """Note a page that was fetched; returns (kind, group of URLs) of the traps that it completes."""
+        """Add a fetched page; returns (kind, group of URLs) of the traps that it completes."""
         found = [("stale", self._staleness.learn(page.url, sequences(page.text)))]
         found.append(("barren", self._barren.learn(page.url)))
         return [(kind, group) for kind, group in found if group is not None]
 
     def wants_sitemap(self, entry: Entry) -> bool:
-        """Whether one more sitemap of its site is read. Called once a sitemap."""
+        """Whether one more sitemap of its site is read. Called once per sitemap."""
         self._sitemaps[entry.slot] += 1
         return entry.depth <= MAX_SITEMAP_DEPTH and self._sitemaps[entry.slot] <= MAX_SITEMAPS
 
     def note_unreadable(self, url: str) -> None:
-        """What *url* answered could not be read within the limits of a helper process."""
+        """The response of *url* could not be read within the limits of a helper process."""
         host = urlsplit(url).netloc
         self._unreadable[host] = self._unreadable.get(host, 0) + 1
 
@@ -72,5 +72,5 @@ class Traps:
         self._staleness.note_pair(*urls)
 
     def is_copy(self, page: Page) -> bool:
-        """Whether the page's host has shown its text too often already. Called once a page."""
+        """Whether the page's host has shown its text too often. Called once per page."""
         return self._copies.learn(urlsplit(page.url).netloc, page.text)

@@ -1,4 +1,4 @@
-"""Caches of what is computed from URLs."""
+"""Caches for functions of URLs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Others = TypeVarTuple("Others")
 Result = TypeVar("Result")
 
 MAX_LENGTH = 256
-"""Characters of a URL of which anything is kept; a cache of tens of thousands of URLs of 2,000 characters, and of what
-was made of them, would take hundreds of megabytes."""
+"""Characters of the longest URL whose results are cached. Tens of thousands of URLs of 2,000 characters, with their
+results, would take hundreds of megabytes."""
 
 
 def url_cache(size: int) -> Callable[[Callable[[str, *Others], Result]], Callable[[str, *Others], Result]]:
-    """Keep the last *size* results of a function whose first argument is a URL or host, but none of a long one."""
+    """Cache the last *size* results of a function whose first argument is a URL or host, except those of long URLs."""
 
     def decorate(function: Callable[[str, *Others], Result]) -> Callable[[str, *Others], Result]:
         cached = functools.lru_cache(size)(function)

@@ -12,13 +12,13 @@ from bilingual_crawler.urls.hosts import domain_label, normal_host, registered_d
 __all__ = ["MAX_LENGTH", "canonicalise", "domain_label", "registered_domain"]
 
 MAX_LENGTH = 2000
-"""Longest canonical URL in characters; longer ones are never links to documents."""
+"""Characters of the longest canonical URL; longer URLs never lead to documents."""
 
 _SEGMENT = r"[A-Za-z0-9_~!$'()*,=@+-](?:[A-Za-z0-9_.~!$'()*,=@:+-]++|%[89A-F][0-9A-F])*+"
 _PLAIN_PATH = rf"(?:{_SEGMENT}/)*+(?:{_SEGMENT})?+"
 _VALUE = r"(?:[A-Za-z0-9_.~=,:@!*/+-]++|%[89A-F][0-9A-F])++"
 _PLAIN_QUERY = rf"(\?{_VALUE}(?:&{_VALUE})*+)?+(?:#(?:[^!].*)?)?+"
-# What is canonical already but for its fragment; everything else takes the long way.
+# URLs that are canonical except for their fragment; all others take the slow path.
 _PLAIN_ABSOLUTE = re.compile(rf"(https?://)([a-z0-9][a-z0-9.-]*+)(/{_PLAIN_PATH})?+{_PLAIN_QUERY}")
 _PLAIN_RELATIVE = re.compile(rf"(/|(?:\.\./)++|\./)?+({_PLAIN_PATH}){_PLAIN_QUERY}")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -40,10 +40,9 @@ _MAY_TRACK = re.compile(r"utm_|clid|braid|igshid|mc_|_hs|_g|sess|sid|zenid|cftok
 
 
 def canonicalise(url: str, base: str | None = None) -> str | None:
-    """Absolute canonical http(s) URL of *url*, resolved against *base*; None if it is no link to fetch.
-
-    Idempotent. Fragments go (not ``#!``), as do user names, default ports, trackers and session ids; the query keeps
-    its order and every language parameter; escapes are in upper case, other characters in UTF-8.
+    """Absolute canonical http(s) URL of *url*, resolved against *base*; None if it is no http(s) URL. Idempotent.
+    Fragments (not ``#!``), user names, default ports, tracking parameters and session ids are removed. The query keeps
+    its order and every language parameter. Escapes are in upper case, other characters in UTF-8.
     """
     url = url.strip(_STRIP)
     if len(url) > 2 * MAX_LENGTH:
@@ -85,7 +84,7 @@ def _up(directory: str, levels: int, shortest: int) -> str:
 
 @lru_cache(maxsize=512)
 def _base(base: str) -> tuple[str, str, str]:
-    """Canonical base as ``https://host``, the same up to its last slash, and whole; empty if it is none."""
+    """Canonical base in three forms: ``https://host``, up to its last slash, and whole; empty if *base* is no URL."""
     page = (_absolute(base.strip(_STRIP)) or "").partition("#")[0]
     if not page:
         return "", "", ""
@@ -136,7 +135,7 @@ def _slow(url: str) -> str | None:
 
 
 def _server(authority: str, scheme: str) -> str | None:
-    """Host and port unless it is the scheme's own; None if invalid."""
+    """Host, and port unless it is the default of the scheme; None if invalid."""
     host = authority.rpartition("@")[2]
     port = ""
     if not host.endswith("]") and ":" in host:

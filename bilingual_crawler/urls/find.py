@@ -1,4 +1,4 @@
-"""Language marks in a URL: where they are, and what language they tell (García-Romero et al. 2026 §3.1, widened)."""
+"""Language marks in a URL: their places and their languages (García-Romero et al. 2026 §3.1, extended)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Component(StrEnum):
-    """The part of a URL that holds a mark, most telling first."""
+    """The part of a URL that holds a mark, strongest evidence first."""
 
     QUERY = "query"
     DIRECTORY = "directory"
@@ -44,17 +44,18 @@ class Marker:
     """A language mark; ``url[start:end]`` is its token."""
 
     language: str | None
-    """ISO 639-3; None where it is unclear which: only the key says so (``lang=1``), or the code is rarely one."""
+    """ISO 639-3; None if the language is unclear: only the key shows a language (``lang=1``), or the code rarely means
+    one."""
     component: Component
     token: str
     start: int
     end: int
     weak: bool = False
-    """A public suffix, or a token that is as often something else."""
+    """The mark is a public suffix, or a token that often has another meaning."""
 
     @property
     def is_country(self) -> bool:
-        """The mark is the public suffix of a country, which is no language."""
+        """The mark is the public suffix of a country, which names no language."""
         return self.weak and self.component is Component.SUFFIX
 
 
@@ -73,18 +74,12 @@ _EXTENSION = re.compile(
 
 
 def find_markers(url: str, languages: Collection[str] | None = None) -> list[Marker]:
-    """Language marks of *url*, most telling first; only marks of *languages* (ISO 639-3) if given."""
+    """Language marks of *url*, strongest first; only marks of *languages* (ISO 639-3) if given."""
     return list(_find(url, None if languages is None else frozenset(languages)))
 
 
-def guess_language(url: str, languages: Collection[str] | None = None) -> str | None:
-    """ISO 639-3 that the most telling mark of *url* names; None without a mark."""
-    found = _find(url, None if languages is None else frozenset(languages))
-    return next((marker.language for marker in found if marker.language is not None), None)
-
-
 def marked_language(url: str, languages: Collection[str] | None = None) -> str | None:
-    """As :func:`guess_language`, but country suffixes do not count."""
+    """ISO 639-3 that the strongest mark of *url* names; None without a mark. Country suffixes do not count."""
     found = _find(url, None if languages is None else frozenset(languages))
     return next((marker.language for marker in found if marker.language is not None and not marker.is_country), None)
 
@@ -99,7 +94,7 @@ def _find(url: str, languages: frozenset[str] | None) -> tuple[Marker, ...]:
         *_in_path(parts[2], parts.start(2), languages, project=parts[1].endswith(_PROJECT_HOSTS)),
         *_in_host(parts[1], parts.start(1), languages),
     ]
-    # Among marks of one component the first stands, but a token that may be a word yields to one that may not.
+    # Among marks of one component the first wins, but a token that may be a word comes after one that may not.
     return tuple(sorted(found, key=lambda m: (m.weak and m.component == "suffix", _ORDER[m.component], m.weak)))
 
 
@@ -163,7 +158,7 @@ def _affix(name: str, languages: frozenset[str] | None, first: bool, last: bool)
 
 
 def _only_after_sign(token: str, languages: frozenset[str] | None) -> str | None:
-    """Language of a code that stands for it in file names only."""
+    """Language of a code that names a language in file names only."""
     token = token.lower()
     if token in LIMITED_AFFIX_CODES or token in AFFIX_CODES:
         return next((lang for lang in languages_of(token) if languages is None or lang in languages), None)

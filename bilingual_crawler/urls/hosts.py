@@ -16,7 +16,7 @@ _extract = TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_d
 
 @url_cache(65536)
 def normal_host(host: str) -> str | None:
-    """*host* in lower case and IDNA form, without a final dot; None if no server can have that name."""
+    """*host* in lower case and IDNA form, without a final dot; None if it is no valid host name."""
     if host.startswith("["):
         return _ipv6(host)
     host = host.lower().rstrip(".")
@@ -61,7 +61,7 @@ def host_of(url_or_host: str) -> str:
 
 @url_cache(65536)
 def _split(host: str) -> tuple[str, str, str]:
-    """Subdomain, label and public suffix; an address or a local name is all label."""
+    """Subdomain, label and public suffix; an address or a local name is one label."""
     if host.startswith("["):
         return "", host, ""
     found = _extract(host)
@@ -78,12 +78,12 @@ def split_host(url_or_host: str) -> tuple[str, str, str]:
 
 
 def registered_domain(url_or_host: str) -> str:
-    """Domain that somebody registered: ``www.bbc.co.uk`` gives ``bbc.co.uk``; an address or local name is its own."""
+    """Registered domain: ``www.bbc.co.uk`` gives ``bbc.co.uk``; an address or local name stays as it is."""
     _, label, suffix = split_host(url_or_host)
     return f"{label}.{suffix}" if label and suffix else label or suffix
 
 
 def domain_label(url_or_host: str) -> str:
-    """Registered domain without its suffix (``example`` for example.com and example.fr); the suffix if that is all."""
+    """Registered domain without its suffix (``example`` for example.com and example.fr); a suffix alone stays."""
     _, label, suffix = split_host(url_or_host)
     return label or suffix

@@ -1,7 +1,8 @@
 """Tokens that stand for a language in a URL, as the pair model reads them.
 
-Part of the model's pre-processing: a change here asks for a newly trained parallelness model. Wider than what
-a rule may trust (`urls.markers`): one letter and common words count too, because the model weighs them itself.
+Part of the model's pre-processing: after a change here the parallelness model must be trained again. The table has more
+tokens than the rules of `urls.markers`. Single letters and common words count too, because the model weights them
+itself.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ roh rm rumantsch romansh
 """
 
 LANGUAGE_OF: dict[str, str] = {}
-"""Lower-case token to ISO 639-3; where two languages share a token, the first in the table."""
+"""Lower-case token to ISO 639-3; if two languages share a token, the first in the table wins."""
 for _line in _TABLE.strip().splitlines():
     _lang, *_tokens = _line.split()
     for _token in (_lang, *_tokens):
@@ -138,4 +139,4 @@ por e d f i p r s no is it so or as am me my be at to in us de es la le al ca co
 est fin cat geo per nor my all cas id tr th st sa sm sn mi ms pa ps ga ti ha he el et ta te ne lo ml mr fo by ba
 """
 AMBIGUOUS = frozenset(_COMMON.split())
-"""Language tokens that are as often something else (words, ordinals, abbreviations)."""
+"""Language tokens that often have another meaning (words, ordinals, abbreviations)."""

@@ -1,8 +1,8 @@
-"""Two URLs as one text for the pair model: how they are alike, where they differ and in which words.
+"""Two URLs as one text for the pair model: their similarities, their differences, and the words that differ.
 
-The text starts with feature codes (hosts, language tokens that changed, numbers, shape), then comes ``<a>`` with
-the words that only the first URL has and ``<b>`` with those that only the second has. It is the same for (u, v)
-and (v, u). Changing anything here asks for a newly trained model.
+The text starts with feature codes (hosts, language tokens that changed, numbers, shape). Then comes ``<a>`` with the
+words that only the first URL has, and ``<b>`` with those that only the second has. The text is the same for (u, v) and
+(v, u). After a change here the model must be trained again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def pair_text(u: str, v: str) -> str:
 
 @dataclass(slots=True)
 class _Side:
-    """What one URL has and the other has not: languages named, languages in affixes, words, numbers."""
+    """Tokens that only one of the URLs has: languages, languages in affixes, words, numbers."""
 
     langs: list[str] = field(default_factory=list)
     affixes: list[str] = field(default_factory=list)
@@ -121,7 +121,7 @@ class _Comparison:
         self._gap(start_a, end_a, start_b, end_b)
 
     def _gap(self, i: int, i_end: int, j: int, j_end: int) -> None:
-        """Describe what stands between two common parts: pairs where both sides have as much, else one by one."""
+        """Describe the tokens between two common parts: in pairs if both sides have as many, else one by one."""
         a, b = self.a, self.b
         left = list(zip(a.texts[i:i_end], a.zones[i:i_end], strict=True))
         right = list(zip(b.texts[j:j_end], b.zones[j:j_end], strict=True))
@@ -211,7 +211,7 @@ class _Comparison:
             (side.numbers if token.isdigit() else side.words).append(token)
 
     def _summary(self) -> str:
-        """How the language tokens changed, and what else did."""
+        """How the language tokens changed, and which other tokens did."""
         left, right = self.left, self.right
         langs_a, langs_b = set(left.langs), set(right.langs)
         if not langs_a and not langs_b:
@@ -259,7 +259,7 @@ def _kind(token: str) -> str:
 
 
 def _affixes(x: Sequence[str], y: Sequence[str]) -> tuple[int, int]:
-    """Lengths of the common start and of the common end of what follows it."""
+    """Lengths of the common prefix, and of the common suffix of the rest."""
     limit = min(len(x), len(y))
     start = 0
     while start < limit and x[start] == y[start]:
@@ -271,6 +271,6 @@ def _affixes(x: Sequence[str], y: Sequence[str]) -> tuple[int, int]:
 
 
 WHOLE = frozenset("1DFQLXK")
-"""Zones of a token that is all of its segment, value, key or fragment."""
+"""Zones of tokens that fill their segment, value, key or fragment."""
 INDEX = frozenset(("index", "default", "home", "main", "start", "welcome", "inicio", "accueil", "homepage"))
-"""Names of what a server gives for a directory."""
+"""Names of the page that a server gives for a directory."""

@@ -1,4 +1,4 @@
-"""Comparison keys of URLs: equal for pages that differ by language marks only (CCAligned §3.2.3)."""
+"""Comparison keys of URLs: equal for URLs that differ by language marks only (CCAligned §3.2.3)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _IN_NAME = re.compile(rf"[-_.]+{_MARK}|{_MARK}[-_.]+")
 
 
 def strip_language(url: str, languages: Collection[str] | None = None) -> str:
-    """Key of *url* without scheme, ``www.``, language marks (of *languages* only, if given), index page, last slash.
+    """*url* without scheme, ``www.``, language marks (only those of *languages*, if given), index page and last slash.
 
     Two URLs of one site with the same key are most likely one document in two languages.
     """

@@ -1,4 +1,4 @@
-"""A URL as the models read it: the reference pre-processing of García-Romero et al. 2026, exactly."""
+"""A URL as model input: exactly the reference pre-processing of García-Romero et al. 2026."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ def plain_text(url: str) -> str:
 
 
 def tokenise(text: str) -> list[str]:
-    """Runs of letters, of signs, of underscores, of blanks and of digits; together they are *text* again."""
+    """Runs of letters, of punctuation, of underscores, of blanks and of digits; joined they give *text*."""
     return _TOKEN.findall(text)

@@ -1,4 +1,4 @@
-"""Data for :mod:`bilingual_crawler.urls.tokens`: what sites write for languages beyond the standards."""
+"""Data for :mod:`bilingual_crawler.urls.tokens`: codes and names that sites use for languages beyond the standards."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def _words(text: str) -> frozenset[str]:
 
 CODES_IN_URLS: dict[str, str] = {
     **COUNTRY_CODES,
-    # Countries taken for languages.
+    # Country codes in place of language codes.
     "kr": "kor", "se": "swe sme", "si": "slv sin", "ba": "bos bak", "am": "amh hye", "ge": "kat", "uk": "ukr eng",
     "br": "bre por", "ee": "est ewe", "ir": "fas", "tw": "zho twi", "hk": "zho", "in": "ind",
     # Abbreviations.
@@ -40,14 +40,14 @@ ON_MANY_SITES = _words("""
     cat srp hrv slv lit hin est heb lav msa bos sqi glg isl aze kat mkd eus hye urd kaz nno bel uzb cym afr gle mlt fao
     ltz ben mon nep khm mya tgl swa cnr epo
 """)
-"""Languages whose two-letter codes usually mean the language wherever they are a whole path segment."""
+"""Languages whose two-letter codes, as a whole path segment, usually mean the language."""
 
 NEVER_ALONE = _words("""
     sp in sc tc ch la os ae cr li av lu om gn wa ng to ss cv mh ia za sm ho ki sa nr pi io ie ce bi an at hz kj
     ces ben mac geo fin est dan cat may mar mon bel slo ice rum bos per tel tam sin som nor man mao val her latin
 """)
-"""Codes that, as a path segment, are rarely a language (page languages of 150,000 URLs): only after a language key,
-or when the caller names the language."""
+"""Codes that, as a path segment, are rarely a language (page languages of 150,000 URLs): only after a language key, or
+when the caller names the language."""
 
 NEVER_LATER = _words("id br gb se ga me by gl am my so hi ba uz rs ee ir il al hk")
 """Codes that mean a language in the first path segment and seldom in later ones."""
@@ -84,7 +84,7 @@ COMMON_WORDS = _words("""
     or os pa pm ps sa sc se sg sh si so sp st su te ti tk to tv uk us va vi vo we wo may per geo mac slo dan fin est
     cat mar mon nor ben som sin tam tel man pan ice polish thai br mx ang
 """)
-"""Language tokens that are as often something else: marks of them are weak."""
+"""Language tokens that often have another meaning; their marks are weak."""
 
 LANGUAGE_KEYS = _words("""
     lang language locale lng lg ln l hl langue langua idioma idiom sprache lingua kieli hizkuntza sprak taal jezik

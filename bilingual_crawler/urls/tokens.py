@@ -1,4 +1,4 @@
-"""Which languages a token inside a URL may stand for: codes, names, locale forms."""
+"""The languages that a token of a URL may name: codes, names, locales."""
 
 from __future__ import annotations
 
@@ -87,14 +87,14 @@ _LOCALE_LANGUAGES = frozenset(("ar", "de", "en", "es", "fr", "it", "nl", "pt", "
 
 @lru_cache(maxsize=1)
 def _own_names() -> frozenset[str]:
-    """Names of languages in themselves, and *English*: unlike ``italian`` they are no topics of pages."""
+    """Endonyms, *English* among them: unlike ``italian`` they are no topics of pages."""
     return frozenset(fold(own_name(lang)).replace(" ", "-") for lang in URL_LABELS)
 
 
 def pick(token: str, languages: frozenset[str] | None, first: bool) -> str | None:
     """The language that *token*, a whole path segment or value, stands for; None if it is more likely a word.
 
-    *first*: the place is one where languages are named (first segment, subdomain, value of a language key).
+    *first*: the token is where sites name languages (first segment, subdomain, value of a language key).
     """
     langs = languages_of(token)
     if not langs:

@@ -1,4 +1,4 @@
-"""URLs that no honest site has: links that grow by themselves."""
+"""URLs that only faulty or hostile sites have: links that grow with every page."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from itertools import groupby
 from bilingual_crawler.urls.tokens import languages_of
 
 MAX_SEGMENTS = 20
-"""Of a path (Heritrix's limit in García-Romero 2026)."""
+"""Segments of a path (Heritrix's limit in García-Romero 2026)."""
 MAX_REPEATS = 2
-"""Of one path segment or one ``key=value``."""
+"""Occurrences of one path segment or one ``key=value``."""
 MAX_PARAMETERS = 20
 MAX_LANGUAGES = 2
-"""Language codes that follow each other in a path; two are a country and its language."""
+"""Consecutive language codes in a path; two are a country and its language."""
 
 _LETTER = re.compile(r"[^\W\d_]")
 _CODES = re.compile(rf"(?:/[a-z]{{2}}(?:[-_][A-Za-z]{{2,4}})?(?![^/])){{{MAX_LANGUAGES + 1},}}")
 
 
 def grown(url: str) -> str | None:
-    """Which way *url* has grown by itself: what is wrong with it in two words; None if nothing is."""
+    """The kind of trap by which *url* has grown, in two words; None if it has not."""
     address, _, query = url.partition("?")
     path = address[address.find("/", 8) :]
     segments = path.split("/")[1:]
@@ -45,7 +45,7 @@ def grown(url: str) -> str | None:
 
 
 def _repeats(segments: list[str]) -> bool:
-    """Whether a word is there more than twice, or anything else more than twice in a row."""
+    """Whether a word occurs more than twice, or any other segment more than twice in a row."""
     if any(count > MAX_REPEATS and _LETTER.search(segment) for segment, count in Counter(segments).items()):
         return True
     return any(len(list(run)) > MAX_REPEATS for _, run in groupby(segments))

@@ -1,4 +1,4 @@
-"""A URL cut into the tokens that the pair model compares, each with the place where it stands."""
+"""A URL as the tokens that the pair model compares, each with its zone."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _PIECES = re.compile(r"\d+|[^\d]+")
 class UrlParts(NamedTuple):
     """Host in three parts (no ``www``), tokens of the rest with their zones, and the form of the rest.
 
-    Zones: 1 first directory, d directory, f last segment, k query key, q value, l value of a language key,
-    x fragment; upper case when the token is all of its part, else followed by the sign before it (``i`` for what
-    looks like a language but is a word in the middle of others, ``^`` inside a
-    run of letters and digits; one with many changes between them, such as a hexadecimal number, stays whole).
-    Nested: two language directories in a row; odd: segments that start or end with a sign, as cut ones do.
+    Zones: 1 first directory, d directory, f last segment, k query key, q value, l value of a language key, x fragment;
+    upper case if the token fills its part, else followed by the sign before it. The sign is ``i`` for a word in the
+    middle of others that looks like a language, and ``^`` inside a run of letters and digits. A run with many changes
+    between letters and digits, such as a hexadecimal number, stays whole. *Nested*: two language directories in a row.
+    *Odd*: segments that start or end with a sign, as truncated ones do.
     """
 
     subdomain: str
@@ -96,10 +96,11 @@ def language_of(token: str) -> str | None:
 
 
 def _is_word(token: str, position: int, last: int) -> bool:
-    """Whether a language token among other words is rather one of them.
+    """Whether a language token among other words is a word.
 
-    Not at an end, a common word in front, or a common word or a name of a language (``finnish-history-of…``)
-    anywhere among three or more. Of two words only a common one of three letters is (``nor-gara``).
+    Of two tokens only the first is a word, if it is common and has three letters or more (``nor-gara``). Of three or
+    more, a token is a word if it has four letters or more (``finnish-history-of…``), or if it is common and first, in
+    the middle, or of three letters. In the middle of five or more every token is a word.
     """
     common = token in AMBIGUOUS
     if last == 1:

@@ -1,1 +1,1 @@
-"""What the trainings of several models share."""
+"""Code that the trainings of several models share."""

@@ -1,4 +1,4 @@
-"""Fits that make probabilities what they say."""
+"""Calibration of probabilities."""
 
 from __future__ import annotations
 

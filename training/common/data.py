@@ -20,12 +20,12 @@ MAX_URL = 2000
 
 
 class DataError(ValueError):
-    """Data that must not be trained or evaluated on; the message says what and where."""
+    """Data that must not be used for training or evaluation; the message names the fault and its place."""
 
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that was left out: line number in the file (1 is the header) and why."""
+    """A row that was left out: its line number in the file (1 is the header) and the reason."""
 
     line: int
     reason: str
@@ -33,7 +33,7 @@ class BadRow:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The good rows of a TSV file, reduced to the columns asked for, and the bad ones."""
+    """The good rows of a TSV file, reduced to the chosen columns, and the bad rows."""
 
     path: Path
     rows: list[tuple[str, ...]]
@@ -51,8 +51,8 @@ class Table:
 def read_tsv(path: Path, columns: Sequence[str], urls: Collection[str] = ("url",)) -> Table:
     """Read a .tsv or .tsv.gz file with a header line; `urls` names the columns that must hold a URL.
 
-    A missing file or column is a DataError; a row with another number of fields, an empty value, a URL of
-    more than 2000 characters or bytes that are not UTF-8 is a bad row.
+    A missing file or column is a DataError; a row with another number of fields, an empty value, a URL of more than
+    2000 characters or bytes that are not UTF-8 is a bad row.
     """
     bad: list[BadRow] = []
     try:
@@ -147,7 +147,7 @@ def read_sites(folder: Path) -> list[tuple[str, ...]]:
 
 
 def in_held_out(url: str, share: float, seed: int) -> bool:
-    """Whether the URL's domain label falls into the held-out part; all URLs of a domain fall together."""
+    """Whether the URL's domain label is in the held-out part, together with all URLs of this label."""
     return draw(f"{seed} {domain_label(url)}") < share
 
 

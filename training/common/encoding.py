@@ -1,4 +1,4 @@
-"""Texts as token ids, and batches of texts of like length."""
+"""Texts as token ids, and batches of texts of similar length."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def padded(rows: Sequence[NDArray[np.integer]]) -> Tensor:
 
 
 def pools(order: NDArray[np.int64], lengths: NDArray[np.int64], size: int) -> Iterator[list[NDArray[np.int64]]]:
-    """`order` in pools of 32 batches; the batches of a pool hold examples of like length, the last may be smaller."""
+    """`order` in pools of 32 batches with examples of similar length; the last may be smaller."""
     for start in range(0, len(order), POOL * size):
         pool = order[start : start + POOL * size]
         pool = pool[np.argsort(lengths[pool], kind="stable")]

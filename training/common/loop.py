@@ -1,4 +1,4 @@
-"""The training loop of the small networks, which goes on from a checkpoint after a kill."""
+"""The training loop of the small networks, which resumes from a checkpoint after a kill."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The state of a training in a file; `key` tells one training from another."""
+    """The state of a training in a file; `key` identifies the training."""
 
     path: Path
     key: str
@@ -37,7 +37,7 @@ class Checkpoint:
         return state if state.get("key") == self.key else None
 
     def save(self, state: Mapping[str, Any]) -> None:
-        """Write the state so that a kill leaves the old one or the new one."""
+        """Write the state atomically."""
         unfinished = self.path.with_suffix(".partial")
         torch.save({"key": self.key, **state}, unfinished)
         unfinished.replace(self.path)
@@ -45,10 +45,10 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """What differs between the networks: optimisation, the batches of an epoch, and their loss.
+    """The parts of a training that differ between networks: optimisation, the batches of an epoch, and their loss.
 
-    `draw` gives the indices of the examples of each batch of an epoch, `loss` the mean loss of a batch; both draw
-    from the generator of the epoch.
+    `draw` gives the indices of the examples of each batch of an epoch, `loss` the mean loss of a batch; both draw from
+    the generator of the epoch.
     """
 
     net: nn.Module

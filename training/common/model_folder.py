@@ -1,4 +1,4 @@
-"""A trained model becomes a folder: ONNX graph, tokenizer, configuration with checksums, card."""
+"""Write a trained model as a folder: ONNX graph, tokenizer, configuration with checksums, card."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PARITY = 2e-3
 
 
 class ParityError(ValueError):
-    """The exported graph does not compute what the network computes."""
+    """The exported graph computes other logits than the network."""
 
 
 def write_folder(
@@ -79,13 +79,13 @@ def exported(net: nn.Module, inputs: dict[str, Tensor]) -> onnx.ModelProto:
     )
     assert program is not None
     model: onnx.ModelProto = program.model_proto
-    # The exporter's notes of inner shapes slow onnxruntime down by a fifth, and the quantiser trips over them.
+    # The shapes of inner tensors slow onnxruntime down by a fifth, and the quantiser fails on them.
     del model.graph.value_info[:]
     return model
 
 
 def forget_origin(model: onnx.ModelProto) -> None:
-    """Remove what the exporter notes of the source: stack traces with the paths of this machine."""
+    """Remove the exporter's stack traces, which contain paths of this machine."""
     parts = [model, model.graph, *model.graph.node, *model.graph.value_info, *model.graph.initializer, *model.functions]
     for part in (*parts, *(node for function in model.functions for node in function.node)):
         part.doc_string = ""

@@ -1,4 +1,4 @@
-"""What a teacher says about URLs or pairs of URLs, kept in one file for the training of students."""
+"""A teacher's probabilities for URLs or pairs of URLs, in one file for the training of students."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SoftLabels:
         texts: Sequence[Key],
         teacher: Callable[[Sequence[Key]], NDArray[np.float32]],
     ) -> SoftLabels:
-        """Ask a teacher, who gives probabilities [N, labels], about each text once."""
+        """Score each text once with a teacher, which gives probabilities [N, labels]."""
         keys, first = np.unique(hashes(texts), return_index=True)
         chosen = [texts[i] for i in first]
         kept = min(KEPT, len(labels))
@@ -63,7 +63,7 @@ class SoftLabels:
 
     @classmethod
     def load(cls, path: Path) -> SoftLabels:
-        """Read what `save` wrote; DataError if the file is something else."""
+        """Read a file of `save`; DataError if it is no such file."""
         try:
             with np.load(path) as file:
                 return cls(tuple(file["labels"].tolist()), *(file[name] for name in ("keys", "top", "probabilities")))
@@ -71,20 +71,20 @@ class SoftLabels:
             raise DataError(f"{path}: not soft labels of training.distil: {error}") from error
 
     def rows(self, texts: Sequence[Key]) -> NDArray[np.int64]:
-        """The row of each text, -1 if the teacher was not asked about it."""
+        """The row of each text; -1 if the teacher did not score it."""
         wanted = hashes(texts)
         places = np.searchsorted(self.keys, wanted).clip(max=len(self.keys) - 1)
         return np.where(self.keys[places] == wanted, places, -1)
 
 
 def hashes(texts: Sequence[Key]) -> NDArray[np.uint64]:
-    """64 bits of each text; the order of two URLs does not matter."""
+    """A hash of 64 bits of each text; the order of two URLs does not matter."""
     digests = (hashlib.blake2b("\t".join(sorted(text)).encode(), digest_size=8).digest() for text in texts)
     return np.frombuffer(b"".join(digests), dtype="<u8")
 
 
 class Lesson:
-    """Targets of the language student: the label, with a share of the teacher's opinion where there is one."""
+    """Targets of the language student: the label, mixed with the teacher's probabilities if there are any."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Lesson:
         self.labels = torch.from_numpy(labels)
         self.names = len(names)
         index = {name: i for i, name in enumerate(names)}
-        # The teacher's labels that the student has not got end up in a column that is cut off.
+        # Labels that only the teacher has go into a last column, which is cut off.
         self.columns = np.array([index.get(label, len(names)) for label in soft.labels])
         self.share = share
 
@@ -121,7 +121,7 @@ class Lesson:
 
 
 def softened(soft: SoftLabels, pairs: Sequence[Key], labels: NDArray[np.float32], share: float) -> NDArray[np.float32]:
-    """Labels of pairs, with a share of the teacher's probability where there is one."""
+    """Labels of pairs, mixed with the teacher's probability if there is one."""
     rows = soft.rows(pairs)
     said = soft.probabilities[rows, 0].astype(np.float32)
     result: NDArray[np.float32] = np.where(rows >= 0, (1 - share) * labels + share * said, labels).astype(np.float32)

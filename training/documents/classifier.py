@@ -54,7 +54,7 @@ def cross_validated(examples: Sequence[Examples], features: Sequence[str]) -> li
 
 
 def calibrate(examples: Sequence[Examples], scores: Sequence[NDArray[np.float64]]) -> tuple[float, float]:
-    """Slope and shift of Platt scaling on the pairs that matching would make."""
+    """Slope and shift of Platt scaling on the pairs that the matching chooses."""
     x, y = [], []
     for one, score in zip(examples, scores, strict=True):
         chosen = greedy(one.a, one.b, score, -np.inf)
@@ -66,7 +66,7 @@ def calibrate(examples: Sequence[Examples], scores: Sequence[NDArray[np.float64]
 
 
 def measure(examples: Sequence[Examples], scores: Sequence[NDArray[np.float64]], least: float) -> tuple[float, float]:
-    """Recall of gold, and precision of the pairs that touch gold, pooled over tasks; *least* is a raw score."""
+    """Recall of gold, and precision of the pairs with a document in gold, pooled over tasks. *least* is a raw score."""
     right = touching = 0
     for one, score in zip(examples, scores, strict=True):
         chosen = greedy(one.a, one.b, score, least)

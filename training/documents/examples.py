@@ -1,4 +1,4 @@
-"""What the classifiers of document pairs learn from: candidates of frozen sites, labelled by gold pairs."""
+"""Training examples of the classifiers of document pairs: candidates of frozen sites, labelled by gold."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.embeddings import Encoder
 
 MOST_ROWS = 3000
-"""Candidates of a domain that a classifier is trained on."""
+"""Most candidates of a domain in the training of a classifier."""
 SEED = 1
 
 
@@ -32,7 +32,7 @@ class Examples:
     """The candidate pairs of one domain of a task, with their features and labels."""
 
     family: str
-    """Tasks of one family are never on both sides of a split."""
+    """Tasks of one family are always on the same side of a split."""
     gold: int
     """Gold pairs of the task; 0 for all but its first domain."""
     a: NDArray[np.intp]
@@ -43,7 +43,7 @@ class Examples:
     """Whether one of the two documents is in a gold pair."""
 
     def sample(self) -> NDArray[np.intp]:
-        """Candidates that touch gold, all of a document or none; about :data:`MOST_ROWS` of a big domain."""
+        """Candidates with a document in gold, all of a document or none; about :data:`MOST_ROWS` of a large domain."""
         touching = np.flatnonzero(self.touching)
         documents = np.random.default_rng(SEED).permutation(self.a.max(initial=0) + 1)
         share = MOST_ROWS / max(len(touching), MOST_ROWS)
@@ -67,7 +67,7 @@ def gold_pairs(sites: Path, task: Task) -> set[tuple[str, str]]:
 
 
 def family(site: str) -> str:
-    """Sites that are editions of one another: the name up to what tells editions apart."""
+    """Name of the family of a site, whose members are editions of one site."""
     return "-".join(site.removeprefix("deb.").split("-")[:2]).removesuffix("-help").removesuffix("-en")
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train on --data, decide on a held-out part of its domains, write --out."""
+    """Train on --data, validate on a held-out part of its domains, write --out."""
     left = hand_over("language", arguments)
     if left is None:
         return

@@ -28,8 +28,8 @@ TUNED = {"dim": 16, "minn": 2, "maxn": 5, "lr": 0.5, "epoch": 10, "loss": "softm
 class LanguageRules:
     """url2lang's baseline: a component equal to a language code of the label set, else `unk`.
 
-    The components are looked at in `order`; inside one the label that comes first in the reference list wins
-    (spec 1.2.11).
+    The first component in `order` with such a code counts. Inside a component the first label of the reference list
+    wins (spec 1.2.11).
     """
 
     def __init__(self, order: Sequence[str] = COMPONENTS) -> None:
@@ -45,7 +45,7 @@ class LanguageRules:
         return [first_claim(self.claims(url), self.order) for url in urls]
 
     def claims(self, url: str) -> dict[str, str]:
-        """The label that each component claims, where it claims one."""
+        """The label that each component names, if any."""
         try:
             parts = urlsplit(url)
             values = [value for values in parse_qs(parts.query).values() for value in values]
@@ -59,7 +59,7 @@ class LanguageRules:
 
 
 def first_claim(claims: dict[str, str], order: Sequence[str]) -> str:
-    """The claim of the first component in the order that makes one, else `unk`."""
+    """The label of the first component in the order that names one, else `unk`."""
     return next((claims[name] for name in order if name in claims), "unk")
 
 
@@ -91,7 +91,7 @@ class FastText:
 
 
 def train_fasttext(rows: Sequence[tuple[str, ...]], recipe: dict[str, object], path: Path, threads: int) -> None:
-    """Train on (url, label) rows and save the model; the training text lies beside it while it trains."""
+    """Train on (url, label) rows and save the model. The training text is beside it during the training."""
     text = TEXTS["reference"]
     lines, unfinished = path.with_suffix(".txt"), path.with_suffix(".new")
     with lines.open("w", encoding="utf-8") as stream:

@@ -1,4 +1,4 @@
-"""What `python -m training.evaluate language` measures: scores of models and baselines on labelled URLs."""
+"""Scores of models and baselines on labelled URLs, for `python -m training.evaluate language`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BATCH = 256
 
 
 class Guesser(Protocol):
-    """Anything that names a language for each URL."""
+    """A model or baseline that gives a language for each URL."""
 
     def guess(self, urls: Sequence[str]) -> list[str]:
         """The most probable label of each URL."""

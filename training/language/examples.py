@@ -1,4 +1,4 @@
-"""What the language model is trained and validated on: labels, splits by domain, weights in the draw."""
+"""Examples of the language model: labels, splits by domain, weights in the draw."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PER_DOMAIN = 15
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """What is trained on: URLs with the index of their label, and the weight of each in either draw.
+    """URLs with the index of their label, and the weight of each in both draws.
 
     `valid` are the held-out indices; `names` are the labels, most frequent first.
     """
@@ -37,12 +37,12 @@ class Examples:
     names: tuple[str, ...]
 
     def weights(self, synthetic: float) -> NDArray[np.float64]:
-        """Weights in a draw with a share of `synthetic` made-up URLs, if there are any."""
+        """Weights in a draw with a share of `synthetic` URLs, if there are any."""
         return synthetic * self.made_up + (1 - synthetic) * self.real if self.made_up.any() else self.real
 
 
 def prepare(real: list[Row], made_up: list[Row], excluded: set[str], recipe: LanguageRecipe) -> Examples:
-    """Choose labels, leave excluded domains out, hold domains out for validation, weigh the rest."""
+    """Choose labels, leave out excluded domains, hold out domains for validation, weight the rest."""
     real = [row for row in real if domain_label(row[0]) not in excluded]
     counts = Counter(lang for _, lang in real)
     names = tuple(lang for lang, count in counts.most_common() if count >= recipe.least)
@@ -82,7 +82,7 @@ def draw_weights(
 
 
 def thinned(indices: NDArray[np.int64], keys: Sequence[tuple[str, str]], most: int) -> NDArray[np.int64]:
-    """The indices without those whose key was seen `most` times before."""
+    """At most `most` indices for each key."""
     seen: Counter[tuple[str, str]] = Counter()
     kept = []
     for index, key in zip(indices, keys, strict=True):

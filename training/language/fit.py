@@ -1,4 +1,4 @@
-"""Fitting the language network: which examples are drawn, and how they are shown."""
+"""Fit the language network: the draw of examples, and their form."""
 
 from __future__ import annotations
 
@@ -34,9 +34,8 @@ def fit(
     checkpoint: Path,
     lesson: Lesson | None = None,
 ) -> list[dict[str, float]]:
-    """Train in place; one record per epoch. Goes on from `checkpoint` if there is one of the same recipe.
-
-    A teacher's `lesson` takes the place of the labels.
+    """Train in place; one record per epoch. Resumes from `checkpoint` if it is of the same recipe. A teacher's `lesson`
+    replaces the labels.
     """
     cumulative = np.cumsum(examples.weights(recipe.synthetic_share))
     target = torch.from_numpy(examples.labels)

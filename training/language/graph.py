@@ -32,7 +32,7 @@ class ExportedWordNet(WordNet):
         self.load_state_dict(net.state_dict())
         values, scale = rounded(net.grams.weight)
         counted = torch.ones(len(values), 1, dtype=torch.int8)
-        counted[0] = 0  # the row of what is no n-gram
+        counted[0] = 0  # the row for missing n-grams
         self.register_buffer("gram_bytes", torch.cat([values, counted], dim=1))
         self.register_buffer("gram_scale", scale)
         self.names = Int8Table(net.names)  # type: ignore[assignment]
@@ -52,7 +52,7 @@ class ExportedWordNet(WordNet):
 
 
 def round_tables(net: WordNet) -> None:
-    """Round the tables in place to what int8 with one scale per column can hold."""
+    """Round the tables in place to values of int8 with one scale per column."""
     for table in (net.grams, net.names):
         values, scale = rounded(table.weight)
         with torch.no_grad():

@@ -51,12 +51,12 @@ def byte_tables() -> tuple[Tensor, Tensor]:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What `read_words` finds in a batch of B texts of L ids, W words at most.
+    """The words of a batch of B texts of L ids, at most W words each.
 
-    A word is a run of letters or of digits with the punctuation before it. `grams` [B, orders, L] are rows of
-    the n-gram table (0: none), `owner` [B, L] is the word that each id belongs to (-1: none), and `belongs` [B, W, L]
-    says the same; `names` [B, W] are rows of the word table, `components` [B, W] index `COMPONENTS`, `present` [B, W]
-    tells words from padding.
+    A word is a run of letters or of digits with the punctuation before it. `grams` [B, orders, L] are rows of the
+    n-gram table (0: none), `owner` [B, L] is the word that each id belongs to (-1: none), and `belongs` [B, W, L] says
+    the same; `names` [B, W] are rows of the word table, `components` [B, W] index `COMPONENTS`, `present` [B, W] tells
+    words from padding.
     """
 
     grams: Tensor
@@ -73,7 +73,7 @@ def shifted(x: Tensor, by: int) -> Tensor:
 
 
 def read_words(ids: Tensor, config: WordNetConfig, symbols: Tensor, classes: Tensor) -> Words:
-    """Cut texts into words and hash them; integer arithmetic only, so that the ONNX graph can be exact."""
+    """Split texts into words and hash them, in integer arithmetic, so that the ONNX graph is exact."""
     symbol, kind = symbols[ids], classes[ids]
     before = functional.pad(kind, (1, 0))[:, :-1]
     start = (kind != before) & (before != PUNCTUATION) & (kind != 0)
@@ -112,7 +112,7 @@ def read_words(ids: Tensor, config: WordNetConfig, symbols: Tensor, classes: Ten
 
 
 class Neighbours(nn.Module):
-    """Every word learns of the one before and the one after it."""
+    """Mixes each word with the word before and the word after it."""
 
     def __init__(self, width: int, dropout: float) -> None:
         super().__init__()
@@ -175,7 +175,7 @@ class WordNet(nn.Module):
         return x
 
     def pool(self, x: Tensor, here: Tensor) -> Tensor:
-        """As many weighted means over the words as there are heads, and the plain mean."""
+        """One weighted mean over the words per head, and the plain mean."""
         x = self.norm(x)
         scores = self.score(x).masked_fill(here == 0, -1e4).softmax(1) * here
         weights = torch.cat([scores, here / here.sum(1, keepdim=True).clamp(min=1)], dim=2)

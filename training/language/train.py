@@ -1,4 +1,4 @@
-"""From lists of URLs to the folder of the small language model."""
+"""Train the small language model on lists of URLs and write its folder."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ TEXT = "lower"
 
 
 def shift_priors(net: WordNet, logits: Tensor, examples: Examples, recipe: LanguageRecipe) -> tuple[Tensor, float]:
-    """Move the network from the priors of the draw towards those of the real lists, as far as helps on validation.
+    """Shift the network from the priors of the draw towards those of the real lists, as far as validation improves.
 
     Rare languages are drawn more often than they are met; the share of the way is chosen by macro-F1 over all classes
-    with five held-out URLs, for the big ones alone would move it so far that the small ones are never answered.
-    Returns the shifted logits of the validation examples and that share.
+    with five held-out URLs, for the big ones alone would move it so far that the small ones are never answered. Returns
+    the shifted logits of the validation examples and that share.
     """
     drawn = np.bincount(examples.labels, examples.weights(recipe.synthetic_share), len(examples.names))
     real = np.bincount(examples.labels[examples.real > 0], minlength=len(examples.names))

@@ -1,6 +1,6 @@
 """`python -m training.parallelness`: train the pair model and write its folder.
 
-A run that was killed goes on from its checkpoints when it is started again with the same arguments.
+A killed run resumes from its checkpoints when it is started again with the same arguments.
 """
 
 from __future__ import annotations

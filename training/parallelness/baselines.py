@@ -40,7 +40,7 @@ EXTENDED = """
 por nld rus jpn kor pol slk slv hun ell fas heb hin dan swe nor nno isl fao est lav lit ukr bel srp hrv bos cnr mkd
 sqi mlt eus cat glg cym gle gla ltz tha vie ind msa hye kat aze kaz mon urd ben tam tel afr swa epo
 """
-"""Languages added by the rule of spec 1.4.10; rarer ones would only add common words."""
+"""Languages added by the rule of spec 1.4.10; tokens of rarer languages are mostly common words."""
 QUERY_KEYS = ("lang", "clang", "language", "locale", "selectedlocale")
 EDGES = re.compile(r"^[^a-zA-Z0-9]+|[^a-zA-Z0-9]+$")
 RUNS = ((re.compile(r"//+"), "/"), (re.compile(r"__+"), "_"), (re.compile(r"/_+"), "/"), (re.compile(r"_/"), "/"),
@@ -67,9 +67,9 @@ def token_lists() -> dict[str, tuple[str, ...]]:
 class LanguageStripper:
     """The WMT16 baseline for all label languages: parallel if both URLs are equal without their language tokens.
 
-    Errors of the original are corrected: a URL counts as stripped only if a language token went, both schemes
-    are alike, and the host stays. Scores tell the order of matching apart: one URL stripped equals the other
-    as it is (1), both stripped (.9), stripped with language variables of the query (.8).
+    Errors of the original are corrected: a URL counts as stripped only if a language token went, both schemes are
+    alike, and the host stays. Scores tell the order of matching apart: one URL stripped equals the other as it is (1),
+    both stripped (.9), stripped with language variables of the query (.8).
     """
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
@@ -131,7 +131,7 @@ def plain(url: str) -> str:
 
 @lru_cache(maxsize=65536)
 def strip(url: str, query_too: bool) -> tuple[str, tuple[str, ...]]:
-    """*url* in the form of `plain` without language tokens in path and query, and the tokens that went."""
+    """*url* in the form of `plain` without language tokens in path and query, and the removed tokens."""
     parts = urlsplit(url.partition("#")[0])
     gone: list[str] = []
     segments = [strip_segment(segment, gone) for segment in parts.path.split("/")]
@@ -143,7 +143,7 @@ def strip(url: str, query_too: bool) -> tuple[str, tuple[str, ...]]:
 
 
 def strip_segment(segment: str, gone: list[str]) -> str:
-    """A path segment without language tokens and the signs that they leave at its ends."""
+    """A path segment without language tokens, and without the signs that are left at its ends."""
     result = segment
     for pattern in _patterns():
         gone += [match.lower().lstrip("-_") for match in pattern.findall(result)]

@@ -1,4 +1,4 @@
-"""What `python -m training.evaluate parallelness` measures: scores of a pair model on labelled pairs."""
+"""Scores of a pair model on labelled pairs, for `python -m training.evaluate parallelness`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ParallelnessReport(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class LabelledPair:
-    """One row of evaluation or training data; ``kind`` says where it is from."""
+    """One row of evaluation or training data; ``kind`` is its origin."""
 
     url_a: str
     url_b: str

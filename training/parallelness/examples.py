@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TRUNCATED = 46
-"""Length at which the MaCoCu samples were cut off when they were printed."""
+"""Length at which the printed MaCoCu samples were truncated."""
 EVIDENCE = frozenset(("gold", "hreflang-html", "site-repo", "corpus-sample", "corpus", "crawl", "site"))
 LINK, LINK_POSITIVE = "link", "link-positive"
 MOST_OF_GROUP = 400
@@ -34,7 +34,7 @@ FOLDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A labelled pair: `kind` says how it was made, `source` from what, `group` (a domain label) decides its fold."""
+    """A labelled pair: how it was made, from which data, and `group`, the domain label that decides its fold."""
 
     url_a: str
     url_b: str
@@ -101,17 +101,17 @@ def link_examples(site: Site) -> list[Example]:
 
 
 def is_unclear(example: Example) -> bool:
-    """Whether token removal left two sound addresses that differ in the language only: no negative to learn from."""
+    """Whether token removal left two valid addresses that differ in the language only: such a negative is not used."""
     return not example.label and example.kind in UNCLEAR_KINDS and only_language_differs(example)
 
 
 def is_refused(example: Example) -> bool:
-    """Whether a real link differs in the language only and gold refused it: the page behind is not translated."""
+    """Whether a real link differs in the language only but is not in gold: the linked page is not translated."""
     return example.kind == LINK and only_language_differs(example)
 
 
 def only_language_differs(example: Example) -> bool:
-    """Whether the addresses are sound and alike but for their language tokens."""
+    """Whether the addresses are valid and equal but for their language tokens."""
     features = set(pair_text(example.url_a, example.url_b).split())
     return (
         not features.isdisjoint(ONLY_LANGUAGE)
@@ -131,7 +131,7 @@ def site_examples(site: Site, limit: int, hard: int, seed: int) -> list[Example]
 
 @dataclass(frozen=True, slots=True)
 class PairSources:
-    """Files that the pair model learns from; `urls` (url, lang) and `lexicon` serve to make up positives."""
+    """Training files of the pair model; `urls` (url, lang) and `lexicon` serve for synthetic positives."""
 
     pairs: Path
     sites: Path
@@ -140,7 +140,7 @@ class PairSources:
 
 
 def training_examples(sources: PairSources, limit: int, hard: int, made_up: int, seed: int) -> list[Example]:
-    """Everything that the pair model learns from, unclear negatives included; `made_up` sites of each kind."""
+    """All training examples, unclear negatives included, with `made_up` synthetic sites of each kind."""
     examples: list[Example] = []
     for evidence, found in read_positives(sources.pairs).items():
         examples += examples_of(found, evidence, limit, hard, seed)

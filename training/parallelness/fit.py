@@ -1,4 +1,4 @@
-"""Fitting the pair network: how much examples weigh, which are drawn, and how they are shown."""
+"""Fit the pair network: the weights, the draw and the form of examples."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def fit(
     recipe: PairRecipe,
     checkpoint: Path | None = None,
 ) -> None:
-    """Train in place on the examples `chosen`; goes on from `checkpoint` if that is of the same training."""
+    """Train in place on the examples `chosen`. Resumes from `checkpoint` if it is of the same training."""
     shares = weights[chosen].astype(np.float64)
     drawn = round(shares.sum())
     steps = recipe.epochs * -(-drawn // recipe.batch)

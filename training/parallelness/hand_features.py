@@ -1,4 +1,4 @@
-"""Features that a person would think of first for a pair of URLs: the gradient-boosted baseline learns from them."""
+"""Hand-made features of a pair of URLs, for the gradient-boosted baseline."""
 
 from __future__ import annotations
 

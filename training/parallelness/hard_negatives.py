@@ -1,4 +1,4 @@
-"""Negatives of the kind that a crawl meets: pages that look like the translation and are not.
+"""Hard negatives as in crawls: pages that look like the translation but are not.
 
 All are derived from one positive pair (u, v) by rewriting a URL as sites do.
 """
@@ -99,7 +99,7 @@ def _pagination(u: str, v: str, rng: random.Random) -> Iterator[tuple[str, str]]
 
 
 def _other_number(u: str, v: str, rng: random.Random) -> Iterator[tuple[str, str]]:
-    """The translation of a neighbour: one number of the resource is another one."""
+    """The translation of a neighbour: one number of the resource differs."""
     authority, resource = split_resource(v)
     numbers = list(NUMBER.finditer(resource))
     if not numbers:
@@ -114,7 +114,7 @@ def _other_number(u: str, v: str, rng: random.Random) -> Iterator[tuple[str, str
 
 
 def _nesting(u: str, v: str, rng: random.Random) -> Iterator[tuple[str, str]]:
-    """Language directories in one another, as relative switch links make them (``/en/is/…``)."""
+    """Nested language directories, as relative switcher links make them (``/en/is/…``)."""
     marks = [segment for segment in _segments(u) + _segments(v) if segment.lower() in LANGUAGE_OF]
     authority, resource = split_resource(v)
     if marks and any(segment.lower() in LANGUAGE_OF for segment in _segments(v)):

@@ -1,7 +1,7 @@
-"""The pair network: a bag of features, and how near the words of one URL are to those of the other.
+"""The pair network: a bag of features, and the similarities between the words of both URLs.
 
-Reads the ids of `urls.pair_text` and gives one logit. Token ids below `features` are features (and the marks
-``<a>``, ``<b>``), the others are pieces of words; each has its own table.
+Reads the ids of `urls.pair_text` and gives one logit. Token ids below `features` are features (and the marks ``<a>``,
+``<b>``), the others are pieces of words; each has its own table.
 """
 
 from __future__ import annotations

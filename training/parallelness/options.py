@@ -1,4 +1,4 @@
-"""What the commands that train a pair model are given: the data, the recipe, the folder of checkpoints."""
+"""Options of the commands that train a pair model: the data, the recipe, the folder of checkpoints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what training and comparison share: the data, the recipe, the folder of checkpoints."""
+    """Add the options that training and comparison share."""
     parser.add_argument("--pairs", type=Path, required=True, help="TSV with url_a, url_b, evidence")
     parser.add_argument("--sites", type=Path, required=True, help="folder of frozen sites")
     parser.add_argument("--urls", type=Path, help="TSV with url, lang: to make up positives with language marks")

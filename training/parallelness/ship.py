@@ -1,4 +1,4 @@
-"""A trained pair network becomes a model folder with its card."""
+"""Write a trained pair network as a model folder with its card."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def ship(
     scores: Mapping[str, float],
     recipe: DataclassInstance,
 ) -> None:
-    """Write the folder `out`; `probe` is what graph and network are compared on, `scores` are of held-out domains."""
+    """Write the folder `out`. Graph and network are compared on `probe`; `scores` are of held-out domains."""
     final = with_int8_tables(net)
     graph = pair_graph(final)
     difference = parity(final, graph, probe)

@@ -1,1 +1,1 @@
-"""From public corpora to the lists that training reads: `python -m training.prepare language|pairs|split`."""
+"""Make training lists from public corpora: `python -m training.prepare language|pairs|split`."""

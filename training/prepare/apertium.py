@@ -34,7 +34,7 @@ def apertium(root: Path) -> Iterator[tuple[str, str, str, str]]:
 
 
 def entries(printed: str) -> set[tuple[str, str]]:
-    """Words and translations in the automaton that `lt-print` wrote: what stands before the first grammar tags.
+    """Words and translations in an automaton of `lt-print`: the text before the first grammar tags.
 
     Parts that match numbers or any capitalised name are left out, loops are not followed.
     """

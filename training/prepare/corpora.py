@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 GOLD, CORPUS, CRAWL, SITE, LIST = "gold", "corpus", "crawl", "site", "list"
 NOT_TRANSLATIONS = "same-story"
-"""How the evidence of listed pairs begins that tell the same without being translations."""
+"""Prefixes of the evidence of listed pairs that are equivalent but no translations."""
 _URL = re.compile(r"https?://\S+")
 _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
@@ -44,7 +44,7 @@ class UrlPair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How to read a table: its columns, the number of its first row, and what holds where no column tells it."""
+    """How to read a table: its columns, the number of its first row, and constants for missing columns."""
 
     header: Sequence[str]
     first: int
@@ -57,9 +57,8 @@ def is_url(text: str) -> bool:
 
 
 def layout_of(path: Path, line: bytes, languages: tuple[str, str] | None) -> Layout:
-    """The layout of a table by its first line; `languages` are those of its two sides if it does not say.
-
-    DataError if it is no known table, or nobody says the languages.
+    """The layout of a table by its first line. `languages` are those of its two sides if the table does not name them.
+    DataError if the table is unknown or its languages are missing.
     """
     if not line:
         raise DataError(f"{path} is empty")
@@ -99,7 +98,7 @@ def _languages_of_crawl(path: Path) -> tuple[str, str] | None:
 
 
 def read_table(path: Path, stream: IO[bytes], languages: tuple[str, str] | None, account: Account) -> Iterator[UrlPair]:
-    """The pairs of a table; `languages` are those of its two sides if it does not say."""
+    """The pairs of a table. `languages` are those of its two sides if the table does not name them."""
     line = stream.readline()
     layout = layout_of(path, line, languages)
     told = ["url_a", "url_b", *(name for name in UrlPair._fields if name in layout.header and name[:3] != "url")]
@@ -124,8 +123,8 @@ def read_table(path: Path, stream: IO[bytes], languages: tuple[str, str] | None,
 def read_tmx(path: Path, stream: IO[bytes], account: Account) -> Iterator[UrlPair]:
     """The addresses of both sides of every unit of a TMX (property ``source-document``), in constant memory.
 
-    A corpus without repetitions names several addresses a side: those that are the only ones of their site on both
-    sides belong together, others cannot be told apart. Entities are not expanded.
+    A deduplicated corpus names several addresses per side. Two addresses are paired if each is the only one of its site
+    on its side; others are ambiguous. Entities are not expanded.
     """
     source = unpacked_name(path).partition(".")[0]
     units = etree.iterparse(
@@ -152,7 +151,7 @@ def read_tmx(path: Path, stream: IO[bytes], account: Account) -> Iterator[UrlPai
 def _side(variant: etree._Element) -> tuple[str | None, list[str]]:
     code = variant.get(_LANG) or variant.get("lang") or ""
     props = (prop for prop in variant.iterchildren("prop") if prop.get("type") == "source-document")
-    # An entity that was not expanded is a child of the property.
+    # An unexpanded entity is a child of the property.
     texts = (prop.text or "" for prop in props if not len(prop))
     return from_bcp47(code), [url for text in texts if is_url(url := text.strip())]
 
@@ -166,7 +165,7 @@ def _fault(sides: Sequence[tuple[str | None, list[str]]]) -> str:
 
 
 def _together(urls_a: list[str], urls_b: list[str]) -> list[tuple[str, str]]:
-    """Which addresses of the two sides belong together."""
+    """Pairs of addresses of the two sides."""
     if len(urls_a) == len(urls_b) == 1:
         return [(urls_a[0], urls_b[0])]
     by_site: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 SHOWN = 20
 SPLITS = ("train", "dev", "test")
 ALL = "all"
-"""What is not split."""
+"""The split of rows that are not split."""
 Key = tuple[str, str]
 """Languages and split."""
 

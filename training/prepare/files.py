@@ -28,14 +28,14 @@ SHOWN = 5
 
 @dataclass(slots=True)
 class Account:
-    """What became of the rows of one input; `unit` is what they are called."""
+    """Counts of the rows of one input; `unit` is their name."""
 
     name: str
     unit: str = "line"
     read: int = 0
-    """Rows that could be read."""
+    """Readable rows."""
     left_out: Counter[str] = field(default_factory=Counter)
-    """Sound rows that are not wanted, by reason."""
+    """Readable rows that are left out, by reason."""
     bad: int = 0
     first_bad: list[BadRow] = field(default_factory=list)
 

@@ -1,7 +1,7 @@
 """`python -m training.prepare.synthetic`: URLs made up for training from word lists and the shapes of real URLs.
 
-Two kinds, told apart in the column `source`: `synthetic-slug` has the path of a real URL with its words replaced
-by words of another language; `synthetic-marker` is a real URL with a language mark put in. Never for evaluation.
+Two kinds, told apart in the column `source`: `synthetic-slug` has the path of a real URL with its words replaced by
+words of another language; `synthetic-marker` is a real URL with a language mark put in. Never for evaluation.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def spell(words: list[str], rng: random.Random) -> list[str]:
 
 
 class Shapes:
-    """Paths of real URLs, and which of their words belong to no language (category, wp-content, news …)."""
+    """Paths of real URLs, and their words without a language (category, wp-content, news …)."""
 
     def __init__(self, rows: Sequence[tuple[str, ...]], rng: random.Random) -> None:
         languages: dict[str, set[str]] = defaultdict(set)

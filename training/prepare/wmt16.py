@@ -1,4 +1,4 @@
-"""WMT16 document alignment: links of known pages that are no translation, as a crawler meets them."""
+"""WMT16 document alignment: links of known pages that are no translations, as in a crawl."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from training.prepare.files import Account
 
 HTML = "html-link"
-"""Evidence of a link that is no translation."""
+"""The evidence of negatives: links that are no translations."""
 FIELDS = 6
 
 
@@ -40,7 +40,7 @@ class Gold:
         self.partners[b].add(a)
 
     def documents(self) -> dict[str, str]:
-        """Page -> its document: translations of translations are one document too."""
+        """Page -> its document. Translations of translations belong to the same document."""
         return clusters((a, b) for a, others in self.partners.items() for b in others)
 
 
@@ -49,8 +49,8 @@ def read_lett(
 ) -> Iterator[UrlPair]:
     """Negatives out of the documents of a site (language, type, encoding, URL, HTML and text in base 64).
 
-    A page of a known pair whose HTML links to its partner is paired with the other documents it links to, if they
-    are in one of the two languages (García-Romero 2026, section 4.1); addresses are written as the file has them.
+    A page of a known pair whose HTML links to its partner is paired with the other documents it links to, if they are
+    in one of the two languages (García-Romero 2026, section 4.1); addresses are written as the file has them.
     """
     pages: dict[str, tuple[str, str]] = {}
     linked: dict[str, list[str]] = {}

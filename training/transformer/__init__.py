@@ -1,6 +1,6 @@
 """Fine-tuning of pre-trained encoders: the paper's recipe and its offline relative.
 
-`python -m training.language` and `python -m training.parallelness` hand over to it when `--recipe` names one.
+`python -m training.language` and `python -m training.parallelness` call it when `--recipe` names such a recipe.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def run(kind: str, sources: Sources, out: Path, recipe: FineTuningRecipe, precision: str = "auto") -> None:
-    """Prepare the lists, fine-tune, write the model folders; the same call goes on after a kill."""
+    """Prepare the lists, fine-tune, write the model folders. After a kill the same call resumes."""
     process = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(hours=2))
     separator = load_tokenizer(recipe).sep_token
     with process.main_process_first():

@@ -53,7 +53,7 @@ class Collator:
 
 
 class EpochEnds(TrainerCallback):
-    """Evaluates and saves when an epoch of the plan is over; saves every so many steps besides."""
+    """Evaluates and saves at the end of an epoch of the plan; also saves after a fixed number of steps."""
 
     def __init__(self, plan: Plan, save_every: int) -> None:
         self.ends = frozenset(plan.ends)
@@ -74,7 +74,8 @@ class PlannedTrainer(Trainer):
         super().__init__(**settings)
         self.plan = plan
         self.lengths = lengths
-        # The classifiers take any keyword but average their loss alone; otherwise it would be summed over devices.
+        # The classifiers accept any keyword but average their loss themselves; otherwise it would be summed over
+        # devices.
         self.model_accepts_loss_kwargs = False
 
     def _get_train_sampler(self, train_dataset: object = None) -> PlannedSampler:
@@ -127,7 +128,7 @@ def arguments_of(recipe: FineTuningRecipe, out: Path, precision: str, steps: int
 
 
 def last_checkpoint(out: Path) -> str | None:
-    """The last checkpoint that was written to its end, if any; those that a kill cut short are removed."""
+    """The last complete checkpoint, if any. Incomplete ones are removed."""
     folders = sorted(out.glob("checkpoint-*"), key=lambda folder: int(folder.name.rpartition("-")[2]), reverse=True)
     for folder in folders:
         try:
@@ -151,7 +152,7 @@ def scores(kind: str, prediction: EvalPrediction) -> dict[str, float]:
 def fit(
     kind: str, lists: Lists, recipe: FineTuningRecipe, out: Path, precision: str
 ) -> tuple[NDArray[np.float32], list[dict[str, float]]]:
-    """Fine-tune, or go on from the last checkpoint in `out`, and leave the best network in `out/classifier`.
+    """Fine-tune, or resume from the last checkpoint in `out`. The best network is written to `out/classifier`.
 
     Returns the logits of the development rows, and step, macro-F1 and loss after each epoch. A network already in
     `out/classifier` is only applied.

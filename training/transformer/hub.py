@@ -104,7 +104,7 @@ def lowered(graph: onnx.ModelProto, precision: str) -> onnx.ModelProto:
 
 @dataclass(frozen=True, slots=True)
 class Parity:
-    """How far a graph is from its network: largest difference of logits, and equal answers of so many inputs."""
+    """Difference of a graph from its network: the largest difference of logits, and the number of equal answers."""
 
     difference: float
     equal: int
@@ -119,7 +119,7 @@ class Parity:
 
 @dataclass(frozen=True, slots=True)
 class Shipment:
-    """What a model folder says beside the weights; `probe` are inputs to compare network and graph on."""
+    """Metadata of a model folder. Network and graph are compared on the inputs `probe`."""
 
     kind: str
     labels: tuple[str, ...]
@@ -132,7 +132,7 @@ class Shipment:
 def write_models(
     net: Classifier, tokenizer: PreTrainedTokenizerFast, shipment: Shipment, folders: Mapping[str, Path]
 ) -> dict[str, Parity]:
-    """Write one model folder per precision; ParityError if already the graph in fp32 computes something else."""
+    """Write one model folder per precision; ParityError if the graph in fp32 computes other logits."""
     exact = classifier_graph(net)
     batch = tokenizer(
         list(shipment.probe), truncation=True, max_length=shipment.max_length, padding=True, return_tensors="pt"

@@ -1,4 +1,4 @@
-"""Lists of URLs or of pairs become two tables on disk: one to train on, one to decide on."""
+"""Lists of URLs or of pairs as two tables on disk: one for training, one for validation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Row = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Files to train on, files to decide on (none: a part of the domains is held out), and files to keep clear of."""
+    """Files for training, for validation (none: domains are held out), and those whose domains are left out."""
 
     data: tuple[Path, ...]
     dev: tuple[Path, ...] = ()
@@ -51,10 +51,10 @@ class Lists:
 
 
 def prepare(kind: str, sources: Sources, recipe: FineTuningRecipe, separator: str, folder: Path) -> Lists:
-    """Read, check and split the sources into tables in `folder`, or take the tables that a former run left there.
+    """Read, check and split the sources into tables in `folder`, or use the tables of an earlier run there.
 
-    DataError if the two parts share a domain, if a label has no row to train on, or if the former run had other
-    sources or another recipe.
+    DataError if the two parts share a domain, if a label has no row to train on, or if the former run had other sources
+    or another recipe.
     """
     key = _key(kind, sources, recipe, separator)
     description = folder / "lists.json"
@@ -75,7 +75,7 @@ def prepare(kind: str, sources: Sources, recipe: FineTuningRecipe, separator: st
 def split(
     kind: str, sources: Sources, recipe: FineTuningRecipe
 ) -> tuple[tuple[list[Row], list[Row]], tuple[str, ...], list[str]]:
-    """Rows to train on and to decide on, labels, report."""
+    """Rows for training and for validation, labels, report."""
     rows, report = read_rows(kind, sources.data)
     barred = {domain_label(url) for url, _ in read_real(sources.excluded)[0]}
     train = [row for row in rows if barred.isdisjoint(map(domain_label, row[:-1]))]
@@ -135,7 +135,7 @@ def _write(path: Path, kind: str, rows: Sequence[Row], labels: Sequence[str], se
 
 
 def _key(kind: str, sources: Sources, recipe: FineTuningRecipe, separator: str) -> dict[str, Any]:
-    """What a run depends on, in terms of JSON."""
+    """The inputs of a run as JSON."""
     files = {
         name: [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in paths if path.exists()]
         for name, paths in asdict(sources).items()

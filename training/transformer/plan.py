@@ -1,4 +1,4 @@
-"""Which examples each epoch shows, and in what order: folds that grow, batches of like length."""
+"""The examples of each epoch and their order: folds that grow, batches of similar length."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Plan:
 
     @property
     def ends(self) -> tuple[int, ...]:
-        """The step after which each epoch is over."""
+        """The last step of each epoch."""
         return tuple(accumulate(size // self.batch for size in self.sizes))
 
 

@@ -1,4 +1,4 @@
-"""A fine-tuned classifier becomes model folders with calibration and a card."""
+"""Write a fine-tuned classifier as model folders with calibration and a card."""
 
 from __future__ import annotations
 

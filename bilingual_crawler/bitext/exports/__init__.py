@@ -1,4 +1,4 @@
-"""File formats of the tools that take over: a writer for each, by name."""
+"""File formats of other tools: a writer for each, by name."""
 
 from __future__ import annotations
 

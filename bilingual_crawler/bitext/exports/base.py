@@ -1,4 +1,4 @@
-"""What every export takes: document pairs with their sentence pairs, in a stable order."""
+"""The base of all exports: they take document pairs with their sentence pairs, in a stable order."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPair:
-    """Two documents taken for translations, with their main text."""
+    """Two documents that are aligned, with their main text."""
 
     url_a: str
     url_b: str
     text_a: str
     text_b: str
     score: float
-    """How sure document alignment is, 0 to 1."""
+    """Confidence of the document alignment, 0 to 1."""
     method: str
 
 
 class Export(ABC):
-    """Writes files named after the pair (``en-mt.…``) that appear under their names when they are complete."""
+    """Writes files named after the pair (``en-mt.…``). They get these names when they are complete."""
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -42,14 +42,14 @@ class Export(ABC):
 
     @abstractmethod
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
-        """Write a document pair: all of its aligned sentences, and those of them that are fit for use."""
+        """Write a document pair: all of its aligned sentences, and the kept ones."""
 
     @abstractmethod
     def close(self) -> None:
         """Complete the files and give them their names."""
 
     def part(self, suffix: str) -> Path:
-        """Where a file is written until it is complete."""
+        """The path of a file until it is complete."""
         final = self._stem.with_name(f"{self._stem.name}.{suffix}")
         part = final.with_name(f".{final.name}.part")
         self._parts.append((part, final))
@@ -62,5 +62,5 @@ class Export(ABC):
 
 
 def open_gzip(path: Path) -> TextIOWrapper:
-    """A gzip file for text whose bytes depend on nothing but the text."""
+    """A gzip file for text; its bytes depend only on the text."""
     return TextIOWrapper(gzip.GzipFile(path, "wb", mtime=0), encoding="utf-8", errors="replace", newline="\n")

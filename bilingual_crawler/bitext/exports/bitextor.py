@@ -21,7 +21,7 @@ SENT = (*RAW, "length_ratio", "num_tokens_src", "num_tokens_trg")
 
 
 class Bitextor(Export):
-    """Tab-separated with a header; ``raw`` holds all aligned sentences, ``sent`` those that are kept."""
+    """Tab-separated with a header; ``raw`` holds all aligned sentences, ``sent`` the kept ones."""
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)

@@ -1,4 +1,4 @@
-"""Moses text: one sentence a line, the same line in both files; URLs in a third."""
+"""Moses text: one sentence per line, at the same line in both files; URLs in a third file."""
 
 from __future__ import annotations
 

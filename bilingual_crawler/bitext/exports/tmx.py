@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages import LanguagePair
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold."""
+"""Characters that XML 1.0 does not allow."""
 
 
 class Tmx(Export):

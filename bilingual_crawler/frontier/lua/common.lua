@@ -1,12 +1,12 @@
--- What all scripts share. KEYS[1] is the prefix of the crawl's keys:
---   urls      hash   digest of a URL -> record: the fields of its Entry, or one byte with the state when that is final
+-- Shared by all scripts. KEYS[1] is the prefix of the crawl's keys:
+--   urls      hash   digest of a URL -> record: the fields of its Entry, or one byte with its final state
 --   queue:S   zset   the queued URLs of politeness slot S; the member begins with the discovery order, counted down
 --   open      set    slots with a URL that may be handed out
---   owner     hash   slot -> worker; owned:W the slots of worker W; unowned the open slots of nobody
+--   owner     hash   slot -> worker; owned:W the slots of worker W; unowned the open slots without a worker
 --   flight:W  set    digests of the URLs leased to W
 --   news:W    set    slots of W that others have changed
 --   workers   zset   worker -> time of its last heartbeat, in ms of the server's clock; idle, active hashes of them
---   counts, done     URLs by state; done ones by slot. facts:S list of what was learnt
+--   counts, done     URLs by state; done ones by slot. facts:S the facts of slot S
 local prefix, worker = KEYS[1], ARGV[1]
 local QUEUED, IN_FLIGHT, DONE, REDIRECTED = 0, 1, 2, 3
 local SLOT, PRIORITY, PARENT, DEPTH, ORDER, ATTEMPTS, STATE = 2, 3, 4, 5, 7, 8, 10
@@ -24,7 +24,7 @@ local function save(key, record)
   redis.call('HSET', prefix .. 'urls', key, cmsgpack.pack(record))
 end
 
--- Whether nothing but a death changes the priority of a record.
+-- Whether only a death changes the priority of a record.
 local function fixed(record)
   return record[PRIORITY] == SUSPECT or record[PRIORITY] == POISON
 end
@@ -53,7 +53,7 @@ local function head(slot)
   return { slot, best[2], LAST - struct.unpack('>I7', best[1]) }
 end
 
--- Keeps the set of open slots, tells the owner if that is another worker, and returns the head.
+-- Updates the set of open slots, tells the owner if it is another worker, and returns the head.
 local function changed(slot)
   local best = head(slot)
   local owner = redis.call('HGET', prefix .. 'owner', slot)
@@ -85,7 +85,7 @@ local function disown(slot, name)
   if redis.call('SISMEMBER', prefix .. 'open', slot) == 1 then redis.call('SADD', prefix .. 'unowned', slot) end
 end
 
--- What a worker had leased is queued again, with another priority if the worker died.
+-- Queues the leases of a worker again, with another priority if the worker died.
 local function reclaim(key, name, died)
   redis.call('SREM', prefix .. 'flight:' .. name, key)
   local record = load(key)
@@ -96,7 +96,7 @@ local function reclaim(key, name, died)
   changed(record[SLOT])
 end
 
--- A worker is gone, or *died*: what it had leased is queued again, its slots are anybody's.
+-- A worker has left, or *died*: its leases are queued again, and its slots are free.
 local function leave(name, died)
   for _, key in ipairs(redis.call('SMEMBERS', prefix .. 'flight:' .. name)) do reclaim(key, name, died) end
   for _, slot in ipairs(redis.call('SMEMBERS', prefix .. 'owned:' .. name)) do disown(slot, name) end

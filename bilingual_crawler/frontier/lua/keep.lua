@@ -1,4 +1,4 @@
--- After lost answers: leases and slots that the worker knows nothing of are given up.
+-- After lost answers: leases and slots that the worker does not know are released.
 -- ARGV: worker, digests and slots that it knows. Returns the heads of its slots.
 local known, found = {}, {}
 for i = 2, #ARGV do known[ARGV[i]] = true end

@@ -1,2 +1,2 @@
--- A worker ends in good order. ARGV: worker.
+-- A worker ends in order. ARGV: worker.
 leave(worker, false)

@@ -1,6 +1,6 @@
 -- A heartbeat, and the sharing of slots. ARGV: worker, milliseconds after which a silent worker is dead,
 -- 1 if this one has nothing to do, how many of its slots have something to fetch, how many leases and slots it knows of.
--- Returns whether it was taken for dead itself, whether it knows of other leases or slots than there are, the slots it
+-- Returns whether it counted as dead itself, whether its leases or slots differ from those here, the slots it
 -- gets with their done URLs, the slots that others changed, how many it should give away, and whether the crawl is over.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -12,7 +12,7 @@ redis.call('HSET', prefix .. 'idle', worker, ARGV[3])
 redis.call('HSET', prefix .. 'active', worker, active)
 for _, name in ipairs(redis.call('ZRANGEBYSCORE', prefix .. 'workers', '-inf', now - ARGV[2])) do
   if last and last + ARGV[2] < now then
-    -- this worker's heart did not beat either: Redis was away, or its clock has jumped, and nobody has died of that
+    -- this worker has no heartbeat either: Redis was away, or its clock has jumped, so no worker counts as dead
     redis.call('ZADD', prefix .. 'workers', now, name)
   elseif name ~= worker then
     leave(name, true)

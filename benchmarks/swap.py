@@ -1,4 +1,4 @@
-"""Guesses at the URL of a translation: language marks swapped, dropped or added."""
+"""Likely URLs of the translation of a page: language marks swapped, dropped or added (for the baseline PTI)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EXTENSION = re.compile(r"\.[a-z]{2,5}\d?$", re.IGNORECASE)
 def swap_language(url: str, pair: LanguagePair, language: str | None = None) -> list[str]:
     """Candidate URLs of the translation of *url* into the other language of *pair*, best first, at most six.
 
-    *language* (a side of *pair*) is what the page at *url* is known to be in; it decides where the URL is silent.
+    *language* (a side of *pair*) is the known language of the page; it decides where the URL names none.
     """
     return list(_swap(url, pair, language))[:MAX_CANDIDATES]
 
