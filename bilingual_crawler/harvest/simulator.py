@@ -52,7 +52,6 @@ class FrozenPage:
     """Links in scope."""
     length: int
     """Characters of visible text."""
-    title: str
     outline: Outline
 
 
@@ -82,7 +81,7 @@ def freeze(directory: Path, urls: Iterable[str]) -> FrozenSite:
         page = page_of(walk, url)
         links = tuple(link for link in page.links if scope.admits(link.url))
         pages[url] = FrozenPage(
-            identify(page.text).language, links, len(page.text), page.title, outline_of(walk, url)
+            identify(page.text).language, links, len(page.text), outline_of(walk, url)
         )
         for link in links:
             if link.url not in targets:
@@ -117,7 +116,6 @@ def simulate(site: FrozenSite, seeds: Iterable[str], policy: Policy) -> list[str
                 entry.depth,
                 page.length,
                 claims,
-                title=page.title,
                 outline=page.outline,
             )
             learner.learn(fetched, page.links)

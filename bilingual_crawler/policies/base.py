@@ -40,7 +40,6 @@ class FetchedPage:
     """What it says of its versions in other languages; also links that are not to be followed."""
     noindex: bool = False
     """It asks to be in no index: the crawl learns from it, but it is no document."""
-    title: str = ""
     outline: Outline | None = None
     """What it may have in common with its translation; None if it was not looked at."""
 

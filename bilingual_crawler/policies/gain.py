@@ -13,17 +13,16 @@ from bilingual_crawler.policies.evidence.claims import Hreflang, Switchers
 from bilingual_crawler.policies.evidence.folders import Folders
 from bilingual_crawler.policies.evidence.known import Known
 from bilingual_crawler.policies.evidence.labels import Labels
-from bilingual_crawler.policies.evidence.linking import Linking
+from bilingual_crawler.policies.evidence.linking_pages import LinkingPages
 from bilingual_crawler.policies.evidence.marks import Marks
 from bilingual_crawler.policies.evidence.mirrors import Mirrors
 from bilingual_crawler.policies.evidence.parallel_links import ParallelLinks
 from bilingual_crawler.policies.evidence.prospects import PairRate, QueuedTwin, Served
-from bilingual_crawler.policies.evidence.shared_words import SharedWords
 from bilingual_crawler.policies.evidence.surplus import Surplus
 from bilingual_crawler.policies.evidence.wording import Wording
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pages.model import Link
@@ -33,9 +32,9 @@ if TYPE_CHECKING:
 
     Kind = TypeVar("Kind", bound=Evidence)
 
-LANGUAGE: tuple[tuple[type[LanguageEvidence], ...], ...] = ((Folders,), (Linking,), (Marks,), (Labels, Wording))
+LANGUAGE: tuple[tuple[type[LanguageEvidence], ...], ...] = ((Folders,), (LinkingPages,), (Marks,), (Labels, Wording))
 """Each group adds what the first of its kinds says that has something to say."""
-PARTNER: tuple[type[PartnerEvidence], ...] = (Hreflang, Switchers, Mirrors, ParallelLinks, SharedWords, Surplus)
+PARTNER: tuple[type[PartnerEvidence], ...] = (Hreflang, Switchers, Mirrors, ParallelLinks, Surplus)
 PROSPECTS: tuple[type[Prospect], ...] = (PairRate, QueuedTwin, Served)
 EVIDENCE: Mapping[str, type[Evidence]] = {kind.name: kind for kind in (*chain(*LANGUAGE), *PARTNER, *PROSPECTS)}
 """Every kind of evidence by name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -18,34 +18,32 @@ if TYPE_CHECKING:
 
 @dataclass
 class PairRate(Prospect):
-    """The share of the documents of its folder that have a partner; a folder with few is judged by the one above it."""
+    """The share of the documents of its folder that have a partner; a folder with few is judged by the one above it.
+
+    A document whose partner could not have been recognised, as nothing in its URL names a language, counts less.
+    """
 
     name: ClassVar[str] = "pair_rate"
     rate: float = 0.5
     """Share before a site has shown any document."""
-    unseen: float = 0.1
     weight: float = 2.0
     """Documents of a folder that count as much as the share in the one above."""
+    unrecognised: float = 0.3
+    """Weight of a document without a partner and without a language mark."""
 
     def __post_init__(self) -> None:
-        self._documents: Counter[str] = Counter()
+        self._documents: defaultdict[str, float] = defaultdict(float)
         self._paired: Counter[str] = Counter()
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        if page.side is not None:
-            self._note(page.url, 1.0 if place_of(page.url).mark or self.known.is_paired(page.url) else self.unseen)
+        if self.known.side(page.url) is not None:
+            self._count(page.url, self._alone(page.url))
         return ()
-
-    def _note(self, url, weight):
-        for folder in place_of(url).folders:
-            self._documents[folder] += weight
 
     def learn_pair(self, url: str, partner: str) -> Iterable[str]:
         for one in (url, partner):
             self._paired.update(place_of(one).folders)
-            # self counted
-        if not place_of(partner).mark:
-            self._note(partner, 1 - self.unseen)
+            self._count(one, 1 - self._alone(one))
         return ()
 
     def factor(self, url: str, completes: float) -> float:
@@ -56,6 +54,14 @@ class PairRate(Prospect):
                 break
             rate = (self._paired.get(folder, 0) + self.weight * rate) / (documents + self.weight)
         return min(rate, 1.0)
+
+    def _alone(self, url: str) -> float:
+        """Weight of a document without a partner."""
+        return 1.0 if place_of(url).mark else self.unrecognised
+
+    def _count(self, url: str, weight: float) -> None:
+        for folder in place_of(url).folders:
+            self._documents[folder] += weight
 
 
 @dataclass
