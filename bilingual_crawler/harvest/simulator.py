@@ -80,9 +80,7 @@ def freeze(directory: Path, urls: Iterable[str]) -> FrozenSite:
         walk = walk_through(decode_body(response.body, content_type.decode("latin-1")))
         page = page_of(walk, url)
         links = tuple(link for link in page.links if scope.admits(link.url))
-        pages[url] = FrozenPage(
-            identify(page.text).language, links, len(page.text), outline_of(walk, url)
-        )
+        pages[url] = FrozenPage(identify(page.text).language, links, len(page.text), outline_of(walk, url))
         for link in links:
             if link.url not in targets:
                 targets[link.url] = _target(archive, link.url)

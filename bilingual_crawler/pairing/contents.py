@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, defaultdict
+from collections import OrderedDict, defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
+from heapq import nlargest
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -100,12 +101,12 @@ class Contents:
         if document is None or document.site not in self._sites:
             return None
         resemblance = self._sites[document.site]
-        shared: Counter[str] = Counter()
+        shared: defaultdict[str, float] = defaultdict(float)
         for item in items_of(document.outline).tolist():
             having = self._having.get((document.site, 1 - document.side, item), ())
             for other in having:
                 shared[other] += 1 / len(having)
-        candidates = [other for other, _ in shared.most_common(MAX_COMPARED)]
+        candidates = nlargest(MAX_COMPARED, shared, key=shared.__getitem__)
         best = resemblance.best(document.outline, document.side, [self._documents[one].outline for one in candidates])
         return None if best is None else (candidates[best.place], best.probability)
 
