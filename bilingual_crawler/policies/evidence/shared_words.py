@@ -1,0 +1,186 @@
+"""Evidence: names, numbers and cognates that links to a URL share with links to a document in the other language."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter, OrderedDict, defaultdict
+from dataclasses import dataclass
+from functools import lru_cache
+from math import log, sqrt
+from typing import TYPE_CHECKING, ClassVar
+from urllib.parse import unquote, urlsplit
+
+from bilingual_crawler.policies.evidence.base import PartnerEvidence
+from bilingual_crawler.urls.canonical import registered_domain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.policies.base import FetchedPage
+    from bilingual_crawler.policies.evidence.belief import Belief
+
+MAX_URLS = 50_000
+"""URLs, queued ones and documents each, whose words are known: those that came last, some 2 kB each."""
+MAX_KNOWN = 1_000_000
+"""Different words whose frequency is known; beyond that counting begins anew."""
+MAX_WORDS = 16
+"""Words that are kept of a URL."""
+COMMON = 30
+"""A word that more URLs share tells nothing."""
+COMPARED = 2
+"""Documents that are compared with a URL: those that share most."""
+STEM = 5
+"""Letters by which words are compared: "presentations" and "presentazioni" are cognates."""
+STEPS = 5
+"""Classes of shares whose reliability is counted apart."""
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+class WordIndex:
+    """URLs and the words that stand for them."""
+
+    def __init__(self) -> None:
+        self._words: OrderedDict[str, AbstractSet[str]] = OrderedDict()
+        self._having: defaultdict[str, set[str]] = defaultdict(set)
+
+    def words(self, url: str) -> AbstractSet[str]:
+        return self._words.get(url, frozenset())
+
+    def having(self, word: str) -> AbstractSet[str]:
+        """The URLs that have the *word*; none if they are too many."""
+        urls = self._having.get(word, frozenset())
+        return urls if len(urls) <= COMMON else frozenset()
+
+    def add(self, url: str, words: Iterable[str]) -> AbstractSet[str]:
+        """Let *words* stand for *url*, beside those that do; returns the new ones."""
+        known = self.words(url)
+        new = set(sorted(set(words) - known, key=len, reverse=True)[: MAX_WORDS - len(known)])
+        if new:
+            self._words[url] = known | new
+            for word in new:
+                self._having[word].add(url)
+            if len(self._words) > MAX_URLS:
+                self.remove(next(iter(self._words)))
+        return new
+
+    def remove(self, url: str) -> None:
+        for word in self._words.pop(url, ()):
+            self._having[word].discard(url)
+            if not self._having[word]:
+                del self._having[word]
+
+
+@dataclass
+class SharedWords(PartnerEvidence):
+    """The words of a URL and of the texts of links to it, beside those of the documents without a partner.
+
+    Rare words count most. How often a document that shares so much was the translation is counted by site.
+    """
+
+    name: ClassVar[str] = "shared_words"
+    right: float = 1.0
+    wrong: float = 3.0
+    """Documents that were the translation, and that were not, as if counted before the site has shown any."""
+    least: float = 0.3
+    """Share of the words, rare ones counting more, from which a document counts."""
+    slope: float = 2.0
+    base: float = 0.2
+    """The part of the chance that is left, ``slope`` x belief in the other language + ``base``, at most 1."""
+
+    def __post_init__(self) -> None:
+        self._queued, self._documents = WordIndex(), WordIndex()
+        self._times: Counter[str] = Counter()
+        """Word -> URLs that have had it."""
+        self._seen = 0
+        self._said: dict[str, tuple[str, int]] = {}
+        """Queued URL -> document, step of what they share."""
+        self._by_site: dict[tuple[str, int], list[float]] = {}
+        """Site and step -> translations, others."""
+
+    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        said = self._said.get(page.url)
+        partner = self.known.partner(page.url)
+        if said and (partner or page.side is None or page.side == self.known.side(said[0])):
+            counts = self._by_site.setdefault((registered_domain(page.url), said[1]), [self.right, self.wrong])
+            counts[partner != said[0]] += 1
+        if self.known.side(page.url) is None:
+            return ()
+        new = self._documents.add(page.url, {*self._queued.words(page.url), *_words_of_url(page.url)})
+        return {url for word in new for url in self._queued.having(word)}
+
+    def learn_pair(self, url: str, partner: str) -> Iterable[str]:
+        self._documents.remove(url)
+        self._documents.remove(partner)
+        return ()
+
+    def note(self, page: FetchedPage, link: Link) -> bool:
+        if self._queued.words(link.url):
+            new = self._queued.add(link.url, _words_of(link.text))
+            self._count(new)
+            return bool(new)
+        self._seen += 1
+        self._count(self._queued.add(link.url, {*_words_of(link.text), *_words_of_url(link.url)}))
+        return False
+
+    def chance(self, url: str, belief: Belief) -> float:
+        found = self._nearest(url)
+        if found is None:
+            return 0.0
+        document, share = found
+        step = min(int(share * STEPS), STEPS - 1)
+        self._said[url] = document, step
+        right, wrong = self._by_site.get((registered_domain(url), step), (self.right, self.wrong))
+        other = 1 - self.known.index(self.known.side(document))
+        return share * right / (right + wrong) * min(1.0, self.slope * belief[other] + self.base)
+
+    def redirected(self, url: str, target: str) -> None:
+        self._queued.add(target, self._queued.words(url))
+
+    def forget(self, url: str) -> None:
+        self._queued.remove(url)
+        self._said.pop(url, None)
+
+    def _nearest(self, url: str) -> tuple[str, float] | None:
+        """The document that shares most with *url*, and the share: the cosine of the words, rare ones counting more."""
+        words = self._queued.words(url)
+        shared: defaultdict[str, float] = defaultdict(float)
+        for word in words:
+            rarity = self._rarity(word)
+            for document in self._documents.having(word):
+                shared[document] += rarity
+        if not shared:
+            return None
+        weight = sum(map(self._rarity, words))
+        best, most = "", self.least
+        for document in sorted(shared, key=shared.__getitem__, reverse=True)[:COMPARED]:
+            both = sqrt(weight * sum(map(self._rarity, self._documents.words(document))))
+            share = min(shared[document] / both, 1.0) if both else 0.0
+            if share > most:
+                best, most = document, share
+        return (best, most) if best else None
+
+    def _rarity(self, word: str) -> float:
+        return max(0.0, log((self._seen + 2) / (self._times[word] + 1)))
+
+    def _count(self, words: Iterable[str]) -> None:
+        if len(self._times) > MAX_KNOWN:
+            self._times.clear()
+            self._seen = 0
+        self._times.update(words)
+
+
+@lru_cache(1 << 14)
+def _words_of(text: str) -> frozenset[str]:
+    """Numbers, and the beginnings of words without their accents."""
+    plain = "".join(sign for sign in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(sign))
+    return frozenset(
+        word if word.isdigit() else word[:STEM] for word in _WORD.findall(plain) if word.isdigit() or len(word) > 2
+    )
+
+
+def _words_of_url(url: str) -> frozenset[str]:
+    return _words_of(unquote(urlsplit(url).path)[:200])
