@@ -400,6 +400,14 @@ class TestStore:
         with pytest.raises(SiteError, match=r"results\.json"):
             ResultStore(path, "all")
 
+    def test_results_that_were_not_measured_by_text_need_another_folder(self, tmp_path: Path) -> None:
+        row = result("bfs").as_dict()
+        del row["relative_text_auc"]
+        path = tmp_path / "results.json"
+        path.write_text(json.dumps([row]))
+        with pytest.raises(SiteError, match=r"another --out.*relative_text_auc"):
+            ResultStore(path, "all")
+
 
 class TestReports:
     def test_tables_fit_a_terminal(self) -> None:
