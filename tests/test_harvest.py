@@ -16,11 +16,11 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from bilingual_crawler.harvest.curve import (
+    Measure,
     Reference,
     Result,
     bootstrap,
     downloads_to,
-    pairs_found,
     worse_than,
 )
 from bilingual_crawler.harvest.forms import linked_forms
@@ -32,7 +32,9 @@ from bilingual_crawler.harvest.sites import GoldPair, Site, SiteError, Task, rea
 from bilingual_crawler.harvest.store import ResultStore
 from bilingual_crawler.harvest.table import print_tables
 from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.pages.html import walk_through
 from bilingual_crawler.pages.model import Link
+from bilingual_crawler.pages.outline import outline_of
 from bilingual_crawler.policies.breadth import BreadthFirst, LanguageBreadthFirst
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ PAGES: dict[str, tuple[str, list[str]]] = {
     "is/eyja": ("isl", []),
 }
 PAIRS = [("", "is/"), ("en/news", "is/frettir"), ("is/bokin", "en/books"), ("en/island", "is/eyja")]
+LENGTHS = dict.fromkeys((BASE + path for path in PAGES), 1)
 PAIR = LanguagePair.parse("eng-isl")
 TASK = Task("saga", "eng", "isl", (BASE,))
 
@@ -140,11 +143,14 @@ def result(policy: str, site: str = "s", relative: float = 0.5, links: str = "al
         found=10,
         auc=relative,
         relative_auc=relative,
+        text_auc=relative / 2,
+        relative_text_auc=relative / 2,
         deciles=tuple(range(1, 11)),
         downloads_to={"50": 50, "80": 80, "90": None},
         links=links,
         error=error,
         curve=tuple(n / 100 for n in range(101)),
+        text_curve=tuple((n / 100) ** 2 for n in range(101)),
     )
 
 
@@ -199,7 +205,7 @@ class TestSites:
 class TestCurve:
     def test_by_hand(self, site: Site) -> None:
         order = urls("", "is", "de/", "missing", "en/news", "is/frettir", "is/", "en/books", "is/bokin")
-        measured = Reference(site, TASK).measure("bfs", order)
+        measured = Reference(site, TASK, LENGTHS).measure("bfs", order)
         assert (measured.reachable_pages, measured.gold_pairs, measured.downloads) == (8, 3, 9)
         # y: 0 1 1 1 1 2 2 2, the ninth download comes after N
         assert measured.auc == pytest.approx(10 / 24)
@@ -212,23 +218,41 @@ class TestCurve:
         assert measured.curve[0] == 0
         assert measured.curve[-1] == pytest.approx(2 / 3, abs=1e-4)
 
+    def test_text_weighs_a_pair_by_its_shorter_page(self, site: Site) -> None:
+        lengths = dict.fromkeys(urls("", "is/"), 50) | dict.fromkeys(urls("en/news", "en/books", "is/bokin"), 900)
+        reference = Reference(site, TASK, lengths | {BASE + "is/frettir": 100})
+        order = urls("", "en/books", "is/bokin", "is/", "en/news", "is/frettir", "de/", "de/mehr")
+        measured = reference.measure("bfs", order)
+        # 900 at the third download, 50 at the fourth, 100 at the sixth; the oracle takes the three pairs the other
+        # way round: home, news, books at the second, fourth and sixth
+        assert measured.text_auc == pytest.approx((900 * 6 + 50 * 5 + 100 * 3) / (8 * 1050))
+        assert measured.relative_text_auc == pytest.approx((900 * 6 + 50 * 5 + 100 * 3) / (50 * 7 + 100 * 5 + 900 * 3))
+        assert measured.text_curve[50] == pytest.approx(950 / 1050, abs=1e-4)
+        assert measured.auc == pytest.approx((6 + 5 + 3) / 24)
+
+    def test_pages_that_the_archive_lacks_have_no_text(self, site: Site) -> None:
+        measured = Reference(site, TASK, {}).measure("bfs", urls("", "is/"))
+        assert (measured.text_auc, measured.relative_text_auc, measured.text_curve[100]) == (0, 0, 0)
+        assert measured.auc > 0
+
     def test_an_early_end_holds_the_last_value(self) -> None:
-        partners = {"a": frozenset("b"), "b": frozenset("a")}
-        assert pairs_found("ab", partners, 5) == [0, 1, 1, 1, 1]
-        assert pairs_found("aab", partners, 5) == [0, 0, 1, 1, 1]
-        assert pairs_found("", partners, 2) == [0, 0]
+        measure = Measure({"a": {"b": 1}, "b": {"a": 1}}, 5, "")
+        assert measure.curve("ab") == [0, 1, 1, 1, 1]
+        assert measure.curve("aab") == [0, 0, 1, 1, 1]
+        assert measure.curve("") == [0, 0, 0, 0, 0]
 
     def test_a_page_in_two_pairs_counts_for_both(self) -> None:
-        partners = {"a": frozenset("AB"), "A": frozenset("a"), "B": frozenset("a")}
-        assert pairs_found("AxBa", partners, 4) == [0, 0, 0, 2]
-        assert pairs_found("aAB", partners, 4) == [0, 1, 2, 2]
+        measure = Measure({"a": {"A": 1, "B": 10}, "A": {"a": 1}, "B": {"a": 10}}, 4, "")
+        assert measure.total == 11
+        assert measure.curve("AxBa") == [0, 0, 0, 11]
+        assert measure.curve("aAB") == [0, 1, 11, 11]
 
     def test_downloads_to(self) -> None:
         assert downloads_to([0, 1, 1, 2, 9], 50, 3) == 4
         assert downloads_to([0, 0], 50, 3) is None
 
     def test_a_task_without_pairs_is_worth_nothing(self, site: Site) -> None:
-        measured = Reference(site, Task("saga", "deu", "isl", (BASE,))).measure("bfs", urls(""))
+        measured = Reference(site, Task("saga", "deu", "isl", (BASE,)), LENGTHS).measure("bfs", urls(""))
         assert (measured.auc, measured.relative_auc, measured.gold_pairs) == (0, 0, 0)
 
     def test_bootstrap_draws_sites(self) -> None:
@@ -247,7 +271,7 @@ class TestCurve:
 
 class TestOracle:
     def test_no_crawl_order_is_better(self, site: Site) -> None:
-        reference = Reference(site, TASK)
+        measure = Reference(site, TASK, LENGTHS).by_number
         pages = site.reachable([BASE])
 
         def allowed(order: Sequence[str]) -> bool:
@@ -259,8 +283,8 @@ class TestOracle:
             return True
 
         orders = (order for order in permutations(sorted(pages)) if order[0] == BASE and allowed(order))
-        best = max(reference.auc(pairs_found(order, reference.partners, 8)) for order in orders)
-        assert reference.oracle_auc == best
+        best = max(measure.auc(measure.curve(order)) for order in orders)
+        assert measure.oracle_auc == best
 
     def test_it_ends_with_the_last_gold_page(self, site: Site) -> None:
         expected = urls("", "is/", "en/news", "is/frettir", "en/books", "is/bokin")
@@ -314,7 +338,11 @@ class Ranked(BreadthFirst):
 
 
 def frozen_graph(links: Mapping[str, str]) -> FrozenSite:
-    return FrozenSite({url: FrozenPage("eng", tuple(map(Link, others)), 1000) for url, others in links.items()}, {})
+    pages = {
+        url: FrozenPage("eng", tuple(map(Link, others)), 1000, outline_of(walk_through(""), url))
+        for url, others in links.items()
+    }
+    return FrozenSite(pages, {})
 
 
 class TestSimulator:
@@ -372,6 +400,14 @@ class TestStore:
         with pytest.raises(SiteError, match=r"results\.json"):
             ResultStore(path, "all")
 
+    def test_results_that_were_not_measured_by_text_need_another_folder(self, tmp_path: Path) -> None:
+        row = result("bfs").as_dict()
+        del row["relative_text_auc"]
+        path = tmp_path / "results.json"
+        path.write_text(json.dumps([row]))
+        with pytest.raises(SiteError, match=r"another --out.*relative_text_auc"):
+            ResultStore(path, "all")
+
 
 class TestReports:
     def test_tables_fit_a_terminal(self) -> None:
@@ -381,7 +417,7 @@ class TestReports:
         print_tables(results, console)
         text = console.export_text()
         line = next(line for line in text.splitlines() if line.strip().startswith("gain"))
-        assert line.split() == ["gain", "3", "0.500", *line.split()[3:4], "0.300", "100%", *line.split()[6:]]
+        assert line.split() == ["gain", "3", "0.500", *line.split()[3:4], "0.300", "0.250", "100%", "50/80/100", "3"]
         assert "…" not in text
         assert "Tasks on which gain does worst" in text
         assert "KeyError: [boom]" in text
@@ -419,13 +455,15 @@ class TestCommand:
         assert header[:4] == ["pair", "policy", "tasks", "relative_auc"]
         assert {line[1]: line[-1] for line in deciles} == dict.fromkeys(rows, "100.0")
         site = read_site(sites / "saga")
+        lengths = {url: page.length for url, page in freeze(sites / "saga", site.languages).pages.items()}
         for policy in rows:
             order = (out / "orders" / f"saga.eng-isl.{policy}.tsv").read_text().split()
             assert len(order) == rows[policy]["downloads"]
-            assert Reference(site, TASK).measure(policy, order).auc == rows[policy]["auc"]
+            measured = Reference(site, TASK, lengths).measure(policy, order)
+            assert (measured.auc, measured.text_auc) == (rows[policy]["auc"], rows[policy]["text_auc"])
         assert rows["bfs"]["downloads"] == 8
         assert rows["cld2"]["downloads"] == 7
-        assert rows["oracle"]["relative_auc"] == 1
+        assert rows["oracle"]["relative_auc"] == rows["oracle"]["relative_text_auc"] == 1
         assert rows["bfs"]["found"] == rows["cld2"]["found"] == 3
         crawled = read_order(out / "runs" / "saga.eng-isl.bfs" / "crawl.tsv")
         frozen = freeze(sites / "saga", site.languages)

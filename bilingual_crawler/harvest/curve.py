@@ -1,4 +1,4 @@
-"""How early a crawl found the gold pairs: the curve y(n), its area, and means over tasks."""
+"""How early a crawl found the gold pairs, and the text in them: curves, their areas, and means over tasks."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from collections import defaultdict
 from dataclasses import asdict, dataclass, field
 from math import ceil
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bilingual_crawler.harvest.oracle import oracle_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from bilingual_crawler.harvest.sites import Partners, Site, Task
+    from bilingual_crawler.harvest.sites import Site, Task
+
+    Weights: TypeAlias = Mapping[str, Mapping[str, int]]
+    """URL -> the URLs it forms a gold pair with -> what that pair weighs."""
 
 DECILES = range(10, 101, 10)
 """Percentages of the reachable pages after which the pairs found are reported."""
@@ -40,6 +43,10 @@ class Result:
     auc: float
     relative_auc: float
     """AUC divided by the oracle's; slightly over 1 where a policy beats that greedy reference."""
+    text_auc: float
+    """The same where a pair counts as many times as its shorter page has characters of visible text."""
+    relative_text_auc: float
+    """Divided by that of the same oracle, which does not know the text."""
     deciles: tuple[int, ...]
     """Pairs found after 10, 20, … 100 % of the reachable pages (Figure 7 of García-Romero 2026)."""
     downloads_to: dict[str, int | None]
@@ -51,6 +58,8 @@ class Result:
     error: str | None = None
     curve: tuple[float, ...] = field(default=(), repr=False)
     """Share of the pairs found after 0, 1, … 100 % of the reachable pages."""
+    text_curve: tuple[float, ...] = field(default=(), repr=False)
+    """Share of their text found, likewise."""
 
     @property
     def task(self) -> str:
@@ -62,36 +71,63 @@ class Result:
         return asdict(self)
 
 
-def pairs_found(order: Iterable[str], partners: Partners, pages: int) -> list[int]:
-    """Return y(1) … y(pages): gold pairs with both pages downloaded, held when the order ends early."""
-    seen: set[str] = set()
-    found = 0
-    curve: list[int] = []
-    for url in order:
-        if len(curve) == pages:
-            break
-        if url not in seen:
-            seen.add(url)
-            found += len(partners.get(url, frozenset()) & seen)
-        curve.append(found)
-    return curve + [found] * (pages - len(curve))
+class Measure:
+    """How early gold pairs are found that have weights: T is the weight of all of them, N the number of pages."""
 
+    def __init__(self, weights: Weights, pages: int, oracle: Sequence[str]) -> None:
+        self._weights = weights
+        self._pages = pages
+        self.total = sum(sum(partners.values()) for partners in weights.values()) // 2
+        self.oracle_auc = self.auc(self.curve(oracle))
 
-class Reference:
-    """What a task offers: reachable pages N, gold pairs T and the oracle's curve over them."""
-
-    def __init__(self, site: Site, task: Task) -> None:
-        self._site = site
-        self._task = task
-        self.partners = site.partners(task)
-        self.pages = len(site.reachable(task.seeds))
-        self.pairs = sum(map(len, self.partners.values())) // 2
-        self.oracle_auc = self.auc(pairs_found(oracle_order(site, task), self.partners, self.pages))
+    def curve(self, order: Iterable[str]) -> list[int]:
+        """Return y(1) … y(N): the weight of the gold pairs with both pages downloaded, held when *order* ends early."""
+        seen: set[str] = set()
+        found = 0
+        curve: list[int] = []
+        for url in order:
+            if len(curve) == self._pages:
+                break
+            if url not in seen:
+                seen.add(url)
+                partners = self._weights.get(url, {})
+                found += sum(weight for partner, weight in partners.items() if partner in seen)
+            curve.append(found)
+        return curve + [found] * (self._pages - len(curve))
 
     def auc(self, curve: Sequence[int]) -> float:
         """Return the area under a curve as a share of the rectangle N · T; 0 where there is no pair."""
-        area = self.pages * self.pairs
+        area = self._pages * self.total
         return sum(curve) / area if area else 0.0
+
+    def relative_auc(self, curve: Sequence[int]) -> float:
+        """Return the area under a curve divided by the oracle's; 0 where that is 0."""
+        return self.auc(curve) / self.oracle_auc if self.oracle_auc else 0.0
+
+    def shares(self, curve: Sequence[int]) -> tuple[float, ...]:
+        """Return a curve as shares of T after 0, 1, … 100 % of the pages."""
+        return tuple(round(_at(curve, percent) / max(self.total, 1), 4) for percent in range(101))
+
+
+class Reference:
+    """What a task offers: reachable pages N, gold pairs by number and by text, and the oracle's curves over them.
+
+    *lengths* are the characters of visible text by page; the text of a pair is that of its shorter page.
+    """
+
+    def __init__(self, site: Site, task: Task, lengths: Mapping[str, int]) -> None:
+        self._site = site
+        self._task = task
+        self.pages = len(site.reachable(task.seeds))
+        partners = site.partners(task)
+        oracle = oracle_order(site, task)
+        number = {url: dict.fromkeys(others, 1) for url, others in partners.items()}
+        text = {
+            url: {other: min(lengths.get(url, 0), lengths.get(other, 0)) for other in others}
+            for url, others in partners.items()
+        }
+        self.by_number = Measure(number, self.pages, oracle)
+        self.by_text = Measure(text, self.pages, oracle)
 
     def measure(
         self,
@@ -104,26 +140,29 @@ class Reference:
         error: str | None = None,
     ) -> Result:
         """Measure a crawl by the URLs it downloaded, in order."""
-        curve = pairs_found(map(self._site.page, order), self.partners, self.pages)
-        auc = self.auc(curve)
+        pages = [self._site.page(url) for url in order]
+        curve, text_curve = self.by_number.curve(pages), self.by_text.curve(pages)
         return Result(
             site=self._task.site,
             lang_a=self._task.lang_a,
             lang_b=self._task.lang_b,
             policy=policy,
             reachable_pages=self.pages,
-            gold_pairs=self.pairs,
+            gold_pairs=self.by_number.total,
             downloads=len(order),
             found=curve[-1] if curve else 0,
-            auc=auc,
-            relative_auc=auc / self.oracle_auc if self.oracle_auc else 0.0,
+            auc=self.by_number.auc(curve),
+            relative_auc=self.by_number.relative_auc(curve),
+            text_auc=self.by_text.auc(text_curve),
+            relative_text_auc=self.by_text.relative_auc(text_curve),
             deciles=tuple(_at(curve, percent) for percent in DECILES),
-            downloads_to={str(share): downloads_to(curve, share, self.pairs) for share in SHARES},
+            downloads_to={str(share): downloads_to(curve, share, self.by_number.total) for share in SHARES},
             missing=missing,
             links=links,
             seconds=round(seconds, 1),
             error=error,
-            curve=tuple(round(_at(curve, percent) / max(self.pairs, 1), 4) for percent in range(101)),
+            curve=self.by_number.shares(curve),
+            text_curve=self.by_text.shares(text_curve),
         )
 
 

@@ -1,9 +1,10 @@
-"""``harvest.png``: share of the gold pairs found against share of the pages downloaded, after Figure 7."""
+"""``harvest.png``: share of the gold pairs and of their text found against share of the pages, after Figure 7."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, TypeAlias
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -12,19 +13,17 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from bilingual_crawler.harvest.table import by_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
     from bilingual_crawler.harvest.curve import Result
-
-    Curves: TypeAlias = Mapping[str, NDArray[np.float64]]
 
 PAPER_PAIRS = (("eng", "isl"), ("eng", "mlt"), ("eng", "fin"), ("eus", "spa"))
 """Language pairs of Figure 7 in García-Romero 2026, shown first."""
 MAX_PANELS = 8
+_COLUMNS = 4
 INK, SOFT, GRID = "#1f2933", "#5f6c7a", "#e4e8ec"
 COLOURS = {
     "oracle": "#1f2933",
@@ -43,38 +42,46 @@ _OTHER = "#666666"
 _PERCENT = np.arange(101)
 
 
+class Quantity(NamedTuple):
+    """What a panel shows."""
+
+    title: str
+    curve: Callable[[Result], Sequence[float]]
+    auc: Callable[[Result], float]
+
+
+PAIRS = Quantity("Pairs found", attrgetter("curve"), attrgetter("relative_auc"))
+TEXT = Quantity("Text of the pairs found", attrgetter("text_curve"), attrgetter("relative_text_auc"))
+
+
 def plot(results: Sequence[Result], path: Path) -> Path:
-    """Draw a panel with the mean over all tasks and small ones per language pair; return ``path``."""
+    """Draw the means over all tasks, of pairs and of text, and below those of pairs by languages; return ``path``."""
     pairs: defaultdict[tuple[str, str], list[Result]] = defaultdict(list)
     for result in results:
         pairs[_pair(result)].append(result)
     shown = sorted(pairs, key=lambda pair: (_paper_rank(pair), -_tasks(pairs[pair]), pair))[:MAX_PANELS]
-    columns = -(-len(shown) // 2)
-    figure = Figure(figsize=(6 + 2.35 * columns, 5.6), dpi=160, facecolor="white")
+    rows = -(-len(shown) // _COLUMNS)
+    figure = Figure(figsize=(11, 4.6 + 2.3 * rows), dpi=160, facecolor="white")
     figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
-    grid = figure.add_gridspec(2, 2 + columns, width_ratios=[1.15, 1.15, *[1.0] * columns])
-    everything = figure.add_subplot(grid[:, :2])
-    _draw(everything, results, f"All {_tasks(results)} tasks", width=2.2)
-    everything.set_ylabel("gold pairs found", color=SOFT, fontsize=10)
-    everything.set_xlabel("reachable pages downloaded", color=SOFT, fontsize=10)
-    _key(everything, results)
+    grid = figure.add_gridspec(1 + rows, _COLUMNS, height_ratios=[2.0, *[1.0] * rows])
+    half = _COLUMNS // 2
+    for columns, quantity in ((slice(half), PAIRS), (slice(half, None), TEXT)):
+        axes = figure.add_subplot(grid[0, columns])
+        _draw(axes, results, quantity, f"{quantity.title}, {_in_words(results)}", width=2.2)
+        axes.set_xlabel("reachable pages downloaded", color=SOFT, fontsize=10)
+        _key(axes, results, quantity)
     for number, pair in enumerate(shown):
-        axes = figure.add_subplot(grid[number // columns, 2 + number % columns])
-        count = _tasks(pairs[pair])
-        _draw(axes, pairs[pair], f"{pair[0]}–{pair[1]}, {count} task{'s' * (count > 1)}", width=1.5)
-        axes.tick_params(labelleft=number % columns == 0)
+        axes = figure.add_subplot(grid[1 + number // _COLUMNS, number % _COLUMNS])
+        _draw(axes, pairs[pair], PAIRS, f"{pair[0]}–{pair[1]}, {_in_words(pairs[pair])}", width=1.5)
+        axes.tick_params(labelleft=number % _COLUMNS == 0)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path)
     return path
 
 
-def mean_curves(results: Sequence[Result]) -> Curves:
-    """Return for each policy the mean share of pairs found after 0, 1, … 100 % of the pages."""
-    return {name: np.mean([r.curve for r in group], axis=0) for name, group in by_policy(results).items()}
-
-
-def _draw(axes: Axes, results: Sequence[Result], title: str, width: float) -> None:
-    for name, curve in mean_curves(results).items():
+def _draw(axes: Axes, results: Sequence[Result], quantity: Quantity, title: str, width: float) -> None:
+    for name, group in by_policy(results).items():
+        curve = np.mean([quantity.curve(r) for r in group], axis=0)
         axes.plot(_PERCENT, curve * 100, color=_colour(name), linewidth=width, linestyle=_style(name), clip_on=False)
     axes.set_title(title, loc="left", fontsize=11 if width > 2 else 9.5, color=INK, fontweight="bold")
     axes.set(xlim=(0, 100), ylim=(0, 102), xticks=(50, 100), yticks=(0, 50, 100))
@@ -86,12 +93,12 @@ def _draw(axes: Axes, results: Sequence[Result], title: str, width: float) -> No
     axes.spines[:].set_visible(False)
 
 
-def _key(axes: Axes, results: Sequence[Result]) -> None:
+def _key(axes: Axes, results: Sequence[Result], quantity: Quantity) -> None:
     """Write the policies and their mean relative AUC, best on top, into the corner below the curves."""
     for row, (name, group) in enumerate(by_policy(results).items()):
         y, colour = 4 + 5.2 * row, _colour(name)
         axes.plot((67, 72), (y, y), color=colour, linewidth=2.2, linestyle=_style(name))
-        for x, text in ((74, name), (92.5, f"{np.mean([r.relative_auc for r in group]):.2f}")):
+        for x, text in ((74, name), (92.5, f"{np.mean([quantity.auc(r) for r in group]):.2f}")):
             axes.text(x, y, text, color=colour, fontsize=10, fontweight="bold", va="center_baseline")
 
 
@@ -114,3 +121,8 @@ def _paper_rank(pair: tuple[str, str]) -> int:
 
 def _tasks(results: Sequence[Result]) -> int:
     return len({result.task for result in results})
+
+
+def _in_words(results: Sequence[Result]) -> str:
+    count = _tasks(results)
+    return f"{count} task{'s' * (count != 1)}"

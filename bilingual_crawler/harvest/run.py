@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import bilingual_crawler
 from bilingual_crawler.archive.sites import find_sources, site_prefixes
+from bilingual_crawler.harvest.archived import text_lengths
 from bilingual_crawler.harvest.curve import Reference, Result
 from bilingual_crawler.harvest.forms import linked_forms
 from bilingual_crawler.harvest.oracle import oracle_urls
@@ -129,7 +130,10 @@ class _Measured:
         self._lock = threading.Lock()
         self._site = lru_cache(maxsize=4)(self._read)
         self._forms = lru_cache(maxsize=4)(lambda site: linked_forms(self._site(site)))
-        self._reference = lru_cache(maxsize=8)(lambda task: Reference(self._site(task.site), task))
+        self._lengths = lru_cache(maxsize=4)(lambda site: text_lengths(self._site(site)))
+        self._reference = lru_cache(maxsize=8)(
+            lambda task: Reference(self._site(task.site), task, self._lengths(task.site))
+        )
 
     def _read(self, site: str) -> Site:
         return read_site(self._sites / site)

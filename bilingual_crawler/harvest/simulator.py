@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from bilingual_crawler import settings as project
-from bilingual_crawler.archive import ArchivedResponse, Redirect, open_archive
+from bilingual_crawler.archive import Redirect, open_archive
 from bilingual_crawler.archive.sites import site_prefixes
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.frontier.entry import Entry, State
@@ -18,10 +18,10 @@ from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.frontier.scope import Scope
+from bilingual_crawler.harvest.archived import html_of
 from bilingual_crawler.harvest.curve import Reference
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.languages import LanguagePair
-from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.html import page_of, walk_through
 from bilingual_crawler.pages.language import identify
 from bilingual_crawler.pages.outline import Outline, outline_of
@@ -71,13 +71,10 @@ def freeze(directory: Path, urls: Iterable[str]) -> FrozenSite:
     pages: dict[str, FrozenPage] = {}
     targets: dict[str, str] = {}
     for url in urls:
-        response = archive.find(url)
-        if not isinstance(response, ArchivedResponse):
+        html = html_of(archive, url)
+        if html is None:
             continue
-        content_type = next(
-            (values[0] for name, values in response.headers.items() if name.lower() == b"content-type"), b""
-        )
-        walk = walk_through(decode_body(response.body, content_type.decode("latin-1")))
+        walk = walk_through(html)
         page = page_of(walk, url)
         links = tuple(link for link in page.links if scope.admits(link.url))
         pages[url] = FrozenPage(identify(page.text).language, links, len(page.text), outline_of(walk, url))
@@ -143,10 +140,11 @@ def compare(
     """Relative AUC of each of *policies*, which are made anew for a pair, on each of *tasks*, all of one site."""
     site = read_site(sites / tasks[0].site)
     frozen = freeze(sites / tasks[0].site, site.languages)
+    lengths = {url: page.length for url, page in frozen.pages.items()}
     results = {}
     for task in tasks:
         pair = LanguagePair.parse(task.pair, equivalents=project.BILINGUAL_EQUIVALENT_LANGUAGES)
-        reference = Reference(site, task)
+        reference = Reference(site, task, lengths)
         orders = {name: simulate(frozen, task.seeds, policy) for name, policy in policies(pair).items()}
         results[str(task)] = {name: reference.measure(str(name), order).relative_auc for name, order in orders.items()}
     return results

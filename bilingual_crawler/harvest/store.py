@@ -48,4 +48,4 @@ def _read(path: Path) -> list[Result]:
         rows = json.loads(path.read_text(encoding="utf-8"))
         return [Result(**{name: value for name, value in row.items() if name in names}) for row in rows]
     except (ValueError, TypeError, AttributeError) as error:
-        raise SiteError(f"{path} is no results file of scrapy harvest: {error}") from error
+        raise SiteError(f"{path} is no results file of this scrapy harvest, choose another --out: {error}") from error

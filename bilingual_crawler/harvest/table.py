@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 BASELINE = "bfs"
 _ALL_FOUND = 0.98
+_COMPLETE = f"≥ {100 * _ALL_FOUND:.0f} %"
+_PAGES_TO = f"{'/'.join(map(str, SHARES))} %"
 
 
 def by_policy(results: Sequence[Result]) -> dict[str, list[Result]]:
@@ -50,20 +52,13 @@ def policy_table(groups: Mapping[str, Sequence[Result]]) -> Table:
     """Return the table with a line per policy."""
     table = _table(
         "Area under the harvest curve, relative to the oracle",
-        caption="50 %, 80 %, 90 %: pages downloaded to find that share of the pairs, of all reachable"
-        " (100 % where never); complete: tasks with 98 % of the pairs or more",
+        caption="text: the mean where a pair counts by the characters of its shorter page;"
+        f" {_PAGES_TO}: pages downloaded to find that share of the pairs, of all reachable"
+        f" (100 % where never); {_COMPLETE}: tasks with that share of the pairs or more",
     )
     table.add_column("policy", style="bold", no_wrap=True)
-    for heading in (
-        "tasks",
-        "mean",
-        "95 % by site",
-        "min",
-        f"< {BASELINE}",
-        *(f"{share} %" for share in SHARES),
-    ):
+    for heading in ("tasks", "mean", "95 % by site", "min", "text", f"< {BASELINE}", _PAGES_TO, _COMPLETE):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("complete", justify="right", no_wrap=True)
     for name, group in groups.items():
         low, high = bootstrap(group)
         worse = worse_than(group, groups.get(BASELINE, ())) if name != BASELINE else None
@@ -73,8 +68,9 @@ def policy_table(groups: Mapping[str, Sequence[Result]]) -> Table:
             f"{fmean(r.relative_auc for r in group):.3f}",
             f"{low:.3f}–{high:.3f}",
             f"{min(r.relative_auc for r in group):.3f}",
+            f"{fmean(r.relative_text_auc for r in group):.3f}",
             "–" if worse is None else f"{worse:.0%}",
-            *(f"{fmean(_pages_to(r, share) for r in group):.0%}" for share in SHARES),
+            "/".join(f"{100 * fmean(_pages_to(r, share) for r in group):.0f}" for share in SHARES),
             str(sum(r.found >= _ALL_FOUND * r.gold_pairs for r in group)),
         )
     return table
