@@ -15,8 +15,7 @@ from bilingual_crawler.policies.evidence.base import PartnerEvidence
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Collection, Iterable, Sequence
 
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import FetchedPage
@@ -41,35 +40,35 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 class WordIndex:
-    """URLs and the words that stand for them."""
+    """URLs and the words that stand for them, always in the same order."""
 
     def __init__(self) -> None:
-        self._words: OrderedDict[str, AbstractSet[str]] = OrderedDict()
-        self._having: defaultdict[str, set[str]] = defaultdict(set)
+        self._words: OrderedDict[str, tuple[str, ...]] = OrderedDict()
+        self._having: defaultdict[str, dict[str, None]] = defaultdict(dict)
 
-    def words(self, url: str) -> AbstractSet[str]:
-        return self._words.get(url, frozenset())
+    def words(self, url: str) -> tuple[str, ...]:
+        return self._words.get(url, ())
 
-    def having(self, word: str) -> AbstractSet[str]:
+    def having(self, word: str) -> Collection[str]:
         """The URLs that have the *word*; none if they are too many."""
-        urls = self._having.get(word, frozenset())
-        return urls if len(urls) <= COMMON else frozenset()
+        urls = self._having.get(word, {})
+        return urls if len(urls) <= COMMON else ()
 
-    def add(self, url: str, words: Iterable[str]) -> AbstractSet[str]:
+    def add(self, url: str, words: Iterable[str]) -> Sequence[str]:
         """Let *words* stand for *url*, beside those that do; returns the new ones."""
         known = self.words(url)
-        new = set(sorted(set(words) - known, key=len, reverse=True)[: MAX_WORDS - len(known)])
+        new = tuple(sorted(set(words).difference(known))[: MAX_WORDS - len(known)])
         if new:
-            self._words[url] = known | new
+            self._words[url] = known + new
             for word in new:
-                self._having[word].add(url)
+                self._having[word][url] = None
             if len(self._words) > MAX_URLS:
                 self.remove(next(iter(self._words)))
         return new
 
     def remove(self, url: str) -> None:
         for word in self._words.pop(url, ()):
-            self._having[word].discard(url)
+            del self._having[word][url]
             if not self._having[word]:
                 del self._having[word]
 
@@ -110,7 +109,7 @@ class SharedWords(PartnerEvidence):
         if self.known.side(page.url) is None:
             return ()
         new = self._documents.add(page.url, {*self._queued.words(page.url), *_words_of_url(page.url)})
-        return {url for word in new for url in self._queued.having(word)}
+        return dict.fromkeys(url for word in new for url in self._queued.having(word))
 
     def learn_pair(self, url: str, partner: str) -> Iterable[str]:
         self._documents.remove(url)
