@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from test_examples import EXAMPLES
+from test_examples import PAGES as EXAMPLE_PAGES
 from webserver import bilingual_site, html, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.commands.crawl import SPIDER_ARGUMENTS
@@ -80,6 +82,20 @@ def test_documents_pairs_and_summary_of_a_site(tmp_path: Path, site: Site, polic
     assert summary["dropped"]["http-404"] == 1
     assert (tmp_path / "out" / "report.html").read_text().startswith("<!doctype html>")
     assert max(site.asked.values()) == 1
+
+
+def test_pages_whose_addresses_and_links_say_nothing_are_paired_by_what_they_hold(tmp_path: Path) -> None:
+    examples = {f"/{number}": page for number, page in enumerate(EXAMPLE_PAGES.values()) if page.language != "eu"}
+    pages = {path: re.sub("</?a[^>]*>", "", page.body) for path, page in examples.items()}
+    pages["/"] = "".join(f"<a href={path}>{path}</a> " for path in pages)
+    with serve(pages) as site:
+        assert crawl(tmp_path, f"{site.url}/", "-s", "BILINGUAL_ALIGN=").returncode == 0
+        found = pairs(tmp_path, site)
+    assert {row["method"] for row in read_tsv(tmp_path / "out" / "pairs.tsv")} == {"content"}
+    gold = {(row["eng"], row["spa"]) for row in read_tsv(EXAMPLES / "gold.tsv")}
+    right = {(a, b) for a, b in found if (examples[a].address, examples[b].address) in gold}
+    assert len(right) >= 5
+    assert len(found - right) <= 1
 
 
 def test_a_third_language_is_a_bridge_for_bfs_and_a_wall_for_the_papers_policies(tmp_path: Path, site: Site) -> None:
