@@ -10,8 +10,12 @@ import re
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
 
 import pytest
+from test_examples import EXAMPLES, LINK
+from test_examples import PAGES as EXAMPLE_PAGES
+from test_examples import serve as serve_example
 from webserver import bilingual_site, html, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.commands.crawl import SPIDER_ARGUMENTS
@@ -80,6 +84,48 @@ def test_documents_pairs_and_summary_of_a_site(tmp_path: Path, site: Site, polic
     assert summary["dropped"]["http-404"] == 1
     assert (tmp_path / "out" / "report.html").read_text().startswith("<!doctype html>")
     assert max(site.asked.values()) == 1
+
+
+def unmarked_example() -> dict[str, str]:
+    """The example site without ``hreflang`` and switchers, at addresses that are numbers: home pages at /0 and /1."""
+    addresses = sorted(EXAMPLE_PAGES, key=lambda address: (address not in ("/", "/es/"), address))
+    numbers = {address: f"/{number}" for number, address in enumerate(addresses)}
+
+    def render(page: Any) -> str:
+        html = re.sub(r'<link rel="alternate".*|<ul class="languages">.*?</ul>', "", serve_example.render(page))
+        return LINK.sub(lambda link: f'href="{numbers.get(urljoin(page.address, link[1]), "/none")}"', html)
+
+    return {numbers[address]: render(page) for address, page in EXAMPLE_PAGES.items()}
+
+
+def test_a_crawl_that_is_resumed_goes_on_as_if_it_had_not_been_stopped(tmp_path: Path) -> None:
+    one_by_one = ("-s", "CONCURRENT_REQUESTS=1", "-s", "BILINGUAL_ALIGN=")
+    rows: dict[str, list[dict[str, str]]] = {}
+    with serve(unmarked_example()) as site:
+        for name, budgets in (("once", (0,)), ("thrice", (15, 30, 0))):
+            folder = tmp_path / name
+            folder.mkdir()
+            for budget in budgets:
+                resume = ("-s", "JOBDIR=job", "-a", f"max_pages={budget}", *one_by_one)
+                assert crawl(folder, f"{site.url}/0,{site.url}/1", *resume, policy="gain").returncode == 0
+            found = [*read_tsv(folder / "out" / "crawl.tsv"), *read_tsv(folder / "out" / "pairs.tsv")]
+            rows[name] = [{**row, "time": ""} for row in found]
+    assert rows["thrice"] == rows["once"]
+    assert sum("method" in row for row in rows["once"]) >= 20
+
+
+def test_pages_whose_addresses_and_links_say_nothing_are_paired_by_what_they_hold(tmp_path: Path) -> None:
+    examples = {f"/{number}": page for number, page in enumerate(EXAMPLE_PAGES.values()) if page.language != "eu"}
+    pages = {path: re.sub("</?a[^>]*>", "", page.body) for path, page in examples.items()}
+    pages["/"] = "".join(f"<a href={path}>{path}</a> " for path in pages)
+    with serve(pages) as site:
+        assert crawl(tmp_path, f"{site.url}/", "-s", "BILINGUAL_ALIGN=").returncode == 0
+        found = pairs(tmp_path, site)
+    assert {row["method"] for row in read_tsv(tmp_path / "out" / "pairs.tsv")} == {"content"}
+    gold = {(row["eng"], row["spa"]) for row in read_tsv(EXAMPLES / "gold.tsv")}
+    right = {(a, b) for a, b in found if (examples[a].address, examples[b].address) in gold}
+    assert len(right) >= 5
+    assert len(found - right) <= 1
 
 
 def test_a_third_language_is_a_bridge_for_bfs_and_a_wall_for_the_papers_policies(tmp_path: Path, site: Site) -> None:

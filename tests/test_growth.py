@@ -95,8 +95,7 @@ def test_long_urls_are_computed_anew_and_short_ones_once() -> None:
 
 def test_urls_that_are_equal_but_for_many_language_marks_are_not_all_scored_for_one_page() -> None:
     policy = Gain(PAIR)
-    for number in range(1000):
-        policy.note_queued(f"http://a.example/x?lang=es&lang={'es&lang=' * number}es")
+    policy.resume(f"http://a.example/x?lang=es&lang={'es&lang=' * number}es" for number in range(1000))
     policy.learn(FetchedPage("http://a.example/x", "eng", "eng", length=100), [])
     assert 1 < len(policy.changed()) <= MAX_TWINS
 

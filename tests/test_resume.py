@@ -2,16 +2,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.crawl.facts import GONE, page_fact, redirect_fact, relearn
+import pytest
+from test_examples import PAGES, serve
+
+from bilingual_crawler.crawl.facts import GONE, news_fact, page_fact, redirect_fact, relearn
 from bilingual_crawler.crawl.learner import Learner
-from bilingual_crawler.frontier.entry import Entry
+from bilingual_crawler.frontier.entry import NEVER, Entry
+from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
+from bilingual_crawler.frontier.local import LocalFrontier
+from bilingual_crawler.frontier.memory_store import MemoryStore
+from bilingual_crawler.harvest.simulator import SLOT, FrozenPage, FrozenSite, freeze, open_links
+from bilingual_crawler.harvest.sites import read_site, read_tasks
 from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.model import Link, LinkPosition
 from bilingual_crawler.policies.base import FetchedPage
 from bilingual_crawler.policies.gain import Gain
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 PAIR = LanguagePair.parse("eng-isl")
@@ -33,7 +43,8 @@ def test_a_policy_knows_after_a_resume_what_it_knew_before(tmp_path: Path) -> No
 
     store = LmdbStore(tmp_path)
     store.push([Entry(url, "a.is", 0.5) for url in (QUEUED, SWITCHED, "https://a.is/is/um")])
-    store.remember("a.is", EN, page_fact(page, PAIR))
+    store.remember("a.is", EN, page_fact(page, claims, PAIR))
+    store.remember("a.is", EN, news_fact(page, [*claims, Link(QUEUED)]))
     store.remember("a.is", "https://a.is/um", redirect_fact("https://a.is/is/um"))
     store.remember("a.is", "https://a.is/gone", GONE)
     store.close()
@@ -64,7 +75,7 @@ def test_a_resumed_crawl_knows_its_pairs_by_every_kind_of_evidence() -> None:
     facts = []
     for page in pages:
         learner.learn(page, page.claims)
-        facts.append((page.url, page_fact(page, PAIR)))
+        facts.append((page.url, page_fact(page, page.claims, PAIR)))
     learner.redirected("https://a.is/old", "https://a.is/two")
     facts.append(("https://a.is/old", redirect_fact("https://a.is/two")))
     assert [pair.method for pair in learner.ledger.pairs()] == ["hreflang", "switcher", "url"]
@@ -76,17 +87,91 @@ def test_a_resumed_crawl_knows_its_pairs_by_every_kind_of_evidence() -> None:
 
 def test_a_claim_that_is_announced_and_a_switch_is_both_after_a_resume() -> None:
     link = Link("https://a.is/saga", hreflang="isl", alternate=True, position=LinkPosition.SWITCHER)
-    [(url, fact)] = [
-        ("https://a.is/story", page_fact(FetchedPage("https://a.is/story", "eng", "eng", claims=(link,)), PAIR))
-    ]
+    fact = page_fact(FetchedPage("https://a.is/story", "eng", "eng", claims=(link,)), (link,), PAIR)
     told: list[FetchedPage] = []
 
     class Listener(Gain):
         def learn(self, page: FetchedPage, links: object, partner: str | None = None) -> None:
             told.append(page)
 
-    assert not list(relearn(Learner(Listener(PAIR)), [(url, fact)], ()))
+    assert not list(relearn(Learner(Listener(PAIR)), [("https://a.is/story", fact)], ()))
     assert told[0].claims == (link,)
+
+
+def test_a_redirect_to_a_page_that_is_known_queues_nothing() -> None:
+    policy = Gain(PAIR)
+    learner = Learner(policy)
+    page = FetchedPage(EN, "eng", "eng")
+    learner.learn(page, ())
+    policy.priorities(page, [Link(SWITCHED), Link(QUEUED)], None)
+    alone = policy.explain(QUEUED)
+    learner.redirected(SWITCHED, EN)
+    assert policy.explain(QUEUED) == alone
+
+
+def test_a_policy_weighs_every_queued_url_of_the_example_site_as_before() -> None:
+    home = "http://127.0.0.1/"
+    pages = {}
+    for address, page in PAGES.items():
+        url = home + address[1:]
+        read = PageJob(serve.render(page).encode(), "text/html; charset=utf-8", url).run()
+        links = tuple(link for link in read.page.links if link.url.startswith(home))
+        pages[url] = FrozenPage(read.identification.language, links, len(read.page.text), read.outline)
+    for stop in (8, 20, 40):
+        assert_same_after_resume(FrozenSite(pages, {}), [home], LanguagePair.parse("eng-spa"), stop)
+
+
+@pytest.mark.parametrize("name", ["deb.live-manual", "getlina", "python-spain.PyConES-2015"])
+def test_a_policy_weighs_every_queued_url_of_a_real_site_as_before(shared_data: Path, name: str) -> None:
+    sites = shared_data / "sites" / "train"
+    task = next(task for task in read_tasks(sites) if task.site == name)
+    site = freeze(sites / name, read_site(sites / name).languages)
+    assert_same_after_resume(site, task.seeds, LanguagePair.parse(task.pair), len(site.pages) // 2)
+
+
+def assert_same_after_resume(site: FrozenSite, seeds: Sequence[str], pair: LanguagePair, stop: int) -> None:
+    """Crawl *stop* pages, and teach what was stored of them to another policy."""
+    policy = Gain(pair)
+    before, facts = Learner(policy), list[tuple[str, bytes]]()
+    store = MemoryStore()
+    frontier = LocalFrontier(store, Limits(), clock=float, reconsider=policy.reconsider)
+    frontier.push([Entry(url, SLOT, before.seed_priority(url)) for url in seeds])
+    fetched = 0
+    while fetched < stop and (entry := frontier.pop()):
+        target = site.targets.get(entry.url, entry.url)
+        if target not in site.pages:
+            before.gone(entry.url)
+            facts.append((entry.url, GONE))
+        elif target != entry.url:
+            before.redirected(entry.url, target)
+            facts.append((entry.url, redirect_fact(target)))
+            frontier.redirect(entry, Entry(target, SLOT, entry.priority))
+        else:
+            fetched += 1
+            frozen = site.pages[target]
+            claims = tuple(link for link in frozen.links if link.claims)
+            side = pair.side(frozen.language)
+            page = FetchedPage(target, frozen.language, side, False, 0, frozen.length, claims, outline=frozen.outline)
+            before.learn(page, frozen.links)
+            facts.append((target, page_fact(page, frozen.links, pair)))
+            frontier.rescore(policy.changed())
+            links = open_links(store, frozen.links)
+            weighed = list(zip(links, policy.priorities(page, links, None), strict=True))
+            facts.append((target, news_fact(page, [link for link, priority in weighed if priority != NEVER])))
+            frontier.push([Entry(link.url, SLOT, priority) for link, priority in weighed])
+        frontier.finish(entry)
+
+    resumed = Gain(pair)
+    after, queued = Learner(resumed), list(store.queued(SLOT))
+    assert list(relearn(after, facts, queued))
+    # a worker that gets a site back is told all of it again
+    assert not list(relearn(after, facts, queued))
+    for url in seeds:
+        after.seed_priority(url)
+    assert queued
+    assert [resumed.explain(url) for url in queued] == [policy.explain(url) for url in queued]
+    assert after.ledger.pairs() == before.ledger.pairs() != []
+    assert after.ledger.unpaired() == before.ledger.unpaired()
 
 
 def switch(label: str, url: str) -> Link:

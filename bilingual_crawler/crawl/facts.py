@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from bilingual_crawler.pages.model import Link, LinkPosition
+from bilingual_crawler.pages.outline import Outline  # noqa: TC001  msgspec reads the types
 from bilingual_crawler.policies.base import FetchedPage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from bilingual_crawler.crawl.learner import Learner
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pairing.documents import Pair
+
+MAX_LINKS = 500
+"""Links of a document that are kept, the first ones."""
 
 
 class _Claim(msgspec.Struct, array_like=True, frozen=True):
@@ -27,8 +32,19 @@ class _Claim(msgspec.Struct, array_like=True, frozen=True):
     switch: bool = False
 
 
+class _Link(msgspec.Struct, array_like=True, frozen=True):
+    """What evidence reads of a link."""
+
+    url: str
+    position: LinkPosition
+    text: str = ""
+    hreflang: str | None = None
+    label: str | None = None
+    alternate: bool = False
+
+
 class _Page(msgspec.Struct, array_like=True, frozen=True):
-    """A page that was downloaded, and its claims."""
+    """A page that was downloaded, and its claims; if it is a document, also its outline and its other links."""
 
     language: str
     seed: bool
@@ -36,10 +52,17 @@ class _Page(msgspec.Struct, array_like=True, frozen=True):
     length: int
     claims: list[_Claim]
     noindex: bool = False
+    outline: Outline | None = None
+    links: bytes = b""
+    """URLs and positions, packed and compressed."""
 
+
+_News = dict[str, bytes]
+"""What a page said of queued URLs: its language -> its links, packed and compressed."""
 
 _pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(_Page | str | None).decode
+_unpack = msgspec.msgpack.Decoder(_Page | _News | str | None).decode
+_unpack_links = msgspec.msgpack.Decoder(list[_Link]).decode
 
 GONE = _pack(None)
 """The URL gave no page."""
@@ -50,14 +73,27 @@ def redirect_fact(target: str) -> bytes:
     return _pack(target)
 
 
-def page_fact(page: FetchedPage, pair: LanguagePair) -> bytes:
-    """*page* was downloaded; of its claims those are kept that tell something about the *pair*."""
+def page_fact(page: FetchedPage, links: Sequence[Link], pair: LanguagePair) -> bytes:
+    """*page* was downloaded and has *links*; 1 to 3 kB for a document, else some 30 bytes.
+
+    Of its claims those are kept that tell something about the *pair*.
+    """
     claims = [
         _Claim(link.url, link.hreflang, link.label, link.alternate, link.position is LinkPosition.SWITCHER)
         for link in page.claims
         if page.side and (link.position is LinkPosition.SWITCHER or pair.side(link.hreflang or ""))
     ]
-    return _pack(_Page(page.language, page.seed, page.depth, page.length, claims, page.noindex))
+    fact = _Page(page.language, page.seed, page.depth, page.length, claims, page.noindex)
+    if page.side is not None and not page.noindex:
+        others = [_Link(link.url, link.position) for link in links if not link.claims]
+        fact = msgspec.structs.replace(fact, outline=page.outline, links=_compress(others[:MAX_LINKS]))
+    return _pack(fact)
+
+
+def news_fact(page: FetchedPage, links: Sequence[Link]) -> bytes:
+    """*links* of *page* say something new about queued URLs."""
+    kept = [_Link(link.url, link.position, link.text, link.hreflang, link.label, link.alternate) for link in links]
+    return _pack({page.language: _compress(kept)})
 
 
 def relearn(learner: Learner, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> Iterator[Pair]:
@@ -65,22 +101,50 @@ def relearn(learner: Learner, facts: Iterable[tuple[str, bytes]], queued: Iterab
 
     Yields the pairs that this makes.
     """
-    policy = learner.policy
-    for url, packed in dict(facts).items():
+    side = learner.policy.pair.side
+    for url, packed in facts:
         fact = _unpack(packed)
         if fact is None:
-            policy.gone(url)
+            learner.gone(url)
         elif isinstance(fact, str):
             yield from learner.redirected(url, fact)
+        elif isinstance(fact, dict):
+            [(language, links)] = fact.items()
+            learner.note(FetchedPage(url, language, side(language)), _links(links))
         else:
-            side, claims = policy.pair.side(fact.language), tuple(map(_link, fact.claims))
-            page = FetchedPage(url, fact.language, side, fact.seed, fact.depth, fact.length, claims, fact.noindex)
-            yield from learner.learn(page, claims)
-    for url in queued:
-        policy.note_queued(url)
+            claims = tuple(map(_claim, fact.claims))
+            page = FetchedPage(
+                url,
+                fact.language,
+                side(fact.language),
+                fact.seed,
+                fact.depth,
+                fact.length,
+                claims,
+                fact.noindex,
+                fact.outline,
+            )
+            yield from learner.learn(page, (*claims, *_links(fact.links)))
+    learner.policy.resume(queued)
 
 
-def _link(claim: _Claim) -> Link:
+def _claim(claim: _Claim) -> Link:
     # facts of older crawls say of a claim only whether it is announced
     position = LinkPosition.SWITCHER if claim.switch or not claim.alternate else LinkPosition.BODY
     return Link(claim.url, hreflang=claim.hreflang, label=claim.label, alternate=claim.alternate, position=position)
+
+
+def _compress(links: Sequence[_Link]) -> bytes:
+    return zlib.compress(_pack(links))
+
+
+def _links(compressed: bytes) -> Iterator[Link]:
+    for link in _unpack_links(zlib.decompress(compressed)) if compressed else ():
+        yield Link(
+            link.url,
+            link.text,
+            position=link.position,
+            hreflang=link.hreflang,
+            label=link.label,
+            alternate=link.alternate,
+        )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bilingual_crawler.pairing.ledger import PairLedger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.pairing.documents import Pair
@@ -16,31 +16,64 @@ if TYPE_CHECKING:
 
 
 class Learner:
-    """Brings policy and ledger together: the policy proposes partners, the ledger decides, the policy is told."""
+    """Brings policy and ledger together: the policy proposes partners, the ledger decides, the policy is told.
+
+    A URL is learnt once. After a crash it may be fetched again, and a worker that gets a site back is told all of it.
+    """
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self.ledger = PairLedger(policy.pair)
+        self._done: set[int] = set()
+        """Hashes of the URLs that were fetched or given up; they take less memory than texts."""
+
+    def seed_priority(self, url: str) -> float:
+        """The priority of the seed *url*, which an earlier run may have fetched."""
+        priority = self.policy.seed_priority(url)
+        if self._is_done(url):
+            self.policy.gone(url)
+        return priority
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> list[Pair]:
         """*page* was downloaded and has *links*; returns the pairs that this makes."""
+        if self._is_done(page.url):
+            self.policy.gone(page.url)
+            return []
+        self._done.add(hash(page.url))
         pair = self.ledger.add(page, self.policy.candidates(page, links))
         self.policy.learn(page, links, pair.partner(page.url) if pair else None)
         return [*filter(None, (pair,)), *self._settle()]
 
     def redirected(self, url: str, target: str) -> list[Pair]:
         """*url* gave a redirect to *target*; returns the pairs that this makes of documents held."""
+        if self._is_done(url):
+            return []
+        self._done.add(hash(url))
         self.policy.redirected(url, target)
+        if self._is_done(target):
+            self.policy.gone(target)
         pair = self.ledger.alias(url, target)
         if pair is None:
             return []
         self.policy.paired(pair.url_a, pair.url_b)
         return [pair, *self._settle()]
 
+    def gone(self, url: str) -> None:
+        """*url* gave no page."""
+        self._done.add(hash(url))
+        self.policy.gone(url)
+
+    def note(self, page: FetchedPage, links: Iterable[Link]) -> None:
+        """*page* had *links* to queued URLs in an earlier run, or at another worker."""
+        self.policy.note(page, [link for link in links if not self._is_done(link.url)])
+
     def adopt(self, pair: Pair) -> None:
         """*pair* was found otherwise, in an earlier run."""
         if self.ledger.adopt(pair):
             self.policy.paired(pair.url_a, pair.url_b)
+
+    def _is_done(self, url: str) -> bool:
+        return hash(url) in self._done
 
     def _settle(self) -> Iterator[Pair]:
         """The pairs that follow from those found last, and from these in turn."""

@@ -15,14 +15,14 @@ from scrapy.utils.job import job_dir
 
 from bilingual_crawler.crawl.checkpoints import Checkpoints
 from bilingual_crawler.crawl.context import CrawlContext
-from bilingual_crawler.crawl.facts import GONE, page_fact, redirect_fact, relearn
+from bilingual_crawler.crawl.facts import GONE, news_fact, page_fact, redirect_fact, relearn
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.meta import ENTRY, OPEN
 from bilingual_crawler.crawl.opening import open_frontier
 from bilingual_crawler.crawl.politeness import CrawlDelays, SharedAddresses, slot_by
 from bilingual_crawler.crawl.refused import Refused, reason
 from bilingual_crawler.crawl.signals import Fetch, output_failed, pair_found, url_fetched
-from bilingual_crawler.frontier.entry import FIXED, Entry, Push, State
+from bilingual_crawler.frontier.entry import FIXED, NEVER, Entry, Push, State
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.quota import QueueQuota
 from bilingual_crawler.options import Options
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.documents import Pair
     from bilingual_crawler.pairing.ledger import PairLedger
     from bilingual_crawler.policies.base import FetchedPage
+    from bilingual_crawler.scoring.links import LinkScore
 
 logger = logging.getLogger(__name__)
 
@@ -101,7 +102,7 @@ class Visits:
         self._frontier.push(entries, functools.partial(self._pushed, entries))
 
     def push_seed(self, url: str) -> None:
-        self.push([Entry(url, self.slot(url), self._policy.seed_priority(url))])
+        self.push([Entry(url, self.slot(url), self._learner.seed_priority(url))])
 
     def hand_out(self) -> Entry | None:
         """The best URL that may be fetched now."""
@@ -147,16 +148,27 @@ class Visits:
         if status == 0 and entry.url in self._context.https_guesses:
             http = "http" + entry.url.removeprefix("https")
             self.push([Entry(http, entry.slot, entry.priority)])
-        self._policy.gone(entry.url)
-        self._frontier.remember(entry, GONE)
+        self._gone(entry)
         refused = isinstance(error, Refused) and not error.status
         self._frontier.finish(entry, State.REFUSED if refused else State.DONE)
 
     def learn(self, entry: Entry, page: FetchedPage, links: Sequence[Link]) -> None:
         """*entry* gave *page* with *links*: policy and ledger learn from it, and those after this process can."""
         self._announce(self._learner.learn(page, links))
-        self._frontier.remember(entry, page_fact(page, self._policy.pair))
+        self._frontier.remember(entry, page_fact(page, links, self._policy.pair))
         self._frontier.rescore(self._policy.changed())
+
+    def follow(
+        self, entry: Entry, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+    ) -> None:
+        """Queue or raise *links* of *page*, which *entry* gave, in one transaction; the policy weighs them."""
+        priorities = self._policy.priorities(page, links, scores)
+        weighed = list(zip(links, priorities, strict=True))
+        if news := [link for link, priority in weighed if priority != NEVER]:
+            self._frontier.remember(entry, news_fact(page, news))
+        self.push(
+            [Entry(link.url, self.slot(link.url), priority, page.url, entry.depth + 1) for link, priority in weighed]
+        )
 
     def adopt(self, pair: Pair) -> None:
         """*pair* was found in an earlier run, perhaps by the alignment of all its documents."""
@@ -261,17 +273,24 @@ class Visits:
     def _callback_failed(self, response: Response | Failure) -> None:
         """A callback raised an exception: its URL is done all the same."""
         if isinstance(response, Response) and ENTRY in response.meta:
+            self._gone(response.meta[ENTRY])
             self._frontier.finish(response.meta[ENTRY])
 
     def _item_left(self, response: Response | None) -> None:
         if response is not None and OPEN in response.meta:
             self.release(response)
 
+    def _gone(self, entry: Entry) -> None:
+        """*entry* gave no page that policy and ledger have learnt from."""
+        self._learner.gone(entry.url)
+        self._frontier.remember(entry, GONE)
+
     def _end_redirect(
         self, entry: Entry, why: str, status: int, *, outcome: str = "redirect", location: str = ""
     ) -> bool:
         self.log(entry, status=status, outcome=outcome, location=location)
         self._stats.inc_value(f"bilingual/redirect/{why}")
+        self._gone(entry)
         self._frontier.finish(entry)
         return False
 

@@ -95,7 +95,7 @@ def simulate(site: FrozenSite, seeds: Iterable[str], policy: Policy) -> list[str
         target = site.targets.get(entry.url, entry.url)
         page = site.pages.get(target)
         if page is None:
-            policy.gone(entry.url)
+            learner.gone(entry.url)
         elif target != entry.url:
             learner.redirected(entry.url, target)
             frontier.redirect(entry, Entry(target, SLOT, entry.priority, entry.parent, entry.depth))
@@ -116,7 +116,7 @@ def simulate(site: FrozenSite, seeds: Iterable[str], policy: Policy) -> list[str
             learner.learn(fetched, page.links)
             frontier.rescore(policy.changed())
             if policy.expands(fetched):
-                links = _open_links(frontier.store, page.links)
+                links = open_links(frontier.store, page.links)
                 priorities = policy.priorities(fetched, links, None)
                 frontier.push(
                     [
@@ -128,7 +128,7 @@ def simulate(site: FrozenSite, seeds: Iterable[str], policy: Policy) -> list[str
     return order
 
 
-def _open_links(store: FrontierStore, links: Sequence[Link]) -> list[Link]:
+def open_links(store: FrontierStore, links: Sequence[Link]) -> list[Link]:
     """Those of *links* that may still be fetched."""
     states = store.states([link.url for link in links])
     return [link for link, state in zip(links, states, strict=True) if state in (None, State.QUEUED)]

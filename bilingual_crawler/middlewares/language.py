@@ -1,4 +1,4 @@
-"""Downloader middleware: parse pages and sitemaps once, and identify the language of a page's text."""
+"""Downloader middleware: parse pages and sitemaps once; identify the language of a page's text, take its outline."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from scrapy import signals
 from scrapy.exceptions import StopDownload
 
-from bilingual_crawler.crawl.meta import ENTRY, LANGUAGE, PAGE, SITEMAP
+from bilingual_crawler.crawl.meta import ENTRY, LANGUAGE, OUTLINE, PAGE, SITEMAP
 from bilingual_crawler.crawl.refused import Refused
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.middlewares.read import Reader
@@ -29,7 +29,7 @@ HTML_TYPES = ("text/html", "application/xhtml+xml")
 
 
 class LanguageFilterMiddleware:
-    """Puts the parsed page and the language of its text, or the parsed sitemap, into ``response.meta``.
+    """Puts the parsed page, the language of its text and its outline, or the parsed sitemap, into ``response.meta``.
 
     Responses that are not HTML are dropped by their headers, before the body is read if the download handler allows it.
     The policy decides whether links of a page in neither language are followed. Stats: ``bilingual/language/<code>``,
@@ -66,11 +66,12 @@ class LanguageFilterMiddleware:
 
 
 async def read_response(request: Request, response: Response, reader: Reader, stats: StatsCollector) -> None:
-    """Put the page in *response* and the language of its text into the meta of *request*; raises Refused."""
+    """Put the page in *response*, its language and its outline into the meta of *request*; raises Refused."""
     url = cast("Entry", request.meta[ENTRY]).url
     found = await reader.read(page_job(response, url), url)
     request.meta[PAGE] = found.page
     request.meta[LANGUAGE] = found.identification
+    request.meta[OUTLINE] = found.outline
     stats.inc_value(f"bilingual/language/{found.identification.language}")
 
 

@@ -11,7 +11,7 @@ from scrapy import signals
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.meta import ENTRY
 from bilingual_crawler.crawl.visits import Visits
-from bilingual_crawler.frontier.entry import Entry, Kind, State
+from bilingual_crawler.frontier.entry import Kind, State
 from bilingual_crawler.items import FoundLinks
 from bilingual_crawler.options import Options
 from bilingual_crawler.scoring.links import BatchingScorer, LinkScorer, PageLinks
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.scoring.links import LinkScore
@@ -95,14 +96,7 @@ class LinkPriorityMiddleware:
             self._stats.inc_value("bilingual/links/too_deep", len(found.links))
             return
         links = await self._admitted(found)
-        scores = await self._scores(found.page, links)
-        priorities = self._policy.priorities(found.page, links, scores)
-        self._visits.push(
-            [
-                Entry(link.url, self._visits.slot(link.url), priority, found.page.url, entry.depth + 1)
-                for link, priority in zip(links, priorities, strict=True)
-            ]
-        )
+        self._visits.follow(entry, found.page, links, await self._scores(found.page, links))
 
     async def _admitted(self, found: FoundLinks) -> list[Link]:
         followed = [link for link in found.links if link.source in self._sources and link.url != found.page.url]

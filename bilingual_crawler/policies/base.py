@@ -94,8 +94,11 @@ class Policy(ABC):
         """The priority of *url* now that its turn has come; a lower one sends it back to its place in the queue."""
         return priority
 
-    def note_queued(self, url: str) -> None:  # noqa: B027
-        """*url* is in the queue of a crawl that is resumed."""
+    def note(self, page: FetchedPage, links: Sequence[Link]) -> None:  # noqa: B027
+        """*page* had *links* to queued URLs before the crawl was resumed: what :meth:`priorities` learns from them."""
+
+    def resume(self, queued: Iterable[str]) -> None:  # noqa: B027
+        """All that was learnt so far was learnt in an earlier run, whose queue holds *queued* with their priorities."""
 
     def gone(self, url: str) -> None:  # noqa: B027
         """*url* gave no page."""

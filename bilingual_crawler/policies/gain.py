@@ -179,8 +179,14 @@ class Gain(Policy):
     ) -> Sequence[float]:
         return [self.explain(link.url).total if self._is_news(page, link) else NEVER for link in links]
 
-    def note_queued(self, url: str) -> None:
-        self._known.enqueue(url)
+    def note(self, page: FetchedPage, links: Sequence[Link]) -> None:
+        for link in links:
+            self._is_news(page, link)
+
+    def resume(self, queued: Iterable[str]) -> None:
+        self._changed.clear()
+        for url in queued:
+            self._known.enqueue(url)
 
     def changed(self) -> Mapping[str, float]:
         changed, self._changed = self._changed, set()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request, Spider
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.crawl.meta import ENTRY, LANGUAGE, PAGE, SITEMAP, WARC_LOCATION
+from bilingual_crawler.crawl.meta import ENTRY, LANGUAGE, OUTLINE, PAGE, SITEMAP, WARC_LOCATION
 from bilingual_crawler.crawl.output_folder import make_output_dir
 from bilingual_crawler.crawl.signals import sitemaps_named
 from bilingual_crawler.crawl.visits import Visits, utc_now
@@ -94,7 +94,15 @@ class BilingualSpider(Spider):
         self._visits.log(entry, status=response.status, outcome=outcome, language=identified.language)
         claims = tuple(link for link in page.links if link.claims)
         fetched = FetchedPage(
-            entry.url, identified.language, side, not entry.parent, entry.depth, len(page.text), claims, noindex
+            entry.url,
+            identified.language,
+            side,
+            not entry.parent,
+            entry.depth,
+            len(page.text),
+            claims,
+            noindex,
+            response.meta[OUTLINE],
         )
         yield FoundLinks(fetched, links)
         if kept:
