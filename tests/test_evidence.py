@@ -13,6 +13,7 @@ from bilingual_crawler.policies.evidence.known import Known
 from bilingual_crawler.policies.evidence.marks import Marks
 from bilingual_crawler.policies.evidence.places import place_of
 from bilingual_crawler.policies.evidence.prospects import PairRate
+from bilingual_crawler.policies.evidence.shared_words import MAX_WORDS, WordIndex
 from bilingual_crawler.policies.gain import EVIDENCE, Gain
 
 PAIR = LanguagePair.parse("eng-fin")
@@ -117,6 +118,116 @@ def test_the_wording_of_links_is_believed_as_far_as_it_was_right_on_the_site() -
     assert finnish("b.org", title) > 0.4
 
 
+def test_links_at_the_same_place_of_a_pair_lead_to_a_pair_and_so_on() -> None:
+    def links(*numbers: int) -> list[Link]:
+        return [Link(f"https://a.org/?p={number}") for number in numbers]
+
+    def chance(number: int) -> float:
+        return gain.explain(f"https://a.org/?p={number}").chances["parallel_links"]
+
+    crawl = Learner(gain := knowing("parallel_links"))
+    shared = 99
+    fetch(crawl, "https://a.org/en/", "eng", *links(1, shared, 2, 3))
+    assert not chance(11)
+    fetch(crawl, "https://a.org/fi/", "fin", *links(11, 12, shared, 13))  # a pair by its URLs
+    assert not chance(12)  # nothing that it could complete is there yet
+    fetch(crawl, "https://a.org/?p=2", "eng", *links(21, 22))
+    assert chance(12) > 0.4 > chance(11) == chance(13) == chance(shared) == 0
+    fetch(crawl, "https://a.org/?p=12", "fin", *links(31, 32))
+    assert [(pair.url_a, pair.url_b, pair.method) for pair in crawl.ledger.pairs()][1:] == [
+        ("https://a.org/?p=2", "https://a.org/?p=12", "parallel_links")
+    ]
+    fetch(crawl, "https://a.org/?p=32", "fin")
+    assert chance(22) > 0.4 > chance(21) == 0
+
+
+def test_lists_are_cut_at_links_that_are_pairs() -> None:
+    crawl = Learner(gain := knowing("parallel_links"))
+    fetch(crawl, "https://a.org/en/x", "eng")
+    fetch(crawl, "https://a.org/fi/x", "fin")
+    fetch(crawl, "https://a.org/en/", "eng", *map(Link, ("https://a.org/1", "https://a.org/en/x", "https://a.org/2")))
+    fetch(crawl, "https://a.org/fi/", "fin", *map(Link, ("https://a.org/fi/x", "https://a.org/12")))
+    fetch(crawl, "https://a.org/1", "eng")
+    assert not gain.explain("https://a.org/12").completes
+    fetch(crawl, "https://a.org/2", "eng")
+    assert gain.explain("https://a.org/12").strongest == "parallel_links"
+
+
+def test_couples_that_are_wrong_on_a_site_are_disbelieved_there() -> None:
+    def chance(host: str) -> float:
+        return gain.explain(f"https://{host}/fi-9").completes
+
+    crawl = Learner(gain := knowing("parallel_links"))
+    for host in ("a.org", "b.org"):
+        numbers = range(10)
+        fetch(crawl, f"https://{host}/en/", "eng", *(Link(f"https://{host}/en-{number}") for number in numbers))
+        fetch(crawl, f"https://{host}/fi/", "fin", *(Link(f"https://{host}/fi-{number}") for number in numbers))
+        fetch(crawl, f"https://{host}/en-9", "eng")
+    for number in range(8):
+        fetch(crawl, f"https://a.org/en-{number}", "eng")
+        fetch(crawl, f"https://a.org/fi-{number}", "eng")
+    assert 0 < chance("a.org") < 0.5 < chance("b.org")
+
+
+def test_pages_link_to_their_own_language_until_a_site_shows_otherwise() -> None:
+    def finnish(host: str) -> float:
+        return gain.explain(f"https://{host}/new").belief[1]
+
+    crawl = Learner(gain := knowing("linking_pages"))
+    for host in ("a.org", "b.org"):
+        fetch(crawl, f"https://{host}/", "fin", Link(f"https://{host}/new"))
+    before = finnish("a.org")
+    assert before == finnish("b.org") > 0.4
+    for number in range(6):
+        fetch(crawl, f"https://a.org/{number}", "fin", Link(f"https://a.org/{number + 100}"))
+        fetch(crawl, f"https://a.org/{number + 100}", "eng")
+    assert finnish("a.org") < before - 0.05
+    assert finnish("b.org") == before
+
+
+def test_the_language_that_is_behind_is_preferred() -> None:
+    def chances(host: str) -> tuple[float, float]:
+        english, finnish = (gain.explain(f"https://{host}/{mark}/new").chances["surplus"] for mark in ("en", "fi"))
+        return english, finnish
+
+    crawl = Learner(gain := knowing("surplus", "marks"))
+    for number in range(6):
+        fetch(crawl, f"https://a.org/en/{number}", "eng")
+    english, finnish = chances("a.org")
+    assert finnish > 0.1 > 0.02 > english
+    assert chances("b.org") == (0, 0)
+    for number in range(6):
+        fetch(crawl, f"https://a.org/fi/{number}", "fin")
+    assert chances("a.org") == (0, 0)
+
+
+def test_rare_words_that_a_link_shares_with_a_document_speak_for_a_pair() -> None:
+    def chance(path: str) -> float:
+        return gain.explain(f"https://a.org/{path}").chances["shared_words"]
+
+    crawl = Learner(gain := knowing("shared_words"))
+    others = [Link(f"https://a.org/n{number}", text=f"Uutisia kaupungista osa {number}") for number in range(30)]
+    english = Link("https://a.org/a1", text="Halvorsen pumps of 1897")
+    finnish = Link("https://a.org/a2", text="Halvorsenin pumput 1897")
+    fetch(crawl, "https://a.org/", None, english, finnish, *others)
+    assert not chance("a2")
+    fetch(crawl, "https://a.org/a1", "eng")
+    assert chance("a2") > 0.05 > chance("n7") == 0
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.text("xyz 123", max_size=12)), max_size=60))
+def test_an_index_of_words_finds_what_it_holds(added: list[tuple[str, str]]) -> None:
+    index = WordIndex()
+    for url, text in added:
+        if text:
+            index.add(url, text.split())
+        else:
+            index.remove(url)
+    for word in {word for _, text in added for word in text.split()}:
+        assert set(index.having(word)) == {url for url in "abcd" if word in index.words(url)}
+    assert all(len(index.words(url)) <= MAX_WORDS for url in "abcd")
+
+
 @given(st.lists(st.tuples(URLS, st.sampled_from(["eng", "fin", None]))), URLS)
 def test_beliefs_are_probabilities_whatever_was_learnt(pages: list[tuple[str, str | None]], url: str) -> None:
     known = Known(PAIR, (0.3, 0.3, 0.4))
@@ -130,4 +241,4 @@ def test_beliefs_are_probabilities_whatever_was_learnt(pages: list[tuple[str, st
         if belief is not None:
             assert sum(belief) == pytest.approx(1)
             assert min(belief) > 0
-    assert 0 <= rate.factor(url, 0.0) <= 1
+    assert 0 <= rate.factor(url) <= 1

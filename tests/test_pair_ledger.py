@@ -8,10 +8,11 @@ import pytest
 
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.model import Link, LinkPosition
 from bilingual_crawler.pairing.documents import Pair, Unpaired
-from bilingual_crawler.pairing.ledger import MAX_RELATED, PROPOSED, PairLedger
-from bilingual_crawler.policies.base import FetchedPage
+from bilingual_crawler.pairing.ledger import MAX_RELATED, PairLedger
+from bilingual_crawler.policies.base import FetchedPage, Proposal
 from bilingual_crawler.policies.gain import Gain
 
 PAIR = LanguagePair.parse("eng-isl")
@@ -124,12 +125,46 @@ def test_a_page_that_asks_to_be_left_out_is_no_document_and_no_half_of_a_pair() 
 def test_a_proposal_counts_where_there_is_nothing_better_and_is_checked_like_everything() -> None:
     def judged(*others: FetchedPage) -> Pair | None:
         ledger = holding(*others)
-        return ledger.add(page(EN, "eng"), [("https://a.is/um", "parallel"), ("https://a.is/gone", "parallel")])
+        proposals = [Proposal(url, "parallel", 0.7) for url in ("https://a.is/um", "https://a.is/gone")]
+        return ledger.add(page(EN, "eng"), proposals)
 
-    assert judged(page("https://a.is/um", "isl")) == Pair(EN, "https://a.is/um", PROPOSED, "parallel")
+    assert judged(page("https://a.is/um", "isl")) == Pair(EN, "https://a.is/um", 0.7, "parallel")
     assert judged(page("https://a.is/um", "isl"), page(IS, "isl")) == Pair(EN, IS, 0.85, "url")
     assert judged(page("https://a.is/um", "eng")) is None
     assert judged(page("https://a.is/um", "isl", length=5)) is None
+
+
+PUMP = "<p>In 1897 the firm Halvorsen of Bergen built the first X-400 pump, number 7731.<img src=/x400-side.jpg>"
+DAELA = "<p>Fyrirtækið Halvorsen frá Bergen smíðaði árið 1897 fyrstu dæluna X-400, númer 7731.<img src=/x400-side.jpg>"
+PIPES = "<p>Verksmiðjan í Reykjavík var seld Lindqvist árið 1931 fyrir 25400 krónur.<img src=/pipes-1931.jpg>"
+
+
+def holds(url: str, language: str, html: str) -> FetchedPage:
+    read = PageJob(html.encode(), "text/html; charset=utf-8", url).run()
+    return FetchedPage(url, language, PAIR.side(language), length=len(read.page.text), outline=read.outline)
+
+
+def test_what_pages_hold_confirms_and_refutes() -> None:
+    en, pump, pipes = holds(EN, "eng", PUMP), holds(IS, "isl", DAELA), holds(IS, "isl", PIPES)
+    assert holding(pump).add(en) == Pair(EN, IS, 0.85, "url")
+    # an equal URL is not enough
+    assert holding(pipes).add(en) is None
+    slug = "https://a.is/um"
+    ledger = holding(holds(slug, "isl", PIPES))
+    assert ledger.add(en, [Proposal(slug, "parallel", 0.5)]) is None
+    assert ledger.refused(0) == {"content": 1}
+    assert ledger.unpaired() == [Unpaired(slug, "no_candidate"), Unpaired(EN, "no_candidate")]
+
+
+def test_documents_that_nothing_announces_are_paired_by_what_they_hold() -> None:
+    others = [
+        holds(f"https://a.is/{number}", "isl", PIPES.replace("1931", str(number))) for number in range(1900, 1910)
+    ]
+    ledger = holding(*others, holds("https://a.is/7", "isl", DAELA))
+    pair = ledger.add(holds("https://a.is/8", "eng", PUMP))
+    assert pair is not None
+    assert (pair.url_a, pair.url_b, pair.method) == ("https://a.is/8", "https://a.is/7", "content")
+    assert 0.5 < pair.score < 0.85
 
 
 def test_a_page_that_thousands_announce_is_compared_with_a_few_of_them() -> None:
@@ -169,9 +204,9 @@ def test_the_policy_learns_from_exactly_the_pairs_that_the_crawl_reports() -> No
         learner.learn(one, one.claims)
     assert policy.pairs == [(IS, EN)]
     late = learner.redirected("https://a.is/um", SLUG)
-    assert late == Pair(EN, SLUG, 0.95, "hreflang")
+    assert late == [Pair(EN, SLUG, 0.95, "hreflang")]
     assert policy.pairs == [(IS, EN), (EN, SLUG)]
-    assert learner.ledger.pairs() == [late]
+    assert learner.ledger.pairs() == late
     # the one that has lost its partner lacks one again
     assert policy.explain("https://a.is/en/about/").completes > 0.1 > policy.explain("https://a.is/is/about/").completes
 

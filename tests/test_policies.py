@@ -145,7 +145,8 @@ def test_gain_believes_the_wording_of_a_link() -> None:
     first, second = (gain.explain(HOST + path).belief for path in ("/1", "/2"))
     assert first[1] > first[0]
     assert second[0] > second[1]
-    assert worth["/1"] == pytest.approx(worth["/2"], rel=0.2)
+    # the language that the site has no document in yet is preferred a little
+    assert worth["/2"] < worth["/1"] < 1.5 * worth["/2"]
 
 
 def test_gain_does_not_take_a_stub_for_a_translation() -> None:
@@ -204,15 +205,19 @@ def test_gain_ranks_seeds_by_what_is_known_of_their_language() -> None:
         ("switchers", Link(HOST + "/1", position=LinkPosition.SWITCHER)),
         ("marks", Link(HOST + "/is/1")),
         ("mirrors", Link(HOST + "/is/um")),
+        ("linking_pages", Link(HOST + "/1")),
+        ("surplus", Link(HOST + "/is/1")),
         ("folders", Link(HOST + "/en/1")),
         ("pair_rate", Link(HOST + "/en/1")),
         ("queued_twin", Link(HOST + "/en/queued")),
-        ("served", Link(HOST + "/en/um/")),
+        ("served", Link(HOST + "/en/old/")),
     ],
 )
 def test_each_kind_of_evidence_of_gain_counts_unless_it_is_switched_off(kind: str, link: Link) -> None:
     def terms(link: Link, *without: str) -> tuple[object, ...]:
         crawl = Learner(gain := Gain(PAIR, without=without))
+        visit(crawl, page("/en/old", "eng"), [])
+        visit(crawl, page("/is/old", "isl"), [])
         visit(crawl, page("/en/um", "eng"), [*links("/is/queued"), link])
         worth = gain.explain(link.url)
         return worth.belief, worth.completes, worth.later
@@ -225,7 +230,7 @@ def test_gain_takes_weights_by_name_and_names_the_evidence_there_is() -> None:
     assert sure.explain(HOST + "/is/um").belief[1] > doubtful.explain(HOST + "/is/um").belief[1] + 0.2
     future = Gain(PAIR, weights={"gain.future": 1.0})
     assert future.explain(HOST).later == pytest.approx(4 * Gain(PAIR).explain(HOST).later)
-    with pytest.raises(PolicyError, match=r"no evidence marsk; there are folders, marks, .*served"):
+    with pytest.raises(PolicyError, match=r"no evidence marsk; there are folders, .*served"):
         Gain(PAIR, weights={"marsk.trust": 1.0})
     with pytest.raises(PolicyError, match="no evidence marsk"):
         Gain(PAIR, without=["marsk"])

@@ -139,7 +139,7 @@ class Gain(Policy):
         in_pair = belief[0] + belief[1]
         later = in_pair
         for prospect in self._prospects:
-            later = min(1.0, later * prospect.factor(url, completes))
+            later = min(1.0, later * prospect.factor(url))
         seed = self._weights.seed * in_pair if url in self._seeds else 0.0
         return Worth(belief, chances, self._weights.future * later, seed)
 

@@ -85,5 +85,5 @@ class Prospect(Evidence, ABC):
     """Tells how likely it is that a page finds its partner later."""
 
     @abstractmethod
-    def factor(self, url: str, completes: float) -> float:
-        """Factor of the worth of *url* as half of a pair to come; *completes* is its chance to complete one at once."""
+    def factor(self, url: str) -> float:
+        """Factor of the worth of *url* as half of a pair to come."""

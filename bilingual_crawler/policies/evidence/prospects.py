@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.policies.evidence.base import Prospect
@@ -46,7 +47,7 @@ class PairRate(Prospect):
             self._count(one, 1 - self._alone(one))
         return ()
 
-    def factor(self, url: str, completes: float) -> float:
+    def factor(self, url: str) -> float:
         rate = self.rate
         for folder in place_of(url).folders:
             documents = self._documents.get(folder)
@@ -72,13 +73,13 @@ class QueuedTwin(Prospect):
     more: float = 0.5
     """Part by which the worth rises."""
 
-    def factor(self, url: str, completes: float) -> float:
+    def factor(self, url: str) -> float:
         return 1 + self.more if len(self.known.queued_twins(url)) > 1 else 1.0
 
 
 @dataclass
 class Served(Prospect):
-    """Documents are held that are equal but for language marks, and the URL completes none of them: they are a pair."""
+    """Documents are held that are equal but for language marks, and all of them have partners."""
 
     name: ClassVar[str] = "served"
     left: float = 0.3
@@ -90,5 +91,6 @@ class Served(Prospect):
     def learn_pair(self, url: str, partner: str) -> Iterable[str]:
         return self.known.queued_twins(partner)
 
-    def factor(self, url: str, completes: float) -> float:
-        return self.left if not completes and any(self.known.twins(url)) else 1.0
+    def factor(self, url: str) -> float:
+        twins = [*chain.from_iterable(self.known.twins(url))]
+        return self.left if twins and not any(self.known.lacking(twins)) else 1.0
