@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 from test_examples import PAGES, serve
 
@@ -96,6 +97,14 @@ def test_a_claim_that_is_announced_and_a_switch_is_both_after_a_resume() -> None
 
     assert not list(relearn(Learner(Listener(PAIR)), [("https://a.is/story", fact)], ()))
     assert told[0].claims == (link,)
+
+
+def test_facts_of_older_crawls_are_learnt() -> None:
+    claim = ["https://a.is/saga", "isl", None, True]
+    older = msgspec.msgpack.encode(["eng", True, 0, 400, [claim]])
+    learner = Learner(policy := Gain(PAIR))
+    assert not list(relearn(learner, [("https://a.is/story", older)], ["https://a.is/saga"]))
+    assert policy.explain("https://a.is/saga").strongest == "hreflang"
 
 
 def test_a_redirect_to_a_page_that_is_known_queues_nothing() -> None:
