@@ -18,6 +18,7 @@ from bilingual_crawler.policies.evidence.marks import Marks
 from bilingual_crawler.policies.evidence.mirrors import Mirrors
 from bilingual_crawler.policies.evidence.parallel_links import ParallelLinks
 from bilingual_crawler.policies.evidence.prospects import PairRate, QueuedTwin, Served
+from bilingual_crawler.policies.evidence.substitutions import Substitutions
 from bilingual_crawler.policies.evidence.surplus import Surplus
 from bilingual_crawler.policies.evidence.wording import Wording
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 LANGUAGE: tuple[tuple[type[LanguageEvidence], ...], ...] = ((Folders,), (LinkingPages,), (Marks,), (Labels, Wording))
 """Each group adds what the first of its kinds says that has something to say."""
-PARTNER: tuple[type[PartnerEvidence], ...] = (Hreflang, Switchers, Mirrors, ParallelLinks, Surplus)
+PARTNER: tuple[type[PartnerEvidence], ...] = (Hreflang, Switchers, Mirrors, Substitutions, ParallelLinks, Surplus)
 PROSPECTS: tuple[type[Prospect], ...] = (PairRate, QueuedTwin, Served)
 EVIDENCE: Mapping[str, type[Evidence]] = {kind.name: kind for kind in (*chain(*LANGUAGE), *PARTNER, *PROSPECTS)}
 """Every kind of evidence by name."""
