@@ -25,6 +25,8 @@ MAX_RULES = 8
 """Rules of a site, the most reliable ones."""
 MAX_SINGLE = 10_000
 """Rewritings that only one pair has shown yet, of all sites."""
+MAX_EXPECTED = 50_000
+"""URLs at which a rule expects a page, some 500 bytes each, those that came last."""
 MAX_DOCUMENTS = 1000
 """Documents of a site on which a new rule is tried, those that came last."""
 
@@ -77,12 +79,14 @@ class Substitutions(PartnerEvidence):
         self._single: LRUCache[tuple[str, Rewriting], str] = LRUCache(MAX_SINGLE)
         """Site and rewriting -> the document that showed it."""
         self._documents: defaultdict[str, deque[str]] = defaultdict(lambda: deque(maxlen=MAX_DOCUMENTS))
+        self._expected: LRUCache[str, dict[str, _Rule]] = LRUCache(MAX_EXPECTED)
+        """URL -> documents whose partner a rule expects there."""
         self._proposals: deque[tuple[str, Proposal]] = deque()
 
     def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[Proposal]:
         return [
             Proposal(url, self.name, rule.reliability)
-            for url, rule in self._sources(page.url)
+            for url, rule in self._expected.get(page.url, {}).items()
             if rule.reliability >= self.least
         ]
 
@@ -91,15 +95,14 @@ class Substitutions(PartnerEvidence):
             yield self._proposals.popleft()
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        for url, rule in self._sources(page.url):
+        for url, rule in self._expected.get(page.url, {}).items():
             rule.wrong += self.known.partner(page.url) != url
         if self.known.side(page.url) is None:
             return ()
         site = domain_label(page.url)
         self._documents[site].append(page.url)
-        index = self.known.index(page.side)
-        targets = [rule.target(page.url, index) for rule in self._rules.get(site, {}).values()]
-        return [target for target in targets if target and self.known.is_queued(target)]
+        rules = self._rules.get(site, {}).values()
+        return [url for rule in rules for url in self._expect(rule, self._targets(rule, [page.url]))]
 
     def learn_pair(self, url: str, partner: str) -> Iterable[str]:
         first, second = sorted((url, partner), key=lambda one: self.known.index(self.known.side(one)))
@@ -119,32 +122,27 @@ class Substitutions(PartnerEvidence):
         return max(
             (
                 rule.reliability * min(1.0, self.slope * belief[other] + self.base)
-                for source, rule in self._sources(url)
+                for source, rule in self._expected.get(url, {}).items()
                 for _, other in self.known.lacking((source,))
             ),
             default=0.0,
         )
 
-    def _sources(self, url: str) -> Iterator[tuple[str, _Rule]]:
-        """The documents held whose partner a rule expects at *url*."""
-        for rule in self._rules.get(domain_label(url), {}).values():
-            for index in (0, 1):
-                source = rule.target(url, 1 - index)
-                if source is not None and self.known.index(self.known.side(source)) == index:
-                    yield source, rule
+    def redirected(self, url: str, target: str) -> None:
+        if url in self._expected:
+            self._expected.setdefault(target, {}).update(self._expected[url])
+
+    def forget(self, url: str) -> None:
+        self._expected.pop(url, None)
 
     def _introduce(self, site: str, rule: _Rule) -> Iterable[str]:
         """Try the new *rule* on the documents held; returns the queued URLs that it leads to."""
-        queued, held = [], []
-        for url in self._documents[site]:
-            index = self.known.index(self.known.side(url))
-            target = rule.target(url, index)
-            if target is None:
-                continue
-            if self.known.is_queued(target):
-                queued.append(target)
-            elif index == 0 and self.known.side(target) is not None:
-                held.append((url, target))
+        targets = self._targets(rule, self._documents[site])
+        held = [
+            (url, target)
+            for url, target in targets
+            if self.known.side(url) == self.known.pair.a and self.known.side(target) is not None
+        ]
         followed = sum(self.known.partner(url) == target for url, target in held)
         rule.right += followed
         rule.wrong += len(held) - followed
@@ -161,4 +159,16 @@ class Substitutions(PartnerEvidence):
                 for url, target in held
                 if not self.known.is_paired(url) and not self.known.is_paired(target)
             )
-        return queued
+        return self._expect(rule, targets)
+
+    def _targets(self, rule: _Rule, urls: Iterable[str]) -> list[tuple[str, str]]:
+        """The documents at *urls* that *rule* applies to, each with the URL where their partner should be."""
+        targets = ((url, rule.target(url, self.known.index(self.known.side(url)))) for url in urls)
+        return [(url, target) for url, target in targets if target is not None]
+
+    def _expect(self, rule: _Rule, targets: Iterable[tuple[str, str]]) -> list[str]:
+        """Remember *targets* that are not held yet; returns those that are queued."""
+        awaited = [(url, target) for url, target in targets if self.known.side(target) is None]
+        for url, target in awaited:
+            self._expected.setdefault(target, {})[url] = rule
+        return [target for _, target in awaited if self.known.is_queued(target)]
