@@ -139,6 +139,19 @@ def test_a_rule_that_the_documents_held_contradict_is_not_believed_from_the_star
     assert expected(*(f"https://a.org/p{number}" for number in range(20, 30))) < 0.3 < 0.5 < expected()
 
 
+def test_what_is_expected_of_a_url_is_expected_where_it_redirects_to() -> None:
+    crawl = Crawl()
+    for name in ("x", "y"):
+        crawl.pair(f"https://a.org/one/{name}", f"https://a.org/two/{name}")
+    crawl.queue("https://a.org/two/new")
+    crawl.fetch("https://a.org/one/new", "eng")
+    crawl.learner.redirected("https://a.org/two/new", "https://a.org/two/moved")
+    assert crawl.chance("https://a.org/two/moved") > 0.5
+    assert crawl.fetch("https://a.org/two/moved", "fra") == [
+        ("https://a.org/one/new", "https://a.org/two/moved", "substitutions")
+    ]
+
+
 def test_no_pair_of_documents_in_one_language_is_expected() -> None:
     crawl = Crawl()
     for name in ("x", "y"):
