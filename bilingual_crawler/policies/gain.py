@@ -19,6 +19,7 @@ from bilingual_crawler.policies.evidence.mirrors import Mirrors
 from bilingual_crawler.policies.evidence.parallel_links import ParallelLinks
 from bilingual_crawler.policies.evidence.prospects import PairRate, QueuedTwin, Served
 from bilingual_crawler.policies.evidence.shared_words import SharedWords
+from bilingual_crawler.policies.evidence.substitutions import Substitutions
 from bilingual_crawler.policies.evidence.surplus import Surplus
 from bilingual_crawler.policies.evidence.wording import Wording
 
@@ -35,7 +36,10 @@ if TYPE_CHECKING:
 
 LANGUAGE: tuple[tuple[type[LanguageEvidence], ...], ...] = ((Folders,), (LinkingPages,), (Marks,), (Labels, Wording))
 """Each group adds what the first of its kinds says that has something to say."""
-PARTNER: tuple[type[PartnerEvidence], ...] = (Hreflang, Switchers, Mirrors, ParallelLinks, SharedWords, Surplus)
+PARTNER: tuple[type[PartnerEvidence], ...] = (
+    *(Hreflang, Switchers, Mirrors, Substitutions),
+    *(ParallelLinks, SharedWords, Surplus),
+)
 PROSPECTS: tuple[type[Prospect], ...] = (PairRate, QueuedTwin, Served)
 EVIDENCE: Mapping[str, type[Evidence]] = {kind.name: kind for kind in (*chain(*LANGUAGE), *PARTNER, *PROSPECTS)}
 """Every kind of evidence by name."""
@@ -135,7 +139,6 @@ class Gain(Policy):
                     belief = updated
                     break
         chances = {kind.name: kind.chance(url, belief) for kind in self._partner}
-        completes = max(chances.values(), default=0.0)
         in_pair = belief[0] + belief[1]
         later = in_pair
         for prospect in self._prospects:

@@ -1,0 +1,188 @@
+"""Rewritings: what is to be replaced in a URL to get another one, found in one pair of URLs and applied to others."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from rapidfuzz.distance import Levenshtein, Postfix, Prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+MAX_EDITS = 3
+MAX_TOKENS = 4
+"""Tokens that one edit removes or inserts: ``&lang=fr`` has four. Longer ones are words of a title."""
+MAX_OFFSET = 9
+"""Between numbers that are all that differs: they count languages. Page numbers differ by as much by chance."""
+MAX_LETTERS = 2
+"""Letters that are a mark at the beginning or end of a word."""
+MIN_STEM = 3
+"""Letters of the word that such a mark is attached to."""
+
+_TOKEN = re.compile(r"(?i:https?)://[^/?]*|(?:[A-Za-z]|%[0-9A-F]{2})+|[0-9]+|.", re.DOTALL)
+_LETTER, _DIGIT, _WORD, _EDGE = "a", "0", "a0", ""
+"""Kinds of neighbours: part of a word, of a number, of either, the beginning or end of a URL. Others are separators."""
+_BEFORE = {
+    _LETTER: "(?:(?<=[A-Za-z])|(?<=%[0-9A-F][0-9A-F]))",
+    _DIGIT: "(?<=[0-9])",
+    _WORD: "(?<=[A-Za-z0-9])",
+    _EDGE: r"\A",
+}
+_AFTER = {_LETTER: "(?=[A-Za-z%])", _DIGIT: "(?=[0-9])", _WORD: "(?=[A-Za-z0-9%])", _EDGE: r"\Z"}
+_NUMBER = "(?<![0-9])[0-9]+(?![0-9])"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One place where two URLs differ: a text that is replaced, or a number to which *offset* is added."""
+
+    old: str
+    new: str
+    offset: int
+    before: str
+    after: str
+    """What stands beside it in both URLs: a separator, or the kind of a character."""
+
+    @property
+    def inverse(self) -> Edit:
+        return Edit(self.new, self.old, -self.offset, self.before, self.after)
+
+    def places(self, url: str, start: int) -> Iterator[re.Match[str]]:
+        """Where it may be applied to *url*, from the character *start* on."""
+        return _pattern(None if self.offset else self.old, self.before, self.after).finditer(url, start)
+
+    def replaced(self, text: str) -> str:
+        """What *text*, found at one of these places, becomes."""
+        if not self.offset:
+            return self.new
+        return str(int(text) + self.offset).zfill(len(text) if text[0] == "0" else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """One to three edits in the order of their places, each at the first place that fits, or at the last."""
+
+    edits: tuple[Edit, ...]
+    last: bool
+
+    @property
+    def inverse(self) -> Rewriting:
+        """The rewriting of the second URL into the first."""
+        return Rewriting(tuple(edit.inverse for edit in self.edits), self.last)
+
+    def apply(self, url: str) -> str | None:
+        """The URL that *url* is rewritten into; None if there is nothing to replace. Takes linear time."""
+        places = self._from_the_end(url) if self.last else self._from_the_start(url)
+        if places is None:
+            return None
+        parts: list[str] = []
+        end = 0
+        for edit, place in zip(self.edits, places, strict=True):
+            parts += (url[end : place.start()], edit.replaced(place[0]))
+            end = place.end()
+        return "".join((*parts, url[end:]))
+
+    def _from_the_start(self, url: str) -> Sequence[re.Match[str]] | None:
+        places: list[re.Match[str]] = []
+        start = 0
+        for edit in self.edits:
+            place = next(edit.places(url, max(start, _start(url, edit))), None)
+            if place is None:
+                return None
+            places.append(place)
+            start = place.end()
+        return places
+
+    def _from_the_end(self, url: str) -> Sequence[re.Match[str]] | None:
+        places: list[re.Match[str]] = []
+        end = len(url)
+        for edit in reversed(self.edits):
+            fitting = [place for place in edit.places(url, _start(url, edit)) if place.end() <= end]
+            if not fitting:
+                return None
+            places.append(fitting[-1])
+            end = fitting[-1].start()
+        return places[::-1]
+
+
+def rewriting_of(url: str, other: str) -> Rewriting | None:
+    """The rewriting of *url* into *other* whose inverse is the way back; None if they differ in too much."""
+    old, new = _TOKEN.findall(url), _TOKEN.findall(other)
+    edits: list[Edit] = []
+    for changed, group in groupby(Levenshtein.opcodes(old, new), key=lambda block: block.tag != "equal"):
+        if not changed:
+            continue
+        blocks = list(group)
+        first, last = blocks[0], blocks[-1]
+        before = _kind(old[first.src_start - 1]) if first.src_start else _EDGE
+        after = _kind(old[last.src_end]) if last.src_end < len(old) else _EDGE
+        edits += _edits(old[first.src_start : last.src_end], new[first.dest_start : last.dest_end], before, after)
+        if len(edits) > MAX_EDITS or any(_is_long(edit) for edit in edits):
+            return None
+    if len(edits) == 1 and abs(edits[0].offset) > MAX_OFFSET:
+        return None
+    for found in (Rewriting(tuple(edits), last) for last in (False, True)):
+        if edits and found.apply(url) == other and found.inverse.apply(other) == url:
+            return found
+    return None
+
+
+def _edits(old: Sequence[str], new: Sequence[str], before: str, after: str) -> list[Edit]:
+    """The edits between neighbouring tokens that all differ: one for each token if their kinds correspond."""
+    kinds = [_kind(token) for token in old]
+    if kinds != [_kind(token) for token in new]:
+        return [_edit("".join(old), "".join(new), before, after)]
+    around = (before, *kinds, after)
+    return [_edit(*texts, around[i], around[i + 2]) for i, texts in enumerate(zip(old, new, strict=True))]
+
+
+def _edit(old: str, new: str, before: str, after: str) -> Edit:
+    if old.isdigit() and new.isdigit():
+        return Edit("", "", int(new) - int(old), before, after)
+    if old.isalpha() and new.isalpha():
+        stem = Prefix.similarity(old, new)
+        if _is_marked(stem, old, new):
+            return Edit(old[stem:], new[stem:], 0, _LETTER, after)
+        stem = Postfix.similarity(old, new)
+        if _is_marked(stem, old, new):
+            return Edit(old[:-stem], new[:-stem], 0, before, _LETTER)
+    # a text that begins or ends with a separator may stand beside a word or a number
+    texts = [text for text in (old, new) if text]
+    if before in (_LETTER, _DIGIT) and not any(text[0].isalnum() for text in texts):
+        before = _WORD
+    if after in (_LETTER, _DIGIT) and not any(text[-1].isalnum() for text in texts):
+        after = _WORD
+    return Edit(old, new, 0, before, after)
+
+
+def _is_long(edit: Edit) -> bool:
+    return any(len(_TOKEN.findall(text)) > MAX_TOKENS for text in (edit.old, edit.new))
+
+
+def _is_marked(stem: int, old: str, new: str) -> bool:
+    """Whether two words are the same *stem*, so many letters, but for a mark."""
+    return stem >= MIN_STEM and max(len(old), len(new)) - stem <= MAX_LETTERS
+
+
+def _kind(token: str) -> str:
+    if token[0].isdigit():
+        return _DIGIT
+    return _LETTER if token[0].isalpha() or token[0] == "%" else token
+
+
+def _start(url: str, edit: Edit) -> int:
+    """Where the part of *url* begins that *edit* may be in: the host is replaced as a whole or not at all."""
+    return 0 if edit.before == _EDGE else max(url.find("/", url.find("://") + 3), 0)
+
+
+@lru_cache(4096)
+def _pattern(text: str | None, before: str, after: str) -> re.Pattern[str]:
+    return re.compile(
+        _BEFORE.get(before, f"(?<={re.escape(before)})")
+        + (_NUMBER if text is None else re.escape(text))
+        + _AFTER.get(after, f"(?={re.escape(after)})")
+    )

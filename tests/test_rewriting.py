@@ -1,0 +1,99 @@
+"""What two URLs differ in, and what it makes of others."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from bilingual_crawler.urls.rewriting import rewriting_of
+
+SLUGS = st.text("bcdghkmpz", min_size=2, max_size=8)
+MARKS = st.tuples(st.sampled_from(["en", "English", "e", "us", "x1"]), st.sampled_from(["fr", "Francais", "f", "q"]))
+TEMPLATES = st.sampled_from(
+    [
+        "https://a.org/{mark}/{slug}.html",
+        "https://a.org/docs/{slug}_{mark}.htm",
+        "https://a.org/docs/{slug}-{mark}/{number}",
+        "https://{mark}.a.org/{slug}/{number}",
+        "https://a.org/{slug}.php?l={mark}&id={number}",
+        "https://a.org/view?id={number}&page={slug}&v={mark}",
+        "https://a.org/{mark}/{slug}/{mark}-{number}.aspx",
+    ]
+)
+
+EXAMPLES = [
+    ("English/a{}_e_x.htm", "Francais/a{}_f_x.htm", ("l", "m", "n")),
+    ("{}-e/", "{}-f/", ("about", "news", "team")),
+    ("en_article{}", "fr_article{}", ((12, 11), (40, 39), (7, 6))),
+    ("{}.html", "{}_de.html", ("index", "team", "page2")),
+    ("English/e{}.htm", "Francais/f{}.htm", ("landat", "mjukvara", "forlag")),
+    ("node/{}", "fr/node/{}", ("1", "2", "3")),
+    ("item?id={}", "item?id={}&lang=fr", ("AB12", "CD3", "x")),
+    ("fma_12_{}_2_testo.htm", "fma_12_{}_4_testo.htm", ("2010", "2009", "2008")),
+    ("N2-{}.htm", "N-{}.htm", ("0600", "1204", "07")),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "contents"), EXAMPLES)
+def test_two_pairs_of_a_site_tell_the_third(first: str, second: str, contents: tuple[object, ...]) -> None:
+    def url(template: str, content: object, language: int) -> str:
+        return "https://a.org/" + template.format(content[language] if isinstance(content, tuple) else content)
+
+    pairs = [(url(first, content, 0), url(second, content, 1)) for content in contents]
+    rule, again = (rewriting_of(*pair) for pair in pairs[:2])
+    assert rule is not None
+    assert rule == again
+    assert rule.apply(pairs[2][0]) == pairs[2][1]
+    assert rule.inverse.apply(pairs[2][1]) == pairs[2][0]
+
+
+@given(TEMPLATES, MARKS, st.lists(st.tuples(SLUGS, st.integers(10, 10**6)), min_size=3, max_size=3, unique=True))
+def test_a_rule_of_two_pairs_maps_a_third_there_and_back(
+    template: str, marks: tuple[str, str], contents: list[tuple[str, int]]
+) -> None:
+    pairs = [tuple(template.format(mark=mark, slug=slug, number=number) for mark in marks) for slug, number in contents]
+    rule, again = (rewriting_of(*pair) for pair in pairs[:2])
+    assert rule is not None
+    assert rule == again
+    assert rule.apply(pairs[2][0]) == pairs[2][1]
+    assert rule.inverse.apply(pairs[2][1]) == pairs[2][0]
+
+
+@given(st.text("ab1-_/.?=&%C3 ", max_size=30), st.text("ab1-_/.?=&%C3 ", max_size=30))
+def test_a_rewriting_is_the_way_there_and_back(path: str, other: str) -> None:
+    url, partner = f"https://a.org/{path}", f"https://a.org/{other}"
+    rule = rewriting_of(url, partner)
+    assume(rule is not None)
+    assert rule is not None
+    assert (rule.apply(url), rule.inverse.apply(partner)) == (partner, url)
+    assert len(rule.edits) <= 3
+
+
+@pytest.mark.parametrize(
+    ("url", "other"),
+    [
+        ("https://a.org/x", "https://a.org/x"),
+        ("https://a.org/en/how-we-built-a-red-house", "https://a.org/fr/comment-nous-avons-bati-une-maison"),
+        ("https://a.org/node/11132", "https://a.org/node/11193"),
+    ],
+)
+def test_translated_slugs_and_other_page_numbers_are_no_rewriting(url: str, other: str) -> None:
+    assert rewriting_of(url, other) is None
+
+
+def test_a_rewriting_leaves_urls_alone_that_lack_its_marks() -> None:
+    rule = rewriting_of("https://a.org/x_e.htm", "https://a.org/x_f.htm")
+    assert rule is not None
+    for url in ("https://a.org/x_es.htm", "https://a.org/xe.htm", "https://a.org/x_e/y", "https://a.org/"):
+        assert rule.apply(url) is None
+
+
+def test_the_host_is_replaced_as_a_whole_or_not_at_all() -> None:
+    rule = rewriting_of("https://e.a.org/x", "https://f.a.org/x")
+    inserted = rewriting_of("https://a.org/x.html", "https://a.org/x_f.html")
+    assert rule is not None
+    assert inserted is not None
+    assert rule.apply("https://e.a.org/e.a/y") == "https://f.a.org/e.a/y"
+    assert rule.apply("https://b.org/e.a.org/x") is None
+    assert inserted.apply("https://www.a.org/y.html") == "https://www.a.org/y_f.html"
