@@ -25,13 +25,14 @@ from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.model import Link, LinkPosition
-from bilingual_crawler.pages.outline import MAX_FILES, MAX_LINES, MAX_NAMES, MAX_NUMBERS, Outline
+from bilingual_crawler.pages.outline import Outline
 from bilingual_crawler.policies.base import FetchedPage
 from bilingual_crawler.policies.gain import Gain
 
 LINKS = 40
 NEW = 8
 """Links of a page to URLs that were not known before."""
+LINES = 16
 SIDES = {"en": "eng", "is": "isl"}
 
 
@@ -40,21 +41,13 @@ def url(number: int) -> str:
 
 
 def outline(address: str) -> Outline:
-    """An outline as large as they come, of which a page shares half with its translation."""
+    """An outline as large as the median of real pages, of which a page shares half with its translation."""
     shared, own = random.Random(address.rpartition("/")[2]), random.Random(address)
 
     def array(most: int) -> bytes:
         return shared.randbytes(2 * most) + own.randbytes(2 * most)
 
-    return Outline(
-        4000,
-        MAX_LINES,
-        array(MAX_NUMBERS),
-        array(MAX_NAMES),
-        array(MAX_FILES),
-        array(MAX_LINES),
-        bytes([26] * MAX_LINES),
-    )
+    return Outline(4000, LINES, array(10), array(14), array(8), array(LINES), bytes([26] * LINES))
 
 
 def main() -> None:

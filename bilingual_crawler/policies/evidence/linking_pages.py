@@ -49,12 +49,13 @@ class LinkingPages(LanguageEvidence):
         return ()
 
     def note(self, page: FetchedPage, link: Link) -> bool:
-        source = (self.known.index(page.side), link.position)
+        # a further source changes little, and most links of a page are to queued URLs: their turn is soon enough
         sources = self._sources.get(link.url, ())
-        if source in sources or len(sources) >= self.most:
-            return False
-        self._sources[link.url] = (*sources, source)
-        return True
+        if len(sources) < self.most:
+            source = (self.known.index(page.side), link.position)
+            if source not in sources:
+                self._sources[link.url] = (*sources, source)
+        return False
 
     def update(self, url: str, belief: Belief) -> Belief | None:
         sources = self._sources.get(url)

@@ -66,12 +66,13 @@ class ParallelLinks(PartnerEvidence):
             aligned = [link.url for link in links if not link.alternate and link.position in _ALIGNED]
             self._links[page.url] = aligned[:MAX_LINKS]
         couples = self._couples.get(page.url)
-        if couples:
-            likeliest = max(couples, key=couples.__getitem__)
-            if self.known.side(likeliest) is not None:
-                counts = self._by_site.setdefault(registered_domain(page.url), [self.right, self.wrong])
-                counts[self.known.partner(page.url) != likeliest] += 1
-        return ()
+        if not couples:
+            return ()
+        likeliest = max(couples, key=couples.__getitem__)
+        if self.known.side(likeliest) is not None:
+            counts = self._by_site.setdefault(registered_domain(page.url), [self.right, self.wrong])
+            counts[self.known.partner(page.url) != likeliest] += 1
+        return [url for url in couples if self.known.is_queued(url)]
 
     def learn_pair(self, url: str, partner: str) -> Iterable[str]:
         links, others = self._links.pop(url, ()), self._links.pop(partner, ())
@@ -81,10 +82,11 @@ class ParallelLinks(PartnerEvidence):
             self._count(other, one)
             if self.known.side(one) and self.known.side(other):
                 self._proposals.append((one, Proposal(other, self.name, self._probability(one, other))))
-            changed += (one, other)
+            # a couple of queued URLs changes what neither of them is worth
+            changed += (queued for queued, held in ((one, other), (other, one)) if self._may_complete(queued, held))
         for one in (url, partner):
             self._drop(one)
-        return [one for one in changed if self.known.is_queued(one)]
+        return changed
 
     def chance(self, url: str, belief: Belief) -> float:
         return max(
@@ -118,6 +120,9 @@ class ParallelLinks(PartnerEvidence):
                 yield from self._in_order(one[start:place], other[last:cut])
                 start, last = place + 1, cut + 1
         yield from self._in_order(one[start:], other[last:])
+
+    def _may_complete(self, url: str, other: str) -> bool:
+        return self.known.is_queued(url) and self.known.side(other) is not None
 
     def _in_order(self, links: Sequence[str], others: Sequence[str]) -> Iterable[tuple[str, str]]:
         single, other = ([url for url in urls if not self.known.partner(url)] for urls in (links, others))

@@ -118,6 +118,8 @@ class SharedWords(PartnerEvidence):
 
     def note(self, page: FetchedPage, link: Link) -> bool:
         if self._queued.words(link.url):
+            if not link.text:
+                return False
             new = self._queued.add(link.url, _words_of(link.text))
             self._count(new)
             return bool(new)
