@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.harvest.simulator import compare
 from bilingual_crawler.harvest.sites import Task, read_tasks
+from bilingual_crawler.policies.evidence.linking_pages import LinkingPages
 from bilingual_crawler.policies.evidence.mirrors import Mirrors
+from bilingual_crawler.policies.evidence.parallel_links import ParallelLinks
+from bilingual_crawler.policies.evidence.shared_words import SharedWords
 from bilingual_crawler.policies.gain import Gain
 
 if TYPE_CHECKING:
@@ -42,8 +45,13 @@ ALWAYS = 1e300
 """Weight of a prior that no count changes."""
 UNTEACHABLE = {
     **dict.fromkeys(("folders__weight", "marks__weight", "wording__weight", "pair_rate__weight"), ALWAYS),
-    "mirrors__right": Mirrors.right * ALWAYS,
-    "mirrors__wrong": Mirrors.wrong * ALWAYS,
+    "linking_pages__own": LinkingPages.own * ALWAYS,
+    "linking_pages__other": LinkingPages.other * ALWAYS,
+    **{
+        f"{kind.name}__{outcome}": getattr(kind, outcome) * ALWAYS
+        for kind in (Mirrors, ParallelLinks, SharedWords)
+        for outcome in ("right", "wrong")
+    },
 }
 
 VARIANTS: Mapping[str, Callable[[LanguagePair], Gain]] = {
@@ -53,6 +61,12 @@ VARIANTS: Mapping[str, Callable[[LanguagePair], Gain]] = {
     "without either": gain("hreflang", "switchers"),
     "without languages named by links": gain("labels"),
     "without the wording of links": gain("wording"),
+    "without parallel links": gain("parallel_links"),
+    "without languages of linking pages": gain("linking_pages"),
+    "without words that links share with documents": gain("shared_words"),
+    "without the surplus of one language": gain("surplus"),
+    "without substitutions learnt by site": gain("substitutions"),
+    "without all five": gain("parallel_links", "linking_pages", "shared_words", "surplus", "substitutions"),
     "without bridges": gain(bridges=False),
     "without equal URLs but for language marks": gain("mirrors"),
     "without learning from downloads": gain(**UNTEACHABLE),
