@@ -211,6 +211,15 @@ def test_the_policy_learns_from_exactly_the_pairs_that_the_crawl_reports() -> No
     assert policy.explain("https://a.is/en/about/").completes > 0.1 > policy.explain("https://a.is/is/about/").completes
 
 
+def test_a_pair_of_an_earlier_run_may_be_known_before_its_documents() -> None:
+    learner = Learner(policy := Told())
+    learner.adopt(Pair(EN, SLUG, 0.9, "structure"))
+    for one in (page(EN, "eng"), page(SLUG, "isl")):
+        learner.learn(one, ())
+    assert policy.pairs == [(EN, SLUG)]
+    assert policy.explain("https://a.is/is/new").chances["surplus"] == 0
+
+
 def test_pairs_of_an_earlier_run_are_the_policys_too_and_told_once() -> None:
     learner = Learner(policy := Told())
     for one in (page(EN, "eng"), page("https://a.is/saga", "isl"), page(SLUG, "isl")):

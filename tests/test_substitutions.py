@@ -37,7 +37,7 @@ class Crawl:
         assert self.fetch(partner, "fra")
 
     def queue(self, url: str) -> None:
-        self.gain.note_queued(url)
+        self.gain.resume([url])
 
     def chance(self, url: str) -> float:
         return self.gain.explain(url).completes

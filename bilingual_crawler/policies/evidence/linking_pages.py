@@ -49,13 +49,12 @@ class LinkingPages(LanguageEvidence):
         return ()
 
     def note(self, page: FetchedPage, link: Link) -> bool:
-        # a further source changes little, and most links of a page are to queued URLs: their turn is soon enough
+        source = (self.known.index(page.side), link.position)
         sources = self._sources.get(link.url, ())
-        if len(sources) < self.most:
-            source = (self.known.index(page.side), link.position)
-            if source not in sources:
-                self._sources[link.url] = (*sources, source)
-        return False
+        if source in sources or len(sources) >= self.most:
+            return False
+        self._sources[link.url] = (*sources, source)
+        return True
 
     def update(self, url: str, belief: Belief) -> Belief | None:
         sources = self._sources.get(url)

@@ -95,17 +95,16 @@ class SharedWords(PartnerEvidence):
         self._times: Counter[str] = Counter()
         """Word -> URLs that have had it."""
         self._seen = 0
-        self._said: dict[str, tuple[str, int]] = {}
-        """Queued URL -> document, step of what they share."""
         self._by_site: dict[tuple[str, int], list[float]] = {}
         """Site and step -> translations, others."""
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        said = self._said.get(page.url)
+        nearest = self._nearest(page.url)
         partner = self.known.partner(page.url)
-        if said and (partner or page.side is None or page.side == self.known.side(said[0])):
-            counts = self._by_site.setdefault((registered_domain(page.url), said[1]), [self.right, self.wrong])
-            counts[partner != said[0]] += 1
+        if nearest and (partner or page.side is None or page.side == self.known.side(nearest[0])):
+            place = registered_domain(page.url), _step(nearest[1])
+            counts = self._by_site.setdefault(place, [self.right, self.wrong])
+            counts[partner != nearest[0]] += 1
         if self.known.side(page.url) is None:
             return ()
         new = self._documents.add(page.url, {*self._queued.words(page.url), *_words_of_url(page.url)})
@@ -132,9 +131,7 @@ class SharedWords(PartnerEvidence):
         if found is None:
             return 0.0
         document, share = found
-        step = min(int(share * STEPS), STEPS - 1)
-        self._said[url] = document, step
-        right, wrong = self._by_site.get((registered_domain(url), step), (self.right, self.wrong))
+        right, wrong = self._by_site.get((registered_domain(url), _step(share)), (self.right, self.wrong))
         other = 1 - self.known.index(self.known.side(document))
         return share * right / (right + wrong) * min(1.0, self.slope * belief[other] + self.base)
 
@@ -143,7 +140,6 @@ class SharedWords(PartnerEvidence):
 
     def forget(self, url: str) -> None:
         self._queued.remove(url)
-        self._said.pop(url, None)
 
     def _nearest(self, url: str) -> tuple[str, float] | None:
         """The document that shares most with *url*, and the share: the cosine of the words, rare ones counting more."""
@@ -172,6 +168,10 @@ class SharedWords(PartnerEvidence):
             self._times.clear()
             self._seen = 0
         self._times.update(words)
+
+
+def _step(share: float) -> int:
+    return min(int(share * STEPS), STEPS - 1)
 
 
 @lru_cache(1 << 14)

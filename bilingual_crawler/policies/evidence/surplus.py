@@ -34,8 +34,7 @@ class Surplus(PartnerEvidence):
         """Site -> documents without a partner in the first, in the second language."""
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        if self.known.side(page.url) is not None:
-            self._count(page.url, 1)
+        self._count(page.url, 1)
         return ()
 
     def learn_pair(self, url: str, partner: str) -> Iterable[str]:
@@ -52,4 +51,7 @@ class Surplus(PartnerEvidence):
         return self.trust * belief[1 - more] * surplus / (single[more] + self.weight)
 
     def _count(self, url: str, documents: int) -> None:
-        self._single.setdefault(registered_domain(url), [0, 0])[self.known.index(self.known.side(url))] += documents
+        # a pair of an earlier run may be known before its documents are
+        side = self.known.side(url)
+        if side is not None:
+            self._single.setdefault(registered_domain(url), [0, 0])[self.known.index(side)] += documents
