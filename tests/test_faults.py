@@ -158,6 +158,10 @@ class Deadly:
         time.sleep(0.1)
         if path == self.PAGE:
             assert self.crawl
+            patience = 0 if self.died_with else 300
+            while len(self.under_way) <= 2 and patience:
+                time.sleep(0.01)
+                patience -= 1
             self.died_with.append(set(self.under_way))
             self.crawl.kill()
             self.crawl.wait()
