@@ -130,15 +130,19 @@ class UrlPairs(SharedWords):
         return best, odds[best] / (sum(odds.values()) + self.none)
 
 
-gain.LANGUAGE = (*gain.LANGUAGE[:-1], (*gain.LANGUAGE[-1], UrlLanguage, UrlHash))
-gain.PARTNER = (*gain.PARTNER, UrlPairs)
 ADDED = (UrlLanguage, UrlHash, UrlPairs)
-gain.EVIDENCE = {**gain.EVIDENCE, **{kind.name: kind for kind in ADDED}}
 VARIANTS: Mapping[str, frozenset[str]] = {
     "gain": frozenset(),
     **{f"with {kind.name}": frozenset({kind.name}) for kind in ADDED},
 }
 """Name -> what is added."""
+
+
+def add_kinds() -> None:
+    """Make them kinds of evidence of `gain` in this process; language is asked where no label or wording tells it."""
+    gain.LANGUAGE = (*gain.LANGUAGE[:-1], (*gain.LANGUAGE[-1], UrlLanguage, UrlHash))
+    gain.PARTNER = (*gain.PARTNER, UrlPairs)
+    gain.EVIDENCE = {**gain.EVIDENCE, **{kind.name: kind for kind in ADDED}}
 
 
 def measure(sites: Path, tasks: Sequence[Task], draws: int, seed: int) -> dict[str, dict[tuple[str, int], float]]:
@@ -164,12 +168,14 @@ def main() -> None:
     options = parser.parse_args()
     groups = [list(group) for _, group in groupby(read_tasks(options.sites), key=lambda task: task.site)]
     rows: dict[str, dict[tuple[str, int], float]] = {}
-    with ProcessPoolExecutor(options.jobs) as pool:
+    with ProcessPoolExecutor(options.jobs, initializer=add_kinds) as pool:
         jobs = [pool.submit(measure, options.sites, group, options.draws, options.seed) for group in groups]
         for job in jobs:
             rows |= job.result()
     rows = {task: row for task, row in rows.items() if any(row.values())}
-    print(f"{len(rows)} tasks {'':22}{'mean':>6}{'spread':>8}{'better':>8}{'worse':>7}")
+    for task, row in rows.items():
+        print(f"{task:42}", *(f"{mean(row[name, n] for n in range(options.draws)):6.3f}" for name in VARIANTS))
+    print(f"\n{len(rows)} tasks {'':22}{'mean':>6}{'spread':>8}{'better':>8}{'worse':>7}")
     for name in VARIANTS:
         means = [mean(row[name, number] for row in rows.values()) for number in range(options.draws)]
         gains = [mean(row[name, n] - row["gain", n] for n in range(options.draws)) for row in rows.values()]

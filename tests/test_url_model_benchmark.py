@@ -1,0 +1,51 @@
+"""The benchmark of the URL models compares evidence that reads URLs with evidence that does not."""
+
+from __future__ import annotations
+
+from benchmarks.url_models import UrlHash, UrlLanguage, UrlPairs
+from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.pages.model import Link
+from bilingual_crawler.policies.base import FetchedPage
+from bilingual_crawler.policies.evidence.known import Known
+
+PAIR = LanguagePair.parse("eng-spa")
+EVEN = (1 / 3, 1 / 3, 1 / 3)
+ENGLISH, SPANISH = "https://a.org/how-we-protect-your-data", "https://a.org/como-protegemos-tus-datos"
+
+
+def test_the_language_model_reads_slugs_until_a_site_refutes_it() -> None:
+    evidence = UrlLanguage(Known(PAIR, EVEN))
+    english, spanish = evidence.update(ENGLISH, EVEN), evidence.update(SPANISH, EVEN)
+    assert english
+    assert spanish
+    assert english[0] > english[1]
+    assert spanish[1] > spanish[0]
+    for _ in range(20):
+        evidence.learn(FetchedPage(SPANISH, "eng", "eng"), ())
+    refuted = evidence.update(SPANISH, EVEN)
+    assert refuted
+    assert refuted[0] > refuted[1]
+
+
+def test_the_hash_reads_nothing() -> None:
+    evidence = UrlHash(Known(PAIR, EVEN))
+    steps = {evidence.step(f"{SPANISH}-{number}") for number in range(100)}
+    assert steps == set(range(6))
+
+
+def test_the_pair_model_chooses_among_documents_that_share_words() -> None:
+    known = Known(PAIR, EVEN)
+    evidence = UrlPairs(known)
+    home = FetchedPage("https://a.org/", "eng", "eng")
+    for url in ("https://a.org/release-notes-2024-05", "https://a.org/holiday-calendar-2024"):
+        page = FetchedPage(url, "eng", "eng")
+        evidence.note(home, Link(url))
+        known.hold(page)
+        evidence.learn(page, ())
+        evidence.forget(url)
+    evidence.note(home, Link("https://a.org/notas-de-la-version-2024-05"))
+    found = evidence._nearest("https://a.org/notas-de-la-version-2024-05")
+    assert found
+    assert found[0] == "https://a.org/release-notes-2024-05"
+    assert evidence.chance("https://a.org/notas-de-la-version-2024-05", EVEN) > 0
+    assert evidence.chance("https://a.org/contacto", EVEN) == 0
