@@ -1,31 +1,35 @@
 """What each part of the policy `gain` contributes: mean relative AUC with the part switched off, in the simulator.
 
-    python benchmarks/ablation.py SITES_DIR [--jobs 2]
+    python benchmarks/ablation.py SITES_DIR [SITES_DIR …] [--jobs 2]
 
-The same pages, links and policy code as in a crawl, without Scrapy; `scrapy harvest` gives the numbers of real crawls.
+Policies that need no models are beside it. The same pages, links and policy code as in a crawl, without Scrapy;
+`scrapy harvest` gives the numbers of real crawls.
 """
 
 from __future__ import annotations
 
 import argparse
 from concurrent.futures import ProcessPoolExecutor
-from itertools import groupby
+from itertools import groupby, repeat
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.harvest.simulator import compare
 from bilingual_crawler.harvest.sites import Task, read_tasks
+from bilingual_crawler.policies.breadth import BreadthFirst, LanguageBreadthFirst
 from bilingual_crawler.policies.evidence.linking_pages import LinkingPages
 from bilingual_crawler.policies.evidence.mirrors import Mirrors
 from bilingual_crawler.policies.evidence.parallel_links import ParallelLinks
 from bilingual_crawler.policies.evidence.shared_words import SharedWords
 from bilingual_crawler.policies.gain import Gain
+from bilingual_crawler.policies.ilsp import Ilsp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.policies.base import Policy
 
 
 class Patient(Gain):
@@ -54,7 +58,8 @@ UNTEACHABLE = {
     },
 }
 
-VARIANTS: Mapping[str, Callable[[LanguagePair], Gain]] = {
+VARIANTS: Mapping[str, Callable[[LanguagePair], Policy]] = {
+    **{policy.name: policy for policy in (BreadthFirst, LanguageBreadthFirst, Ilsp)},
     "gain": gain(),
     "without hreflang": gain("hreflang"),
     "without language switchers": gain("switchers"),
@@ -72,6 +77,7 @@ VARIANTS: Mapping[str, Callable[[LanguagePair], Gain]] = {
     "without learning from downloads": gain(**UNTEACHABLE),
     "without language marks and folders": gain("folders", "marks"),
     "without the pairs to come": gain(gain__future=0.0),
+    "without pairs of queued URLs": gain(gain__counterpart=0.0),
     "without a second look at the queue's head": Patient,
     "seeds before everything else": gain(gain__seed=100.0),
 }
@@ -84,20 +90,24 @@ def measure(sites: Path, tasks: Sequence[Task]) -> dict[str, dict[str, float]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sites", type=Path)
+    parser.add_argument("sites", type=Path, nargs="+")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    groups = [list(group) for _, group in groupby(read_tasks(options.sites), key=lambda task: task.site)]
-    rows: dict[str, dict[str, float]] = {}
+    columns = []
     with ProcessPoolExecutor(options.jobs) as pool:
-        for part in pool.map(measure, [options.sites] * len(groups), groups):
-            rows |= part
-            for task, values in part.items():
-                print(f"{task:42} {values['gain']:.3f}", flush=True)
-    print(f"\n{'':44}{'mean':>6}{'worst':>8}")
+        for sites in options.sites:
+            groups = [list(group) for _, group in groupby(read_tasks(sites), key=lambda task: task.site)]
+            rows: dict[str, dict[str, float]] = {}
+            for part in pool.map(measure, repeat(sites), groups):
+                rows |= part
+                for task, values in part.items():
+                    print(f"{sites.name:12} {task:42} {values['gain']:.3f}", flush=True)
+            columns.append(list(rows.values()))
+    print("\n| mean / worst |", " | ".join(sites.name for sites in options.sites), "|")
+    print("|---|" + "---|" * len(columns))
     for name in VARIANTS:
-        column = [row[name] for row in rows.values()]
-        print(f"{name:44}{mean(column):6.3f}{min(column):8.3f}")
+        figures = ([row[name] for row in column] for column in columns)
+        print(f"| {name} |", " | ".join(f"{mean(values):.3f} / {min(values):.2f}" for values in figures), "|")
 
 
 if __name__ == "__main__":

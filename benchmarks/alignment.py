@@ -82,9 +82,9 @@ class HashedCorpus:
         self._urls: dict[str, str] = {}
         self.redirects: dict[str, str] = {}
 
-    def profiles(self, domain: str) -> list[Profile]:
-        """Profiles of a domain with their URLs hashed, and links to their documents hashed alike."""
-        profiles = self._corpus.profiles(domain)
+    def profiles(self, group: tuple[str, ...]) -> list[Profile]:
+        """Profiles of a group of domains with their URLs hashed, and links to their documents hashed alike."""
+        profiles = self._corpus.profiles(group)
         keys = {hash_text(link_key(p.url)): hash_text(link_key(hashed(p.url))) for p in profiles}
         keys |= {hash_text(key): keys.get(hash_text(to), hash_text(to)) for key, to in self._corpus.redirects.items()}
         return [self._hashed(profile, keys) for profile in profiles]
@@ -153,17 +153,17 @@ def main() -> None:
             gold_pairs(args.sites, task),
         )
         for name, method in known.items():
-            _count(counts[name], gold, _pairs(corpus, corpus.domains(), method))
+            _count(counts[name], gold, _pairs(corpus, corpus.groups(), method))
         shuffled = {(hashed(a), hashed(b)) for a, b in gold}
         for name in HASHED:
             if name in known:
-                _count(counts[f"{name}, hashed"], shuffled, _pairs(HashedCorpus(corpus), corpus.domains(), known[name]))
+                _count(counts[f"{name}, hashed"], shuffled, _pairs(HashedCorpus(corpus), corpus.groups(), known[name]))
     _print(counts)
 
 
-def _pairs(corpus: Corpus | HashedCorpus, domains: list[str], method: Method) -> Iterator[tuple[str, str]]:
-    for name in domains:
-        domain = Domain.of(name, corpus, corpus.profiles(name))  # type: ignore[arg-type]
+def _pairs(corpus: Corpus | HashedCorpus, groups: list[tuple[str, ...]], method: Method) -> Iterator[tuple[str, str]]:
+    for group in groups:
+        domain = Domain.of(group, corpus, corpus.profiles(group))  # type: ignore[arg-type]
         for pair in align_domain(domain, method).pairs:
             yield pair.url_a, pair.url_b
 

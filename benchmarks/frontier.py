@@ -26,6 +26,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from memory import own_memory
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -201,12 +203,6 @@ def rate(steps: Iterator[int], seconds: float) -> tuple[list[float], bool]:
     return [count / max(time.perf_counter() - begun, 1e-9), count / max(time.process_time() - cpu, 1e-9)], complete
 
 
-def anonymous_memory() -> int:
-    """Bytes of this process that no file backs."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("RssAnon:")[1].split()[0]) * 1024
-
-
 def redis_memory(url: str) -> int:
     import redis
 
@@ -223,7 +219,7 @@ def measure(name: str, options: argparse.Namespace, folder: Path, url: str) -> d
     result: dict[str, Any] = {"name": name, "open_files": hard}
     queue: Queue = QUEUES[name]()
     queue.open(folder, url)
-    memory, server = anonymous_memory(), redis_memory(url)
+    memory, server = own_memory(), redis_memory(url)
     pushed = 0
 
     def push(source: Iterator[Item]) -> Iterator[int]:
@@ -248,7 +244,7 @@ def measure(name: str, options: argparse.Namespace, folder: Path, url: str) -> d
 
     result["enqueue"], complete = rate(push(everything()), options.seconds)
     result["urls"] = total = pushed
-    result["memory"] = (anonymous_memory() - memory) / total
+    result["memory"] = (own_memory() - memory) / total
     result["server"] = (redis_memory(url) - server) / total
     tenth = total // POP_SHARE
     raised = [
@@ -258,7 +254,7 @@ def measure(name: str, options: argparse.Namespace, folder: Path, url: str) -> d
     result["dequeue"], _ = rate(times(tenth, queue.pop), options.seconds)
     result["finish"], _ = rate(times(tenth, queue.finish), options.seconds)
     result["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    result["anonymous"] = anonymous_memory()
+    result["anonymous"] = own_memory()
     if name in KEEPS:
         queue.close()
         result["disk"] = disk_use(folder) / total

@@ -4,7 +4,8 @@
 
 A site with two languages and 40 links a page; every page fetched teaches the policy `gain`, re-scores what it changes,
 pushes its links, stores the facts and pops the next URL, on the embedded store. Prints the median and the 99th
-percentile of processor time; then what the facts take, and how long a resume takes to learn them.
+percentile of processor time; the memory that the policy takes for each queued URL; then what the facts take, and how
+long a resume takes to learn them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import tempfile
 import time
 from collections import deque
 from pathlib import Path
+
+from memory import own_memory
 
 from bilingual_crawler.crawl.facts import news_fact, page_fact, relearn
 from bilingual_crawler.crawl.learner import Learner
@@ -63,10 +66,12 @@ def main() -> None:
             LmdbStore(Path(folder)), Limits(per_slot=0, in_flight=0), time.monotonic, policy.reconsider
         )
         home = FetchedPage("https://site.example/", "eng", "eng")
+        before = own_memory()
         for start in range(0, options.queued, 1000):
             links = [Link(url(number)) for number in range(start, start + 1000)]
             worth = policy.priorities(home, links, None)
             frontier.push([Entry(link.url, "site.example", w) for link, w in zip(links, worth, strict=True)])
+        memory = (own_memory() - before) / options.queued
         milliseconds = []
         facts = 0
         known = options.queued
@@ -104,6 +109,7 @@ def main() -> None:
         f"{options.queued:,} URLs queued, {LINKS} links a page, {NEW} of them new: "
         f"median {cuts[49]:.2f} ms a page, 99 % {cuts[98]:.2f} ms"
     )
+    print(f"{memory:,.0f} B of memory for each queued URL")
     print(
         f"{options.pages:,} pages learnt again, {pairs:,} pairs: {resumed:.1f} s of processor time; "
         f"their facts {facts / options.pages:,.0f} B a page"

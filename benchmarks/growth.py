@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
+from memory import own_memory
 from redis_server import redis_server
 from scripted import Answer, scripted
 from webserver import TEXT, html, start_scrapy
@@ -54,12 +55,6 @@ SECONDS = 60
 QUIET = ("LOG_LEVEL=ERROR", "BILINGUAL_ALIGN=", "BILINGUAL_STALE_PAGES=0")
 
 
-def anonymous(pid: int | str = "self") -> int:
-    """Bytes of memory of a process without mapped files."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(status.partition("RssAnon:")[2].split()[0]) << 10
-
-
 def crawl(folder: Path, *arguments: str, settings: Sequence[str] = ()) -> subprocess.Popen[str]:
     chosen = (*QUIET, f"BILINGUAL_OUTPUT_DIR={folder / 'out'}", *settings)
     parts = (part for setting in chosen for part in ("-s", setting))
@@ -71,7 +66,7 @@ def watch(process: subprocess.Popen[str], until: Callable[[], bool] = lambda: Fa
     most = 0
     while process.poll() is None and not until():
         try:
-            most = max(most, anonymous(process.pid))
+            most = max(most, own_memory(process.pid))
         except (OSError, IndexError):
             break
         time.sleep(0.02)
@@ -133,13 +128,13 @@ def fill(urls: int) -> list[int]:
         home = FetchedPage("https://site.example/", "eng", "eng")
         for start in range(0, urls, BATCH):
             if start in (0, urls // 10):
-                found.append(anonymous())
+                found.append(own_memory())
             links = [Link(page_url(number), f"title {number}") for number in range(start, start + BATCH)]
             worth = policy.priorities(home, links, None)
             frontier.push([Entry(link.url, "site.example", w) for link, w in zip(links, worth, strict=True)])
             if start % (40 * BATCH) == 0:
                 store.checkpoint(lambda: None)()
-        found.append(anonymous())
+        found.append(own_memory())
         store.close()
     return found
 
@@ -175,7 +170,7 @@ def measure_takeover(urls: int) -> None:
             first = time.monotonic() - begun
             workers.append(crawl(folder / "two", "-a", f"seeds={site.url}/", settings=settings))
             time.sleep(SECONDS)
-            first_memory = anonymous(workers[0].pid)
+            first_memory = own_memory(workers[0].pid)
             os.kill(workers[0].pid, signal.SIGKILL)
             workers[0].communicate()
             begun, asked = time.monotonic(), len(site.asked)

@@ -197,6 +197,10 @@ class LanguagePair:
         classes = (group for group in self.equivalents if not group.isdisjoint((self.a, self.b)))
         return frozenset({self.a, self.b}.union(*classes))
 
+    def is_other(self, lang: str | None, side: str | None) -> bool:
+        """Whether *lang* counts as the language of the pair that is not *side*; False if either is unknown."""
+        return lang is not None and side is not None and self.side(lang) == self.other(side)
+
     def other(self, lang: str) -> str:
         """The other side of *lang*; raises :class:`ValueError` if it is not one of the two languages."""
         if lang == self.a:

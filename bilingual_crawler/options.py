@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 from urllib.parse import urlsplit
@@ -21,6 +22,7 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler import settings as defaults
 from bilingual_crawler.languages import parse_equivalents
+from bilingual_crawler.pages.formats import FORMATS, HTML, PDF
 from bilingual_crawler.pages.model import LinkSource
 
 if TYPE_CHECKING:
@@ -29,7 +31,12 @@ if TYPE_CHECKING:
 PREFIX = "BILINGUAL_"
 POLITENESS = ("domain", "host", "address")
 """Which URLs share one delay and one limit of requests in flight."""
+SITE_BUDGETS = ("bandit", "even", "sequential", "best")
+"""Which site's best URL comes next."""
 RENDER_MODES = ("auto", "never", "always")
+BITEXT_FORMATS = ("bitextor", "tmx", "moses", "jsonl", "parquet")
+EDITIONS = ("best", "all")
+"""Which editions of a page are paired with its translation."""
 ALIGN_METHODS = ("auto", "url", "content", "structure")
 
 T = TypeVar("T")
@@ -113,6 +120,13 @@ def one_of(*names: str) -> Reader[str]:
     return read
 
 
+def bitext_format(value: Any) -> str:
+    read = one_of(*BITEXT_FORMATS)(value)
+    if read == "parquet" and find_spec("pyarrow") is None:
+        raise ValueError("parquet needs pyarrow: pip install pyarrow")
+    return read
+
+
 def listed(value: Any) -> list[Any]:
     """The parts of a list, as Scrapy reads one."""
     if value is None:
@@ -168,6 +182,15 @@ def redis(value: Any) -> str:
     return url
 
 
+def formats(value: Any) -> tuple[str, ...]:
+    read = each(one_of(*FORMATS))(value)
+    if HTML not in read:
+        raise ValueError("give html too: links to documents are on pages")
+    if PDF in read and find_spec("pypdfium2") is None:
+        raise ValueError("the package pypdfium2 is missing: pip install pypdfium2")
+    return read
+
+
 def equivalents(value: Any) -> frozenset[frozenset[str]]:
     return parse_equivalents(listed(value))
 
@@ -180,7 +203,9 @@ class Options:
     """The settings of README.md; ``max_bytes`` is ``BILINGUAL_MAX_BYTES``, and so on."""
 
     policy: Annotated[str, line]
+    site_budget: Annotated[str, one_of(*SITE_BUDGETS)]
     bridge: Annotated[bool, switch]
+    documents: Annotated[tuple[str, ...], formats]
     link_sources: Annotated[tuple[str, ...], each(one_of(*LinkSource))]
     scope_prefixes: Annotated[tuple[str, ...], each(text)]
     equivalent_languages: Annotated[frozenset[frozenset[str]], equivalents]
@@ -198,6 +223,7 @@ class Options:
     align: Annotated[str, one_of("", *ALIGN_METHODS)]
     encoder: Annotated[str, text]
     cache_dir: Annotated[Path, path]
+    bitext: Annotated[tuple[str, ...], each(bitext_format)]
 
     output_dir: Annotated[Path | None, path_or_none]
     warc: Annotated[bool, switch]
@@ -215,6 +241,11 @@ class Options:
     max_bytes: Annotated[int, whole()]
     max_bytes_per_site: Annotated[int, whole()]
     allowed_networks: Annotated[tuple[Network, ...], each(network)]
+
+    def __post_init__(self) -> None:
+        """Refuse settings that contradict each other."""
+        if self.bitext and not self.align:
+            raise wrong(f"{PREFIX}BITEXT", ",".join(self.bitext), f"needs a method in {PREFIX}ALIGN, which is empty")
 
     @classmethod
     def of(cls, settings: BaseSettings) -> Options:

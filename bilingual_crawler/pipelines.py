@@ -10,12 +10,12 @@ from scrapy.exceptions import DropItem
 from scrapy.utils.asyncio import run_in_thread
 
 from bilingual_crawler import sandbox
+from bilingual_crawler.bitext.at_end import AlignedCrawl, AlignmentError, align_crawl
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.signals import output_failed, pair_found, phase_changed, stop_now
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.items import Document
 from bilingual_crawler.options import Options
-from bilingual_crawler.pairing.at_end import AlignedCrawl, AlignmentError, align_crawl
 from bilingual_crawler.pairing.documents import Pair, Unpaired
 from bilingual_crawler.policies.partners import Partners
 from bilingual_crawler.records import (
@@ -102,6 +102,8 @@ class OutputPipeline:
         self._stats.set_value("bilingual/pairs/found", aligned.pairs)
         self._stats.set_value("bilingual/pairs/refused", aligned.refused)
         self._stats.set_value("bilingual/pairs/unpaired", aligned.unpaired)
+        for name, count in aligned.bitext.items():
+            self._stats.set_value(f"bilingual/bitext/{name}", count)
         for kind, count in aligned.unreadable.items():
             self._stats.inc_value(f"bilingual/unreadable/{kind}", count)
 
@@ -122,8 +124,10 @@ class OutputPipeline:
         if aligned is None:
             logger.warning(
                 f"{PAIRS} has the pairs that were found on the way: {why}. For all: "
-                f"scrapy align {self._folder} --pair {pair} --out {self._folder / PAIRS}"
+                f"scrapy align {self._folder} --out {self._folder / PAIRS}"
             )
+        else:
+            self._stats.set_value("bilingual/pairs/aligned", Options.of(settings).align)
         return aligned
 
     def _as_found(self) -> AlignedCrawl:
@@ -133,7 +137,7 @@ class OutputPipeline:
         replace_tsv(self._folder / PAIRS, Pair, pairs)
         replace_tsv(self._folder / UNPAIRED, Unpaired, unpaired)
         reasons = Counter(one.reason for one in unpaired)
-        return AlignedCrawl(len(pairs), reasons, self._ledger.refused(len(best)), {})
+        return AlignedCrawl(len(pairs), reasons, self._ledger.refused(len(best)), {}, {})
 
     def _interrupted(self) -> bool:
         """Ctrl-C, a signal to end, or Scrapyd's cancel; a crawl that ends by itself is still crawling now."""

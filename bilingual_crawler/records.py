@@ -20,7 +20,9 @@ DOCUMENTS = "documents.jsonl.gz"
 CRAWL = "crawl.tsv"
 PAIRS = "pairs.tsv"
 UNPAIRED = "unpaired.tsv"
+SITES = "sites.tsv"
 SUMMARY = "summary.json"
+BITEXT = "bitext"
 
 
 class _Records:

@@ -8,7 +8,9 @@ COMMANDS_MODULE = "bilingual_crawler.commands"
 
 # What is crawled
 BILINGUAL_POLICY = "gain"
+BILINGUAL_SITE_BUDGET = "bandit"
 BILINGUAL_BRIDGE = True
+BILINGUAL_DOCUMENTS = ["html"]
 BILINGUAL_LINK_SOURCES = ["a", "area", "alternate", "header", "option", "frame", "refresh", "sitemap"]
 BILINGUAL_SCOPE_PREFIXES: list[str] = []
 BILINGUAL_EQUIVALENT_LANGUAGES = ["hrv bos srp cnr", "msa ind", "nor nno"]
@@ -28,6 +30,7 @@ BILINGUAL_ORACLE_ORDER: str | None = None
 BILINGUAL_ALIGN = "auto"
 BILINGUAL_ENCODER = "e5-small"
 BILINGUAL_CACHE_DIR = "~/.cache/bilingual-crawler"
+BILINGUAL_BITEXT: list[str] = []
 
 # What is written
 BILINGUAL_OUTPUT_DIR = None
@@ -83,6 +86,7 @@ DOWNLOADER_MIDDLEWARES = {
     "bilingual_crawler.middlewares.stop.StopMiddleware": 80,
     "bilingual_crawler.middlewares.poison.PoisonMiddleware": 85,
     "bilingual_crawler.middlewares.backoff.BackoffMiddleware": 90,
+    "bilingual_crawler.middlewares.archived.ArchivedPagesMiddleware": 95,
     "bilingual_crawler.middlewares.robots.RobotsMiddleware": 100,
     "bilingual_crawler.middlewares.addresses.AddressGuardMiddleware": 900,
     "bilingual_crawler.middlewares.traps.TrapPagesMiddleware": 550,
@@ -99,6 +103,7 @@ EXTENSIONS = {
     "scrapy.extensions.spiderstate.SpiderState": None,
     "bilingual_crawler.extensions.budgets.ByteBudgetExtension": 480,
     "bilingual_crawler.reporting.crawl_log.CrawlLogExtension": 490,
+    "bilingual_crawler.reporting.sites.SitesExtension": 495,
     "bilingual_crawler.reporting.summary.SummaryExtension": 500,
     "bilingual_crawler.reporting.progress.ProgressExtension": 510,
 }

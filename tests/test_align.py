@@ -130,7 +130,7 @@ def test_the_longest_of_pages_that_differ_by_scheme_and_www_stays() -> None:
     documents = corpus(pages)
     assert len(documents) == 1
     assert documents.replaced == 2
-    assert [profile.url for profile in documents.profiles("example.org")] == ["http://example.org/a"]
+    assert [profile.url for profile in documents.profiles(("example.org",))] == ["http://example.org/a"]
     assert documents.document("http://example.org/a").lines == ENGLISH
 
 
@@ -174,7 +174,8 @@ def test_greedy_takes_the_best_first_and_optimal_the_best_sum() -> None:
     twice = (np.array([0, 0, 0]), np.array([1, 1, 1]), np.array([0.7, 0.9, 0.9]))
     assert greedy(*twice).tolist() == optimal(*twice).tolist() == [1], "the best, of equals the first"
     assert greedy(a, b, scores, 0.95).tolist() == optimal(a, b, scores, 0.95).tolist() == []
-    assert lead(scores, a) == pytest.approx([0.1, -0.1, 0.8])
+    assert lead(scores, a, b) == pytest.approx([0.1, -0.1, 0.8])
+    assert lead(scores, a, np.zeros(3, int)) == pytest.approx([0.9, 0.8, 0.8]), "editions of one page are no rivals"
 
 
 def test_a_domain_without_one_of_the_languages_has_no_pairs() -> None:

@@ -17,8 +17,8 @@ from bilingual_crawler.bitext.align import SentenceAligner, SentencePair
 from bilingual_crawler.bitext.beads import best_beads
 from bilingual_crawler.bitext.clean import Cleaner
 from bilingual_crawler.bitext.evidence import weigh
-from bilingual_crawler.bitext.exports import EXPORTS
-from bilingual_crawler.bitext.exports.base import DocumentPair
+from bilingual_crawler.bitext.exports import EXPORTS, open_exports
+from bilingual_crawler.bitext.exports.base import DocumentPair, Export
 from bilingual_crawler.bitext.lexicon import Lexicon
 from bilingual_crawler.bitext.meaning import Meaning
 from bilingual_crawler.bitext.sentences import Sentence, split
@@ -270,3 +270,15 @@ def test_exports_are_the_same_bytes_every_time(exported: Path, tmp_path_factory:
         export.close()
     for path in again.iterdir():
         assert path.read_bytes() == (exported / path.name).read_bytes()
+
+
+def test_exports_that_were_stopped_leave_nothing_and_harm_no_complete_file(tmp_path: Path) -> None:
+    pair = LanguagePair.parse("eng-fin")
+    for names in (["jsonl", "jsonl"], ["jsonl", "moses"]):
+        exports = open_exports(names, tmp_path, pair)
+        if names[1] == "jsonl":
+            assert len(exports) == 1, "each format once"
+            exports[0].close()
+    assert len(list(tmp_path.iterdir())) > 1
+    Export.remove_parts(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["en-fi.jsonl.gz"]

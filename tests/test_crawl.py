@@ -18,12 +18,12 @@ from test_examples import PAGES as EXAMPLE_PAGES
 from test_examples import serve as serve_example
 from webserver import bilingual_site, html, run_scrapy, serve, start_scrapy
 
-from bilingual_crawler.commands.crawl import SPIDER_ARGUMENTS
+from bilingual_crawler.commands.crawl import DISCOVERY_ARGUMENTS, SPIDER_ARGUMENTS
 from bilingual_crawler.records import read_json_lines, read_tsv
-from bilingual_crawler.spiders.arguments import parse_arguments
+from bilingual_crawler.spiders.arguments import parse_arguments, parse_discovery
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from webserver import Site
 
@@ -340,12 +340,18 @@ def test_a_crawl_without_a_pair_says_why(tmp_path: Path, site: Site) -> None:
     assert hint in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_the_help_names_every_argument_of_the_spider(tmp_path: Path) -> None:
-    parameters = inspect.signature(parse_arguments).parameters.values()
+@pytest.mark.parametrize(
+    ("parse", "described", "table"),
+    [(parse_arguments, SPIDER_ARGUMENTS, 0), (parse_discovery, DISCOVERY_ARGUMENTS, 1)],
+)
+def test_the_help_names_every_argument_of_a_spider(
+    tmp_path: Path, parse: Callable[..., object], described: dict[str, str], table: int
+) -> None:
+    parameters = inspect.signature(parse).parameters.values()
     names = {one.name for one in parameters if one.kind is one.KEYWORD_ONLY}
-    assert names == set(SPIDER_ARGUMENTS)
+    assert names == set(described)
     text = run_scrapy(tmp_path, "crawl", "--help").stdout
     assert all(f"-a {name}=" in text for name in names)
     readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
-    table = readme.partition("| argument | value |")[2].partition("\n\n")[0]
-    assert set(re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines()[2:]))) == names
+    rows = readme.split("| argument | value |")[table + 1].partition("\n\n")[0]
+    assert set(re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in rows.splitlines()[2:]))) == names

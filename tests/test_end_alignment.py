@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 import time
 from io import BytesIO
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,3 +108,62 @@ def write_warc(path: Path, url: str, body: bytes) -> None:
         writer = WARCWriter(file, gzip=True)
         headers = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
         writer.write_record(writer.create_warc_record(url, "response", payload=BytesIO(body), http_headers=headers))
+
+
+def test_a_crawl_writes_its_bitext_and_align_does_not_repeat_what_is_there(tmp_path: Path) -> None:
+    with serve(varied(bilingual_site(PAGES))) as site:
+        settings = ("-s", "BILINGUAL_BITEXT=tmx,jsonl,tmx", "-s", "BILINGUAL_ENCODER=")
+        result = run_scrapy(tmp_path, *crawl(site.url, *settings))
+    assert result.returncode == 0, result.stderr
+    assert {path.name for path in (tmp_path / "out/bitext").iterdir()} == {"en-es.tmx.gz", "en-es.jsonl.gz"}
+    with gzip.open(tmp_path / "out/bitext/en-es.jsonl.gz", "rt") as file:
+        kept = len(file.readlines())
+    counts = summary(tmp_path)
+    assert counts["aligned"] == "auto"
+    assert 0 < kept == counts["bitext"]["kept"] <= counts["bitext"]["aligned"]
+    assert counts["bitext"]["documents"] == counts["pairs"] == PAGES + 1
+    assert f"{kept}  sentence pairs" in result.stderr
+
+    # scores that no method gives show whose pairs they are
+    pairs = tmp_path / "out/pairs.tsv"
+    marked = [row | {"score": "0.4321"} for row in read_tsv(pairs)][1:]
+    pairs.write_text("".join("\t".join(row) + "\n" for row in (list(marked[0]), *(row.values() for row in marked))))
+    align = ("align", "out", "--bitext", "bitext", "--formats", "jsonl", "--review", "review")
+    result = run_scrapy(tmp_path, *align, "-s", "BILINGUAL_ENCODER=", "--out", "out/pairs.tsv")
+    assert result.returncode == 0, result.stderr
+    assert "its pairs are taken" in result.stdout
+    assert sorted(read_tsv(pairs), key=itemgetter("url_a")) == sorted(marked, key=itemgetter("url_a"))
+    with gzip.open(tmp_path / "bitext/en-es.jsonl.gz", "rt") as file:
+        assert 0 < len(file.readlines()) <= kept
+    assert "sentence\t" in (tmp_path / "review/review.tsv").read_text()
+
+    result = run_scrapy(tmp_path, "align", "out", "--method", "url", "--out", "anew.tsv")
+    assert "its pairs are taken" not in result.stdout
+    assert len(list(read_tsv(tmp_path / "anew.tsv"))) == PAGES + 1
+    result = run_scrapy(tmp_path, "align", "out", "--pair", "eng-fin", "--out", "other.tsv")
+    assert result.returncode == 0, result.stderr
+    assert "its pairs are taken" not in result.stdout
+
+
+def test_align_of_a_crawl_that_was_not_aligned_knows_its_pair(tmp_path: Path) -> None:
+    with serve(varied(bilingual_site(PAGES))) as site:
+        run_scrapy(tmp_path, *crawl(site.url, "-s", "BILINGUAL_ALIGN="))
+    assert summary(tmp_path)["aligned"] == ""
+    result = run_scrapy(tmp_path, "align", "out", "--out", "pairs.tsv")
+    assert result.returncode == 0, result.stderr
+    assert "its pairs are taken" not in result.stdout
+    assert len(list(read_tsv(tmp_path / "pairs.tsv"))) == PAGES + 1
+    write_warc(tmp_path / "one.warc.gz", "http://example.org/", b"<p>one")
+    result = run_scrapy(tmp_path, "align", "one.warc.gz")
+    assert result.returncode == 2
+    assert "--pair is missing, and no INPUT is the folder of a crawl: give the two languages" in result.stderr
+
+
+def test_bitext_needs_an_alignment_and_a_known_format(tmp_path: Path) -> None:
+    for settings, message in (
+        (("BILINGUAL_BITEXT=tmx", "BILINGUAL_ALIGN="), "BILINGUAL_BITEXT=tmx: needs a method in BILINGUAL_ALIGN"),
+        (("BILINGUAL_BITEXT=tmx,docx",), "BILINGUAL_BITEXT=tmx,docx: choose one of bitextor, tmx, moses, jsonl"),
+    ):
+        result = run_scrapy(tmp_path, *crawl("http://127.0.0.1:9", *(part for one in settings for part in ("-s", one))))
+        assert result.returncode == 2
+        assert message in result.stderr

@@ -141,6 +141,23 @@ def test_links_at_the_same_place_of_a_pair_lead_to_a_pair_and_so_on() -> None:
     assert chance(22) > 0.4 > chance(21) == 0
 
 
+def test_two_queued_urls_that_correspond_are_worth_more_than_others() -> None:
+    def later(*paths: str) -> list[float]:
+        return [gain.explain(f"https://a.fi/{path}").later for path in paths]
+
+    crawl = Learner(gain := knowing("parallel_links", "mirrors", "pair_rate"))
+    fetch(crawl, "https://a.fi/en", "eng", Link("https://a.fi/guide"), Link("https://a.fi/en/new"))
+    fetch(crawl, "https://a.fi/news", "eng", Link("https://a.fi/alone"))
+    assert len({*later("guide", "alone", "en/new")}) == 1
+    fetch(crawl, "https://a.fi/fi", "fin", Link("https://a.fi/opas"), Link("https://a.fi/fi/new"))
+    for number in range(9):
+        fetch(crawl, f"https://a.fi/{number}", "eng")
+    guide, opas, english, finnish, alone = later("guide", "opas", "en/new", "fi/new", "alone")
+    assert min(guide, opas, english, finnish) > 2 * alone
+    gain.gone("https://a.fi/opas")
+    assert later("guide") == [alone]
+
+
 def test_lists_are_cut_at_links_that_are_pairs() -> None:
     crawl = Learner(gain := knowing("parallel_links"))
     fetch(crawl, "https://a.org/en/x", "eng")
@@ -199,6 +216,20 @@ def test_the_language_that_is_behind_is_preferred() -> None:
     for number in range(6):
         fetch(crawl, f"https://a.org/fi/{number}", "fin")
     assert chances("a.org") == (0, 0)
+
+
+def test_what_is_counted_is_right_after_documents_have_changed_their_partners() -> None:
+    changed, steady = (Gain(PAIR, without=EVIDENCE.keys() - {"surplus", "pair_rate"}) for _ in range(2))
+    english, others = "https://a.fi/en/x", [f"https://a.fi/fi/{number}" for number in range(4)]
+    for gain in (changed, steady):
+        for url, side in ((english, "eng"), *((url, "fin") for url in others)):
+            gain.learn(FetchedPage(url, side, side, length=1000), ())
+    for url in others:
+        changed.paired(english, url)
+    steady.paired(english, others[-1])
+    for url in ("https://a.fi/en/new", "https://a.fi/fi/new"):
+        assert changed.explain(url) == steady.explain(url)
+    assert changed.explain("https://a.fi/en/new").chances["surplus"] > 0
 
 
 def test_rare_words_that_a_link_shares_with_a_document_speak_for_a_pair() -> None:

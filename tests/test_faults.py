@@ -193,7 +193,9 @@ def test_a_page_that_kills_the_crawl_twice_is_left_and_no_other(tmp_path: Path, 
     assert site.paths().count(deadly.PAGE) == 2
     outputs = {folder / "out" for folder in folders}
     records = [record["url"] for out in outputs for record in read_json_lines(out / "documents.jsonl.gz")]
-    assert sorted(records) == sorted(f"{site.url}{path}" for path in deadly.pages if path.startswith(("/en/", "/es/")))
+    assert {*records} == {f"{site.url}{path}" for path in deadly.pages if path.startswith(("/en/", "/es/"))}
+    # what a dead worker had written and not yet reported to Redis, another one fetches and writes again
+    assert len(records) - len({*records}) <= 8 * shared
     rows = [row for row in read_tsv(folders[2] / "out" / "crawl.tsv") if row["outcome"] == "poison"]
     assert [row["url"] for row in rows] == [url]
     assert json.loads((folders[2] / "out" / "summary.json").read_text())["dropped"]["poison"] == 1

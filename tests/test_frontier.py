@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from bilingual_crawler.frontier.entry import POISON, SUSPECT, Entry, Push
 from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
-from bilingual_crawler.frontier.local import SPARE_OFFERS, LocalFrontier
+from bilingual_crawler.frontier.local import LocalFrontier
+from bilingual_crawler.frontier.offers import SPARE_OFFERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -271,5 +272,5 @@ def test_offers_out_of_date_do_not_pile_up(store: LmdbStore) -> None:
     frontier = LocalFrontier(store, Limits(), Clock())
     for priority in range(3 * SPARE_OFFERS):
         frontier.push([entry("//a/1", float(priority)), entry(f"//b/{priority}", float(priority))])
-    assert len(frontier._heap) <= 2 * 2 + SPARE_OFFERS
+    assert len(frontier._offers) <= 2 * 2 + SPARE_OFFERS
     assert drain(frontier)[:3] == ["//a/1", f"//b/{3 * SPARE_OFFERS - 1}", f"//b/{3 * SPARE_OFFERS - 2}"]

@@ -108,6 +108,37 @@ def build_site(directory: Path) -> Path:
     return directory
 
 
+CHAIN = 40
+
+
+def build_chain(directory: Path, *names: str) -> Path:
+    """Sites in the same format: each page links to the next one, and page 2n + 1 translates page 2n."""
+    directory.mkdir()
+    tasks = [("site", "lang_a", "lang_b", "seeds")]
+    for name in names:
+        base, site = f"https://{name}.org/", directory / name
+        site.mkdir()
+        urls = [f"{base}{number}" for number in range(CHAIN)]
+        tasks.append((name, "eng", "isl", urls[0]))
+        languages = ["eng", "isl"] * (CHAIN // 2)
+        graph = zip(urls, languages, ["9"] * CHAIN, [*urls[1:], ""], strict=True)
+        pairs = zip(urls[::2], languages[::2], urls[1::2], languages[1::2], strict=True)
+        for table, rows in (("graph", graph), ("pairs", pairs)):
+            with lzma.open(site / f"{table}.tsv.xz", "wt") as file:
+                file.writelines("\t".join(row) + "\n" for row in rows)
+        (site / "site.json").write_text(json.dumps({"site": name, "base": base}))
+        with lzma.open(site / "pages.warc.xz", "wb") as file:
+            writer = WARCWriter(file, gzip=False)
+            for url, language, after in zip(urls, languages, [*urls[1:], ""], strict=True):
+                body = f"<html><body><p>{TEXT[language] * 3}</p><a href='{after}'>{url}</a></body></html>".encode()
+                headers = StatusAndHeaders("200 OK", [("Content-Type", "text/html; charset=utf-8")], "HTTP/1.1")
+                writer.write_record(
+                    writer.create_warc_record(url, "response", payload=BytesIO(body), http_headers=headers)
+                )
+    (directory / "tasks.tsv").write_text("".join("\t".join(row) + "\n" for row in tasks))
+    return directory
+
+
 @pytest.fixture
 def sites(tmp_path: Path) -> Path:
     return build_site(tmp_path / "sites")
@@ -497,6 +528,30 @@ class TestCommand:
         done = scrapy_harvest(*where, *arguments)
         assert done.returncode == 2
         assert message in done.stdout + done.stderr
+
+    def test_all_sites_as_one_crawl(self, tmp_path: Path) -> None:
+        sites = build_chain(tmp_path / "sites", "saga", "edda")
+        out = tmp_path / "out"
+        done = scrapy_harvest(sites, "--together", "even,sequential", "--policies", "bfs", "--out", out)
+        assert done.returncode == 0, done.stdout + done.stderr
+        even, sequential = json.loads((out / "together.json").read_text())
+        assert (even["pair"], even["policy"], even["budget"]) == ("eng-isl", "bfs", "even")
+        assert even["reachable_pages"] == 2 * CHAIN
+        assert even["gold_pairs"] == CHAIN
+        # 8 of 80 pages: 4 pairs of one site, or 2 of each
+        assert even["shares"][-1] == sequential["shares"][-1] == 4 / CHAIN
+        orders = [
+            read_order(out / "runs" / f"together.eng-isl.bfs.{name}" / "crawl.tsv")[0]
+            for name in ("even", "sequential")
+        ]
+        hosts = [[url.split("/")[2] for url in order[:8]] for order in orders]
+        assert hosts == [["saga.org", "edda.org"] * 4, ["saga.org"] * 8]
+        assert "even" in done.stdout
+
+    def test_a_budget_that_there_is_not(self, sites: Path, tmp_path: Path) -> None:
+        done = scrapy_harvest(sites, "--together", "fair", "--out", tmp_path / "out")
+        assert done.returncode == 2
+        assert "--together=fair: choose" in done.stderr
 
     def test_settings_are_handed_on(self, sites: Path, tmp_path: Path) -> None:
         harvest = Harvest(sites, tmp_path, "anchors", ("BILINGUAL_BRIDGE=0.2",))

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bilingual_crawler.pages.formats import is_page
 from bilingual_crawler.pages.html import MAX_LINES, MAX_TEXT, parse_page
 from bilingual_crawler.pages.labels import coded_language, flagged_language, named_language
-from bilingual_crawler.pages.links import is_page
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
 from bilingual_crawler.pages.walk import MAX_ANCHORS
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -165,6 +166,22 @@ def test_documents_that_nothing_announces_are_paired_by_what_they_hold() -> None
     assert pair is not None
     assert (pair.url_a, pair.url_b, pair.method) == ("https://a.is/8", "https://a.is/7", "content")
     assert 0.5 < pair.score < 0.85
+
+
+@pytest.mark.parametrize("switching", ["eng", "isl"])
+def test_a_switcher_that_does_not_lead_back_makes_a_pair_if_both_pages_hold_the_same(switching: str) -> None:
+    def found(html: str) -> list[tuple[str, str]]:
+        learner = Learner(Gain(PAIR))
+        for url, language, content, other in (
+            ("https://a.is/8", "eng", PUMP, switch("isl", "https://a.is/7")),
+            ("https://a.is/7", "isl", html, switch("eng", "https://a.is/8")),
+        ):
+            claims = (other,) if language == switching else ()
+            learner.learn(replace(holds(url, language, content), claims=claims), claims)
+        return [(pair.url_a, pair.method) for pair in learner.ledger.pairs()]
+
+    assert found(DAELA) == [("https://a.is/8", "switcher")]
+    assert found(PIPES) == []
 
 
 def test_a_page_that_thousands_announce_is_compared_with_a_few_of_them() -> None:

@@ -171,7 +171,7 @@ def test_gain_unlearns_a_language_folder_that_lies() -> None:
     believed = gain.reconsider(HOST + "/is/p19", 1.0)
     for name in names[:6]:
         visit(crawl, page(name, "eng"), [])
-    assert believed > 2 * first
+    assert believed > 1.5 * first
     assert gain.reconsider(HOST + "/is/p19", 1.0) < believed / 2
 
 
@@ -209,7 +209,6 @@ def test_gain_ranks_seeds_by_what_is_known_of_their_language() -> None:
         ("surplus", Link(HOST + "/is/1")),
         ("folders", Link(HOST + "/en/1")),
         ("pair_rate", Link(HOST + "/en/1")),
-        ("queued_twin", Link(HOST + "/en/queued")),
         ("served", Link(HOST + "/en/old/")),
     ],
 )

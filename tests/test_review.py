@@ -1,13 +1,24 @@
 from __future__ import annotations
 
 import csv
+from math import isclose
 from typing import TYPE_CHECKING
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from webserver import run_scrapy
+
+from bilingual_crawler.bitext.align import SentencePair
+from bilingual_crawler.bitext.exports.base import DocumentPair
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pairing.documents import Alignment, Pair
+from bilingual_crawler.reporting.judged import Judged
 from bilingual_crawler.reporting.review import Review
+from bilingual_crawler.reporting.sample import Sample
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 PAIR = LanguagePair.parse("eng-fin")
@@ -15,7 +26,7 @@ PAIR = LanguagePair.parse("eng-fin")
 
 def alignment(count: int) -> Alignment:
     pairs = tuple(Pair(f"https://a.fi/en/{n}", f"https://a.fi/fi/{n}", 0.9, "url") for n in range(count))
-    return Alignment("a.fi", pairs, {"https://a.fi/x": "no_candidate"})
+    return Alignment(("a.fi",), pairs, {"https://a.fi/x": "no_candidate"})
 
 
 def test_a_sample_is_drawn_evenly_and_the_same_every_time(tmp_path: Path) -> None:
@@ -42,3 +53,93 @@ def test_pairs_are_shown_side_by_side_with_their_text_escaped(tmp_path: Path) ->
     assert "text of https://a.fi/fi/1" in html
     assert "<script>" not in html
     assert "nothing in the other language resembles them" in html
+
+
+def sentences(review: Review, count: int) -> None:
+    documents = DocumentPair("https://a.fi/en/1", "https://a.fi/fi/1", "", "", 0.9, "url")
+    kept = [SentencePair(f'"Yes," {n}\tsaid', f"“Kyllä” {n}", 0.8, "0", "0") for n in range(count)]
+    review.sentences.add(documents, [*kept, *kept], kept)
+
+
+def filled(folder: Path, judge: Callable[[int, dict[str, str]], str]) -> Path:
+    """The sheet of 30 document pairs and 40 sentence pairs, judged by *judge* as a spreadsheet writes it."""
+    review = Review(PAIR)
+    review.add(alignment(30), lambda url: [url])
+    sentences(review, 40)
+    review.write(folder)
+    sheet = folder / "review.tsv"
+    with sheet.open(newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    with sheet.open("w", newline="", encoding="utf-8-sig") as file:
+        writer = csv.DictWriter(file, list(rows[0]), delimiter="\t", quoting=csv.QUOTE_ALL)
+        writer.writeheader()
+        writer.writerows(row | {"translation": judge(number, row)} for number, row in enumerate(rows))
+    return sheet
+
+
+def test_the_sheet_has_sentence_pairs_too(tmp_path: Path) -> None:
+    review = Review(PAIR, sample=20)
+    review.add(alignment(30), lambda url: [url])
+    sentences(review, 1000)
+    review.write(tmp_path)
+    with (tmp_path / "review.tsv").open(newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert [row["kind"] for row in rows] == ["document"] * 20 + ["sentence"] * 20
+    assert [row["number"] for row in rows] == [str(number) for number in range(1, 41)]
+    assert rows[-1]["text_a"].startswith('"Yes," ')
+    assert rows[-1]["text_b"].startswith("“Kyllä” ")
+    assert "20 of 1000 sentence pairs" in (tmp_path / "review.html").read_text()
+
+
+def test_the_filled_sheet_gives_the_precision_with_an_interval(tmp_path: Path) -> None:
+    filled(tmp_path, lambda n, row: {"document": "1" if n else "0", "sentence": "1" if n % 2 else ""}[row["kind"]])
+    result = run_scrapy(tmp_path, "review", ".")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines() == [
+        "document pairs: 29 of 30 judged are translations, precision 0.967 (95 % interval 0.833 to 0.994); "
+        "0 of the sheet are not judged",
+        "sentence pairs: 20 of 20 judged are translations, precision 1.000 (95 % interval 0.839 to 1.000); "
+        "20 of the sheet are not judged",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (lambda folder: None, "review.tsv: No such file or directory; give the folder of scrapy align --review"),
+        (lambda folder: filled(folder, lambda n, row: ""), "nothing is judged; write 1 (translations) or 0"),
+        (lambda folder: filled(folder, lambda n, row: "yes"), "line 2: translation is 'yes'; write 1, 0 or nothing"),
+        (lambda folder: (folder / "review.tsv").write_text("a,b\n"), "there is no column kind"),
+        (
+            lambda folder: (folder / "review.tsv").write_text("kind\ttranslation\n" + "x" * 200_000),
+            "after line 1: field",
+        ),
+    ],
+)
+def test_a_sheet_that_cannot_be_read_is_an_error_in_one_line(
+    tmp_path: Path, write: Callable[[Path], object], message: str
+) -> None:
+    write(tmp_path)
+    result = run_scrapy(tmp_path, "review", ".")
+    assert result.returncode == 2
+    assert message in result.stderr + result.stdout
+    assert "Traceback" not in result.stderr + result.stdout
+
+
+@given(st.integers(1, 10_000).flatmap(lambda judged: st.tuples(st.integers(0, judged), st.just(judged))))
+def test_the_interval_holds_the_precision_and_shrinks_with_the_sample(counts: tuple[int, int]) -> None:
+    right, judged = counts
+    one, ten = Judged("document", right, judged, judged), Judged("document", 10 * right, 10 * judged, 10 * judged)
+    low, high = one.interval
+    assert 0 <= low <= one.precision + 1e-9
+    assert one.precision - 1e-9 <= high <= 1
+    assert ten.interval[1] - ten.interval[0] < high - low
+    assert isclose(low, 1 - Judged("document", judged - right, judged, judged).interval[1], abs_tol=1e-9)
+
+
+def test_a_sample_keeps_everything_until_it_is_full() -> None:
+    sample: Sample[int] = Sample(5)
+    for number in range(5):
+        sample.offer(lambda number=number: number)  # type: ignore[misc]
+    assert sample.drawn == list(range(5))
+    assert sample.offered == 5

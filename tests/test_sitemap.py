@@ -43,6 +43,7 @@ def test_alternates() -> None:
         Link("https://example.org/en/a?x=1&y=2", "", LinkSource.SITEMAP, LinkPosition.HEAD, "eng", alternate=True),
         Link("https://example.org/is/a", "", LinkSource.SITEMAP, LinkPosition.HEAD, "isl", alternate=True),
         Link("https://example.org/plain", "", LinkSource.SITEMAP, LinkPosition.HEAD),
+        Link("https://example.org/file.pdf", "", LinkSource.SITEMAP, LinkPosition.HEAD),
     ]
 
 
@@ -91,7 +92,7 @@ def test_gzip(pack: object) -> None:
 
 def test_two_gzip_members() -> None:
     body = urlset(ALTERNATES)
-    assert len(pages(gzip.compress(body[:300], mtime=0) + gzip.compress(body[300:]))) == 3
+    assert len(pages(gzip.compress(body[:300], mtime=0) + gzip.compress(body[300:]))) == 4
 
 
 def test_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:

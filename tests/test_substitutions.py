@@ -170,3 +170,12 @@ def test_rules_and_documents_of_a_site_are_bounded() -> None:
     [kind] = (kind for kind in crawl.gain._evidence if isinstance(kind, Substitutions))
     assert len(kind._rules["a"]) == MAX_RULES
     assert len(kind._documents["a"]) == MAX_DOCUMENTS
+
+
+def test_a_pair_whose_documents_are_not_known_teaches_nothing(urls: list[tuple[str, str]]) -> None:
+    crawl = Crawl()
+    for pair in urls[:2]:
+        crawl.gain.paired(*pair)
+    crawl.fetch(urls[2][0], "eng")
+    crawl.queue(urls[2][1])
+    assert crawl.chance(urls[2][1]) == 0

@@ -116,6 +116,7 @@ def test_another_project_of_the_environment_keeps_its_own_crawl(python: Path, tm
         (("align", "nowhere", "--pair", "eng-spa"), "nowhere"),
         (("harvest", "nowhere"), "nowhere"),
         (("report", "nowhere"), "nowhere is not a crawl's output folder"),
+        (("review", "nowhere"), "nowhere/review.tsv: No such file or directory"),
     ],
 )
 def test_every_command_is_there_outside_the_repository(

@@ -13,7 +13,7 @@ from bilingual_crawler.bitext.exports.base import DocumentPair
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from bilingual_crawler.bitext.exports.base import Export
+    from bilingual_crawler.bitext.exports.base import Sink
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pairing.documents import Alignment
     from bilingual_crawler.pairing.embeddings import Encoder
@@ -28,7 +28,7 @@ class BitextProducer:
     Attributes: ``counts`` (documents, aligned, kept sentence pairs), ``dropped`` (sentence pairs by reason).
     """
 
-    def __init__(self, pair: LanguagePair, exports: Iterable[Export], encoder: Encoder | None = None) -> None:
+    def __init__(self, pair: LanguagePair, exports: Iterable[Sink], encoder: Encoder | None = None) -> None:
         self._exports = list(exports)
         self._aligner = SentenceAligner(pair.a, pair.b, encoder)
         self._cleaner = Cleaner(pair)
@@ -36,7 +36,7 @@ class BitextProducer:
         self.dropped = self._cleaner.dropped
 
     def add(self, alignment: Alignment, main: Callable[[str], list[str]]) -> None:
-        """Add the document pairs of one registered domain. *main* gives the main text of a URL, in lines."""
+        """Add the document pairs of one domain or group. *main* gives the main text of a URL, in lines."""
         self._aligner.learn((main(pair.url_a), main(pair.url_b)) for pair in alignment.pairs[:TEACHERS])
         for pair in alignment.pairs:
             a, b = main(pair.url_a), main(pair.url_b)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import astuple, fields
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,16 +15,24 @@ from scrapy.exceptions import UsageError
 from bilingual_crawler.archive import ArchiveError
 from bilingual_crawler.commands import PROJECT_SETTINGS
 from bilingual_crawler.languages import LanguageError, LanguagePair
-from bilingual_crawler.options import ALIGN_METHODS, Options, check_folder, wrong
+from bilingual_crawler.options import (
+    ALIGN_METHODS,
+    BITEXT_FORMATS,
+    EDITIONS,
+    Options,
+    bitext_format,
+    check_folder,
+    each,
+    wrong,
+)
 from bilingual_crawler.pairing.documents import Pair
 from bilingual_crawler.pairing.errors import EncoderError
-from bilingual_crawler.records import tsv_line
+from bilingual_crawler.records import PAIRS, SUMMARY, tsv_line
+from bilingual_crawler.reporting.results import ResultsError, pair_of, read_summary
 from bilingual_crawler.scoring.models import ModelError
 
 if TYPE_CHECKING:
     import argparse
-
-FORMATS = ("bitextor", "tmx", "moses", "jsonl", "parquet")
 
 
 class Command(ScrapyCommand):
@@ -35,7 +42,7 @@ class Command(ScrapyCommand):
     default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
 
     def syntax(self) -> str:
-        return "INPUT… --pair eng-mlt [options]"
+        return "INPUT… [--pair eng-mlt] [options]"
 
     def short_desc(self) -> str:
         return "Find the documents that are translations of each other"
@@ -45,84 +52,102 @@ class Command(ScrapyCommand):
             "INPUT is the output folder of a crawl, a WARC file, a folder of WARC files, or a frozen site. Writes the"
             " pairs, best first inside each registered domain, with the columns url_a, url_b, score (0 to 1) and"
             " method (the strongest evidence). With --bitext also aligns their sentences, and writes those that are"
-            " good enough to train a translation model in the formats of other tools."
+            " good enough to train a translation model in the formats of other tools. If INPUT is a crawl that has"
+            " aligned its documents at its end, its pairs are taken, unless --method, --matching or --editions is"
+            " given."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         add = parser.add_argument
-        add("--pair", required=True, help="the two languages, such as eng-mlt")
-        add("--method", choices=ALIGN_METHODS, default="auto", help="kind of evidence (%(default)s)")
+        add("--pair", help="the two languages, such as eng-mlt (those of the crawl)")
+        add("--method", choices=ALIGN_METHODS, help="kind of evidence (auto)")
+        add("--matching", choices=("greedy", "optimal"), help="best first, or the best sum (greedy)")
         add(
-            "--matching",
-            choices=("greedy", "optimal"),
-            default="greedy",
-            help="best first, or the best sum (%(default)s)",
+            "--editions",
+            choices=EDITIONS,
+            help="of several editions of a page, such as British and American English (best)",
         )
         add("--out", type=Path, default=Path("pairs.tsv"), help="output file (%(default)s)")
         add("--bitext", type=Path, metavar="DIR", help="align sentences too, and write them into this folder")
         add("--review", type=Path, metavar="DIR", help="write a sample of the pairs there for a human check")
-        add("--formats", default="bitextor,tmx,moses,jsonl", help=f"any of {', '.join(FORMATS)} (%(default)s)")
+        add("--formats", default="bitextor,tmx,moses,jsonl", help=f"any of {', '.join(BITEXT_FORMATS)} (%(default)s)")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if not args:
             raise UsageError
         assert self.settings
         try:
-            pair = LanguagePair.parse(opts.pair, Options.of(self.settings).equivalent_languages)
-            self._align(list(map(Path, args)), pair, opts)
-        except (ArchiveError, LanguageError, ModelError, EncoderError) as error:
+            equivalents = Options.of(self.settings).equivalent_languages
+            paths = list(map(Path, args))
+            crawls = [path for path in paths if (path / SUMMARY).exists()]
+            pair = LanguagePair.parse(opts.pair, equivalents) if opts.pair else _pair_of(crawls)
+            anew = opts.method or opts.matching or opts.editions or paths != crawls[:1]
+            self._align(paths, pair, opts, None if anew or not _is_aligned(paths[0], pair) else paths[0])
+        except (ArchiveError, LanguageError, ModelError, EncoderError, ResultsError) as error:
             raise UsageError(str(error), print_help=False) from None
         except OSError as error:
             # errors that no check at the start can find: a full disk, a folder that was removed
             raise UsageError(f"{error.filename or opts.out}: {error.strerror}", print_help=False) from None
 
-    def _align(self, paths: list[Path], pair: LanguagePair, opts: argparse.Namespace) -> None:
+    def _align(self, paths: list[Path], pair: LanguagePair, opts: argparse.Namespace, aligned: Path | None) -> None:
+        """Align *paths*, or take the pairs of the crawl in the folder *aligned*."""
         # every scrapy command imports this module
-        from bilingual_crawler.bitext.exports import EXPORTS
+        from bilingual_crawler.bitext.exports import open_exports
         from bilingual_crawler.bitext.produce import BitextProducer
-        from bilingual_crawler.pairing.align import align, read_corpus
+        from bilingual_crawler.pairing.align import align, as_aligned, read_corpus
         from bilingual_crawler.pairing.matching import MATCHINGS
         from bilingual_crawler.pairing.methods import encoder_of, method_of
         from bilingual_crawler.reporting.review import Review
 
-        formats = opts.formats.split(",")
-        if unknown := sorted(set(formats) - set(FORMATS)):
-            raise UsageError(f"--formats {','.join(unknown)}: choose from {', '.join(FORMATS)}", print_help=False)
-        if opts.bitext and "parquet" in formats and not find_spec("pyarrow"):
-            raise UsageError("--formats parquet needs pyarrow: pip install pyarrow", print_help=False)
+        try:
+            formats = each(bitext_format)(opts.formats)
+        except ValueError as error:
+            raise wrong("--formats", opts.formats, str(error)) from None
         _check_outputs(opts)
         assert self.settings
-        method = method_of(opts.method, self.settings)
-        encoder = encoder_of(self.settings) if opts.bitext else None
+        method = method_of(opts.method or "auto", self.settings)
+        encoder = encoder_of(self.settings) if opts.bitext or opts.review else None
         console = Console()
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         count = 0
         with ExitStack() as stack:
             progress = stack.enter_context(Progress(*columns, console=console))
             reading = progress.add_task("reading", total=None)
-            corpus = read_corpus(paths, pair, lambda: progress.advance(reading))
+            formats_read = Options.of(self.settings).documents
+            corpus = read_corpus(paths, pair, lambda: progress.advance(reading), formats_read)
             aligning = progress.add_task("aligning", total=len(corpus))
-            exports = [EXPORTS[name](opts.bitext, pair) for name in formats] if opts.bitext else []
-            bitext = BitextProducer(pair, exports, encoder)
+            exports = open_exports(formats, opts.bitext, pair) if opts.bitext else []
             review = Review(pair)
-            file = stack.enter_context(opts.out.open("w", encoding="utf-8", errors="surrogatepass"))
+            bitext = BitextProducer(pair, [*exports, *([review.sentences] if opts.review else [])], encoder)
+            # the old file may be an input
+            new = opts.out.with_name(f"{opts.out.name}.new")
+            stack.callback(new.unlink, missing_ok=True)
+            file = stack.enter_context(new.open("w", encoding="utf-8", errors="surrogatepass"))
             file.write(tsv_line([field.name for field in fields(Pair)]))
             done = 0
 
-            def on_progress(domain: str, share: float) -> None:
-                progress.update(aligning, completed=done + share * corpus.size(domain))
+            def on_progress(group: tuple[str, ...], share: float) -> None:
+                progress.update(aligning, completed=done + share * corpus.size(group))
 
-            for domain, alignment in align(corpus, method, MATCHINGS[opts.matching], on_progress):
+            matching, editions = MATCHINGS[opts.matching or "greedy"], opts.editions or "best"
+            results = as_aligned(corpus, aligned) if aligned else align(corpus, method, matching, on_progress, editions)
+            for domain, alignment in results:
                 file.writelines(tsv_line(astuple(found)) for found in alignment.pairs)
                 count += len(alignment.pairs)
                 review.add(alignment, domain.main_text)
-                if opts.bitext:
+                if opts.bitext or opts.review:
                     bitext.add(alignment, domain.main_text)
-                done += corpus.size(alignment.domain)
+                done += corpus.size(alignment.group)
                 progress.update(aligning, completed=done)
                 del domain  # otherwise two domains would be in memory at once
             bitext.close()
+            file.close()
+            new.replace(opts.out)
+        if aligned:
+            console.print(
+                f"the crawl has aligned its documents; its pairs are taken: {aligned / PAIRS}", highlight=False
+            )
         documents = ", ".join(f"{corpus.languages[language]} {language}" for language in (pair.a, pair.b))
         console.print(f"{count} pairs of {documents} documents in {opts.out}", highlight=False)
         for title, counts in (("pairs by method", review.methods), ("documents without a partner", review.unpaired)):
@@ -140,6 +165,22 @@ class Command(ScrapyCommand):
                 + (f" (dropped: {dropped})" if dropped else ""),
                 highlight=False,
             )
+
+
+def _pair_of(crawls: list[Path]) -> LanguagePair:
+    """The pair of the crawls in these folders; UsageError unless there is one."""
+    pairs = {str(pair): pair for pair in (pair_of(read_summary(folder), folder) for folder in crawls)}
+    if len(pairs) != 1:
+        several = f"the crawls have the pairs {' and '.join(sorted(pairs))}"
+        why = several if pairs else "no INPUT is the folder of a crawl"
+        raise UsageError(f"--pair is missing, and {why}: give the two languages, such as eng-mlt", print_help=False)
+    return pairs.popitem()[1]
+
+
+def _is_aligned(folder: Path, pair: LanguagePair) -> bool:
+    """Whether the crawl in *folder* was for *pair* and has aligned its documents at its end."""
+    summary = read_summary(folder)
+    return bool(summary.get("aligned")) and str(pair_of(summary, folder)) == str(pair) and (folder / PAIRS).exists()
 
 
 def _check_outputs(opts: argparse.Namespace) -> None:

@@ -7,19 +7,31 @@ import asyncio
 import logging
 import shutil
 import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyHelpFormatter
 from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.exceptions import UsageError
+from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.project import inside_project
 
 from bilingual_crawler.commands import PROJECT_SETTINGS
 from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.discovery.policies import ORDERS
+from bilingual_crawler.discovery.sites import read_bilingual
 from bilingual_crawler.frontier.store import StoreError
 from bilingual_crawler.options import RENDER_MODES, Options
 from bilingual_crawler.policies import POLICIES
-from bilingual_crawler.spiders.arguments import parse_arguments
+from bilingual_crawler.records import SITES
+from bilingual_crawler.spiders.arguments import parse_arguments, parse_discovery
 from bilingual_crawler.spiders.seeds import any_page, named, without_page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +45,22 @@ SPIDER_ARGUMENTS = {
     "render": f"when pages go through Chromium: {', '.join(RENDER_MODES)} (BILINGUAL_RENDER)",
 }
 """Name and help of each argument, with its default in brackets."""
+DISCOVERY_ARGUMENTS = {
+    "pair": SPIDER_ARGUMENTS["pair"],
+    "seeds": "pages to start from, as for the spider bilingual",
+    "candidates": "sites to judge first: cc-index:PATHS, tsv:FILE, separated by commas",
+    "backlinks": "who links to a site: cc-graph:DIR, tsv:FILE, crawl (the pages visited), separated by commas",
+    "policy": f"which site comes next: {', '.join(ORDERS)}; cobfc:N relearns every N pages (both)",
+    "archive": "folder or https:// address of Common Crawl's files, for the entry pages of candidates=cc-index",
+    "detector": "how a site is judged: evidence, barbosa (evidence)",
+    "max_pages": "budget of pages; 0 is no limit (0)",
+    "max_pages_per_site": SPIDER_ARGUMENTS["max_pages_per_site"],
+    "render": SPIDER_ARGUMENTS["render"],
+    "then": "crawl: afterwards crawl the sites found, into the folder crawl/ of the outputs",
+}
+"""The same of the spider ``discovery``."""
+PARSERS: Mapping[str, Callable[..., CrawlContext]] = {"bilingual": parse_arguments, "discovery": parse_discovery}
+"""The spiders, and what checks their arguments."""
 
 
 class Command(CrawlCommand):
@@ -46,27 +74,30 @@ class Command(CrawlCommand):
         if self._has_our_spider():
             parser.usage = "scrapy crawl bilingual -a pair=eng-mlt -a seeds=URL [-a NAME=VALUE …] [options]"
             parser.formatter_class = _LinesAsTheyAre
-            parser.add_argument_group("Arguments of the spider", _spider_arguments())
+            for name, described in (("bilingual", SPIDER_ARGUMENTS), ("discovery", DISCOVERY_ARGUMENTS)):
+                parser.add_argument_group(f"Arguments of the spider {name}", _spider_arguments(described))
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if args != ["bilingual"] or not self._has_our_spider():
+        if len(args) != 1 or args[0] not in PARSERS or not self._has_our_spider():
             super().run(args, opts)
             return
         assert self.settings
         try:
-            parse_arguments(self.settings, **opts.spargs)
-            self._crawl(opts)
+            PARSERS[args[0]](self.settings, **opts.spargs)
+            self._crawl(args[0], opts)
         except (UsageError, StoreError) as error:
             if self.settings["LOG_FILE"]:
                 # a Scrapyd job has no terminal
                 logger.error(error)
             raise UsageError(str(error), print_help=False) from error
 
-    def _crawl(self, opts: argparse.Namespace) -> None:
+    def _crawl(self, spider: str, opts: argparse.Namespace) -> None:
         assert self.crawler_process
         assert self.settings
-        crawler = self._create_crawler("bilingual")
+        crawler = self._create_crawler(spider)
         crawling = self.crawler_process.crawl(crawler, **opts.spargs)
+        if opts.spargs.get("then") and isinstance(crawling, asyncio.Task):
+            crawling.add_done_callback(lambda done: self._go_on(crawler, done, opts))
         self.crawler_process.start()
         if isinstance(crawling, asyncio.Task) and crawling.done() and not crawling.cancelled():
             # raises the error that kept the crawl from starting
@@ -81,20 +112,45 @@ class Command(CrawlCommand):
         if self.crawler_process.bootstrap_failed or not (spared or any_page(context.output_dir)):
             self.exitcode = 1
 
+    def _go_on(self, discovery: Crawler, done: asyncio.Task[None], opts: argparse.Namespace) -> None:
+        """Crawl the sites that *discovery* has found, unless it was stopped."""
+        assert self.crawler_process
+        if done.cancelled() or done.exception() or discovery.stats is None:
+            return
+        folder = CrawlContext.of(discovery).output_dir
+        if discovery.stats.get_value("finish_reason") == "shutdown" or not any(read_bilingual(folder / SITES)):
+            return
+        crawler = self._create_crawler("bilingual")
+        for name, value in _places_of_the_crawl(crawler.settings, folder).items():
+            # the process gives its own settings, which have the priority of the command line, to every crawler again
+            crawler.settings.set(name, value, SETTINGS_PRIORITIES["cmdline"] + 1)
+        known = {name: opts.spargs[name] for name in ("pair", "max_pages_per_site", "render") if name in opts.spargs}
+        self.crawler_process.crawl(crawler, seeds=str(folder / SITES), **known)
+
     def _has_our_spider(self) -> bool:
         """Whether this is our project: the command replaces Scrapy's in all projects of the environment."""
         assert self.settings
         return "bilingual_crawler.spiders" in self.settings.getlist("SPIDER_MODULES")
 
 
+def _places_of_the_crawl(settings: BaseSettings, folder: Path) -> dict[str, str]:
+    """Where the crawl that follows a discovery keeps its outputs and its frontier."""
+    places = {"BILINGUAL_OUTPUT_DIR": str(folder / "crawl")}
+    if settings["JOBDIR"]:
+        places["JOBDIR"] = str(Path(settings["JOBDIR"], "crawl"))
+    if shared := Options.of(settings).frontier:
+        places["BILINGUAL_FRONTIER"] = f"{shared}{'-' if '#' in shared else '#'}crawl"
+    return places
+
+
 class _LinesAsTheyAre(argparse.RawDescriptionHelpFormatter, ScrapyHelpFormatter):
     """Scrapy's help, with the line breaks of the text."""
 
 
-def _spider_arguments() -> str:
+def _spider_arguments(described: Mapping[str, str]) -> str:
     indent = " " * 24
     width = shutil.get_terminal_size().columns - 4
     return "\n".join(
         textwrap.fill(f"{f'-a {name}=':<{len(indent)}}{text}", width, subsequent_indent=indent, break_on_hyphens=False)
-        for name, text in SPIDER_ARGUMENTS.items()
+        for name, text in described.items()
     )

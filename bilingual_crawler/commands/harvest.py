@@ -20,12 +20,14 @@ from bilingual_crawler.harvest.run import LINK_SOURCES, Harvest
 from bilingual_crawler.harvest.sites import SiteError, Task, read_tasks
 from bilingual_crawler.harvest.store import ResultStore
 from bilingual_crawler.harvest.table import print_tables
-from bilingual_crawler.options import Options, check_folder
+from bilingual_crawler.harvest.together import Together, joint_table, write_joint
+from bilingual_crawler.options import SITE_BUDGETS, Options, check_folder, wrong
 from bilingual_crawler.policies import policy_class
 from bilingual_crawler.policies.base import PolicyError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Collection
 
 _COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
 
@@ -53,8 +55,16 @@ class Command(ScrapyCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         add = parser.add_argument
-        add("--policies", default="bfs,cld2,smart,oracle", help="separated by commas (%(default)s)")
+        add("--policies", help="separated by commas (bfs,cld2,smart,oracle, or gain with --together)")
         add("--out", type=Path, default=Path("harvest"), help="output folder (%(default)s)")
+        add(
+            "--together",
+            nargs="?",
+            metavar="BUDGETS",
+            const=",".join(SITE_BUDGETS),
+            help="crawl all sites as one for each pair, with each of these BILINGUAL_SITE_BUDGETs (%(const)s)",
+        )
+        add("--pairs", type=lambda pairs: pairs.split(","), help="only the tasks of these pairs, separated by commas")
         add("--tasks", type=int, metavar="N", help="only the first N tasks")
         add("--site", metavar="ID", help="only the tasks of this site")
         add("--links", choices=LINK_SOURCES, default="all", help="links that are followed (%(default)s)")
@@ -70,18 +80,20 @@ class Command(ScrapyCommand):
         try:
             if opts.explain:
                 self._explain(Path(args[0]), *opts.explain)
+            elif opts.together:
+                self._together(Path(args[0]).resolve(), opts)
             else:
                 self._harvest(Path(args[0]).resolve(), opts)
         except (SiteError, ArchiveError, PolicyError) as error:
             raise UsageError(str(error), print_help=False) from None
 
     def _explain(self, sites: Path, site: str, url: str) -> None:
-        for task in _select(read_tasks(sites), site, None):
+        for task in _select(read_tasks(sites), site):
             Console().print(explain(sites, task, url))
 
     def _harvest(self, sites: Path, opts: argparse.Namespace) -> None:
-        policies = [policy_class(name).name for name in opts.policies.split(",")]
-        tasks = _select(read_tasks(sites), opts.site, opts.tasks)
+        policies = [policy_class(name).name for name in (opts.policies or "bfs,cld2,smart,oracle").split(",")]
+        tasks = _select(read_tasks(sites), opts.site, opts.pairs)[: opts.tasks]
         store = ResultStore(opts.out / "results.json", opts.links)
         harvest = Harvest(sites, opts.out.resolve(), opts.links, tuple(opts.set), max(opts.jobs, 1))
         console = Console()
@@ -104,9 +116,28 @@ class Command(ScrapyCommand):
         console.print(f"results.json, deciles.tsv, orders/ and harvest.png are in {opts.out}", highlight=False)
         self.exitcode = int(failed > 0)
 
+    def _together(self, sites: Path, opts: argparse.Namespace) -> None:
+        budgets = opts.together.split(",")
+        if not set(budgets) <= set(SITE_BUDGETS):
+            raise wrong("--together", opts.together, f"choose among {', '.join(SITE_BUDGETS)}")
+        tasks = read_tasks(sites)
+        pairs = list(dict.fromkeys(task.pair for task in _select(tasks, opts.site, opts.pairs)[: opts.tasks]))
+        together = Together(sites, opts.out.resolve(), tasks, opts.links, opts.set)
+        console = Console()
+        crawls = []
+        for policy in (opts.policies or "gain").split(","):
+            for crawl in together.run(pairs, policy_class(policy).name, budgets, max(opts.jobs, 1)):
+                crawls.append(crawl)
+                write_joint(crawls, opts.out / "together.json")
+                if crawl.error:
+                    console.print(f"failed {crawl.pair} {crawl.budget}:\n{crawl.error}", markup=False, highlight=False)
+        console.print(joint_table(crawls))
+        self.exitcode = int(any(crawl.error for crawl in crawls))
 
-def _select(tasks: list[Task], site: str | None, count: int | None) -> list[Task]:
-    chosen = [task for task in tasks if site in (None, task.site)][:count]
+
+def _select(tasks: list[Task], site: str | None, pairs: Collection[str] | None = None) -> list[Task]:
+    chosen = [task for task in tasks if site in (None, task.site) and (not pairs or task.pair in pairs)]
     if not chosen:
-        raise SiteError(f"no task to run{f': {site} is not among the sites' if site else ''}")
+        names = " and ".join(filter(None, (site, ",".join(pairs or ()))))
+        raise SiteError(f"no task to run{f': {names} is not among the tasks' if names else ''}")
     return chosen

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
+    from bilingual_crawler.discovery.search import SiteSearch
+    from bilingual_crawler.discovery.ways import Sources
+    from bilingual_crawler.frontier.budget import SiteBudget
     from bilingual_crawler.frontier.job import Job
     from bilingual_crawler.frontier.scope import Scope
     from bilingual_crawler.languages import LanguagePair
@@ -41,8 +44,12 @@ class CrawlContext:
     """Budget of pages; 0 is no limit."""
     max_pages_per_site: int
     """Budget of pages of each politeness slot; 0 is no limit."""
+    budget: SiteBudget | None
+    """Whose best URL comes next; None if that is the best URL of all sites."""
     render: str
     """When pages go through a browser: one of :data:`~bilingual_crawler.options.RENDER_MODES`."""
+    formats: frozenset[str]
+    """Of the documents that are read: some of :data:`~bilingual_crawler.pages.formats.FORMATS`."""
     output_dir: Path
     job: Job
     traps: Traps
@@ -57,3 +64,13 @@ class CrawlContext:
     def https_guesses(self) -> frozenset[str]:
         """The seeds that were given without a scheme, with the one that is tried first."""
         return frozenset(seed.url for seed in self.seeds if seed.guessed_scheme)
+
+
+@dataclass(frozen=True)
+class DiscoveryContext(CrawlContext):
+    """That of a discovery."""
+
+    search: SiteSearch
+    sources: Sources
+    then: str
+    """``crawl`` if the sites found are to be crawled, else empty."""

@@ -9,7 +9,7 @@ import msgspec
 
 from bilingual_crawler.pages.model import Link, LinkPosition
 from bilingual_crawler.pages.outline import Outline  # noqa: TC001  msgspec reads the types
-from bilingual_crawler.policies.base import FetchedPage
+from bilingual_crawler.policies.base import MAX_LINKS, FetchedPage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.crawl.learner import Learner
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pairing.documents import Pair
-
-MAX_LINKS = 500
-"""Links of a document that are kept, the first ones."""
 
 
 class _Claim(msgspec.Struct, array_like=True, frozen=True):
@@ -58,7 +55,9 @@ class _Page(msgspec.Struct, array_like=True, frozen=True):
 
 
 _News = dict[str, bytes]
-"""What a page said of queued URLs: its language -> its links, packed and compressed."""
+"""What a page said of queued URLs: its language -> its links, packed and compressed. Or what the policy recalls."""
+_OWN = "policy"
+"""In place of a language, before what the policy recalls."""
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(_Page | _News | str | None).decode
@@ -73,6 +72,11 @@ def redirect_fact(target: str) -> bytes:
     return _pack(target)
 
 
+def own_fact(fact: bytes) -> bytes:
+    """What the policy recalls of the URL by :meth:`~bilingual_crawler.policies.base.Policy.recall`."""
+    return _pack({_OWN: fact})
+
+
 def page_fact(page: FetchedPage, links: Sequence[Link], pair: LanguagePair) -> bytes:
     """*page* was downloaded and has *links*; 1 to 3 kB for a document, else some 30 bytes.
 
@@ -83,11 +87,11 @@ def page_fact(page: FetchedPage, links: Sequence[Link], pair: LanguagePair) -> b
         for link in page.claims
         if page.side and (link.position is LinkPosition.SWITCHER or pair.side(link.hreflang or ""))
     ]
-    fact = _Page(page.language, page.seed, page.depth, page.length, claims, page.noindex)
+    outline, others = None, b""
     if page.side is not None and not page.noindex:
-        others = [_Link(link.url, link.position) for link in links if not link.claims]
-        fact = msgspec.structs.replace(fact, outline=page.outline, links=_compress(others[:MAX_LINKS]))
-    return _pack(fact)
+        outline = page.outline
+        others = _compress([_Link(link.url, link.position) for link in links if not link.claims][:MAX_LINKS])
+    return _pack(_Page(page.language, page.seed, page.depth, page.length, claims, page.noindex, outline, others))
 
 
 def news_fact(page: FetchedPage, links: Sequence[Link]) -> bytes:
@@ -110,6 +114,9 @@ def relearn(learner: Learner, facts: Iterable[tuple[str, bytes]], queued: Iterab
             yield from learner.redirected(url, fact)
         elif isinstance(fact, dict):
             [(language, links)] = fact.items()
+            if language == _OWN:
+                learner.policy.recall(links)
+                continue
             learner.note(FetchedPage(url, language, side(language)), _links(links))
         else:
             claims = tuple(map(_claim, fact.claims))

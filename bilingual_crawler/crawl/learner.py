@@ -6,10 +6,12 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.pairing.ledger import PairLedger
+from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from bilingual_crawler.frontier.budget import SiteBudget
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.pairing.documents import Pair
     from bilingual_crawler.policies.base import FetchedPage, Policy
@@ -19,10 +21,12 @@ class Learner:
     """Brings policy and ledger together: the policy proposes partners, the ledger decides, the policy is told.
 
     A URL is learnt once. After a crash it may be fetched again, and a worker that gets a site back is told all of it.
+    *budget* learns how many pairs each fetch made, so a resume restores it as well. A fetch without a page made none.
     """
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, budget: SiteBudget | None = None) -> None:
         self.policy = policy
+        self._budget = budget
         self.ledger = PairLedger(policy.pair)
         self._done: set[int] = set()
         """Hashes of the URLs that were fetched or given up; they take less memory than texts."""
@@ -40,26 +44,30 @@ class Learner:
             self.policy.gone(page.url)
             return []
         self._done.add(hash(page.url))
+        promised = self._promised(page.url)
         pair = self.ledger.add(page, self.policy.candidates(page, links))
         self.policy.learn(page, links, pair.partner(page.url) if pair else None)
-        return [*filter(None, (pair,)), *self._settle()]
+        return self._paid(page.url, promised, [pair, *self._settle()] if pair else [*self._settle()])
 
     def redirected(self, url: str, target: str) -> list[Pair]:
         """*url* gave a redirect to *target*; returns the pairs that this makes of documents held."""
         if self._is_done(url):
             return []
         self._done.add(hash(url))
+        promised = self._promised(url)
         self.policy.redirected(url, target)
         if self._is_done(target):
             self.policy.gone(target)
         pair = self.ledger.alias(url, target)
         if pair is None:
-            return []
+            return self._paid(url, promised, [])
         self.policy.paired(pair.url_a, pair.url_b)
-        return [pair, *self._settle()]
+        return self._paid(url, promised, [pair, *self._settle()])
 
     def gone(self, url: str) -> None:
         """*url* gave no page."""
+        if not self._is_done(url):
+            self._paid(url, self._promised(url), [])
         self._done.add(hash(url))
         self.policy.gone(url)
 
@@ -74,6 +82,16 @@ class Learner:
 
     def _is_done(self, url: str) -> bool:
         return hash(url) in self._done
+
+    def _promised(self, url: str) -> float:
+        """What the policy thought of *url* before it was fetched."""
+        return self.policy.reconsider(url, 0.0) if self._budget else 0.0
+
+    def _paid(self, url: str, promised: float, pairs: list[Pair]) -> list[Pair]:
+        """The fetch of *url* made *pairs*."""
+        if self._budget:
+            self._budget.learn(registered_domain(url), len(pairs), promised)
+        return pairs
 
     def _settle(self) -> Iterator[Pair]:
         """The pairs that follow from those found last, and from these in turn."""

@@ -23,7 +23,7 @@ COPY = "bilingual_copy"
 WARC_LOCATION = "bilingual_warc"
 """The :class:`~bilingual_crawler.archive.WarcLocation` of the response's record."""
 ARCHIVED_DATE = "bilingual_archived"
-"""The ``WARC-Date`` of a replayed response; None for one that the replay made up."""
+"""The ``WARC-Date`` of a response from an archive; None for one that the replay made up."""
 
 REDIRECT_FLAG = "replay-redirect"
 """In ``response.flags`` of a redirect that the replay made up: the page is archived under another URL."""

@@ -45,9 +45,9 @@ def open_frontier(crawler: Crawler, worker: Worker) -> tuple[FrontierStore, Fron
         from bilingual_crawler.frontier.redis_store import RedisStore
 
         shared = RedisStore(url, _worker_name(jobdir))
-        return shared, SharedFrontier(shared, limits, time.monotonic, worker)
+        return shared, SharedFrontier(shared, limits, time.monotonic, worker, context.budget)
     store = LmdbStore(Path(jobdir) / "frontier") if jobdir else MemoryStore()
-    frontier = LocalFrontier(store, limits, time.monotonic, worker.reconsider, worker.stop)
+    frontier = LocalFrontier(store, limits, time.monotonic, worker.reconsider, worker.stop, context.budget)
     for slot in store.slots():
         worker.gained(store.facts(slot), store.queued(slot))
     return store, frontier

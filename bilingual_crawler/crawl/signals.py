@@ -9,6 +9,9 @@ pair_found = object()
 url_fetched = object()
 """Sent once for every URL that was asked for, with ``fetch``: a :class:`Fetch`."""
 
+site_judged = object()
+"""Sent with ``site``, a :class:`~bilingual_crawler.discovery.sites.JudgedSite`, at each verdict of a discovery."""
+
 sitemaps_named = object()
 """Sent with ``urls``, those of the sitemaps that a robots.txt names."""
 

@@ -15,7 +15,7 @@ from scrapy.utils.job import job_dir
 
 from bilingual_crawler.crawl.checkpoints import Checkpoints
 from bilingual_crawler.crawl.context import CrawlContext
-from bilingual_crawler.crawl.facts import GONE, news_fact, page_fact, redirect_fact, relearn
+from bilingual_crawler.crawl.facts import GONE, news_fact, own_fact, page_fact, redirect_fact, relearn
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.meta import ENTRY, OPEN
 from bilingual_crawler.crawl.opening import open_frontier
@@ -23,10 +23,11 @@ from bilingual_crawler.crawl.politeness import CrawlDelays, SharedAddresses, slo
 from bilingual_crawler.crawl.refused import Refused, reason
 from bilingual_crawler.crawl.signals import Fetch, output_failed, pair_found, url_fetched
 from bilingual_crawler.frontier.entry import FIXED, NEVER, Entry, Push, State
+from bilingual_crawler.frontier.frontier import SlotState
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.quota import QueueQuota
 from bilingual_crawler.options import Options
-from bilingual_crawler.urls.canonical import canonicalise
+from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -66,7 +67,7 @@ class Visits:
         self._stats = crawler.stats
         self._context = CrawlContext.of(crawler)
         self._policy = self._context.policy
-        self._learner = Learner(self._policy)
+        self._learner = Learner(self._policy, self._context.budget)
         self._max_redirects = crawler.settings.getint("REDIRECT_MAX_TIMES")
         self._quota = QueueQuota()
         self._stopping = False
@@ -88,6 +89,7 @@ class Visits:
         queued, done = map(self._store.count, (State.QUEUED, State.DONE))
         if queued or done:
             logger.info(f"Resuming: {queued} URLs queued, {done} done", extra=self._extra)
+            self.pursue()
 
     @classmethod
     def of(cls, crawler: Crawler) -> Visits:
@@ -133,6 +135,7 @@ class Visits:
         self._announce(self._learner.redirected(entry.url, url))
         self._frontier.remember(entry, redirect_fact(url))
         self._frontier.redirect(entry, target, self._redirected)
+        self.pursue()
         return True
 
     def fail(self, failure: Failure) -> None:
@@ -156,6 +159,19 @@ class Visits:
         """*entry* gave *page* with *links*: policy and ledger learn from it, and those after this process can."""
         self._announce(self._learner.learn(page, links))
         self._frontier.remember(entry, page_fact(page, links, self._policy.pair))
+        self.pursue()
+
+    def recall(self, entry: Entry, fact: bytes) -> None:
+        """The policy learns *fact* of *entry*, and those after this process do."""
+        self._frontier.remember(entry, own_fact(fact))
+        self._policy.recall(fact)
+        self.pursue()
+
+    def pursue(self) -> None:
+        """Queue what the policy wants, and give queued URLs their new priorities."""
+        wanted = self._policy.wanted()
+        if wanted:
+            self.push([Entry(one.url, self.slot(one.url), one.priority, one.parent) for one in wanted])
         self._frontier.rescore(self._policy.changed())
 
     def follow(
@@ -207,6 +223,16 @@ class Visits:
     def left(self) -> int:
         """URLs that are queued or in flight."""
         return self._frontier.left
+
+    @property
+    def site_states(self) -> dict[str, SlotState]:
+        """What is left of each site of this process, when the crawl has ended."""
+        order = list(SlotState)
+        sites: dict[str, SlotState] = {}
+        for slot, state in self._frontier.slot_states.items():
+            site = registered_domain(slot)
+            sites[site] = min(state, sites.get(site, state), key=order.index)
+        return sites
 
     async def states(self, urls: Sequence[str]) -> list[State | None]:
         """State of each URL in the frontier, None for unseen ones."""
@@ -284,6 +310,7 @@ class Visits:
         """*entry* gave no page that policy and ledger have learnt from."""
         self._learner.gone(entry.url)
         self._frontier.remember(entry, GONE)
+        self.pursue()
 
     def _end_redirect(
         self, entry: Entry, why: str, status: int, *, outcome: str = "redirect", location: str = ""

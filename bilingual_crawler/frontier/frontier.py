@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from bilingual_crawler.frontier.entry import Entry, Push, State
@@ -26,6 +27,17 @@ class Limits:
     pages_per_slot: int = 0
 
 
+class SlotState(StrEnum):
+    """What is left of a slot at the end of a crawl, the most first."""
+
+    OPEN = "open"
+    """URLs that may be fetched."""
+    SPENT = "spent"
+    """URLs, but its own budget is spent."""
+    FINISHED = "finished"
+    """Nothing."""
+
+
 def ignore(_: object) -> None:
     """Ignores the outcome of a call."""
 
@@ -47,6 +59,10 @@ class Frontier(Protocol):
     @property
     def left(self) -> int:
         """URLs that are queued or in flight."""
+
+    @property
+    def slot_states(self) -> Mapping[str, SlotState]:
+        """The states of the slots of this process, after :meth:`leave`; empty before."""
 
     def push(self, entries: Sequence[Entry], told: Callable[[list[Push]], None] = ignore) -> None:
         """Queue or raise *entries* in one transaction. *told* gets the outcome of each."""

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import functools
-import heapq
 from collections import Counter, defaultdict
 from contextlib import suppress
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from bilingual_crawler.frontier.entry import NEVER, SUSPECT, Entry, Push, State
-from bilingual_crawler.frontier.frontier import MAX_RECONSIDERED, Limits, ignore
+from bilingual_crawler.frontier.frontier import MAX_RECONSIDERED, Limits, SlotState, ignore
+from bilingual_crawler.frontier.offers import Offers
 from bilingual_crawler.frontier.store import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from bilingual_crawler.frontier.budget import SiteBudget
     from bilingual_crawler.frontier.store import FrontierStore
 
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-
-SPARE_OFFERS = 1000
-"""Outdated offers in the heap, beyond the number of slots, at which the outdated ones are removed."""
 
 
 def _unless_frozen(
@@ -45,11 +43,7 @@ def _unless_frozen(
 
 
 class LocalFrontier:
-    """A :class:`~bilingual_crawler.frontier.frontier.Frontier` on a store that answers at once.
-
-    A heap holds an offer for each slot: the priority and order of its best URL. An offer that is not the slot's last
-    one is outdated and skipped.
-    """
+    """A :class:`~bilingual_crawler.frontier.frontier.Frontier` on a store that answers at once."""
 
     def __init__(
         self,
@@ -58,9 +52,10 @@ class LocalFrontier:
         clock: Callable[[], float],
         reconsider: Callable[[str, float], float] | None = None,
         failed: Callable[[StoreError], None] = ignore,
+        budget: SiteBudget | None = None,
     ) -> None:
         """*reconsider* gives the current priority of the next URL; if it fell, another URL may go first. *failed* is
-        called once, when the store fails and the frontier freezes.
+        called once, when the store fails and the frontier freezes. *budget* decides which site comes next.
         """
         self.store = store
         self._reconsider = reconsider
@@ -78,21 +73,21 @@ class LocalFrontier:
         self._resting: dict[str, float] = {}
         self._closed: set[str] = set()
         self._leaving: set[str] = set()
-        self._heap: list[tuple[float, int, str]] = []
-        self._offered: dict[str, tuple[float, int, str]] = {}
+        self._offers = Offers(budget)
+        self.slot_states: dict[str, SlotState] = {}
         self.offer(head.slot for head in store.heads())
 
     @_unless_frozen
     def push(self, entries: Sequence[Entry], told: Callable[[list[Push]], None] = ignore) -> None:
         outcomes = self.store.push(entries)
         changed = (entry for entry, outcome in zip(entries, outcomes, strict=True) if outcome is not Push.IGNORED)
-        self.offer({entry.slot for entry in changed if self._leads(entry)})
+        self.offer(dict.fromkeys(entry.slot for entry in changed if self._offers.leads(entry)))
         told(outcomes)
 
     @_unless_frozen
     def rescore(self, priorities: Mapping[str, float]) -> None:
         if priorities:
-            self.offer(self.store.rescore(priorities))
+            self.offer(sorted(self.store.rescore(priorities)))
 
     @_unless_frozen
     def pop(self) -> Entry | None:
@@ -101,12 +96,7 @@ class LocalFrontier:
         if self._resting:
             self._wake()
         tries = MAX_RECONSIDERED if self._reconsider else 0
-        while self._heap:
-            offer = heapq.heappop(self._heap)
-            slot = offer[2]
-            if self._offered.get(slot) != offer:
-                continue
-            del self._offered[slot]
+        for negated, _, slot in self._offers.take():
             if not self._open(slot):
                 self.offer((slot,))
                 continue
@@ -114,7 +104,7 @@ class LocalFrontier:
                 tries -= 1
                 self.offer((slot,))
                 continue
-            if offer[0] == -SUSPECT and self._in_flight:
+            if negated == -SUSPECT and self._in_flight:
                 self.offer((slot,))
                 return None
             entry = self.store.pop(slot)
@@ -201,10 +191,17 @@ class LocalFrontier:
 
     async def leave(self) -> None:
         # the summary of the crawl is written later
-        with suppress(StoreError):
-            self._left = self.left
+        self.sum_up()
         self.freeze()
         self.store.close()
+
+    def sum_up(self) -> None:
+        """Keep for later what is left, as the store cannot be asked any more."""
+        with suppress(StoreError):
+            self._left = self.left
+            queued = {head.slot for head in self.store.heads() if head.priority != NEVER}
+            left = {slot: SlotState.SPENT if self._slot_spent(slot) else SlotState.OPEN for slot in queued}
+            self.slot_states = dict.fromkeys(self.store.slots(), SlotState.FINISHED) | left
 
     def open_slots(self) -> list[str]:
         """Slots with a URL to hand out, now or later."""
@@ -237,22 +234,11 @@ class LocalFrontier:
         for slot in slots:
             head = self.store.head(slot) if self._open(slot) else None
             if head is None or head.priority == NEVER:
-                self._offered.pop(slot, None)
+                self._offers.withdraw(slot)
                 if self._server_busy(slot):
                     self._held_up[self.server(slot)].add(slot)
                 continue
-            offer = (-head.priority, head.order, slot)
-            if self._offered.get(slot) != offer:
-                self._offered[slot] = offer
-                heapq.heappush(self._heap, offer)
-        if len(self._heap) > 2 * len(self._offered) + SPARE_OFFERS:
-            self._heap = list(self._offered.values())
-            heapq.heapify(self._heap)
-
-    def _leads(self, entry: Entry) -> bool:
-        """Whether *entry* comes before the offer of its slot."""
-        offered = self._offered.get(entry.slot)
-        return offered is None or entry.priority >= -offered[0]
+            self._offers.set(head)
 
     def _release(self, entry: Entry) -> None:
         self._handed_out.discard(entry.url)
@@ -260,7 +246,7 @@ class LocalFrontier:
         self._in_flight[entry.slot] -= 1
         if not self._in_flight[entry.slot]:
             del self._in_flight[entry.slot]
-        self.offer({entry.slot, *self._held_up.pop(self.server(entry.slot), ())})
+        self.offer((entry.slot, *sorted(self._held_up.pop(self.server(entry.slot), ()))))
 
     def _wake(self) -> None:
         now = self._clock()

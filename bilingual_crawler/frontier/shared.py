@@ -20,6 +20,8 @@ from bilingual_crawler.frontier.store import StoreError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from bilingual_crawler.frontier.budget import SiteBudget
+    from bilingual_crawler.frontier.frontier import SlotState
     from bilingual_crawler.frontier.redis_store import RedisStore
 
 SHARE_SECONDS = 0.5
@@ -60,10 +62,17 @@ class SharedFrontier:
     too early. A second thread sends the heartbeat while the event loop is busy.
     """
 
-    def __init__(self, store: RedisStore, limits: Limits, clock: Callable[[], float], worker: Worker) -> None:
+    def __init__(
+        self,
+        store: RedisStore,
+        limits: Limits,
+        clock: Callable[[], float],
+        worker: Worker,
+        budget: SiteBudget | None = None,
+    ) -> None:
         self.store = store
         self._worker = worker
-        self._frontier = LocalFrontier(store, limits, clock, failed=self._failed)
+        self._frontier = LocalFrontier(store, limits, clock, failed=self._failed, budget=budget)
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="frontier")
         self._ready: deque[Entry] = deque()
@@ -139,7 +148,12 @@ class SharedFrontier:
             self.store.give_up()
         self._thread.shutdown(wait=False)
 
+    @property
+    def slot_states(self) -> Mapping[str, SlotState]:
+        return self._frontier.slot_states
+
     def _close(self) -> None:
+        self._frontier.sum_up()
         self.left = self._frontier.left
         self.store.close()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +9,9 @@ from scrapy import signals
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
 from scrapy.exceptions import DownloadCancelledError, NotConfigured, StopDownload
 from scrapy.http import Headers
-from scrapy.responsetypes import responsetypes
 
 from bilingual_crawler.archive import ArchivedResponse, ArchiveError, Redirect, open_archive
+from bilingual_crawler.crawl.answers import answer, archived_answer
 from bilingual_crawler.crawl.meta import ARCHIVED_DATE, MISSING_FLAG, REDIRECT_FLAG
 from bilingual_crawler.options import Options
 
@@ -45,37 +44,29 @@ class ReplayDownloadHandler(BaseDownloadHandler):
     async def download_request(self, request: Request) -> Response:
         """Answer a request at once."""
         started = time.monotonic()
-        answer = self._archive.find(request.url)
+        found = self._archive.find(request.url)
         request.meta["download_latency"] = time.monotonic() - started
-        if isinstance(answer, ArchivedResponse):
+        if isinstance(found, ArchivedResponse):
             self._stats.inc_value("bilingual/replay/responses")
-            request.meta[ARCHIVED_DATE] = answer.date
-            return self._deliver(request, answer)
+            return self._deliver(request, found)
         request.meta[ARCHIVED_DATE] = None
-        if isinstance(answer, Redirect):
+        if isinstance(found, Redirect):
             self._stats.inc_value("bilingual/replay/redirects")
-            return _respond(request, 301, Headers({"Location": answer.url}), flags=[REDIRECT_FLAG])
+            return answer(request, 301, Headers({"Location": found.url}), flags=[REDIRECT_FLAG])
         self._stats.inc_value("bilingual/replay/missing")
-        return _respond(request, 404, Headers(), flags=[MISSING_FLAG])
+        return answer(request, 404, Headers(), flags=[MISSING_FLAG])
 
     def _deliver(self, request: Request, archived: ArchivedResponse) -> Response:
-        headers = Headers(archived.headers)
         size = len(archived.body)
         limit = request.meta.get("download_maxsize", self._max_size)
         if limit and size > limit:
             raise DownloadCancelledError(f"{request.url} has {size} bytes, more than the limit of {limit}")
-        ip = ipaddress.ip_address(archived.ip) if archived.ip else None
-        known: dict[str, Any] = {
-            "status": archived.status,
-            "headers": headers,
-            "ip_address": ip,
-            "protocol": "HTTP/1.1",
-        }
+        headers = Headers(archived.headers)
         stop = self._stopped_by(signals.headers_received, request, headers=headers, body_length=size)
         body = b"" if stop or request.method == "HEAD" else archived.body
         if body:
             stop = self._stopped_by(signals.bytes_received, request, data=body)
-        response = _respond(request, body=body, flags=["download_stopped"] if stop else [], **known)
+        response = archived_answer(request, archived, body, ["download_stopped"] if stop else [])
         if stop and stop.fail:
             stop.response = response
             raise stop
@@ -85,8 +76,3 @@ class ReplayDownloadHandler(BaseDownloadHandler):
         results = self.crawler.signals.send_catch_log(signal, request=request, spider=self.crawler.spider, **data)
         causes = (getattr(result, "value", None) for _, result in results)
         return next((cause for cause in causes if isinstance(cause, StopDownload)), None)
-
-
-def _respond(request: Request, status: int, headers: Headers, body: bytes = b"", **more: Any) -> Response:
-    kind = responsetypes.from_args(headers=headers, url=request.url, body=body)
-    return kind(url=request.url, status=status, headers=headers, body=body, **more)

@@ -79,7 +79,7 @@ class Harvest:
                 self.command(task, policy, directory),
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=_environment(),
+                env=crawl_environment(),
             )
             crawls.add(crawl)
             status = crawl.wait()
@@ -89,37 +89,20 @@ class Harvest:
         write_order(self.out / "orders" / f"{task}.{policy}.tsv", order)
         error = None
         if status or not order:
-            error = f"exit status {status}, {len(order)} downloads\n{_tail(directory / 'crawl.log')}"
+            error = f"exit status {status}, {len(order)} downloads\n{tail(directory / 'crawl.log')}"
         else:
-            _tidy(directory)
+            tidy(directory)
         return measured.reference(task).measure(
             policy, order, missing=missing, links=self.links, seconds=seconds, error=error
         )
 
     def command(self, task: Task, policy: str, directory: Path) -> list[str]:
         """Return the command line of one crawl that writes into ``directory``."""
-        seeds = directory / "seeds.txt"
-        seeds.write_text("".join(f"{url}\n" for url in task.seeds), encoding="utf-8")
-        settings = {
-            "BILINGUAL_REPLAY": str(self.sites / task.site),
-            "BILINGUAL_OUTPUT_DIR": str(directory),
-            "BILINGUAL_SCOPE_PREFIXES": ",".join(site_prefixes(self.sites / task.site)),
-            "BILINGUAL_WARC": "False",
-            "BILINGUAL_ALIGN": "",
-            "CONCURRENT_REQUESTS": "1",
-        }
-        sources = LINK_SOURCES[self.links]
-        if sources:
-            settings["BILINGUAL_LINK_SOURCES"] = sources
+        settings = self.settings
         if policy == "oracle":
-            settings["BILINGUAL_ORACLE_ORDER"] = str(directory / "oracle.txt")
-        arguments = {"pair": task.pair, "seeds": str(seeds), "policy": policy}
-        return [
-            *(sys.executable, "-m", "scrapy", "crawl", "bilingual"),
-            *(part for name, value in arguments.items() for part in ("-a", f"{name}={value}")),
-            *(part for setting in self.settings for part in ("-s", setting)),
-            *(part for name, value in settings.items() for part in ("-s", f"{name}={value}")),
-        ]
+            settings += (f"BILINGUAL_ORACLE_ORDER={directory / 'oracle.txt'}",)
+        arguments = {"pair": task.pair, "policy": policy}
+        return crawl_command(arguments, task.seeds, [self.sites / task.site], directory, self.links, settings)
 
 
 class _Measured:
@@ -148,6 +131,52 @@ class _Measured:
         path.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
 
 
+def crawl_command(
+    arguments: Mapping[str, str],
+    seeds: Sequence[str],
+    folders: Sequence[Path],
+    directory: Path,
+    links: str,
+    settings: Sequence[str],
+) -> list[str]:
+    """Return the command line of a crawl that replays the site *folders* from *seeds* and writes into *directory*.
+
+    *arguments* are more arguments of the spider, *links* one of :data:`LINK_SOURCES`, *settings* are ``NAME=VALUE``.
+    """
+    file = directory / "seeds.txt"
+    file.write_text("".join(f"{url}\n" for url in seeds), encoding="utf-8")
+    fixed = {
+        "BILINGUAL_REPLAY": ",".join(map(str, folders)),
+        "BILINGUAL_OUTPUT_DIR": str(directory),
+        "BILINGUAL_SCOPE_PREFIXES": ",".join(site_prefixes(folders)),
+        "BILINGUAL_WARC": "False",
+        "BILINGUAL_ALIGN": "",
+        "CONCURRENT_REQUESTS": "1",
+    }
+    sources = LINK_SOURCES[links]
+    if sources:
+        fixed["BILINGUAL_LINK_SOURCES"] = sources
+    given = {**arguments, "seeds": str(file)}
+    return [
+        *(sys.executable, "-m", "scrapy", "crawl", "bilingual"),
+        *(part for name, value in given.items() for part in ("-a", f"{name}={value}")),
+        *(part for setting in settings for part in ("-s", setting)),
+        *(part for name, value in fixed.items() for part in ("-s", f"{name}={value}")),
+    ]
+
+
+def crawl_environment() -> Mapping[str, str]:
+    """Return the environment of a crawl: with this package and its settings."""
+    root = str(Path(bilingual_crawler.__file__).parent.parent)
+    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+    return {"SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings", **os.environ, "PYTHONPATH": path}
+
+
+def tail(log: Path) -> str:
+    """Return the last lines of a log."""
+    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_TAIL:])
+
+
 def read_order(path: Path) -> tuple[list[str], int]:
     """Return the pages of a ``crawl.tsv`` in download order, and how many requests the archive had no answer to.
 
@@ -167,17 +196,8 @@ def write_order(path: Path, order: Sequence[str]) -> None:
     path.write_text("".join(f"{url}\n" for url in order), encoding="utf-8")
 
 
-def _environment() -> Mapping[str, str]:
-    root = str(Path(bilingual_crawler.__file__).parent.parent)
-    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-    return {"SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings", **os.environ, "PYTHONPATH": path}
-
-
-def _tail(log: Path) -> str:
-    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_TAIL:])
-
-
-def _tidy(directory: Path) -> None:
+def tidy(directory: Path) -> None:
+    """Delete the outputs that a benchmark does not read."""
     for path in directory.iterdir():
         if path.name not in _KEPT:
             path.unlink()

@@ -1,4 +1,4 @@
-"""Downloader middleware: parse pages and sitemaps once; identify the language of a page's text, take its outline."""
+"""Downloader middleware: parse pages, PDFs and sitemaps once; identify the language of a text, take its outline."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, cast
 from scrapy import signals
 from scrapy.exceptions import StopDownload
 
+from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.meta import ENTRY, LANGUAGE, OUTLINE, PAGE, SITEMAP
 from bilingual_crawler.crawl.refused import Refused
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.middlewares.read import Reader
-from bilingual_crawler.pages.jobs import PageJob, SitemapJob
+from bilingual_crawler.pages.formats import ONLY_HTML, PDF, format_of
+from bilingual_crawler.pages.jobs import PageJob, PdfJob, SitemapJob
 
 if TYPE_CHECKING:
     from typing import Self
@@ -25,21 +27,20 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-HTML_TYPES = ("text/html", "application/xhtml+xml")
-
 
 class LanguageFilterMiddleware:
     """Puts the parsed page, the language of its text and its outline, or the parsed sitemap, into ``response.meta``.
 
-    Responses that are not HTML are dropped by their headers, before the body is read if the download handler allows it.
-    The policy decides whether links of a page in neither language are followed. Stats: ``bilingual/language/<code>``,
-    ``bilingual/dropped/not_html``.
+    Responses in none of the formats of the crawl are dropped by their headers, before the body is read if the download
+    handler allows it. The policy decides whether links of a page in neither language are followed. Stats:
+    ``bilingual/language/<code>``, ``bilingual/dropped/not_html``, ``bilingual/pdf/whole|too-long``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         assert crawler.stats
         self._stats = crawler.stats
         self._reader = Reader(crawler)
+        self._formats = CrawlContext.of(crawler).formats
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -48,7 +49,8 @@ class LanguageFilterMiddleware:
         return middleware
 
     def headers_received(self, headers: Headers, request: Request) -> None:
-        if _is_page(request) and not _is_html(headers):
+        entry: Entry | None = request.meta.get(ENTRY)
+        if entry is not None and entry.kind is Kind.PAGE and self._format(headers, entry) is None:
             raise StopDownload(fail=True)
 
     async def process_response(self, request: Request, response: Response) -> Response:
@@ -56,39 +58,48 @@ class LanguageFilterMiddleware:
         if entry is None or response.status != 200:
             return response
         if entry.kind is Kind.SITEMAP:
-            request.meta[SITEMAP] = await self._reader.read(SitemapJob(response.body, entry.url), entry.url)
+            job = SitemapJob(response.body, entry.url, self._formats)
+            request.meta[SITEMAP] = await self._reader.read(job, entry.url)
             return response
-        if not _is_html(response.headers):
+        if self._format(response.headers, entry) is None:
             self._stats.inc_value("bilingual/dropped/not_html")
-            raise Refused("not-html", f"not an HTML page: {_content_type(response.headers)}", status=200)
-        await read_response(request, response, self._reader, self._stats)
+            raise Refused("not-html", f"not a document: {_content_type(response.headers)}", status=200)
+        await read_response(request, response, self._reader, self._stats, self._formats)
         return response
 
+    def _format(self, headers: Headers, entry: Entry) -> str | None:
+        """The format of a response; None if the crawl does not read it."""
+        found = format_of(_content_type(headers), entry.url)
+        return found if found in self._formats else None
 
-async def read_response(request: Request, response: Response, reader: Reader, stats: StatsCollector) -> None:
-    """Put the page in *response*, its language and its outline into the meta of *request*; raises Refused."""
+
+async def read_response(
+    request: Request, response: Response, reader: Reader, stats: StatsCollector, formats: frozenset[str]
+) -> None:
+    """Put the page in *response*, its language and its outline into the meta of *request*; raises Refused.
+
+    A page has links to documents in *formats*; a PDF is a page without links.
+    """
     url = cast("Entry", request.meta[ENTRY]).url
-    found = await reader.read(page_job(response, url), url)
+    is_pdf = is_of(PDF, response, url)
+    found = await reader.read(PdfJob(response.body, url) if is_pdf else page_job(response, url, formats), url)
     request.meta[PAGE] = found.page
     request.meta[LANGUAGE] = found.identification
     request.meta[OUTLINE] = found.outline
     stats.inc_value(f"bilingual/language/{found.identification.language}")
+    if is_pdf:
+        stats.inc_value("bilingual/pdf/too-long" if found.page.is_cut else "bilingual/pdf/whole")
 
 
-def page_job(response: Response, url: str) -> PageJob:
-    """The job that reads the page in *response*, fetched from *url*."""
+def page_job(response: Response, url: str, formats: frozenset[str] = ONLY_HTML) -> PageJob:
+    """The job that reads the HTML page in *response*, fetched from *url*."""
     link_headers = tuple(value.decode("latin-1") for value in response.headers.getlist("Link"))
-    return PageJob(response.body, _content_type(response.headers), url, link_headers)
+    return PageJob(response.body, _content_type(response.headers), url, link_headers, formats)
 
 
-def _is_page(request: Request) -> bool:
-    entry: Entry | None = request.meta.get(ENTRY)
-    return entry is not None and entry.kind is Kind.PAGE
-
-
-def _is_html(headers: Headers) -> bool:
-    content_type = _content_type(headers)
-    return not content_type or content_type.lower().startswith(HTML_TYPES)
+def is_of(wanted: str, response: Response, url: str) -> bool:
+    """Whether *response*, fetched from *url*, has the format *wanted*."""
+    return format_of(_content_type(response.headers), url) == wanted
 
 
 def _content_type(headers: Headers) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.refused import Refused
-from bilingual_crawler.sandbox import SandboxError, submit
+from bilingual_crawler.sandbox import ContentError, SandboxError, submit
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -21,10 +21,10 @@ logger = logging.getLogger(__name__)
 
 
 class Reader:
-    """Has helper processes read responses. A response that breaks a limit is refused, counted, and logged once per
-    kind.
+    """Has helper processes read responses. A response that breaks a limit, or has not what was looked for, is refused,
+    counted, and logged once per kind.
 
-    Stats: ``bilingual/unreadable/time|memory|crash``.
+    Stats: ``bilingual/unreadable/time|memory|crash|damaged|encrypted|no-text``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -36,14 +36,16 @@ class Reader:
         """The result of *job* for the response from *url*; raises Refused."""
         try:
             return await asyncio.wrap_future(submit(job))
+        except ContentError as error:
+            self._note(url, error)
+            raise Refused(error.kind, str(error), status=200) from error
         except SandboxError as error:
-            key = f"bilingual/unreadable/{error.kind}"
-            first = not self._stats.get_value(key)
-            self._stats.inc_value(key)
-            logger.log(
-                logging.WARNING if first else logging.DEBUG,
-                f"{url} could not be read: {error}",
-                extra={"spider": self._crawler.spider},
-            )
+            self._note(url, error)
             CrawlContext.of(self._crawler).traps.note_unreadable(url)
             raise Refused(f"unreadable-{error.kind}", str(error), status=200) from error
+
+    def _note(self, url: str, error: ContentError | SandboxError) -> None:
+        key = f"bilingual/unreadable/{error.kind}"
+        level = logging.DEBUG if self._stats.get_value(key) else logging.WARNING
+        self._stats.inc_value(key)
+        logger.log(level, f"{url} could not be read: {error}", extra={"spider": self._crawler.spider})

@@ -13,10 +13,11 @@ from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.meta import ENTRY, LANGUAGE, PAGE
 from bilingual_crawler.crawl.signals import page_rendered
 from bilingual_crawler.crawl.visits import Visits
-from bilingual_crawler.middlewares.language import read_response
+from bilingual_crawler.middlewares.language import is_of, read_response
 from bilingual_crawler.middlewares.read import Reader
 from bilingual_crawler.middlewares.stop import CHECK_SECONDS, is_stopping, put_back
 from bilingual_crawler.options import Options
+from bilingual_crawler.pages.formats import HTML
 from bilingual_crawler.rendering.browser import Browser, RenderError
 from bilingual_crawler.rendering.options import missing_for_rendering
 from bilingual_crawler.rendering.shell import is_shell
@@ -52,7 +53,9 @@ class RenderMiddleware:
         self._crawler = crawler
         self._stats = crawler.stats
         self._reader = Reader(crawler)
-        self._mode = CrawlContext.of(crawler).render
+        context = CrawlContext.of(crawler)
+        self._mode = context.render
+        self._formats = context.formats
         options = Options.of(crawler.settings)
         missing = missing_for_rendering(crawler.settings)
         self._browser = None if self._mode == "never" or missing else Browser(crawler, self._slot_of)
@@ -71,12 +74,14 @@ class RenderMiddleware:
         page = request.meta.get(PAGE)
         if page is None or response.status != 200:
             return response
+        entry: Entry = request.meta[ENTRY]
+        if not is_of(HTML, response, entry.url):
+            return response
         shell = is_shell(page, response.body)
         if shell:
             self._note_shell(response)
         if self._browser is None or not (shell or self._mode == "always"):
             return response
-        entry: Entry = request.meta[ENTRY]
         if not self._take_budget(entry.slot):
             self._stats.inc_value("bilingual/render/over_budget")
             return response
@@ -129,7 +134,7 @@ class RenderMiddleware:
         self._stats.inc_value("bilingual/render/pages")
         self._crawler.signals.send_catch_log(page_rendered, request=request, response=response)
         self._stats.inc_value(f"bilingual/language/{request.meta[LANGUAGE].language}", -1)
-        await read_response(request, response, self._reader, self._stats)
+        await read_response(request, response, self._reader, self._stats, self._formats)
         return response
 
     def _note_shell(self, response: Response) -> None:

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
+from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.hostile import tame
-from bilingual_crawler.pages.links import header_anchors, limited, merge
+from bilingual_crawler.pages.links import header_anchors, in_formats, limited, merge
 from bilingual_crawler.pages.model import Page
 from bilingual_crawler.pages.switches import find_switchers
 from bilingual_crawler.pages.walk import Walk
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 MAX_LINES = 50_000
 """Lines of text that are kept of a page."""
@@ -46,13 +47,13 @@ def walk_through(html: str) -> Walk:
     return walk
 
 
-def page_of(walk: Walk, url: str, link_headers: Sequence[str] = ()) -> Page:
-    """What *walk* found as the page at *url*; as :func:`parse_page`."""
+def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Collection[str] = ONLY_HTML) -> Page:
+    """What *walk* found as the page at *url*; as :func:`parse_page`, with links to documents in *formats*."""
     walk.anchors.extend(header_anchors(link_headers))
     find_switchers(walk.anchors)
     head = walk.head
     base = (canonicalise(head.base, url) if head.base else None) or url
-    links = merge(walk.anchors, base, canonicalise(url))
+    links, documents = in_formats(merge(walk.anchors, base, canonicalise(url)), formats)
     followed = limited(links)
     return Page(
         url=url,
@@ -60,6 +61,7 @@ def page_of(walk: Walk, url: str, link_headers: Sequence[str] = ()) -> Page:
         text="\n".join(walk.lines[:MAX_LINES])[:MAX_TEXT],
         links=followed,
         links_left=len(links) - len(followed),
+        documents=documents,
         language=head.language,
         nofollow=not head.robots.isdisjoint(("nofollow", "none")),
         noindex=not head.robots.isdisjoint(("noindex", "none")),

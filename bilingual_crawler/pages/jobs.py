@@ -1,4 +1,4 @@
-"""The jobs of a helper process: read a page, a sitemap or a robots.txt."""
+"""The jobs of a helper process: read a page, a PDF, a sitemap or a robots.txt."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.pages.decode import decode_body
+from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.html import page_of, walk_through
 from bilingual_crawler.pages.language import Identification, identify, load_detectors
-from bilingual_crawler.pages.model import Link, Page  # noqa: TC001  msgspec reads the types of results
-from bilingual_crawler.pages.outline import Outline, outline_of
+from bilingual_crawler.pages.links import in_formats
+from bilingual_crawler.pages.model import Link, Page
+from bilingual_crawler.pages.outline import Outline, outline_of, outline_of_text
 from bilingual_crawler.pages.robots import rules_for, sitemaps_in
 from bilingual_crawler.pages.sitemap import parse_sitemap
 from bilingual_crawler.sandbox import Job, Limits
@@ -45,6 +47,8 @@ class PageJob(Job[ReadPage]):
     content_type: str
     url: str
     link_headers: tuple[str, ...] = ()
+    formats: frozenset[str] = ONLY_HTML
+    """Those of the documents to which links are followed."""
 
     @property
     def limits(self) -> Limits:
@@ -55,8 +59,44 @@ class PageJob(Job[ReadPage]):
 
     def run(self) -> ReadPage:
         walk = walk_through(decode_body(self.body[:MAX_HTML], self.content_type))
-        page = page_of(walk, self.url, self.link_headers)
+        page = page_of(walk, self.url, self.link_headers, self.formats)
         return ReadPage(page, identify(page.text), outline_of(walk, page.url))
+
+
+def pdf_limits(body: bytes) -> Limits:
+    """The limits for reading the PDF *body*: many times the need of ordinary ones."""
+    megabytes = len(body) / 1e6
+    return Limits(10 + megabytes, 200 + 10 * megabytes)
+
+
+def load_pdf_reader() -> None:
+    """Load it now instead of with the first PDF."""
+    import bilingual_crawler.pages.pdf  # noqa: F401  it needs an extra
+
+
+@dataclass(frozen=True)
+class PdfJob(Job[ReadPage]):
+    """Read the PDF in *body*, fetched from *url*, as :class:`PageJob` reads HTML; it has no links."""
+
+    returns: ClassVar[Any] = ReadPage
+    body: bytes
+    url: str
+
+    @property
+    def limits(self) -> Limits:
+        return pdf_limits(self.body)
+
+    def prepare(self) -> None:
+        load_detectors()
+        load_pdf_reader()
+
+    def run(self) -> ReadPage:
+        """As :func:`~bilingual_crawler.pages.pdf.read_pdf`, which raises ContentError."""
+        from bilingual_crawler.pages.pdf import read_pdf
+
+        read = read_pdf(self.body)
+        page = Page(self.url, read.title, read.text, (), language=read.language, is_cut=read.is_cut)
+        return ReadPage(page, identify(page.text), outline_of_text(page.title, page.text.split("\n")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +105,8 @@ class Sitemap:
 
     links: list[Link]
     nested: list[str]
+    documents: dict[str, int]
+    """As those of a :class:`~bilingual_crawler.pages.model.Page`."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +116,16 @@ class SitemapJob(Job[Sitemap]):
     returns: ClassVar[Any] = Sitemap
     body: bytes
     url: str
+    formats: frozenset[str] = ONLY_HTML
 
     @property
     def limits(self) -> Limits:
         return Limits(15, 500)
 
     def run(self) -> Sitemap:
-        return Sitemap(*parse_sitemap(self.body, self.url))
+        found, nested = parse_sitemap(self.body, self.url)
+        links, documents = in_formats(found, self.formats)
+        return Sitemap(links, nested, documents)
 
 
 @dataclass(frozen=True, slots=True)

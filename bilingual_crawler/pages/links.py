@@ -8,16 +8,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.languages import from_bcp47
+from bilingual_crawler.pages.formats import ending_of, may_hold
 from bilingual_crawler.pages.labels import MAX_LABEL, flagged_language, named_language
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
-from bilingual_crawler.pages.tables import NOT_PAGES
-from bilingual_crawler.urls.canonical import canonicalise
+from bilingual_crawler.pages.tables import DOCUMENT_ENDINGS
+from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 MAX_TEXT = 200
 """Characters of an anchor text that are kept."""
+MAX_AROUND = 400
+"""Characters of the text around a link that are kept."""
 MAX_LINKS = 5000
 """Links of a page that are kept; those that name languages go first."""
 MAX_CHARACTERS = 500_000
@@ -41,8 +44,8 @@ class Anchor:
     """One occurrence of a link in a page, with its unresolved URL."""
 
     __slots__ = (
-        "alternate", "href", "hreflang", "images", "label", "lang", "nofollow", "position", "source", "text", "title",
-        "words",
+        "alternate", "around", "href", "hreflang", "images", "label", "lang", "nofollow", "position", "source", "text",
+        "title", "words",
     )  # fmt: skip
 
     def __init__(self, href: str, source: LinkSource, position: LinkPosition) -> None:
@@ -56,6 +59,7 @@ class Anchor:
         self.nofollow = False
         self.title = ""
         self.text = ""
+        self.around = ""
         self.words: list[str] = []
         self.images: list[str] = []
 
@@ -77,13 +81,6 @@ class Anchor:
         return None
 
 
-def is_page(url: str) -> bool:
-    """Whether a canonical URL may lead to an HTML page, by its extension."""
-    name = url.partition("?")[0].rpartition("/")[2]
-    stem, dot, extension = name.rpartition(".")
-    return not (dot and stem) or extension.lower() not in NOT_PAGES
-
-
 def hreflang_of(value: str | None) -> str | None:
     """A ``hreflang`` attribute as ISO 639-3 or ``x-default``; None if it is neither."""
     if not value:
@@ -92,7 +89,10 @@ def hreflang_of(value: str | None) -> str | None:
 
 
 def merge(anchors: Iterable[Anchor], base: str, page: str | None) -> tuple[Link, ...]:
-    """One link for each URL but the page's own, in order of first occurrence, with the best evidence of all."""
+    """One link for each URL but the page's own, in order of first occurrence, with the best evidence of all.
+
+    Left out are URLs whose ending is that of neither pages nor documents.
+    """
     resolved: dict[str, str | None] = {}
     found: dict[str, Anchor] = {}
     for anchor in anchors:
@@ -108,7 +108,19 @@ def merge(anchors: Iterable[Anchor], base: str, page: str | None) -> tuple[Link,
             found[url] = anchor
         else:
             _absorb(first, anchor)
-    return tuple(_link(url, anchor) for url, anchor in found.items())
+    own = registered_domain(base)
+    return tuple(_link(url, anchor, own) for url, anchor in found.items())
+
+
+def in_formats(links: Iterable[Link], formats: Collection[str]) -> tuple[list[Link], Counter[str]]:
+    """Those of *links* that may lead to a document in *formats*, and how many lead to documents that are not HTML.
+
+    The latter by ending, whether they are in *formats* or not.
+    """
+    links = list(links)
+    endings = (ending_of(link.url) for link in links)
+    documents = Counter(ending for ending in endings if ending in DOCUMENT_ENDINGS)
+    return [link for link in links if may_hold(link.url, formats)], documents
 
 
 def limited(links: Sequence[Link]) -> tuple[Link, ...]:
@@ -147,7 +159,7 @@ def _resolve(href: str, base: str, page: str | None) -> str | None:
     if not href or (href[:11].lower().startswith(_LEAD) and not href.startswith("#!")):
         return None
     url = canonicalise(href, base)
-    return url if url is not None and url != page and is_page(url) else None
+    return url if url is not None and url != page and may_hold(url, DOCUMENT_ENDINGS) else None
 
 
 def _absorb(first: Anchor, other: Anchor) -> None:
@@ -168,7 +180,7 @@ def _absorb(first: Anchor, other: Anchor) -> None:
     first.nofollow &= other.nofollow
 
 
-def _link(url: str, anchor: Anchor) -> Link:
+def _link(url: str, anchor: Anchor, own: str) -> Link:
     return Link(
         url,
         anchor.text,
@@ -179,6 +191,7 @@ def _link(url: str, anchor: Anchor) -> Link:
         anchor.alternate,
         anchor.nofollow,
         anchor.label,
+        anchor.around if anchor.around and registered_domain(url) != own else "",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -53,6 +53,8 @@ class Link:
     nofollow: bool = False
     label: str | None = None
     """The language that a link of a switcher names by its text, title, code or flag, as ISO 639-3."""
+    around: str = ""
+    """Text of the block that holds the link, at most 400 characters; only for links to other sites."""
 
     @property
     def announces(self) -> bool:
@@ -67,7 +69,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A parsed HTML page."""
+    """A parsed HTML page, or the text of another document."""
 
     url: str
     title: str
@@ -81,3 +83,7 @@ class Page:
     nofollow: bool = False
     """``<meta name=robots content=nofollow>``"""
     noindex: bool = False
+    documents: dict[str, int] = field(default_factory=dict)
+    """Number of links to documents that are not HTML, by the ending of their names; they may be among *links*."""
+    is_cut: bool = False
+    """Whether the document has more pages than are read of one."""

@@ -17,7 +17,7 @@ from msgspec import Meta, Struct
 from bilingual_crawler.pages.tables import NOT_PAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from bilingual_crawler.pages.walk import Walk
 
@@ -70,10 +70,14 @@ class Outline(Struct, frozen=True, array_like=True):
 
 def outline_of(walk: Walk, url: str) -> Outline:
     """The outline of the page at *url* that *walk* has visited."""
-    lines = list(compress(walk.lines, walk.main)) or walk.lines
+    return outline_of_text(walk.head.title, list(compress(walk.lines, walk.main)) or walk.lines, _files(walk, url))
+
+
+def outline_of_text(title: str, lines: Sequence[str], files: Iterable[str] = ()) -> Outline:
+    """The outline of a document with this main text, which shows, or links to, *files*."""
     lengths = list(map(len, lines))
     read = bisect_right(list(accumulate(lengths)), MAX_CHARACTERS)
-    text = [walk.head.title[:MAX_CHARACTERS], *(lines[:read] or [line[:MAX_CHARACTERS] for line in lines[:1]])]
+    text = [title[:MAX_CHARACTERS], *(lines[:read] or [line[:MAX_CHARACTERS] for line in lines[:1]])]
     least = nlargest(MAX_LINES, lengths)[-1] if lengths else 0
     longest = [line for line in lines if len(line) >= least][:MAX_LINES]
     return Outline(
@@ -81,7 +85,7 @@ def outline_of(walk: Walk, url: str) -> Outline:
         count=len(lines),
         numbers=_array(_sample(map(_value, numbers_in("\n".join(text))), MAX_NUMBERS)),
         names=_array(_sample(map(hash_text, names_in(text)), MAX_NAMES)),
-        files=_array(_sample(map(hash_text, _files(walk, url)), MAX_FILES)),
+        files=_array(_sample(map(hash_text, files), MAX_FILES)),
         lines=_array([hash_text(line) for line in longest]),
         lengths=bytes(round(4 * log2(len(line))) for line in longest),
     )

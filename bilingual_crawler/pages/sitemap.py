@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from bilingual_crawler.pages.links import hreflang_of, is_page
+from bilingual_crawler.pages.formats import may_hold
+from bilingual_crawler.pages.links import hreflang_of
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
+from bilingual_crawler.pages.tables import DOCUMENT_ENDINGS
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ _GZIP = b"\x1f\x8b"
 
 
 def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str]]:
-    """The pages that the sitemap fetched from *url* lists, and the sitemaps that it names.
+    """The pages and documents that the sitemap fetched from *url* lists, and the sitemaps that it names.
 
     *body* is XML or one URL per line, gzipped or not. It is cut at 50 MB, 50,000 URLs and 5,000,000 characters of URLs.
     Each page is one link, with the ``hreflang`` of any of its entries. Broken XML is read as far as possible; entities
@@ -52,7 +54,7 @@ def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str]]:
         if is_sitemap:
             nested[target] = None
         elif target not in pages:
-            if is_page(target):
+            if may_hold(target, DOCUMENT_ENDINGS):
                 pages[target] = Link(
                     target, "", LinkSource.SITEMAP, LinkPosition.HEAD, hreflang, alternate=hreflang is not None
                 )

@@ -132,3 +132,8 @@ NOT_PAGES = _words("""
     wmf wmv woff woff2 xcf xls xlsm xlsx xlt xltx xpi xps xsd xsl xslt xz yaml yml zip zst
 """)
 """File name extensions of URLs that are never HTML pages."""
+DOCUMENT_ENDINGS = _words("""
+    doc docm docx dot dotx djvu epub fb2 mobi odp odt ods pdf pps ppsx ppt pptm pptx ps pub rtf xls xlsm xlsx xlt xltx
+    xps
+""")
+"""Those among them that are documents, with text for people."""

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from bilingual_crawler.characters import one_line
 from bilingual_crawler.languages import from_bcp47
 from bilingual_crawler.pages.head import Head
-from bilingual_crawler.pages.links import MAX_TEXT, Anchor, hreflang_of
+from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, Anchor, hreflang_of
 from bilingual_crawler.pages.model import LinkPosition, LinkSource
 from bilingual_crawler.pages.regions import NAVIGATION, SWITCHER, is_hidden, region_of
 from bilingual_crawler.pages.switches import MAX_SWITCH, OptionList
@@ -52,6 +52,8 @@ class Walk:
         self._mark: tuple[int, int] | None = None
         self._anchor: Anchor | None = None
         self._anchor_start = 0
+        self._anchors_told = 0
+        """How many of the anchors have the text of their block."""
         self._options: OptionList | None = None
         self._switches: list[tuple[int, int]] = []
         self._hidden = 0
@@ -109,8 +111,11 @@ class Walk:
             if line:
                 self.lines.append(line)
                 self.main.append(not self._navigation)
+                for anchor in self.anchors[self._anchors_told :]:
+                    anchor.around = anchor.around or line[:MAX_AROUND]
             self._line.clear()
             self._anchor_start = self._after_anchor = 0
+        self._anchors_told = len(self.anchors) - (self._anchor is not None)
 
     def _leave_out_invisible(self) -> None:
         # one check of the whole text is faster than one per line

@@ -1,4 +1,4 @@
-"""Document alignment: from pages to one-to-one pairs, domain by domain."""
+"""Document alignment: from pages to pairs, one group of domains after the other."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pairing.corpus import Corpus
 from bilingual_crawler.pairing.documents import Alignment, Pair
 from bilingual_crawler.pairing.domain import Domain
 from bilingual_crawler.pairing.duplicates import near_duplicates
+from bilingual_crawler.pairing.editions import Editions
 from bilingual_crawler.pairing.inputs import Inputs
 from bilingual_crawler.pairing.matching import greedy
 from bilingual_crawler.pairing.read_pages import read_pages
+from bilingual_crawler.pairing.url_method import url_evidence
+from bilingual_crawler.records import PAIRS, UNPAIRED, read_tsv
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -30,15 +34,24 @@ SHORTEST = 200
 """Characters of main text from which documents can be near-duplicates."""
 
 
-def read_corpus(paths: Sequence[Path], pair: LanguagePair, on_page: Callable[[], None] = lambda: None) -> Corpus:
-    """Read all documents of *pair* behind *paths*; ArchiveError if one of them cannot be read."""
-    inputs = Inputs(paths)
+def read_corpus(
+    paths: Sequence[Path],
+    pair: LanguagePair,
+    on_page: Callable[[], None] = lambda: None,
+    formats: Collection[str] = ONLY_HTML,
+) -> Corpus:
+    """Read all documents of *pair* behind *paths*; ArchiveError if one of them cannot be read.
+
+    Of archives those in *formats*; the crawl has decided what documents its output folder has.
+    """
+    inputs = Inputs(paths, formats)
     corpus = Corpus(pair)
     for read in read_pages(inputs.pages(), pair, corpus.unreadable):
         if read is not None:
             corpus.add(read)
         on_page()
     corpus.redirect(inputs.redirects, inputs.alias_bases)
+    corpus.announced.update(inputs.announced)
     return corpus
 
 
@@ -46,29 +59,46 @@ def align(
     corpus: Corpus,
     method: Method,
     matching: Matching = greedy,
-    on_progress: Callable[[str, float], None] = lambda domain, share: None,
+    on_progress: Callable[[tuple[str, ...], float], None] = lambda group, share: None,
+    editions: str = "best",
 ) -> Iterator[tuple[Domain, Alignment]]:
-    """Pair the documents of each registered domain, in alphabetical order of domains.
+    """Pair the documents of each group of registered domains, in alphabetical order.
 
-    *on_progress* hears which share of the work on a domain is done.
+    *on_progress* hears which share of the work on a group is done. *editions* as in :func:`align_domain`.
     """
-    for name in corpus.domains():
-        domain = Domain.of(name, corpus, corpus.profiles(name))
-        domain.on_progress = partial(on_progress, name)
-        yield domain, align_domain(domain, method, matching)
+    for group in corpus.groups():
+        domain = Domain.of(group, corpus, corpus.profiles(group))
+        domain.on_progress = partial(on_progress, group)
+        yield domain, align_domain(domain, method, matching, editions)
         del domain  # or two would be in memory at once
 
 
-def align_domain(domain: Domain, method: Method, matching: Matching = greedy) -> Alignment:
+def as_aligned(corpus: Corpus, folder: Path) -> Iterator[tuple[Domain, Alignment]]:
+    """As :func:`align`, with the pairs and the reasons that the crawl in *folder* has written at its end."""
+    pairs = {row["url_a"]: row for row in read_tsv(folder / PAIRS)}
+    reasons = {row["url"]: row["reason"] for row in read_tsv(folder / UNPAIRED)}
+    for group in corpus.groups():
+        domain = Domain.of(group, corpus, corpus.profiles(group))
+        rows = [pairs[profile.url] for profile in domain.a if profile.url in pairs]
+        found = [Pair(row["url_a"], row["url_b"], float(row["score"]), row["method"]) for row in rows]
+        found.sort(key=lambda pair: -pair.score)
+        yield domain, Alignment(group, tuple(found), {url: reasons[url] for url in domain.main if url in reasons})
+        del domain
+
+
+def align_domain(domain: Domain, method: Method, matching: Matching = greedy, editions: str = "best") -> Alignment:
     """One-to-one pairs among the documents of *domain*, and why the others are in none.
 
-    Of near-duplicates only one can be in a pair: the one with the better score, the longer of equals.
+    Of near-duplicates only one can be in a pair: the one with the better score, the longer of equals. Of several
+    editions of a page the ``best`` is paired, or ``all``: then every good candidate of the pages of a pair is a pair.
     """
     candidates = method(domain)
     group_a, group_b = _groups(domain.a, domain.main_a), _groups(domain.b, domain.main_b)
     order = np.argsort(-_lengths(domain, candidates), kind="stable")
     a, b, scores = group_a[candidates.a[order]], group_b[candidates.b[order]], candidates.scores[order]
     chosen = order[matching(a, b, scores, candidates.threshold)]
+    if editions == "all":
+        chosen = _with_editions(chosen, domain, candidates)
     pairs = tuple(
         Pair(
             domain.a[candidates.a[k]].url,
@@ -95,12 +125,20 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy) ->
                 unpaired[profile.url] = "low_score" if place in seen else "no_candidate"
     refused = {"low_score": len(candidates.scores) - len(good), "taken": len(good) - len(chosen)}
     return Alignment(
-        domain.name,
+        domain.group,
         pairs,
         unpaired,
         {url: nearest[url] for url in unpaired if url in nearest},
         {reason: count for reason, count in refused.items() if count},
     )
+
+
+def _with_editions(chosen: NDArray[np.intp], domain: Domain, candidates: Candidates) -> NDArray[np.intp]:
+    """*chosen* and the good candidates between other editions of the same two pages, best first."""
+    editions = Editions.of(domain, url_evidence(domain))
+    pages = editions.a[candidates.a] * (len(domain.a) + len(domain.b)) + editions.b[candidates.b]
+    good = np.flatnonzero(np.isin(pages, pages[chosen]) & (candidates.scores >= candidates.threshold))
+    return np.asarray(good[np.argsort(-candidates.scores[good], kind="stable")], dtype=np.intp)
 
 
 def _nearest(domain: Domain, candidates: Candidates) -> dict[str, tuple[str, float]]:

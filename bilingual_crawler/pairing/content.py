@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bilingual_crawler.pairing.domain import Domain
+    from bilingual_crawler.pairing.editions import Editions
     from bilingual_crawler.pairing.embeddings import Encoder
 
 DOCUMENT_TOKENS = 64
@@ -103,15 +104,15 @@ def sentence_space(domain: Domain, encoder: Encoder) -> Space:
 
 
 def content_columns(
-    spaces: Mapping[str, Space], i: NDArray[np.intp], j: NDArray[np.intp]
+    spaces: Mapping[str, Space], i: NDArray[np.intp], j: NDArray[np.intp], editions: Editions
 ) -> dict[str, NDArray[np.float32]]:
     """The columns of :data:`CONTENT_FEATURES`."""
     columns: dict[str, NDArray[np.float32]] = {}
     for name, space in spaces.items():
         columns[name], columns[f"{name}_csls"] = space.cosine(i, j), space.csls(i, j)
         likeness = columns[f"{name}_csls"].astype(np.float64)
-        for side, places in (("a", i), ("b", j)):
-            columns[f"{name}_lead_{side}"] = lead(likeness, places).astype(np.float32)
+        for side, places, pages in (("a", i, editions.b[j]), ("b", j, editions.a[i])):
+            columns[f"{name}_lead_{side}"] = lead(likeness, places, pages).astype(np.float32)
     return columns
 
 

@@ -88,13 +88,13 @@ class Contents:
         a, b = (two, one) if one.side else (one, two)
         return self._sites[one.site].score(a.outline, b.outline) if one.site in self._sites else None
 
-    def translation(self, url: str) -> tuple[str, float] | None:
-        """The document that is surely the translation of the one at *url*, and the probability that it is."""
+    def translation(self, url: str) -> str | None:
+        """The document that is surely the translation of the one at *url*."""
         found = self._best(url)
         if found is None or found[1] < CONFIRMED:
             return None
         back = self._best(found[0])
-        return found if back is not None and back[0] == url else None
+        return found[0] if back is not None and back[0] == url else None
 
     def _best(self, url: str) -> tuple[str, float] | None:
         document = self._documents.get(url)

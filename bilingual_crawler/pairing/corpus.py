@@ -1,4 +1,4 @@
-"""Documents by registered domain, on disk, so that only one domain's profiles are in memory at a time."""
+"""Documents by registered domain, on disk, so that only one group's profiles are in memory at a time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.pairing.documents import DocumentText, Profile
+from bilingual_crawler.pairing.groups import join
 from bilingual_crawler.pairing.packing import unpack
 from bilingual_crawler.pairing.reading import link_key
 from bilingual_crawler.urls.canonical import registered_domain
@@ -36,11 +37,15 @@ class Corpus:
         """Link key to the link key of the page that answers for it."""
         self.unreadable: Counter[str] = Counter()
         """Pages that were left out because they broke the limits of a helper process, by kind."""
+        self.announced: Counter[tuple[str, str]] = Counter()
+        """Registered domains that are known to have pairs with each other, and how many."""
         self._bases: dict[str, str] = {}
         self._file = tempfile.TemporaryFile(prefix="bilingual-align-")  # noqa: SIM115
         self._places: dict[str, int] = {}
         self._sizes: dict[str, int] = {}
         self._domains: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
+        self._announcing = array("q")
+        """Places of the profiles of documents that announce pages of other domains."""
 
     def __len__(self) -> int:
         return self.languages.total()
@@ -56,7 +61,10 @@ class Corpus:
             self.languages[document.language] += 1
         self._sizes[key] = document.characters
         self._places[document.url] = self._write(document.document)
-        self._domains[registered_domain(document.url)].append(self._write(document.profile))
+        place = self._write(document.profile)
+        self._domains[registered_domain(document.url)].append(place)
+        if document.announces:
+            self._announcing.append(place)
 
     def redirect(self, redirects: Mapping[str, str], alias_bases: Mapping[str, str]) -> None:
         """Take note of URLs, and of starts of URLs, that stand for others."""
@@ -71,25 +79,36 @@ class Corpus:
                 break
         return self.redirects.get(key, key)
 
-    def domains(self) -> list[str]:
-        """Registered domains in alphabetical order."""
-        return sorted(self._domains)
+    def groups(self) -> list[tuple[str, ...]]:
+        """Registered domains, those together whose documents announce each other; complete once all is read."""
+        announced = self.announced.copy()
+        for place in self._announcing:
+            profile = self._profile(place)
+            domain, other = registered_domain(profile.url), self.pair.other(profile.language)
+            keys = {self.resolve(link_key(url)) for url in (*profile.claims, *profile.switches)}
+            held = {registered_domain(f"https://{key}") for key in keys if f"{other} {key}" in self._sizes}
+            announced.update((domain, target) for target in held - {domain})
+        return join({domain: len(places) for domain, places in self._domains.items()}, announced)
 
-    def size(self, domain: str) -> int:
-        """Documents of *domain*, those included that longer ones replaced."""
-        return len(self._domains[domain])
+    def size(self, group: tuple[str, ...]) -> int:
+        """Documents of the domains of *group*, those included that longer ones replaced."""
+        return sum(len(self._domains[domain]) for domain in group)
 
-    def profiles(self, domain: str) -> list[Profile]:
-        """Profiles of the documents of *domain*, in order of arrival."""
+    def profiles(self, group: tuple[str, ...]) -> list[Profile]:
+        """Profiles of the documents of the domains of *group*, domain by domain in order of arrival."""
         latest: dict[str, Profile] = {}
-        for place in self._domains[domain]:
-            profile = unpack(Profile, self._read(place))
-            latest[_key(profile)] = profile
+        for domain in group:
+            for place in self._domains[domain]:
+                profile = self._profile(place)
+                latest[_key(profile)] = profile
         return list(latest.values())
 
     def document(self, url: str) -> DocumentText:
         """The document with *url*; KeyError if there is none."""
         return unpack(DocumentText, self._read(self._places[url]))
+
+    def _profile(self, place: int) -> Profile:
+        return unpack(Profile, self._read(place))
 
     def _write(self, packed: bytes) -> int:
         place = self._file.seek(0, 2)

@@ -117,9 +117,10 @@ class Unpaired:
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """What came of aligning the documents of one registered domain."""
+    """What came of aligning the documents of one registered domain, or of several that announce each other."""
 
-    domain: str
+    group: tuple[str, ...]
+    """The registered domains."""
     pairs: tuple[Pair, ...]
     """One-to-one, best first."""
     unpaired: Mapping[str, str]

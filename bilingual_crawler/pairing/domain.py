@@ -1,4 +1,4 @@
-"""The cleaned documents of one registered domain, ready to be compared."""
+"""The cleaned documents of one registered domain, or of several that announce each other, ready to be compared."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 class Domain:
     """Documents of both languages; candidates are pairs of places in *a* and *b*."""
 
-    name: str
+    group: tuple[str, ...]
+    """The registered domains."""
     corpus: Corpus
     a: list[Profile] = field(default_factory=list)
     """Documents in the first language of the pair."""
@@ -40,9 +41,9 @@ class Domain:
     """Hears which share of the work is done, 0 to 1."""
 
     @classmethod
-    def of(cls, name: str, corpus: Corpus, profiles: Iterable[Profile]) -> Domain:
+    def of(cls, group: tuple[str, ...], corpus: Corpus, profiles: Iterable[Profile]) -> Domain:
         """Sort *profiles* into the two sides."""
-        domain = cls(name, corpus)
+        domain = cls(group, corpus)
         for profile in profiles:
             side, places = (
                 (domain.a, domain.places_a) if profile.language == corpus.pair.a else (domain.b, domain.places_b)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.pairing.content import CONTENT_FEATURES, content_columns, document_space, sentence_space
+from bilingual_crawler.pairing.editions import Editions
 from bilingual_crawler.pairing.structure import FEATURES, StructureMethod
 from bilingual_crawler.pairing.url_evidence import UrlEvidence
 from bilingual_crawler.pairing.url_method import url_evidence
@@ -54,6 +55,7 @@ def gather(domain: Domain, view: str, encoder: Encoder | None = None) -> Candida
     """Candidates found by all indexes that *view* may use, with its features."""
     urls, structure, content = view.startswith("auto"), view != "content", view.endswith("content")
     found: dict[tuple[int, int], UrlEvidence] = url_evidence(domain) if urls else {}
+    editions = Editions.of(domain, found)
     method = StructureMethod(domain) if structure else None
     spaces: dict[str, Space] = {}
     if content and domain.a and domain.b:
@@ -65,18 +67,20 @@ def gather(domain: Domain, view: str, encoder: Encoder | None = None) -> Candida
     places += [np.array(space.nearest(NEAREST)) for space in spaces.values()]
     rows, columns = np.concatenate(places, axis=1)
     i, j = np.divmod(np.unique(rows * max(len(domain.b), 1) + columns), max(len(domain.b), 1))
-    features = method.features(i, j) if method is not None else {}
+    features = method.features(i, j, editions) if method is not None else {}
     if urls:
-        features |= _url_columns(found, i, j)
+        features |= _url_columns(found, i, j, editions)
     if content:
         features |= (
-            content_columns(spaces, i, j) if spaces else dict.fromkeys(CONTENT_FEATURES, np.zeros(0, np.float32))
+            content_columns(spaces, i, j, editions)
+            if spaces
+            else dict.fromkeys(CONTENT_FEATURES, np.zeros(0, np.float32))
         )
     return Candidates(i, j, features)
 
 
 def _url_columns(
-    found: dict[tuple[int, int], UrlEvidence], i: NDArray[np.intp], j: NDArray[np.intp]
+    found: dict[tuple[int, int], UrlEvidence], i: NDArray[np.intp], j: NDArray[np.intp], editions: Editions
 ) -> dict[str, NDArray[np.float32]]:
     nothing = UrlEvidence()
     rows = [found.get(places, nothing) for places in zip(i.tolist(), j.tolist(), strict=True)]
@@ -85,7 +89,9 @@ def _url_columns(
         for name in ("hreflang", "switcher", "key", "refused")
     }
     strong = (columns["hreflang"] > 0) | (columns["switcher"] == 2) | (columns["key"] > 0)
-    for name, places in (("a", i), ("b", j)):
+    for name, places, pages in (("a", i, editions.b[j]), ("b", j, editions.a[i])):
         counts = np.bincount(places, weights=strong, minlength=1)
-        columns[f"url_rivals_{name}"] = (counts[places] - strong).astype(np.float32)
+        _, same = np.unique(places * (pages.max(initial=0) + 1) + pages, return_inverse=True)
+        own = np.bincount(same, weights=strong, minlength=1)
+        columns[f"url_rivals_{name}"] = (counts[places] - own[same]).astype(np.float32)
     return columns

@@ -17,12 +17,13 @@ from bilingual_crawler.archive.files import open_warc
 from bilingual_crawler.archive.records import parse_conversion, parse_response
 from bilingual_crawler.archive.sites import Source, find_sources
 from bilingual_crawler.characters import one_line
+from bilingual_crawler.pages.formats import HTML, ONLY_HTML, format_of
 from bilingual_crawler.pairing.reading import RawPage
-from bilingual_crawler.records import CRAWL, DOCUMENTS, read_json_lines, read_tsv
-from bilingual_crawler.urls.canonical import canonicalise
+from bilingual_crawler.records import CRAWL, DOCUMENTS, PAIRS, read_json_lines, read_tsv
+from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from bilingual_crawler.archive.files import WarcFile
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_HTML = ("text/html", "application/xhtml+xml")
 RENDERED = "text/html; charset=utf-8"
 """What a conversion record holds."""
 _CODINGS = {*ACCEPTED_ENCODINGS, b"x-gzip"}
@@ -41,11 +41,13 @@ MAX_BODY = 20 * 1024 * 1024
 class Inputs:
     """Pages and redirects of some paths; raises ArchiveError at once if one of them cannot be read.
 
-    A folder with ``documents.jsonl.gz`` is the output of a crawl, everything else an archive. Redirects, including
-    the alias bases of frozen sites, are complete once the pages have been read.
+    A folder with ``documents.jsonl.gz`` is the output of a crawl, everything else an archive, of which documents in
+    *formats* are read. Redirects, including the alias bases of frozen sites, and pairs are complete once the pages have
+    been read.
     """
 
-    def __init__(self, paths: Sequence[Path]) -> None:
+    def __init__(self, paths: Sequence[Path], formats: Collection[str] = ONLY_HTML) -> None:
+        self._formats = formats
         self._crawls = [path for path in paths if (path / DOCUMENTS).exists()]
         archives = [path for path in paths if path not in self._crawls]
         self._sources = find_sources(archives) if archives else []
@@ -53,6 +55,8 @@ class Inputs:
         """URL to the URL that answers for it."""
         self.alias_bases: dict[str, str] = {}
         """Start of a URL to the start that a frozen site has instead."""
+        self.announced: Counter[tuple[str, str]] = Counter()
+        """Pairs that crawls have found between the documents of two registered domains."""
         self.refused: Counter[str] = Counter()
         """Responses that were left out, by reason."""
         self._decompression = _decompression()
@@ -61,7 +65,7 @@ class Inputs:
             self.alias_bases.update(dict.fromkeys(source.alias_bases, source.base or ""))
 
     def pages(self) -> Iterator[RawPage]:
-        """Every HTML page with status 200, in the order of the inputs."""
+        """Every document with status 200, in the order of the inputs."""
         for folder in self._crawls:
             yield from self._crawled(folder)
         for source in self._sources:
@@ -71,6 +75,10 @@ class Inputs:
         for row in read_tsv(folder / CRAWL):
             if row.get("location"):
                 self.redirects[row["url"]] = row["location"]
+        for row in read_tsv(folder / PAIRS):
+            one, other = registered_domain(row["url_a"]), registered_domain(row["url_b"])
+            if one != other:
+                self.announced[one, other] += 1
         files: dict[str, WarcFile] = {}
         for record in read_json_lines(folder / DOCUMENTS):
             url = canonicalise(record["url"])
@@ -84,8 +92,10 @@ class Inputs:
                     files[name] = open_warc(folder / name)
                 archived = files[name].read(record["warc_offset"])
                 response, rendered = parse_response(archived), parse_conversion(archived)
-                body = self._body(response) if response else rendered
                 content_type, links = _headers(response) if response else (RENDERED, ())
+                # what the crawl kept of a PDF is all that there is to compare
+                if format_of(content_type, url) == HTML:
+                    body = self._body(response) if response else rendered
             yield RawPage(
                 url,
                 body,
@@ -113,7 +123,7 @@ class Inputs:
                     self._note(url, response)
                     continue
                 content_type, links = _headers(response)
-                if not (content_type or "text/html").startswith(_HTML):
+                if format_of(content_type, url) not in self._formats:
                     self.refused["not_html"] += 1
                     continue
                 body = self._body(response)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.pairing.contents import Contents
 from bilingual_crawler.pairing.documents import Pair, Unpaired
-from bilingual_crawler.pairing.url_evidence import UrlEvidence, agrees, is_other
+from bilingual_crawler.pairing.url_evidence import UrlEvidence, agrees, together
 from bilingual_crawler.policies.base import Proposal
 from bilingual_crawler.policies.partners import Partners
 from bilingual_crawler.urls.markers import marked_language, strip_language
@@ -86,10 +86,7 @@ class PairLedger:
         if len(self._twins[key]) < MAX_RELATED:
             self._twins[key].append(page.url)
         proposed = {proposal.url: proposal for proposal in proposals}
-        alike = self._contents.translation(page.url)
-        if alike and alike[0] not in proposed:
-            proposed[alike[0]] = Proposal(alike[0], "content", 0.5)
-        return self._settle(page.url, related, proposed)
+        return self._settle(page.url, related, proposed) or self._settle_by_content(page.url)
 
     def propose(self, url: str, proposal: Proposal) -> Pair | None:
         """The policy proposes a partner for the document at *url*, which is held; returns the pair that this makes."""
@@ -141,7 +138,7 @@ class PairLedger:
         ]
 
     def refused(self, pairs: int) -> Counter[str]:
-        """Why candidates made none of so many *pairs*: ``length``, ``marker_disagrees`` or ``taken``."""
+        """Why candidates made none of so many *pairs*: ``length``, ``marker_disagrees``, ``content`` or ``taken``."""
         taken = len(self._candidates) - pairs
         return self._rejected + Counter(taken=taken)
 
@@ -150,9 +147,9 @@ class PairLedger:
         claimed = []
         for link in page.claims:
             url, language = self._aliases.get(link.url, link.url), link.hreflang or link.label
-            if link.announces and is_other(language, side, self._pair):
+            if link.announces and self._pair.is_other(language, side):
                 claimed.append(_note(self._announced_by, url, page.url))
-            if link.position is LinkPosition.SWITCHER and (language is None or is_other(language, side, self._pair)):
+            if link.position is LinkPosition.SWITCHER and (language is None or self._pair.is_other(language, side)):
                 claimed.append(_note(self._switched_by, url, page.url))
         return claimed
 
@@ -162,29 +159,34 @@ class PairLedger:
         found = [pair for other in others if (pair := self._judge(url, other, proposals.get(other)))]
         return next((pair for pair in sorted(found, key=lambda pair: -pair.score) if self._accept(pair)), None)
 
+    def _settle_by_content(self, url: str) -> Pair | None:
+        """The pair of the document at *url* with the one that is surely its translation by what both hold."""
+        other = self._contents.translation(url)
+        return self._settle(url, (), {other: Proposal(other, "content", 0.5)}) if other else None
+
     def _judge(self, url: str, other: str, proposed: Proposal | None) -> Pair | None:
         one, two = self._held[url], self._held[other]
         if one.side == two.side:
             return None
         evidence = self._evidence(url, other)
-        score, method = evidence.score, evidence.method
-        if not score and proposed:
+        if evidence.score:
+            score, method = evidence.score, evidence.method
+        elif proposed:
             score, method = proposed.probability, proposed.method
-        if not score:
+        else:
             self._rejected["marker_disagrees"] += evidence.refused
             return None
         shorter, longer = sorted((one.length, two.length))
         if longer > MAX_LENGTH_RATIO * max(shorter, 1):
             self._rejected["length"] += 1
             return None
-        held = self._contents.probability(url, other)
-        if held is not None:
-            together = _together(score, held)
-            if together < 0.5:
-                self._rejected["content"] += 1
-                return None
-            if not evidence.score:
-                score = min(together, MOST_PROPOSED)
+        alike = self._contents.probability(url, other)
+        likely = score if alike is None else together(score, alike)
+        if likely < 0.5:
+            self._rejected["content"] += 1
+            return None
+        if not evidence.score:
+            score = min(likely, MOST_PROPOSED)
         a, b = (url, other) if one.side == self._pair.a else (other, url)
         pair = self._candidates[a, b] = Pair(a, b, score, method)
         return pair
@@ -206,12 +208,6 @@ class PairLedger:
         for url in (pair.url_a, pair.url_b):
             self._contents.forget(url)
         return True
-
-
-def _together(one: float, two: float) -> float:
-    """A probability by two independent ones that are each against even odds."""
-    both, neither = one * two, (1 - one) * (1 - two)
-    return both / (both + neither)
 
 
 def _note(sources: Sources, url: str, source: str) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,9 +23,14 @@ REPEATED_SHARE = 0.1
 
 
 def main_lines(side: Sequence[Profile]) -> list[NDArray[np.bool_]]:
-    """For each document of one side of a domain, which of its lines are main text."""
-    if not side:
-        return []
-    lines, frequency = np.unique(np.concatenate([np.unique(profile.lines) for profile in side]), return_counts=True)
-    common = lines[frequency >= max(REPEATED, REPEATED_SHARE * len(side))]
-    return [~np.isin(profile.lines, common) for profile in side]
+    """For each document of one side, which of its lines are main text on its registered domain."""
+    sites: defaultdict[str, list[int]] = defaultdict(list)
+    for place, profile in enumerate(side):
+        sites[registered_domain(profile.url)].append(place)
+    main: dict[int, NDArray[np.bool_]] = {}
+    for places in sites.values():
+        distinct = np.concatenate([np.unique(side[place].lines) for place in places])
+        lines, frequency = np.unique(distinct, return_counts=True)
+        common = lines[frequency >= max(REPEATED, REPEATED_SHARE * len(places))]
+        main.update((place, ~np.isin(side[place].lines, common)) for place in places)
+    return [main[place] for place in range(len(side))]

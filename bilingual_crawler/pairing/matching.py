@@ -59,20 +59,19 @@ def optimal(
 MATCHINGS: dict[str, Matching] = {"greedy": greedy, "optimal": optimal}
 
 
-def lead(scores: NDArray[np.float64], places: NDArray[np.intp]) -> NDArray[np.float64]:
+def lead(scores: NDArray[np.float64], places: NDArray[np.intp], pages: NDArray[np.intp]) -> NDArray[np.float64]:
     """How far each candidate is ahead of the best rival for the same document; its own score without a rival.
 
-    *places* are the documents of one side.
+    *places* are the documents of one side, *pages* the pages that those of the other side are editions of. Editions of
+    one page are no rivals.
     """
     if not len(scores):
         return np.zeros(0)
     best, second = np.full(places.max() + 1, -np.inf), np.zeros(places.max() + 1)
     np.maximum.at(best, places, scores)
-    first = np.full(len(best), -1)
-    for row in np.flatnonzero(scores == best[places]):
-        if first[places[row]] < 0:
-            first[places[row]] = row
-    others = np.ones(len(scores), dtype=bool)
-    others[first[first >= 0]] = False
+    page = np.full(len(best), -1)
+    first = np.flatnonzero(scores == best[places])[::-1]
+    page[places[first]] = pages[first]
+    others = pages != page[places]
     np.maximum.at(second, places[others], scores[others])
     return np.where(others, scores - best[places], scores - second[places])

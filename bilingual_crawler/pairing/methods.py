@@ -14,7 +14,7 @@ from bilingual_crawler.pairing.e5 import E5Encoder
 from bilingual_crawler.pairing.encoders import is_installed, load_encoder
 from bilingual_crawler.pairing.errors import EncoderError
 from bilingual_crawler.pairing.evidence import gather
-from bilingual_crawler.pairing.url_evidence import SCORES
+from bilingual_crawler.pairing.url_evidence import SCORES, together
 from bilingual_crawler.pairing.url_method import alike_urls, url_evidence
 from bilingual_crawler.scoring.models import ParallelnessModel, models_folder
 
@@ -97,6 +97,7 @@ class LearntMethod:
     def __init__(self, models: Traversable, view: str, encoder: Encoder | None = None) -> None:
         self._view = view
         self._classifier = PairClassifier(models, view)
+        self._structure = PairClassifier(models, "structure") if view.startswith("auto") else None
         self._encoder = encoder
 
     def __call__(self, domain: Domain) -> Candidates:
@@ -110,7 +111,12 @@ class LearntMethod:
         names = np.full(len(scores), "content" if self._view == "content" else "structure", dtype=object)
         if self._view.endswith("-content"):
             names[evidence.columns["dde_lead_a"] + evidence.columns["dde_lead_b"] > LEADS] = "content"
-        if self._view.startswith("auto"):
+        if self._structure is not None:
+            # the judge has met few announced pairs, and the rule is simple: what the pages hold must not contradict
+            alike = self._structure.probabilities(evidence.columns)
+            for count, name in ((1, "hreflang"), (2, "hreflang+")):
+                said = evidence.columns["hreflang"] == count
+                scores[said] = np.maximum(scores[said], together(np.full(said.sum(), SCORES[name]), alike[said]))
             for column, least, name in (("key", 1, "url"), ("switcher", 2, "switcher"), ("hreflang", 1, "hreflang")):
                 names[evidence.columns[column] >= least] = name
         best = evidence.best(scores)

@@ -7,11 +7,12 @@ from collections import Counter, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from bilingual_crawler.pages.jobs import limits_of
+from bilingual_crawler.pages.jobs import limits_of, load_pdf_reader, pdf_limits
 from bilingual_crawler.pages.language import load_detectors
 from bilingual_crawler.pairing.packing import pack
 from bilingual_crawler.pairing.reading import RawPage, read_document
-from bilingual_crawler.sandbox import Job, Limits, SandboxError, processes, submit
+from bilingual_crawler.sandbox import ContentError, Job, Limits, SandboxError, processes, submit
+from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,6 +34,8 @@ class PackedDocument:
     url: str
     language: str
     characters: int
+    announces: bool
+    """Whether it announces, or switches to, pages of other registered domains."""
     document: bytes
     profile: bytes
 
@@ -48,11 +51,14 @@ class DocumentJob(Job["PackedDocument | None"]):
     @property
     def limits(self) -> Limits:
         # a profile takes as long again as parsing and identifying the language
-        once = limits_of(self.page.body or self.page.text.encode("utf-8", "replace"))
+        body = self.page.body or self.page.text.encode("utf-8", "replace")
+        once = pdf_limits(body) if self.page.is_pdf else limits_of(body)
         return Limits(2 * once.seconds, 2 * once.megabytes)
 
     def prepare(self) -> None:
         load_detectors()
+        if self.page.is_pdf:
+            load_pdf_reader()
 
     def run(self) -> PackedDocument | None:
         read = read_document(self.page, self.pair)
@@ -60,7 +66,9 @@ class DocumentJob(Job["PackedDocument | None"]):
             return None
         document, profile = read
         characters = sum(map(len, document.lines))
-        return PackedDocument(document.url, document.language, characters, pack(document), pack(profile))
+        domain = registered_domain(document.url)
+        announces = any(registered_domain(url) != domain for url in (*profile.claims, *profile.switches))
+        return PackedDocument(document.url, document.language, characters, announces, pack(document), pack(profile))
 
 
 def read_pages(
@@ -68,7 +76,8 @@ def read_pages(
 ) -> Iterator[PackedDocument | None]:
     """The document on each page, in order; None for pages in neither language and for those that cannot be read.
 
-    Pages that break the limits of a helper process are counted in *unreadable* by kind, the first of each is named.
+    Pages that break the limits of a helper process, and PDFs without text that can be read, are counted in *unreadable*
+    by kind; the first of each kind is named.
     """
     waiting: deque[tuple[str, Future[PackedDocument | None]]] = deque()
 
@@ -76,10 +85,10 @@ def read_pages(
         url, future = waiting.popleft()
         try:
             return future.result()
-        except SandboxError as error:
+        except (ContentError, SandboxError) as error:
             unreadable[error.kind] += 1
             if unreadable[error.kind] == 1:
-                logger.warning(f"{url} is left out: to read it {error}")
+                logger.warning(f"{url} is left out: {error}")
             return None
 
     for page in pages:

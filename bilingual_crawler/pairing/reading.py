@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.pages.decode import decode_body
+from bilingual_crawler.pages.formats import PDF, format_of, is_page
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.language import identify
-from bilingual_crawler.pages.links import is_page
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.pages.outline import hash_text, names_in, numbers_in
 from bilingual_crawler.pairing.documents import DocumentText, Profile
 from bilingual_crawler.pairing.translators import find_translator
-from bilingual_crawler.pairing.url_evidence import is_other
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.markers import marked_language, strip_language
 
@@ -44,29 +43,44 @@ _SOURCE = re.compile(r"""\b(?:src|href)\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE
 
 @dataclass(frozen=True, slots=True)
 class RawPage:
-    """A page as it was fetched: HTML, or what a crawl has kept of it."""
+    """A page as it was fetched: HTML, PDF, or what a crawl has kept of it."""
 
     url: str
     body: bytes | None
-    """HTML without content coding."""
+    """HTML or PDF without content coding."""
     content_type: str | None = None
     link_headers: tuple[str, ...] = ()
     title: str = ""
     text: str = ""
-    """For pages without HTML, as are alternates and switches: (language, URL)."""
+    """For pages without body, as are alternates and switches: (language, URL)."""
     alternates: tuple[tuple[str | None, str], ...] = ()
     switches: tuple[tuple[str | None, str], ...] = ()
     warc_file: str | None = None
     warc_offset: int | None = None
 
+    @property
+    def is_pdf(self) -> bool:
+        """Whether the body is a PDF."""
+        return self.body is not None and format_of(self.content_type, self.url) == PDF
+
 
 def read_document(raw: RawPage, pair: LanguagePair) -> tuple[DocumentText, Profile] | None:
-    """The document on a page and its profile; None if it is in neither language of *pair*."""
+    """The document on a page and its profile; None if it is in neither language of *pair*.
+
+    Raises ContentError for a PDF whose text cannot be read.
+    """
     html = ""
     title, text, alternates, switches = raw.title, raw.text, raw.alternates, raw.switches
     links: list[str] = []
     declared = None
-    if raw.body is not None:
+    size = 0
+    if raw.is_pdf and raw.body is not None:
+        from bilingual_crawler.pages.pdf import read_pdf  # it needs an extra
+
+        pdf = read_pdf(raw.body)
+        title, text, declared = pdf.title, pdf.text, pdf.language
+    elif raw.body is not None:
+        size = len(raw.body)
         html = decode_body(raw.body, raw.content_type)
         page = parse_page(html, raw.url, raw.link_headers)
         title, text, declared = page.title, page.text, page.language
@@ -90,12 +104,12 @@ def read_document(raw: RawPage, pair: LanguagePair) -> tuple[DocumentText, Profi
         url=raw.url,
         language=side,
         key=strip_language(raw.url, pair.languages),
-        claims=tuple(url for tag, url in alternates if is_other(tag, side, pair)),
+        claims=tuple(url for tag, url in alternates if pair.is_other(tag, side)),
         switches=tuple(url for _, url in switches),
         marked=marked_language(raw.url, pair.languages),
         declared=declared,
         share=sum(share for language, share in whole.shares if pair.side(language) == side) / 100,
-        size=len(raw.body or b""),
+        size=size,
         tags=_tags(html),
         lines=_hashes(lines),
         lengths=np.array([min(len(line), 65535) for line in lines], dtype=np.uint16),

@@ -6,6 +6,7 @@ alike in any case. Both are learnt from the documents seen so far: two are enoug
 
 from __future__ import annotations
 
+from functools import cached_property, lru_cache
 from math import exp, log, log1p
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
@@ -70,7 +71,7 @@ _SHARED = [FEATURES.index(f"{kind}_shared") for kind in KINDS]
 _PARAGRAPHS = FEATURES.index("paragraphs")
 
 
-class Weights(msgspec.Struct, frozen=True):
+class Weights(msgspec.Struct, frozen=True, dict=True):
     """What ``python -m training.documents.resemblance`` has learnt."""
 
     intercept: float
@@ -93,8 +94,11 @@ class Weights(msgspec.Struct, frozen=True):
     def logit(self, features: NDArray[np.float64]) -> float:
         """Log-odds of a pair by the values of :data:`FEATURES`; no more than it would be by chance to share so much."""
         surprise = np.expm1(features[_SHARED]).sum() + 2 * max(features[_PARAGRAPHS], 0)
-        weighted = features @ np.array([self.features[name] for name in FEATURES])
-        return float(min(self.intercept + weighted, surprise))
+        return float(min(self.intercept + features @ self._vector, surprise))
+
+    @cached_property
+    def _vector(self) -> NDArray[np.float64]:
+        return np.array([self.features[name] for name in FEATURES])
 
 
 class Best(NamedTuple):
@@ -218,8 +222,9 @@ class Resemblance:
         return similarity, shared, np.minimum(in_a, in_b)
 
 
+@lru_cache(1024)
 def items_of(outline: Outline) -> NDArray[np.uint64]:
-    """Items of all kinds, each once; the kind is in the upper half, 0 for numbers."""
+    """Items of all kinds, each once; the kind is in the upper half, 0 for numbers. Not to be changed in place."""
     arrays = (outline.numbers, outline.names, outline.files, outline.lines)
     items = np.frombuffer(b"".join(arrays), dtype="<u4").astype(np.uint64)
     items |= np.repeat(np.arange(len(KINDS), dtype=np.uint64) << np.uint64(32), [len(array) // 4 for array in arrays])

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.channels import Channel
     from bilingual_crawler.pairing.documents import Profile
     from bilingual_crawler.pairing.domain import Domain
+    from bilingual_crawler.pairing.editions import Editions
 
 NEAREST = 8
 """Candidates that are looked for from each document."""
@@ -115,8 +116,9 @@ class StructureMethod:
         rows, columns = self.index.nonzero()
         return rows.astype(np.intp), columns.astype(np.intp)
 
-    def features(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> dict[str, NDArray[np.float32]]:
+    def features(self, i: NDArray[np.intp], j: NDArray[np.intp], editions: Editions) -> dict[str, NDArray[np.float32]]:
         """The columns of :data:`FEATURES`, a row for each candidate; NaN where a page does not tell."""
+        pages_a, pages_b = editions.a[i], editions.b[j]
         a, b, pair = self.a, self.b, self.domain.corpus.pair
         similar = {name: channel.cosine(i, j) for name, channel in self.channels.items()}
         quality = {}
@@ -148,14 +150,15 @@ class StructureMethod:
         columns["byte_ratio"] = _log_ratio(a.sizes[i], b.sizes[j])
         columns["text_ratio"] = _log_ratio(a.text[i], b.text[j])
         columns["line_ratio"] = _log_ratio(a.lines[i], b.lines[j])
-        best = lead(columns["total"], i) >= 0
-        best &= lead(columns["total"], j) >= 0
+        best = lead(columns["total"], i, pages_b) >= 0
+        best &= lead(columns["total"], j, pages_a) >= 0
         columns["word_residual"] = _residual(columns["word_ratio"], best)
         columns["text_residual"] = _residual(columns["text_ratio"], best)
         columns["shorter"] = np.log1p(np.minimum(a.text[i], b.text[j]))
-        columns["lead_a"], columns["lead_b"] = lead(columns["total"], i), lead(columns["total"], j)
+        columns["lead_a"] = lead(columns["total"], i, pages_b)
+        columns["lead_b"] = lead(columns["total"], j, pages_a)
         tags = np.nan_to_num(columns["tags"], nan=0.0)
-        columns["tag_lead_a"], columns["tag_lead_b"] = lead(tags, i), lead(tags, j)
+        columns["tag_lead_a"], columns["tag_lead_b"] = lead(tags, i, pages_b), lead(tags, j, pages_a)
         return {name: columns[name].astype(np.float32) for name in FEATURES}
 
 

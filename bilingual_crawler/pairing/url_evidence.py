@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from bilingual_crawler.languages import LanguagePair
+
+N = TypeVar("N", float, NDArray[np.float64])
 
 SCORES = {"hreflang+": 0.99, "hreflang": 0.95, "switcher": 0.9, "url": 0.85}
 """Confidence by method; ``hreflang+`` is announced by both pages. Order of trust, not probabilities."""
@@ -40,11 +45,12 @@ class UrlEvidence:
         return "switcher" if self.switcher == 2 else "url"
 
 
-def is_other(language: str | None, side: str, pair: LanguagePair) -> bool:
-    """Whether a page in the language *side* of *pair* that announces one in *language* announces a translation."""
-    return language is not None and pair.side(language) == pair.other(side)
-
-
 def agrees(marked: str | None, side: str, pair: LanguagePair) -> bool:
     """Whether the language that a URL is *marked* with, if there is one of *pair*, is that of the content, *side*."""
     return marked is None or pair.side(marked) in (None, side)
+
+
+def together(one: N, two: N) -> N:
+    """The probability by two independent witnesses, from what each alone gives (0 to 1) against even odds."""
+    both, neither = one * two, (1 - one) * (1 - two)
+    return both / (both + neither)

@@ -18,6 +18,10 @@ SEED_PRIORITY = float("inf")
 """Sooner than everything else."""
 
 
+MAX_LINKS = 500
+"""Links of a document that are kept to be compared with those of its partner, the first ones."""
+
+
 class PolicyError(ValueError):
     """There is no such policy, or it has no such part."""
 
@@ -53,11 +57,22 @@ class Proposal(NamedTuple):
     probability: float
 
 
+class Wanted(NamedTuple):
+    """A URL that a policy wants to be fetched."""
+
+    url: str
+    priority: float
+    parent: str = ""
+    """The page that led to it; empty for seeds."""
+
+
 class Policy(ABC):
     """Turns the links of a page into priorities; higher is sooner, ties go by discovery."""
 
     name: ClassVar[str]
     needs_models: ClassVar[bool] = False
+    promises_pairs: ClassVar[bool] = False
+    """Whether the priority of a URL is the number of pairs that its download is expected to bring."""
 
     def __init__(self, pair: LanguagePair) -> None:
         self.pair = pair
@@ -99,6 +114,13 @@ class Policy(ABC):
 
     def resume(self, queued: Iterable[str]) -> None:  # noqa: B027
         """All that was learnt so far was learnt in an earlier run, whose queue holds *queued* with their priorities."""
+
+    def recall(self, fact: bytes) -> None:  # noqa: B027
+        """The spider has told this *fact* of a page, in this run or in an earlier one."""
+
+    def wanted(self) -> Sequence[Wanted]:
+        """URLs beside those that pages link to, wanted by what was learnt since the last call."""
+        return ()
 
     def gone(self, url: str) -> None:  # noqa: B027
         """*url* gave no page."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
+from math import prod
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bilingual_crawler.frontier.entry import NEVER
@@ -17,7 +18,7 @@ from bilingual_crawler.policies.evidence.linking_pages import LinkingPages
 from bilingual_crawler.policies.evidence.marks import Marks
 from bilingual_crawler.policies.evidence.mirrors import Mirrors
 from bilingual_crawler.policies.evidence.parallel_links import ParallelLinks
-from bilingual_crawler.policies.evidence.prospects import PairRate, QueuedTwin, Served
+from bilingual_crawler.policies.evidence.prospects import PairRate, Served
 from bilingual_crawler.policies.evidence.shared_words import SharedWords
 from bilingual_crawler.policies.evidence.substitutions import Substitutions
 from bilingual_crawler.policies.evidence.surplus import Surplus
@@ -40,7 +41,7 @@ PARTNER: tuple[type[PartnerEvidence], ...] = (
     *(Hreflang, Switchers, Mirrors, Substitutions),
     *(ParallelLinks, SharedWords, Surplus),
 )
-PROSPECTS: tuple[type[Prospect], ...] = (PairRate, QueuedTwin, Served)
+PROSPECTS: tuple[type[Prospect], ...] = (PairRate, Served)
 EVIDENCE: Mapping[str, type[Evidence]] = {kind.name: kind for kind in (*chain(*LANGUAGE), *PARTNER, *PROSPECTS)}
 """Every kind of evidence by name."""
 
@@ -53,6 +54,8 @@ class GainWeights:
     """What is believed of the language of a page before anything is known of its site."""
     future: float = 0.25
     """Worth of a document whose other half is still to be fetched, as part of a pair."""
+    counterpart: float = 0.8
+    """How far it is believed that the two halves of a pair are queued."""
     seed: float = 0.3
     """Added worth of a seed that is in a language of the pair."""
 
@@ -96,6 +99,7 @@ class Gain(Policy):
     """
 
     name = "gain"
+    promises_pairs = True
 
     def __init__(
         self,
@@ -140,9 +144,8 @@ class Gain(Policy):
                     break
         chances = {kind.name: kind.chance(url, belief) for kind in self._partner}
         in_pair = belief[0] + belief[1]
-        later = in_pair
-        for prospect in self._prospects:
-            later = min(1.0, later * prospect.factor(url))
+        counterpart = self._weights.counterpart * max((kind.counterpart(url) for kind in self._partner), default=0.0)
+        later = in_pair * max(counterpart, prod(prospect.factor(url) for prospect in self._prospects))
         seed = self._weights.seed * in_pair if url in self._seeds else 0.0
         return Worth(belief, chances, self._weights.future * later, seed)
 
@@ -159,13 +162,13 @@ class Gain(Policy):
         return chain.from_iterable(kind.candidates(page, links) for kind in self._evidence)
 
     def proposals(self) -> Iterable[tuple[str, Proposal]]:
-        return list(chain.from_iterable(kind.proposals() for kind in self._evidence))
+        return chain.from_iterable(kind.proposals() for kind in self._evidence)
 
     def learn(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
         self._known.dequeue(page.url)
         self._known.hold(page)
         if partner:
-            self._known.join(page.url, partner)
+            self._join(page.url, partner)
         for kind in self._evidence:
             self._changed.update(kind.learn(page, links))
             if partner:
@@ -173,7 +176,7 @@ class Gain(Policy):
             kind.forget(page.url)
 
     def paired(self, url: str, partner: str) -> None:
-        self._known.join(url, partner)
+        self._join(url, partner)
         for kind in self._evidence:
             self._changed.update(kind.learn_pair(url, partner))
 
@@ -208,6 +211,11 @@ class Gain(Policy):
             kind.redirected(url, target)
         self.gone(url)
         self._known.enqueue(target)
+
+    def _join(self, url: str, partner: str) -> None:
+        for parted in self._known.join(url, partner):
+            for kind in self._evidence:
+                kind.part_pair(*parted)
 
     def _is_news(self, page: FetchedPage, link: Link) -> bool:
         """Whether the link changes what its URL is worth; most lead to a queued URL and say nothing new of it."""

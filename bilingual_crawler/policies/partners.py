@@ -19,10 +19,13 @@ class Partners:
         """The partner of the document at *url*."""
         return self._of.get(url)
 
-    def join(self, url: str, partner: str) -> None:
-        """Make both partners; those that they had before have none any more."""
+    def join(self, url: str, partner: str) -> list[tuple[str, str]]:
+        """Make both partners; returns the pairs that they were in before, which are none any more."""
+        parted = []
         for one in (url, partner):
             former = self._of.pop(one, None)
             if former is not None:
-                self._of.pop(former, None)
+                del self._of[former]
+                parted.append((one, former))
         self._of[url], self._of[partner] = partner, url
+        return parted

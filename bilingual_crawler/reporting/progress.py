@@ -15,6 +15,7 @@ from scrapy.utils.asyncio import create_looping_call
 from bilingual_crawler.crawl.signals import phase_changed
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.reporting.crawl_log import CrawlLogExtension
+from bilingual_crawler.reporting.sites import SitesExtension
 
 if TYPE_CHECKING:
     from typing import Self
@@ -73,8 +74,10 @@ class ProgressExtension:
         assert self._crawler.stats
         ledger = self._ledger
         doing = f"{self._phase}: " if self._phase else ""
+        found = self._crawler.get_extension(SitesExtension)
+        sites = f"{found.funnel.bilingual} of {found.funnel.judged} sites bilingual, " if found else ""
         counts = (
-            f"{doing}{ledger.fetched} pages, {ledger.documents.total()} documents, "
+            f"{doing}{sites}{ledger.fetched} pages, {ledger.documents.total()} documents, "
             f"{self._crawler.stats.get_value('bilingual/pairs/found', 0)} pairs, "
             f"{Visits.of(self._crawler).left} queued"
         )

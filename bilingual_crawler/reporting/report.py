@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from bilingual_crawler.discovery.sites import read_bilingual
 from bilingual_crawler.languages import language_name
+from bilingual_crawler.records import SITES
 from bilingual_crawler.reporting.charts import step_chart
 from bilingual_crawler.reporting.hints import why_no_pair
 from bilingual_crawler.reporting.markup import write_page
@@ -17,10 +20,14 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.reporting.results import Results
 
+MAX_SITES = 200
+"""Bilingual sites that a report of a discovery shows, the first ones."""
+
 # The summary of a crawl that was killed early, or of an older version, may lack keys.
 _SUMMARY = {
     **dict.fromkeys(("fetched", "html", "candidates", "harvest_rate"), 0),
-    **{name: {} for name in ("documents", "dropped", "unpaired", "refused", "traps", "failures", "languages")},
+    **{name: {} for name in ("documents", "dropped", "unpaired", "refused", "traps", "failures")},
+    **{name: {} for name in ("languages", "pdf", "document_links")},
     **dict.fromkeys(("policy", "finish_reason"), "unknown"),
     "seeds": [],
 }
@@ -43,6 +50,8 @@ def write_report(output_dir: Path) -> Path:
         page_languages={language_name(language): count for language, count in summary["languages"].items()},
         times=_times(summary),
         curve=_curve(results),
+        bilingual_sites=list(islice(read_bilingual(output_dir / SITES), MAX_SITES)),
+        sites=_sites(summary["sites"]),
         hosts=_hosts(results, tuple(summary["documents"])),
     )
     write_summary(output_dir, results.summary)
@@ -60,6 +69,14 @@ def _curve(results: Results) -> dict[str, object]:
         "fetched": fetched,
         "chart": step_chart(results.curve, x_label="pages fetched", y_label="pairs", title=title),
     }
+
+
+def _sites(sites: Mapping[str, Mapping[str, Any]]) -> list[list[str | int]]:
+    """A row for each site; those with the most pages come first."""
+    return [
+        [site, row["fetched"], f"{row['share']:.1%}", row["pairs"], f"{row['yield']:.3f}", row["state"]]
+        for site, row in sites.items()
+    ]
 
 
 def _hosts(results: Results, languages: tuple[str, ...]) -> list[list[str | int]]:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from bilingual_crawler.discovery.sites import Funnel
 from bilingual_crawler.languages import DEFAULT_EQUIVALENTS, LanguageError, LanguagePair
 from bilingual_crawler.records import (
     CRAWL,
     DOCUMENTS,
     PAIRS,
+    SITES,
     SUMMARY,
     UNPAIRED,
     read_json_lines,
     read_tsv,
 )
 from bilingual_crawler.reporting.ledger import Ledger, is_fetched
+from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 MAX_DOUBTFUL = 50
 """Number of shown pairs with the lowest scores; the other shown pairs are the best."""
 MAX_LEFT_OVER = 100
+MAX_SITES = 1000
+"""Sites in a summary, those with the most pages."""
 
 
 class ResultsError(ValueError):
@@ -70,6 +75,15 @@ class HostCounts:
     """Documents that are in a pair."""
 
 
+@dataclass(slots=True)
+class SiteCounts:
+    """Counts of one site, a registered domain."""
+
+    fetched: int = 0
+    pairs: int = 0
+    """Pairs with a document of the site."""
+
+
 @dataclass(frozen=True, slots=True)
 class Results:
     """A crawl's output folder, read once. Long lists are cut to the length that a report shows."""
@@ -95,10 +109,14 @@ class Results:
 def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
     """Read ``directory``; all files but ``summary.json`` may be missing, or cut off by a crash."""
     summary = read_summary(directory)
-    ledger = Ledger(_pair(summary, directory))
+    ledger = Ledger(pair_of(summary, directory))
     rows = one_to_one(read_tsv(directory / PAIRS))
     hosts: dict[str, HostCounts] = {}
-    curve = _read_fetches(directory / CRAWL, rows, ledger, hosts)
+    sites: defaultdict[str, SiteCounts] = defaultdict(SiteCounts)
+    curve = _read_fetches(directory / CRAWL, rows, ledger, hosts, sites)
+    for row in rows:
+        for site in {registered_domain(row["url_a"]), registered_domain(row["url_b"])}:
+            sites[site].pairs += 1
     paired = {row[side] for row in rows for side in ("url_a", "url_b")}
     for url in paired:
         hosts.setdefault(_host(url), HostCounts()).paired += 1
@@ -112,7 +130,11 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
     titles = _read_titles(directory / DOCUMENTS, wanted)
     return Results(
         directory=directory,
-        summary={**summary, **_recounted(summary, directory, ledger, len(rows), unpaired)},
+        summary={
+            **summary,
+            **_recounted(summary, directory, ledger, len(rows), unpaired),
+            "sites": _sites(sites, summary.get("sites", {}), ledger.fetched),
+        },
         curve=curve,
         hosts=hosts,
         pairs=tuple(_found_pair(row, titles) for row in best),
@@ -163,7 +185,8 @@ def one_to_one(rows: Iterable[dict[str, str]]) -> list[dict[str, str]]:
     return chosen
 
 
-def _pair(summary: Mapping[str, Any], directory: Path) -> LanguagePair:
+def pair_of(summary: Mapping[str, Any], directory: Path) -> LanguagePair:
+    """The pair of the crawl in *directory*, with the languages that counted as one; raises ResultsError."""
     equivalents = summary.get("settings", {}).get("BILINGUAL_EQUIVALENT_LANGUAGES")
     try:
         return LanguagePair.parse(
@@ -178,6 +201,10 @@ def _recounted(
 ) -> dict[str, Any]:
     """The counts from the other files of a crawl; if a file is missing, those of the summary stay."""
     recounted = ledger.counts() if (directory / CRAWL).exists() else {}
+    if (directory / SITES).exists():
+        funnel = Funnel()
+        funnel.read(directory / SITES)
+        recounted |= funnel.counts()
     if (directory / PAIRS).exists():
         reasons = Counter(row["reason"] for row in unpaired)
         left_over = reasons if (directory / UNPAIRED).exists() else summary.get("unpaired", {})
@@ -185,8 +212,29 @@ def _recounted(
     return recounted
 
 
+def _sites(
+    sites: Mapping[str, SiteCounts], before: Mapping[str, Mapping[str, Any]], fetched: int
+) -> dict[str, dict[str, Any]]:
+    """The sites of a summary, those with the most pages first; their states are those *before*."""
+    most = sorted(sites.items(), key=lambda item: (-item[1].fetched, item[0]))[:MAX_SITES]
+    return {
+        site: {
+            "fetched": counts.fetched,
+            "share": round(counts.fetched / fetched, 4) if fetched else 0.0,
+            "pairs": counts.pairs,
+            "yield": round(counts.pairs / counts.fetched, 4) if counts.fetched else 0.0,
+            "state": before.get(site, {}).get("state", "unknown"),
+        }
+        for site, counts in most
+    }
+
+
 def _read_fetches(
-    path: Path, pairs: list[dict[str, str]], ledger: Ledger, hosts: dict[str, HostCounts]
+    path: Path,
+    pairs: list[dict[str, str]],
+    ledger: Ledger,
+    hosts: dict[str, HostCounts],
+    sites: defaultdict[str, SiteCounts],
 ) -> tuple[tuple[int, int], ...]:
     partners: dict[str, list[str]] = {}
     for pair in pairs:
@@ -201,6 +249,7 @@ def _read_fetches(
             continue
         counts = hosts.setdefault(_host(url), HostCounts())
         counts.fetched += 1
+        sites[registered_domain(url)].fetched += 1
         counts.failed += not row["status"].startswith("2")
         if row["outcome"] == "document":
             counts.kept[ledger.side(row["language"])] += 1

@@ -1,63 +1,104 @@
-"""A sample of document pairs for a human check: ``review.html`` shows them, ``review.tsv`` is the sheet to fill in."""
+"""A sample of pairs for a human check: ``review.html`` shows them, ``review.tsv`` is the sheet to fill in."""
 
 from __future__ import annotations
 
-import random
+import csv
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.pairing.documents import REASONS
-from bilingual_crawler.records import tsv_line
 from bilingual_crawler.reporting.markup import write_page
+from bilingual_crawler.reporting.sample import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from bilingual_crawler.bitext.align import SentencePair
+    from bilingual_crawler.bitext.exports.base import DocumentPair
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pairing.documents import Alignment, Pair
 
 SAMPLE = 100
+"""Document pairs, and as many sentence pairs."""
 LINES = 60
 """Lines of a document that are shown."""
-COLUMNS = ("number", "url_a", "url_b", "score", "method", "translation", "remark")
+SHEET = "review.tsv"
+COLUMNS = (
+    "number",
+    "kind",
+    "url_a",
+    "url_b",
+    "score",
+    "method",
+    "text_a",
+    "text_b",
+    "translation",
+    "remark",
+)
 
 
 class Review:
-    """Counts the results of an alignment and draws a uniform sample of its pairs, the same for the same pairs."""
+    """Counts the results of an alignment and draws a uniform sample of its document pairs and its sentence pairs."""
 
     def __init__(self, pair: LanguagePair, sample: int = SAMPLE) -> None:
         self._pair = pair
-        self._size = sample
-        self._random = random.Random(0)
-        self._sample: list[tuple[Pair, tuple[list[str], list[str]]]] = []
+        self._sample: Sample[tuple[Pair, tuple[list[str], list[str]]]] = Sample(sample)
+        self.sentences = SentenceSample(sample)
+        """Takes the sentence pairs."""
         self.methods: Counter[str] = Counter()
         """Pairs by method."""
         self.unpaired: Counter[str] = Counter()
         """Documents without a partner by reason."""
 
     def add(self, alignment: Alignment, text: Callable[[str], list[str]]) -> None:
-        """Add the pairs of one registered domain. *text* gives the lines of a document by its URL."""
+        """Add the pairs of one registered domain or group. *text* gives the lines of a document by its URL."""
         self.unpaired.update(alignment.unpaired.values())
         for pair in alignment.pairs:
             self.methods[pair.method] += 1
-            place = self._random.randrange(self.methods.total())
-            if len(self._sample) < self._size:
-                place = len(self._sample)
-            if place < self._size:
-                self._sample[place : place + 1] = [(pair, (text(pair.url_a)[:LINES], text(pair.url_b)[:LINES]))]
+            self._sample.offer(partial(_shown, pair, text))
 
     def write(self, directory: Path) -> None:
         """Write both files."""
         directory.mkdir(parents=True, exist_ok=True)
-        rows = [(n, p.url_a, p.url_b, p.score, p.method, "", "") for n, (p, _) in enumerate(self._sample, 1)]
-        sheet = "".join(map(tsv_line, (COLUMNS, *rows)))
-        (directory / "review.tsv").write_text(sheet, encoding="utf-8", errors="replace")
+        sentences = self.sentences.sample
+        rows = [("document", p.url_a, p.url_b, p.score, p.method, "", "") for p, _ in self._sample.drawn]
+        rows += [("sentence", d.url_a, d.url_b, s.score, d.method, s.text_a, s.text_b) for d, s in sentences.drawn]
+        # spreadsheets quote as the csv module does
+        with (directory / SHEET).open("w", encoding="utf-8", errors="replace", newline="") as file:
+            sheet = csv.writer(file, delimiter="\t", lineterminator="\n")
+            sheet.writerow(COLUMNS)
+            sheet.writerows((number, *row, "", "") for number, row in enumerate(rows, 1))
         write_page(
             directory / "review.html",
             "review.html",
             languages=self._pair,
             methods=self.methods,
             unpaired=[(REASONS.get(reason, reason), count) for reason, count in self.unpaired.most_common()],
-            sample=self._sample,
+            sample=self._sample.drawn,
+            sentences=sentences,
         )
+
+
+class SentenceSample:
+    """Draws from the sentence pairs that were kept."""
+
+    def __init__(self, size: int) -> None:
+        self.sample: Sample[tuple[DocumentPair, SentencePair]] = Sample(size)
+
+    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+        """Offer the *kept* sentence pairs of a document pair."""
+        for sentences in kept:
+            self.sample.offer(partial(_both, documents, sentences))
+
+    def close(self) -> None:
+        """There are no more."""
+
+
+def _shown(pair: Pair, text: Callable[[str], list[str]]) -> tuple[Pair, tuple[list[str], list[str]]]:
+    return pair, (text(pair.url_a)[:LINES], text(pair.url_b)[:LINES])
+
+
+def _both(documents: DocumentPair, sentences: SentencePair) -> tuple[DocumentPair, SentencePair]:
+    return documents, sentences

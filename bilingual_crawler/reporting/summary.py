@@ -24,6 +24,7 @@ from bilingual_crawler.reporting.hints import why_no_pair
 from bilingual_crawler.reporting.markup import byte_size
 from bilingual_crawler.reporting.report import write_report
 from bilingual_crawler.reporting.results import ResultsError, read_summary, write_summary
+from bilingual_crawler.reporting.sites import SitesExtension
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -146,12 +147,23 @@ class SummaryExtension:
                 stats.get("bilingual/pairs/refused", {}),
                 stats.get("bilingual/pairs/unpaired", {}),
             ),
+            "aligned": stats.get("bilingual/pairs/aligned", ""),
+            "bitext": _under(stats, "bilingual/bitext/"),
+            **self._sites(),
+            "document_links": self._of_all_runs("document_links", _under(stats, "bilingual/links/documents/")),
+            "pdf": self._of_all_runs("pdf", _under(stats, "bilingual/pdf/")),
             "traps": self._of_all_runs("traps", _under(stats, "bilingual/traps/")),
             "failures": self._of_all_runs("failures", _under(stats, "bilingual/backoff/")),
             "bytes": self._before.get("bytes", 0) + self._bytes,
             "queued": Visits.of(self._crawler).left,
+            "sites": {site: {"state": state} for site, state in Visits.of(self._crawler).site_states.items()},
             "output_dir": str(context.output_dir),
         }
+
+    def _sites(self) -> dict[str, Any]:
+        """The funnel of a discovery."""
+        sites = self._crawler.get_extension(SitesExtension)
+        return {"site_candidates": sites.funnel.judged + sites.queued} | sites.funnel.counts() if sites else {}
 
     def _of_all_runs(self, name: str, counts: Mapping[str, int]) -> dict[str, int]:
         return dict((Counter(self._before.get(name, {})) + Counter(counts)).most_common())
@@ -184,17 +196,30 @@ def print_summary(summary: Mapping[str, Any]) -> None:
 
 def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     names = {language_name(code): count for code, count in (summary["documents"] or {}).items()}
+    sites = [
+        (summary["site_candidates"], "candidate sites"),
+        (summary["sites_judged"], "sites judged" + _reasons(summary["sites_refused"] or {}, "not bilingual: ")),
+        (summary["sites_bilingual"], "bilingual sites"),
+        (summary["entry_pages_archived"], "entry pages from an archive in place of the site"),
+    ]
     facts = [
+        *(sites if "sites_judged" in summary else ()),
         (summary["tried"], "addresses tried" + _reasons(summary["dropped"], "no document: ")),
         (summary["fetched"], f"pages fetched ({byte_size(summary['bytes'])} on the wire)"),
-        (summary["html"], "HTML pages" + _reasons(summary["languages"])),
+        (summary["html"], ("HTML pages and PDFs" if summary["pdf"] else "HTML pages") + _reasons(summary["languages"])),
         (sum(names.values()), "documents" + _reasons(names)),
         (summary["candidates"], "candidate pairs" + _reasons(summary["refused"], "refused: ")),
         (summary["pairs"], "pairs"),
         (summary["left_over"], "documents in no pair" + _reasons(summary["unpaired"])),
+        *(((summary["bitext"]["kept"], "sentence pairs in bitext/"),) if summary["bitext"] else ()),
         (f"{summary['harvest_rate']:.0%}", "harvest rate: documents in pairs per page fetched"),
     ]
-    for name, text in (("traps", "links and pages left out as traps"), ("failures", "requests failed")):
+    for name, text in (
+        ("pdf", "PDFs read"),
+        ("document_links", "links to documents that are not HTML"),
+        ("traps", "links and pages left out as traps"),
+        ("failures", "requests failed"),
+    ):
         if summary[name]:
             facts.append((sum(summary[name].values()), text + _reasons(summary[name])))
     if summary["queued"]:

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from bilingual_crawler.sandbox.job import ContentError
+
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from bilingual_crawler.sandbox.job import Job, Limits
 
-DONE, DONE_AND_LEFT, OUT_OF_MEMORY, FAILED = (bytes((code,)) for code in range(4))
-"""First byte of an answer; the result or a message follows."""
+DONE, DONE_AND_LEFT, OUT_OF_MEMORY, FAILED, UNWANTED = (bytes((code,)) for code in range(5))
+"""First byte of an answer; the result or a message follows, with ``UNWANTED`` kind and message of a ContentError."""
 
 _GROWN = 128 << 20
 """Bytes by which a helper may grow; then a new helper replaces it."""
@@ -42,7 +44,7 @@ def serve(connection: Connection) -> None:
             connection.send_bytes(answer)
         except BrokenPipeError:
             return  # the crawl is gone
-        if answer[:1] not in (DONE, FAILED):
+        if answer[:1] not in (DONE, FAILED, UNWANTED):
             return
 
 
@@ -52,6 +54,8 @@ def _answer(job: Job[Any]) -> bytes:
         return DONE + msgspec.msgpack.encode(job.run())
     except MemoryError:
         return OUT_OF_MEMORY
+    except ContentError as error:
+        return UNWANTED + msgspec.msgpack.encode((error.kind, error.message[:1000]))
     except Exception as error:
         return FAILED + f"{type(error).__name__}: {error}"[:1000].encode("utf-8", "replace")
     finally:

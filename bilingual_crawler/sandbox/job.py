@@ -28,6 +28,18 @@ class SandboxError(Exception):
         self.kind = kind
 
 
+class ContentError(Exception):
+    """Raised by a job, and to the caller: the content is not what was looked for; *kind* is how that is counted."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(kind, message)
+        self.kind = kind
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message
+
+
 class Job(ABC, Generic[Result]):
     """Work on content from the web. The job is pickled to the helper; its result comes back as MessagePack.
 
@@ -47,4 +59,4 @@ class Job(ABC, Generic[Result]):
 
     @abstractmethod
     def run(self) -> Result:
-        """Do the work, in the helper process."""
+        """Do the work, in the helper process; may raise ContentError."""

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from bilingual_crawler.sandbox.child import command, environment
-from bilingual_crawler.sandbox.helper import DONE, DONE_AND_LEFT, OUT_OF_MEMORY
-from bilingual_crawler.sandbox.job import SandboxError
+from bilingual_crawler.sandbox.helper import DONE, DONE_AND_LEFT, OUT_OF_MEMORY, UNWANTED
+from bilingual_crawler.sandbox.job import ContentError, SandboxError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -31,7 +31,10 @@ _thread = threading.local()
 
 
 def submit(job: Job[Result]) -> Future[Result]:
-    """Run *job* in a helper process; the future raises :class:`SandboxError` if the job breaks a limit or fails."""
+    """Run *job* in a helper process; the future raises :class:`SandboxError` if the job breaks a limit or fails.
+
+    It raises :class:`ContentError` if the job does.
+    """
     return _threads().submit(_do, job)
 
 
@@ -71,9 +74,11 @@ def _do(job: Job[Result]) -> Result:
         helper.end()
     else:
         _thread.helper = helper
-    if status not in (DONE, DONE_AND_LEFT):
+    if status not in (DONE, DONE_AND_LEFT, UNWANTED):
         raise SandboxError("crash", str(content, "utf-8", "replace"))
     try:
+        if status == UNWANTED:
+            raise ContentError(*_decoder(tuple[str, str]).decode(content))
         return _decoder(job.returns).decode(content)  # type: ignore[no-any-return]
     except msgspec.DecodeError as error:
         raise SandboxError("crash", f"the helper process gave no result: {error}") from error

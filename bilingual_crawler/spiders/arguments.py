@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError, alias_hosts, open_archive
-from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext
 from bilingual_crawler.crawl.output_folder import choose_output_dir
+from bilingual_crawler.discovery.detector.base import DetectorError
+from bilingual_crawler.discovery.policies import OrderError, site_order
+from bilingual_crawler.discovery.policy import DiscoveryPolicy
+from bilingual_crawler.discovery.search import SiteSearch
+from bilingual_crawler.discovery.sites import expected_pairs, is_table
+from bilingual_crawler.discovery.sources import ArchivedPages, SourceError
+from bilingual_crawler.discovery.ways import Sources
+from bilingual_crawler.frontier.budget import site_budget
 from bilingual_crawler.frontier.job import Job, JobError
 from bilingual_crawler.frontier.scope import Scope, ScopeError
 from bilingual_crawler.languages import LanguageError, LanguagePair
 from bilingual_crawler.options import RENDER_MODES, Options
+from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.policies import policy_class
 from bilingual_crawler.policies.base import PolicyError
 from bilingual_crawler.policies.gain import Gain
@@ -23,15 +34,19 @@ from bilingual_crawler.policies.oracle import Oracle
 from bilingual_crawler.rendering.options import missing_for_rendering
 from bilingual_crawler.spiders.seeds import parse_seeds
 from bilingual_crawler.traps.traps import Traps
+from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from scrapy.settings import BaseSettings
 
     from bilingual_crawler.crawl.context import Seed
+    from bilingual_crawler.frontier.budget import SiteBudget
     from bilingual_crawler.policies.base import Policy
+
+
+_NEXT_SOURCE = re.compile(r",(?=(?:cc-index|cc-graph|tsv):|crawl(?:,|$))")
 
 
 def _error(message: str) -> UsageError:
@@ -56,29 +71,10 @@ def parse_arguments(
     if unknown:
         known = "pair, seeds, policy, scope, max_pages, max_pages_per_site, render"
         raise _error(f"unknown spider argument {', '.join(sorted(unknown))}; there are: {known}")
-    if not pair:
-        raise _error("which languages? Give the pair, for example: -a pair=eng-mlt")
     options = Options.of(settings)
-    try:
-        languages = LanguagePair.parse(pair, equivalents=options.equivalent_languages)
-    except LanguageError as error:
-        raise _error(f"pair={pair}: {error}") from error
+    languages = parse_pair(pair, options)
     parsed = parse_seeds(seeds)
-    if options.replay:
-        try:
-            open_archive(options.replay)
-        except ArchiveError as error:
-            raise _error(f"BILINGUAL_REPLAY: {error}") from error
-    elif not options.contact and not all(_is_loopback(seed.url) for seed in parsed):
-        raise _error(
-            "say who is crawling: -s BILINGUAL_CONTACT=https://your.page/about-this-crawl (or mailto:you@...) goes "
-            "into the user agent, so that webmasters can reach you"
-        )
-    if options.politeness == "address" and options.frontier:
-        raise _error(
-            "BILINGUAL_POLITENESS=address: workers on one BILINGUAL_FRONTIER do not know each other's addresses; "
-            "choose domain or host"
-        )
+    _check_network(parsed, options)
     try:
         chosen = policy_class(policy) if policy else policy_class(options.policy, "BILINGUAL_POLICY")
     except PolicyError as error:
@@ -90,18 +86,133 @@ def parse_arguments(
         scope=_scope(scope, parsed, options),
         max_pages=_count("max_pages", max_pages),
         max_pages_per_site=_count("max_pages_per_site", max_pages_per_site),
+        budget=_budget(scope, parsed, seeds, chosen, languages, options),
         render=_render_mode(render or options.render, settings),
+        formats=frozenset(options.documents),
         output_dir=choose_output_dir(settings, job or f"{languages}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
         job=Job(str(languages), scope, options.scope_prefixes, tuple(seed.url for seed in parsed)),
         traps=Traps(stale_pages=options.stale_pages, barren_pages=options.barren_pages),
     )
+    _check_job(context, settings)
+    _check_models(options, chosen)
+    _check_alignment(settings)
+    return context
+
+
+def parse_discovery(
+    settings: BaseSettings,
+    *,
+    pair: str | None = None,
+    seeds: str | None = None,
+    candidates: str = "",
+    backlinks: str = "",
+    policy: str = "both",
+    detector: str = "evidence",
+    archive: str = "",
+    max_pages: str = "0",
+    max_pages_per_site: str = "0",
+    render: str | None = None,
+    then: str = "",
+    **unknown: Any,
+) -> DiscoveryContext:
+    """As :func:`parse_arguments`, for ``scrapy crawl discovery``."""
+    job = unknown.pop("_job", None)
+    unknown.pop("_version", None)
+    if unknown:
+        known = (
+            "pair, seeds, candidates, backlinks, policy, detector, archive, max_pages, max_pages_per_site, render, then"
+        )
+        raise _error(f"unknown spider argument {', '.join(sorted(unknown))}; there are: {known}")
+    if then not in ("", "crawl"):
+        raise _error(f"then={then}: give crawl, or leave it out")
+    if not seeds and not candidates:
+        raise _error("where to start? Give -a seeds=URL[,URL...], a file of them, or -a candidates=tsv:FILE")
+    options = Options.of(settings)
+    languages = parse_pair(pair, options)
+    parsed = parse_seeds(seeds) if seeds else []
+    _check_network(parsed, options)
+    # onnxruntime is slow to import, as above
+    from bilingual_crawler.discovery.detector import load_detector
+    from bilingual_crawler.scoring.models import ModelError
+
+    try:
+        pages = ArchivedPages(archive, user_agent=settings["USER_AGENT"]) if archive else None
+        sources = Sources(_specs("candidates", candidates), _specs("backlinks", backlinks), pages)
+        sources.check()
+        search = SiteSearch(
+            languages,
+            load_detector(detector, options.models_dir),
+            site_order(policy),
+            sources.ways_back,
+            own_links=sources.own_links,
+        )
+    except (SourceError, DetectorError, ModelError, OrderError) as error:
+        raise _error(str(error)) from error
+    context = DiscoveryContext(
+        pair=languages,
+        seeds=tuple(parsed),
+        policy=DiscoveryPolicy(languages, search),
+        scope=_scope("web", parsed, options),
+        max_pages=_count("max_pages", max_pages),
+        max_pages_per_site=_count("max_pages_per_site", max_pages_per_site),
+        budget=None,
+        render=_render_mode(render or options.render, settings),
+        formats=ONLY_HTML,
+        output_dir=choose_output_dir(settings, job or f"sites-{languages}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
+        job=Job(str(languages), "discovery", (), tuple(seed.url for seed in parsed)),
+        traps=Traps(stale_pages=options.stale_pages, barren_pages=options.barren_pages),
+        search=search,
+        sources=sources,
+        then=then,
+    )
+    _check_job(context, settings)
+    _check_alignment(settings)
+    return context
+
+
+def _specs(name: str, text: str) -> list[str]:
+    """The sources in *text*, which commas separate; paths may have commas, too."""
+    specs = [spec.strip() for spec in _NEXT_SOURCE.split(text) if spec.strip()]
+    wrong = [spec for spec in specs if not _NEXT_SOURCE.match(f",{spec}")]
+    if wrong:
+        raise _error(f"{name}={wrong[0]}: give cc-index:PATHS, cc-graph:DIR, tsv:FILE or, for backlinks, crawl")
+    return specs
+
+
+def _check_job(context: CrawlContext, settings: BaseSettings) -> None:
     try:
         context.job.check(settings)
     except JobError as error:
         raise _error(str(error)) from error
-    _check_models(options, chosen)
-    _check_alignment(settings)
-    return context
+
+
+def parse_pair(pair: str | None, options: Options) -> LanguagePair:
+    """The languages of *pair*; raises UsageError."""
+    if not pair:
+        raise _error("which languages? Give the pair, for example: -a pair=eng-mlt")
+    try:
+        return LanguagePair.parse(pair, equivalents=options.equivalent_languages)
+    except LanguageError as error:
+        raise _error(f"pair={pair}: {error}") from error
+
+
+def _check_network(seeds: Sequence[Seed], options: Options) -> None:
+    """Check that what answers is known, and who asks."""
+    if options.replay:
+        try:
+            open_archive(options.replay)
+        except ArchiveError as error:
+            raise _error(f"BILINGUAL_REPLAY: {error}") from error
+    elif not options.contact and not (seeds and all(_is_loopback(seed.url) for seed in seeds)):
+        raise _error(
+            "say who is crawling: -s BILINGUAL_CONTACT=https://your.page/about-this-crawl (or mailto:you@...) goes "
+            "into the user agent, so that webmasters can reach you"
+        )
+    if options.politeness == "address" and options.frontier:
+        raise _error(
+            "BILINGUAL_POLITENESS=address: workers on one BILINGUAL_FRONTIER do not know each other's addresses; "
+            "choose domain or host"
+        )
 
 
 def _scope(name: str, seeds: Sequence[Seed], options: Options) -> Scope:
@@ -110,6 +221,25 @@ def _scope(name: str, seeds: Sequence[Seed], options: Options) -> Scope:
         return Scope(name, (seed.url for seed in seeds), aliases=aliases, prefixes=options.scope_prefixes)
     except ScopeError as error:
         raise _error(f"scope={name}: {error}") from error
+
+
+def _budget(
+    scope: str, seeds: Sequence[Seed], given: str | None, policy: type[Policy], pair: LanguagePair, options: Options
+) -> SiteBudget | None:
+    """The budget over the sites of *seeds*; None if there is one site only, in whose scope all links are.
+
+    It expects of each site what discovery says, if the seeds are *given* as its table.
+    """
+    sites = list(dict.fromkeys(registered_domain(seed.url) for seed in seeds))
+    if len(sites) == 1 and scope != "web":
+        return None
+    budget = site_budget(options.site_budget, sites, promises=policy.promises_pairs)
+    if budget and given and is_table(Path(given)):
+        try:
+            budget.expect(expected_pairs(Path(given), pair))
+        except ValueError as error:
+            raise _error(f"seeds={given}: {error}; correct that line, or leave it out") from error
+    return budget
 
 
 def _render_mode(mode: str, settings: BaseSettings) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Request, Spider
 from scrapy.exceptions import UsageError
@@ -20,7 +20,7 @@ from bilingual_crawler.policies.base import FetchedPage
 from bilingual_crawler.spiders.arguments import parse_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.crawl.context import CrawlContext
     from bilingual_crawler.pages.jobs import Sitemap
     from bilingual_crawler.pages.language import Identification
-    from bilingual_crawler.pages.model import Page
+    from bilingual_crawler.pages.model import Link, Page
 
 
 class BilingualSpider(Spider):
@@ -41,6 +41,7 @@ class BilingualSpider(Spider):
     """
 
     name = "bilingual"
+    parse_arguments: ClassVar[Callable[..., CrawlContext]] = staticmethod(parse_arguments)
     _obeys_meta: bool
     _reads_sitemaps: bool
 
@@ -51,7 +52,7 @@ class BilingualSpider(Spider):
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         options = Options.of(crawler.settings)
-        context = parse_arguments(crawler.settings, **kwargs)
+        context = cls.parse_arguments(crawler.settings, **kwargs)
         try:
             context.job.keep(crawler.settings)
         except JobError as error:
@@ -87,11 +88,12 @@ class BilingualSpider(Spider):
         page: Page = response.meta[PAGE]
         identified: Identification = response.meta[LANGUAGE]
         side = self.context.pair.side(identified.language)
-        links = () if page.nofollow and self._obeys_meta else page.links
+        links = self.links_of(page)
+        self._count_documents(page.documents)
         noindex = page.noindex and self._obeys_meta
         kept = side is not None and not noindex
         outcome = "document" if kept else "noindex" if side else "other-language"
-        self._visits.log(entry, status=response.status, outcome=outcome, language=identified.language)
+        self.visits.log(entry, status=response.status, outcome=outcome, language=identified.language)
         claims = tuple(link for link in page.links if link.claims)
         fetched = FetchedPage(
             entry.url,
@@ -109,12 +111,23 @@ class BilingualSpider(Spider):
             assert side is not None
             yield self._document(response, entry, page, identified, side)
 
+    def links_of(self, page: Page) -> Sequence[Link]:
+        """The links of *page* that may be followed."""
+        return () if page.nofollow and self._obeys_meta else page.links
+
     def parse_sitemap(self, response: Response) -> Iterator[FoundLinks]:
         entry: Entry = response.meta[ENTRY]
         sitemap: Sitemap = response.meta[SITEMAP]
-        self._visits.log(entry, status=response.status, outcome="sitemap")
+        self.visits.log(entry, status=response.status, outcome="sitemap")
+        self._count_documents(sitemap.documents)
         self._push_sitemaps(sitemap.nested, entry)
         yield FoundLinks(FetchedPage(entry.url, "un", None), sitemap.links)
+
+    def _count_documents(self, linked: Mapping[str, int]) -> None:
+        """Count links to documents that are not HTML; stats ``bilingual/links/documents/<ending>``."""
+        assert self.crawler.stats
+        for ending, count in linked.items():
+            self.crawler.stats.inc_value(f"bilingual/links/documents/{ending}", count)
 
     def sitemaps_named(self, urls: Sequence[str]) -> None:
         """Queue the sitemaps that a robots.txt names."""
@@ -122,13 +135,13 @@ class BilingualSpider(Spider):
             self._push_sitemaps(urls, None)
 
     @property
-    def _visits(self) -> Visits:
+    def visits(self) -> Visits:
         return Visits.of(self.crawler)
 
     def _push_sitemaps(self, urls: Sequence[str], parent: Entry | None) -> None:
         depth = parent.depth + 1 if parent else 1
         found = [
-            Entry(url, self._visits.slot(url), 0.0, parent.url if parent else "", depth, Kind.SITEMAP)
+            Entry(url, self.visits.slot(url), 0.0, parent.url if parent else "", depth, Kind.SITEMAP)
             for url in urls
             if self.context.scope.admits(url)
         ]
@@ -136,7 +149,7 @@ class BilingualSpider(Spider):
         if len(entries) < len(found):
             assert self.crawler.stats
             self.crawler.stats.inc_value("bilingual/traps/sitemaps", len(found) - len(entries))
-        self._visits.push(entries)
+        self.visits.push(entries)
 
     def _document(
         self, response: Response, entry: Entry, page: Page, identified: Identification, side: str

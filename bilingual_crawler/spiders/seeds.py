@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.crawl.context import Seed
+from bilingual_crawler.discovery.sites import entries_of, is_table, read_bilingual
 from bilingual_crawler.records import CRAWL, read_tsv
 from bilingual_crawler.urls.canonical import canonicalise
 
@@ -31,13 +32,16 @@ _NAMED = 5
 def parse_seeds(seeds: str | None) -> list[Seed]:
     """Seeds from the path of a file, or from addresses separated by commas or blanks.
 
-    In a file ``#`` starts a comment, and a comma may be part of an address. Raises UsageError if there is no seed, or
-    one is no URL, with its line number.
+    Of a ``sites.tsv`` the bilingual sites are taken, each with its confirmed pair of pages. In another file ``#``
+    starts a comment, and a comma may be part of an address. Raises UsageError if there is no seed, or one is no URL,
+    with its line number.
     """
     if not seeds or not seeds.strip():
         raise _error("where to start? Give -a seeds=URL[,URL...] or the path of a file with one URL a line")
     if not os.path.isfile(seeds) and _lists_urls(seeds):
         found = [_seed(part, "") for part in re.split(r"[\s,]+", seeds.replace(_MARK, "")) if part]
+    elif is_table(Path(seeds)):
+        found = [Seed(url, False) for row in read_bilingual(Path(seeds)) for url in entries_of(row)]
     else:
         found = list(_read(seeds))
     if not found:

@@ -11,9 +11,11 @@ from itertools import chain
 from random import Random
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.archive import ArchivedResponse, open_archive
+from bilingual_crawler.archive import open_archive
+from bilingual_crawler.harvest.archived import html_of
 from bilingual_crawler.harvest.sites import read_site
-from bilingual_crawler.pages.jobs import PageJob
+from bilingual_crawler.pages.html import walk_through
+from bilingual_crawler.pages.outline import outline_of
 from bilingual_crawler.pairing.resemblance import FEATURES, Resemblance, Weights, is_copy
 
 if TYPE_CHECKING:
@@ -118,10 +120,9 @@ def _documents(site: Site, task: Task, random: Random) -> tuple[list[tuple[str, 
 def _outlines(site: Site, urls: Iterable[str]) -> Iterator[tuple[str, Outline]]:
     archive = open_archive([site.directory])
     for url in sorted(urls):
-        response = archive.find(url)
-        if isinstance(response, ArchivedResponse):
-            types = [values[0] for name, values in response.headers.items() if name.lower() == b"content-type"]
-            yield url, PageJob(response.body, types[0].decode("latin-1") if types else "", url).run().outline
+        html = html_of(archive, url)
+        if html is not None:
+            yield url, outline_of(walk_through(html), url)
 
 
 @dataclass(slots=True)

@@ -78,8 +78,8 @@ def read_examples(sites: Path, task: Task, encoder: Encoder) -> list[Examples]:
     gold = gold_pairs(sites, task)
     urls = {url for urls in gold for url in urls}
     found: list[Examples] = []
-    for name in corpus.domains():
-        domain = Domain.of(name, corpus, corpus.profiles(name))
+    for group in corpus.groups():
+        domain = Domain.of(group, corpus, corpus.profiles(group))
         evidence = gather(domain, "auto-content", encoder)
         pairs = [(domain.a[i].url, domain.b[j].url) for i, j in zip(evidence.a, evidence.b, strict=True)]
         found.append(

@@ -39,7 +39,7 @@ WEIGHTS: Mapping[str, Sequence[Any]] = {
     "mirrors.right": (1.0, 2.0, 4.0),
     "mirrors.wrong": (0.25, 0.5, 1.0),
     "pair_rate.rate": (0.3, 0.5, 0.7),
-    "queued_twin.more": (0.0, 0.25, 0.5, 1.0),
+    "gain.counterpart": (0.0, 0.5, 0.8, 1.0),
     "served.left": (0.1, 0.3, 0.6),
 }
 """Weights of the policy by name, and values to try."""

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from bilingual_crawler.discovery.sources.base import SourceError
+from bilingual_crawler.discovery.sources.database import read_remote
 from bilingual_crawler.languages import from_bcp47
 from training.common.data import BadRow, DataError, check_classes, parse_rows, split_header
 from training.prepare.corpora import is_url
@@ -201,7 +203,10 @@ def prepare_language(
     addresses. DataError if an input cannot be read, or a wanted language has no URL.
     """
     with scratch(out.parent) as db:
-        _connect(db, inputs)
+        try:
+            read_remote(db, inputs)
+        except SourceError as error:
+            raise DataError(str(error)) from error
         sample = Sample(db, caps)
         files = [file for text in inputs for file in _expand(db, text)]
         task = progress.add_task("inputs", total=len(files))
@@ -219,22 +224,6 @@ def prepare_language(
             for row in sample.rows():
                 write(row)
     return counts
-
-
-def _connect(db: DuckDBPyConnection, inputs: Sequence[str]) -> None:
-    """Load what DuckDB needs for remote inputs; for s3:// the credentials are those that AWS tools use."""
-    schemes = {text.partition("://")[0] for text in inputs if "://" in text}
-    if unknown := schemes - {"s3", "http", "https"}:
-        raise DataError(f"{', '.join(sorted(unknown))}:// cannot be read: use s3://, https:// or a local path")
-    extensions = (["httpfs"] if schemes else []) + (["aws"] if "s3" in schemes else [])
-    try:
-        for extension in extensions:
-            db.execute(f"INSTALL {extension}; LOAD {extension}")
-        if "s3" in schemes:
-            db.execute("CREATE SECRET (TYPE s3, PROVIDER credential_chain, REGION 'us-east-1')")
-    except duckdb.Error as error:
-        remote = ", ".join(text for text in inputs if "://" in text)
-        raise DataError(f"{remote}: DuckDB cannot read remote files here, download them first ({error})") from error
 
 
 def _expand(db: DuckDBPyConnection, text: str) -> list[str]:

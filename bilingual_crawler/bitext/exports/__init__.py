@@ -11,9 +11,11 @@ from bilingual_crawler.bitext.exports.parquet import Parquet
 from bilingual_crawler.bitext.exports.tmx import Tmx
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from bilingual_crawler.bitext.exports.base import Export
+    from bilingual_crawler.languages import LanguagePair
 
 EXPORTS: Mapping[str, type[Export]] = {
     "bitextor": Bitextor,
@@ -22,3 +24,8 @@ EXPORTS: Mapping[str, type[Export]] = {
     "jsonl": JsonLines,
     "parquet": Parquet,
 }
+
+
+def open_exports(names: Iterable[str], directory: Path, pair: LanguagePair) -> list[Export]:
+    """Writers of the formats called *names*, each once, into *directory*."""
+    return [EXPORTS[name](directory, pair) for name in dict.fromkeys(names)]

@@ -6,7 +6,7 @@ import gzip
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from io import TextIOWrapper
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from bilingual_crawler.languages import to_bcp47
 
@@ -29,6 +29,16 @@ class DocumentPair:
     score: float
     """Confidence of the document alignment, 0 to 1."""
     method: str
+
+
+class Sink(Protocol):
+    """Takes aligned documents with their sentence pairs."""
+
+    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+        """Take a document pair: all of its aligned sentences, and the kept ones."""
+
+    def close(self) -> None:
+        """Take note that there are no more."""
 
 
 class Export(ABC):
@@ -54,6 +64,12 @@ class Export(ABC):
         part = final.with_name(f".{final.name}.part")
         self._parts.append((part, final))
         return part
+
+    @staticmethod
+    def remove_parts(directory: Path) -> None:
+        """Remove what exports that were stopped have left in *directory*."""
+        for part in directory.glob(".*.part"):
+            part.unlink()
 
     def publish(self) -> None:
         """Give complete files their names."""

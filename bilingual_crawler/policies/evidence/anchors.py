@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect
-from functools import lru_cache
+from copy import copy
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
@@ -26,7 +27,7 @@ class AnchorReader:
     """
 
     def __init__(self, pair: LanguagePair) -> None:
-        self._identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+        self._identifier = copy(_identifier())
         sides = {label: pair.side(from_bcp47(label) or "") for label in self._identifier.labels}
         self._second = {label for label, side in sides.items() if side == pair.b}
         self._knows_both = {pair.a, pair.b} <= set(sides.values())
@@ -40,3 +41,9 @@ class AnchorReader:
             return None
         label, probability = self._identifier.classify(text.lower())
         return bisect(STEPS, probability if label in self._second else 1 - probability)
+
+
+@cache
+def _identifier() -> LanguageIdentifier:
+    """What langid knows of all languages, loaded once: it takes a second."""
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

@@ -51,6 +51,9 @@ class Evidence:
         """
         return ()
 
+    def part_pair(self, url: str, partner: str) -> None:
+        """The two documents are no pair any more, since one of them has found a better partner."""
+
     def note(self, page: FetchedPage, link: Link) -> bool:
         """*page* has a *link* to a queued URL; whether that is news about the URL.
 
@@ -80,10 +83,14 @@ class PartnerEvidence(Evidence, ABC):
     def chance(self, url: str, belief: Belief) -> float:
         """Probability that the queued *url* completes a pair with a document held; *belief* is in its language."""
 
+    def counterpart(self, url: str) -> float:
+        """Probability that the translation of the queued *url* is another queued URL, which is known."""
+        return 0.0
+
 
 class Prospect(Evidence, ABC):
     """Tells how likely it is that a page finds its partner later."""
 
     @abstractmethod
     def factor(self, url: str) -> float:
-        """Factor of the worth of *url* as half of a pair to come."""
+        """Factor, 0 to 1, of the worth of *url* as half of a pair to come."""

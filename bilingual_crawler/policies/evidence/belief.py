@@ -20,6 +20,11 @@ def normal(first: float, second: float, neither: float) -> Belief:
     return (first / total, second / total, neither / total)
 
 
+def part_left(probability: float, slope: float, base: float) -> float:
+    """What is left of a chance if a page is in the right language with *probability*: all of it from (1-base)/slope."""
+    return min(1.0, slope * probability + base)
+
+
 def counted(belief: Belief, counts: Sequence[float], weight: float) -> Belief:
     """*belief* after *counts* of pages, where it counts as much as *weight* pages (the mean of a Dirichlet)."""
     total = counts[0] + counts[1] + counts[2] + weight

@@ -5,10 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.policies.base import Proposal
 from bilingual_crawler.policies.evidence.base import PartnerEvidence
+from bilingual_crawler.policies.evidence.belief import part_left
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,7 +37,7 @@ class Claims(PartnerEvidence):
 
     @abstractmethod
     def claimed(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        """The URLs that *page*, in a language of the pair, claims as its translations."""
+        """The URLs that *page* claims as its translations; none if it is in neither language of the pair."""
 
     def trust_in(self, url: str) -> float:
         """Probability that a claim is right that *url* is a translation, if it is in the other language."""
@@ -42,17 +45,11 @@ class Claims(PartnerEvidence):
 
     def announced(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         """The URLs that *page* announces with ``hreflang`` in the other language."""
-        return (link.url for link in links if link.announces and self.is_other(page, link.hreflang))
-
-    def is_other(self, page: FetchedPage, language: str | None) -> bool:
-        """Whether *language* counts as the one of the pair that *page* is not in."""
-        pair = self.known.pair
-        return language is not None and page.side is not None and pair.side(language) == pair.other(page.side)
+        return (link.url for link in links if link.announces and self.known.pair.is_other(link.hreflang, page.side))
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        if page.side is not None:
-            for url in self.claimed(page, links):
-                self._sources[url][page.url] = None
+        for url in self.claimed(page, links):
+            self._sources[url][page.url] = None
         return ()
 
     def note(self, page: FetchedPage, link: Link) -> bool:
@@ -63,7 +60,7 @@ class Claims(PartnerEvidence):
         if not sources:
             return 0.0
         trust, lacking = self.trust_in(url), self.known.lacking(sources)
-        return max((trust * min(1.0, self.slope * belief[other] + self.base) for _, other in lacking), default=0.0)
+        return max((trust * part_left(belief[other], self.slope, self.base) for _, other in lacking), default=0.0)
 
     def redirected(self, url: str, target: str) -> None:
         self._sources[target].update(self._sources.get(url, {}))
@@ -100,15 +97,25 @@ class Switchers(Claims):
         super().__post_init__()
         self._times: Counter[str] = Counter()
 
+    def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[Proposal]:
+        # one that does not lead back: what both pages hold decides
+        leading_here = ((url, self.trust_in(page.url)) for url in self._sources.get(page.url, ()))
+        leading_there = ((url, self.trust_in(url)) for url in self.claimed(page, links) if self.known.side(url))
+        return [Proposal(url, "switcher", trust) for url, trust in chain(leading_here, leading_there)]
+
+    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        self._times.update({*self.claimed(page, links)})
+        return super().learn(page, links)
+
     def claimed(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        announced = set(self.announced(page, links))
+        if page.side is None:
+            return
+        announced = {*self.announced(page, links)}
         for link in links:
-            if link.position is not LinkPosition.SWITCHER or link.announces or link.url in announced:
-                continue
-            label = link.hreflang or link.label
-            if page.url not in self._sources.get(link.url, ()) and (label is None or self.is_other(page, label)):
-                self._times[link.url] += 1
-                yield link.url
+            if link.position is LinkPosition.SWITCHER and not link.announces and link.url not in announced:
+                label = link.hreflang or link.label
+                if label is None or self.known.pair.is_other(label, page.side):
+                    yield link.url
 
     def trust_in(self, url: str) -> float:
         return self.trust / max(1, self._times[url] - self.spared)

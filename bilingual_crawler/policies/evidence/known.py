@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 from bilingual_crawler.policies.partners import Partners
+from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.markers import strip_language
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.policies.base import FetchedPage
@@ -34,6 +36,7 @@ class Known:
         """What is believed of the language of a page before anything is known of its site."""
         self._sides: dict[str, str] = {}
         self._partners = Partners()
+        self._single: dict[str, list[int]] = {}
         self._held: dict[int, Held] = {}
         self._queued: dict[str, int] = {}
         self._queued_twins: dict[int, tuple[str, ...]] = {}
@@ -49,13 +52,20 @@ class Known:
         if page.side is None or page.noindex:
             return
         self._sides[page.url] = page.side
+        if page.url not in self._partners:
+            self._count_single(page.url, 1)
         held = self._held.setdefault(self._key(page.url), ([], []))
         if len(held[0]) + len(held[1]) < MAX_TWINS:
             held[self.index(page.side)].append(page.url)
 
-    def join(self, url: str, partner: str) -> None:
-        """Both documents are partners now."""
-        self._partners.join(url, partner)
+    def join(self, url: str, partner: str) -> Sequence[tuple[str, str]]:
+        """Both documents are partners now; returns the pairs that are none any more because of it."""
+        parted = self._partners.join(url, partner)
+        for one in chain.from_iterable(parted):
+            self._count_single(one, 1)
+        for one in (url, partner):
+            self._count_single(one, -1)
+        return parted
 
     def side(self, url: str) -> str | None:
         """The language that the document at *url* counts as; None if there is no such document."""
@@ -65,8 +75,9 @@ class Known:
         """The partner of the document at *url*, if it has one."""
         return self._partners.of(url)
 
-    def is_paired(self, url: str) -> bool:
-        return url in self._partners
+    def single(self, site: str) -> Sequence[int]:
+        """Documents of *site*, a registered domain, without a partner: in the first, in the second language."""
+        return self._single.get(site, (0, 0))
 
     def lacking(self, urls: Iterable[str]) -> Iterator[tuple[str, int]]:
         """Those of *urls* that are documents without a partner, with the index of the language that it would be in."""
@@ -105,6 +116,12 @@ class Known:
     def queued_twins(self, url: str) -> tuple[str, ...]:
         """The queued URLs that are twins of *url*, itself included."""
         return self._queued_twins.get(self._key(url), ())
+
+    def _count_single(self, url: str, documents: int) -> None:
+        # a pair of an earlier run may be known before its documents are
+        side = self._sides.get(url)
+        if side is not None:
+            self._single.setdefault(registered_domain(url), [0, 0])[self.index(side)] += documents
 
     def _key(self, url: str) -> int:
         """For twins the same number, which takes less memory than a text."""

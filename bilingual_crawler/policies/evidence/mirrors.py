@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.policies.evidence.base import PartnerEvidence
+from bilingual_crawler.policies.evidence.reliability import Reliability
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
@@ -27,14 +28,13 @@ class Mirrors(PartnerEvidence):
     """Twins that were translations, and that were not, as if counted before the site has shown any."""
 
     def __post_init__(self) -> None:
-        self._by_site: dict[str, list[float]] = {}
-        """Site -> twins that were translations, that were not."""
+        self._by_site = Reliability(self.right, self.wrong)
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         others = [url for held in self.known.twins(page.url) for url in held if url != page.url]
-        paired = self.known.is_paired(page.url)
+        paired = self.known.partner(page.url) is not None
         if others and (paired or page.side is None or any(self.known.side(url) == page.side for url in others)):
-            self._by_site.setdefault(registered_domain(page.url), [self.right, self.wrong])[not paired] += 1
+            self._by_site.count(registered_domain(page.url), paired)
         return self.known.queued_twins(page.url) if page.side else ()
 
     def learn_pair(self, url: str, partner: str) -> Iterable[str]:
@@ -44,10 +44,8 @@ class Mirrors(PartnerEvidence):
         best = 0.0
         for held in self.known.twins(url):
             for twin, other in islice(self.known.lacking(held), 1):
-                best = max(best, self._reliability(twin) * belief[other])
+                best = max(best, self._by_site.of(registered_domain(twin)) * belief[other])
         return best
 
-    def _reliability(self, url: str) -> float:
-        """Probability that twins are translations on the site of *url*."""
-        right, wrong = self._by_site.get(registered_domain(url), (self.right, self.wrong))
-        return right / (right + wrong)
+    def counterpart(self, url: str) -> float:
+        return self._by_site.of(registered_domain(url)) if len(self.known.queued_twins(url)) > 1 else 0.0

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, ClassVar
 from cachetools import LRUCache
 
 from bilingual_crawler.pages.model import LinkPosition
-from bilingual_crawler.policies.base import Proposal
+from bilingual_crawler.policies.base import MAX_LINKS, Proposal
 from bilingual_crawler.policies.evidence.base import PartnerEvidence
+from bilingual_crawler.policies.evidence.belief import part_left
+from bilingual_crawler.policies.evidence.reliability import Reliability
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
 
 MAX_PAGES = 20_000
 """Documents without a partner whose links are kept, those that came last."""
-MAX_LINKS = 500
-"""Links of a page that are compared."""
 MAX_COUPLES = 8
 """URLs that one URL may correspond to."""
 _ALIGNED = (LinkPosition.BODY, LinkPosition.NAVIGATION)
@@ -50,8 +50,7 @@ class ParallelLinks(PartnerEvidence):
         self._links: LRUCache[str, Sequence[str]] = LRUCache(MAX_PAGES)
         self._couples: dict[str, Counter[str]] = {}
         """URL -> those that it corresponds to, with the pairs of documents that say so."""
-        self._by_site: dict[str, list[float]] = {}
-        """Site -> couples that were right, that were wrong."""
+        self._by_site = Reliability(self.right, self.wrong)
         self._proposals: deque[tuple[str, Proposal]] = deque()
 
     def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[Proposal]:
@@ -70,8 +69,7 @@ class ParallelLinks(PartnerEvidence):
             return ()
         likeliest = max(couples, key=couples.__getitem__)
         if self.known.side(likeliest) is not None:
-            counts = self._by_site.setdefault(registered_domain(page.url), [self.right, self.wrong])
-            counts[self.known.partner(page.url) != likeliest] += 1
+            self._by_site.count(registered_domain(page.url), self.known.partner(page.url) == likeliest)
         return [url for url in couples if self.known.is_queued(url)]
 
     def learn_pair(self, url: str, partner: str) -> Iterable[str]:
@@ -82,8 +80,7 @@ class ParallelLinks(PartnerEvidence):
             self._count(other, one)
             if self.known.side(one) and self.known.side(other):
                 self._proposals.append((one, Proposal(other, self.name, self._probability(one, other))))
-            # a couple of queued URLs changes what neither of them is worth
-            changed += (queued for queued, held in ((one, other), (other, one)) if self._may_complete(queued, held))
+            changed += (queued for queued in (one, other) if self.known.is_queued(queued))
         for one in (url, partner):
             self._drop(one)
         return changed
@@ -91,11 +88,15 @@ class ParallelLinks(PartnerEvidence):
     def chance(self, url: str, belief: Belief) -> float:
         return max(
             (
-                self._probability(url, other) * min(1.0, self.slope * belief[index] + self.base)
+                self._probability(url, other) * part_left(belief[index], self.slope, self.base)
                 for other, index in self.known.lacking(self._couples.get(url, ()))
             ),
             default=0.0,
         )
+
+    def counterpart(self, url: str) -> float:
+        couples = self._couples.get(url, ())
+        return max((self._probability(url, other) for other in couples if self.known.is_queued(other)), default=0.0)
 
     def redirected(self, url: str, target: str) -> None:
         for other, times in self._couples.get(url, {}).items():
@@ -121,18 +122,14 @@ class ParallelLinks(PartnerEvidence):
                 start, last = place + 1, cut + 1
         yield from self._in_order(one[start:], other[last:])
 
-    def _may_complete(self, url: str, other: str) -> bool:
-        return self.known.is_queued(url) and self.known.side(other) is not None
-
     def _in_order(self, links: Sequence[str], others: Sequence[str]) -> Iterable[tuple[str, str]]:
         single, other = ([url for url in urls if not self.known.partner(url)] for urls in (links, others))
         return zip(single, other, strict=False)
 
     def _probability(self, url: str, other: str) -> float:
         """That the two are translations: how often couples were right, by the share of pages that say so."""
-        right, wrong = self._by_site.get(registered_domain(url), (self.right, self.wrong))
         couples = self._couples[url]
-        return right / (right + wrong) * couples[other] / couples.total()
+        return self._by_site.of(registered_domain(url)) * couples[other] / couples.total()
 
     def _count(self, url: str, other: str, times: int = 1) -> None:
         couples = self._couples.setdefault(url, Counter())

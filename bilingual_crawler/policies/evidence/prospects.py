@@ -47,6 +47,11 @@ class PairRate(Prospect):
             self._count(one, 1 - self._alone(one))
         return ()
 
+    def part_pair(self, url: str, partner: str) -> None:
+        for one in (url, partner):
+            self._paired.subtract(place_of(one).folders)
+            self._count(one, self._alone(one) - 1)
+
     def factor(self, url: str) -> float:
         rate = self.rate
         for folder in place_of(url).folders:
@@ -63,18 +68,6 @@ class PairRate(Prospect):
     def _count(self, url: str, weight: float) -> None:
         for folder in place_of(url).folders:
             self._documents[folder] += weight
-
-
-@dataclass
-class QueuedTwin(Prospect):
-    """Another URL is queued that is equal but for language marks: the other half can be fetched."""
-
-    name: ClassVar[str] = "queued_twin"
-    more: float = 0.5
-    """Part by which the worth rises."""
-
-    def factor(self, url: str) -> float:
-        return 1 + self.more if len(self.known.queued_twins(url)) > 1 else 1.0
 
 
 @dataclass

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import unquote, urlsplit
 
 from bilingual_crawler.policies.evidence.base import PartnerEvidence
+from bilingual_crawler.policies.evidence.belief import part_left
+from bilingual_crawler.policies.evidence.reliability import Reliability
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
@@ -95,16 +97,14 @@ class SharedWords(PartnerEvidence):
         self._times: Counter[str] = Counter()
         """Word -> URLs that have had it."""
         self._seen = 0
-        self._by_site: dict[tuple[str, int], list[float]] = {}
-        """Site and step -> translations, others."""
+        self._by_step = Reliability(self.right, self.wrong)
+        """Of a site and a class of shares."""
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         nearest = self._nearest(page.url)
         partner = self.known.partner(page.url)
         if nearest and (partner or page.side is None or page.side == self.known.side(nearest[0])):
-            place = registered_domain(page.url), _step(nearest[1])
-            counts = self._by_site.setdefault(place, [self.right, self.wrong])
-            counts[partner != nearest[0]] += 1
+            self._by_step.count((registered_domain(page.url), _step(nearest[1])), partner == nearest[0])
         if self.known.side(page.url) is None:
             return ()
         new = self._documents.add(page.url, {*self._queued.words(page.url), *_words_of_url(page.url)})
@@ -131,9 +131,9 @@ class SharedWords(PartnerEvidence):
         if found is None:
             return 0.0
         document, share = found
-        right, wrong = self._by_site.get((registered_domain(url), _step(share)), (self.right, self.wrong))
         other = 1 - self.known.index(self.known.side(document))
-        return share * right / (right + wrong) * min(1.0, self.slope * belief[other] + self.base)
+        reliability = self._by_step.of((registered_domain(url), _step(share)))
+        return share * reliability * part_left(belief[other], self.slope, self.base)
 
     def redirected(self, url: str, target: str) -> None:
         self._queued.add(target, self._queued.words(url))

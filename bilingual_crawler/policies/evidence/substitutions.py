@@ -10,6 +10,7 @@ from cachetools import LRUCache
 
 from bilingual_crawler.policies.base import Proposal
 from bilingual_crawler.policies.evidence.base import PartnerEvidence
+from bilingual_crawler.policies.evidence.belief import part_left
 from bilingual_crawler.urls.canonical import domain_label
 from bilingual_crawler.urls.rewriting import rewriting_of
 
@@ -105,7 +106,11 @@ class Substitutions(PartnerEvidence):
         return [url for rule in rules for url in self._expect(rule, self._targets(rule, [page.url]))]
 
     def learn_pair(self, url: str, partner: str) -> Iterable[str]:
-        first, second = sorted((url, partner), key=lambda one: self.known.index(self.known.side(one)))
+        sides = self.known.side(url), self.known.side(partner)
+        if None in sides:
+            # a pair of an earlier run whose documents this run does not know
+            return ()
+        first, second = (url, partner) if sides[0] == self.known.pair.a else (partner, url)
         rewriting = rewriting_of(first, second)
         if rewriting is None:
             return ()
@@ -121,7 +126,7 @@ class Substitutions(PartnerEvidence):
     def chance(self, url: str, belief: Belief) -> float:
         return max(
             (
-                rule.reliability * min(1.0, self.slope * belief[other] + self.base)
+                rule.reliability * part_left(belief[other], self.slope, self.base)
                 for source, rule in self._expected.get(url, {}).items()
                 for _, other in self.known.lacking((source,))
             ),
@@ -157,7 +162,7 @@ class Substitutions(PartnerEvidence):
             self._proposals += (
                 (url, Proposal(target, self.name, rule.reliability))
                 for url, target in held
-                if not self.known.is_paired(url) and not self.known.is_paired(target)
+                if self.known.partner(url) is None and self.known.partner(target) is None
             )
         return self._expect(rule, targets)
 

@@ -9,10 +9,6 @@ from bilingual_crawler.policies.evidence.base import PartnerEvidence
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.policies.evidence.belief import Belief
 
 
@@ -29,29 +25,8 @@ class Surplus(PartnerEvidence):
     weight: float = 2.0
     """Documents that have to be there for half of it."""
 
-    def __post_init__(self) -> None:
-        self._single: dict[str, list[int]] = {}
-        """Site -> documents without a partner in the first, in the second language."""
-
-    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        self._count(page.url, 1)
-        return ()
-
-    def learn_pair(self, url: str, partner: str) -> Iterable[str]:
-        self._count(url, -1)
-        self._count(partner, -1)
-        return ()
-
     def chance(self, url: str, belief: Belief) -> float:
-        single = self._single.get(registered_domain(url))
-        if single is None:
-            return 0.0
+        single = self.known.single(registered_domain(url))
         more = int(single[1] > single[0])
         surplus = single[more] - single[1 - more]
         return self.trust * belief[1 - more] * surplus / (single[more] + self.weight)
-
-    def _count(self, url: str, documents: int) -> None:
-        # a pair of an earlier run may be known before its documents are
-        side = self.known.side(url)
-        if side is not None:
-            self._single.setdefault(registered_domain(url), [0, 0])[self.known.index(side)] += documents

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import Settings
 
+from bilingual_crawler.bitext.exports.base import Export
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.options import Options
 from bilingual_crawler.pairing.documents import Pair, Unpaired
-from bilingual_crawler.records import PAIRS, UNPAIRED, read_tsv, replace_tsv
+from bilingual_crawler.records import BITEXT, PAIRS, UNPAIRED, replace_tsv
 from bilingual_crawler.sandbox.child import command, environment
-from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +42,8 @@ class AlignedCrawl:
     """Candidate pairs that are none by reason."""
     unreadable: dict[str, int]
     """Pages that were left out because they broke the limits of a helper process, by kind."""
+    bitext: dict[str, int]
+    """If bitext was asked for: ``documents`` (pairs of them), ``aligned`` and ``kept`` sentence pairs."""
 
 
 class AlignmentError(Exception):
@@ -57,8 +59,9 @@ async def align_crawl(
 ) -> AlignedCrawl | None:
     """Replace ``pairs.tsv`` and ``unpaired.tsv`` of the crawl in *folder* by what aligning all its documents gives.
 
-    None if *stopped* has become true meanwhile; both files are as before then. The method is ``BILINGUAL_ALIGN``.
-    *on_progress* hears what is being done. Raises AlignmentError.
+    None if *stopped* has become true meanwhile; all files are as before then. The method is ``BILINGUAL_ALIGN``. The
+    folder ``bitext`` gets the sentences in the formats of ``BILINGUAL_BITEXT``. *on_progress* hears what is being done.
+    Raises AlignmentError.
     """
     request = {
         "folder": str(folder),
@@ -78,6 +81,8 @@ async def align_crawl(
             process.kill()
     status = await process.wait()
     aligned = listening.result()
+    if aligned is None:
+        Export.remove_parts(folder / BITEXT)
     if aligned is None and not stopped():
         raise AlignmentError(f"the alignment ended with exit status {status}")
     return aligned
@@ -100,9 +105,12 @@ def _say(message: Any) -> None:
 
 def _align(folder: Path, pair: LanguagePair, settings: Settings) -> AlignedCrawl:
     # scipy takes its time, and the crawl imports this module only to start the process
+    from bilingual_crawler.bitext.exports import open_exports
+    from bilingual_crawler.bitext.produce import BitextProducer
     from bilingual_crawler.pairing.align import align, read_corpus
-    from bilingual_crawler.pairing.methods import method_of
+    from bilingual_crawler.pairing.methods import encoder_of, method_of
 
+    options = Options.of(settings)
     read = 0
 
     def on_page() -> None:
@@ -112,30 +120,32 @@ def _align(folder: Path, pair: LanguagePair, settings: Settings) -> AlignedCrawl
             _say(f"reading document {read}")
 
     corpus = read_corpus([folder], pair, on_page)
+    bitext = BitextProducer(
+        pair, open_exports(options.bitext, folder / BITEXT, pair), encoder_of(settings) if options.bitext else None
+    )
     pairs: list[Pair] = []
     unpaired: dict[str, Unpaired] = {}
     refused: Counter[str] = Counter()
     done = 0
 
-    def on_progress(domain: str, share: float) -> None:
-        _say(f"aligning {done + round(share * corpus.size(domain))} of {len(corpus)} documents")
+    def on_progress(group: tuple[str, ...], share: float) -> None:
+        _say(f"aligning {done + round(share * corpus.size(group))} of {len(corpus)} documents")
 
-    for _, alignment in align(corpus, method_of(Options.of(settings).align, settings), on_progress=on_progress):
+    for domain, alignment in align(corpus, method_of(options.align, settings), on_progress=on_progress):
         pairs += alignment.pairs
+        if options.bitext:
+            bitext.add(alignment, domain.main_text)
         for url, reason in alignment.unpaired.items():
             unpaired[url] = Unpaired(url, reason, *alignment.nearest.get(url, ()))
         refused.update(alignment.refused)
-        done += corpus.size(alignment.domain)
-    for row in read_tsv(folder / PAIRS):
-        across = registered_domain(row["url_a"]) != registered_domain(row["url_b"])
-        if across and row["url_a"] in unpaired and row["url_b"] in unpaired:
-            pairs.append(Pair(row["url_a"], row["url_b"], float(row["score"]), row["method"]))
-            del unpaired[row["url_a"]], unpaired[row["url_b"]]
+        done += corpus.size(alignment.group)
+        del domain  # or two would be in memory at once
     pairs.sort(key=lambda one: -one.score)
     replace_tsv(folder / PAIRS, Pair, pairs)
     replace_tsv(folder / UNPAIRED, Unpaired, unpaired.values())
+    bitext.close()
     reasons = Counter(one.reason for one in unpaired.values())
-    return AlignedCrawl(len(pairs), dict(reasons), dict(refused), dict(corpus.unreadable))
+    return AlignedCrawl(len(pairs), dict(reasons), dict(refused), dict(corpus.unreadable), dict(bitext.counts))
 
 
 def _end_with_parent() -> None:

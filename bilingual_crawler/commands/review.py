@@ -1,0 +1,46 @@
+"""``scrapy review DIR``: the precision of an alignment, by the sheet that a human has filled in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+from bilingual_crawler.commands import PROJECT_SETTINGS
+from bilingual_crawler.reporting.judged import SheetError, read_judged
+
+if TYPE_CHECKING:
+    import argparse
+
+
+class Command(ScrapyCommand):
+    """Print the precision that ``review.tsv`` in the folder of ``scrapy align --review`` shows, with an interval."""
+
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "DIR"
+
+    def short_desc(self) -> str:
+        return "Read the filled sheet of a review and print the precision"
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        if len(args) != 1:
+            raise UsageError
+        try:
+            found = read_judged(Path(args[0]))
+        except SheetError as error:
+            raise UsageError(str(error), print_help=False) from None
+        except OSError as error:
+            raise UsageError(
+                f"{error.filename}: {error.strerror}; give the folder of scrapy align --review", print_help=False
+            ) from None
+        for one in found:
+            low, high = one.interval
+            print(
+                f"{one.kind} pairs: {one.right} of {one.judged} judged are translations, precision {one.precision:.3f}"
+                f" (95 % interval {low:.3f} to {high:.3f}); {one.drawn - one.judged} of the sheet are not judged"
+            )

@@ -1,0 +1,104 @@
+"""What judges whether a site is bilingual: the protocol, the pages that it sees, its verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.pages.jobs import ReadPage
+    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.pages.outline import Outline
+
+MAX_DOWNLOADS = 3
+"""Pages of a site that are downloaded beside its entry page."""
+
+
+class DetectorError(ValueError):
+    """There is no such detector."""
+
+
+@dataclass(frozen=True, slots=True)
+class DetectorPage:
+    """A downloaded page as a detector sees it."""
+
+    url: str
+    """Where it was found in the end: redirects followed."""
+    language: str
+    """Language of the text, ISO 639-3 or ``un``."""
+    links: tuple[Link, ...]
+    """All its links, to other sites as well."""
+    text: str
+    """Visible text, one line per block."""
+    outline: Outline
+    declared: str | None = None
+    """``lang`` of the root element, ISO 639-3."""
+    archived: str = ""
+    """When it was archived, if an archive was asked in place of the site: its ``WARC-Date``."""
+
+    @classmethod
+    def of(cls, read: ReadPage) -> DetectorPage:
+        """The page that the job :class:`~bilingual_crawler.pages.jobs.PageJob` has read."""
+        page = read.page
+        return cls(page.url, read.identification.language, page.links, page.text, read.outline, page.language)
+
+
+class Reason(StrEnum):
+    """Why a site is bilingual or not."""
+
+    BILINGUAL = "bilingual"
+    ONE_LANGUAGE = "one_language"
+    """No page in the other language was found, or in neither."""
+    NO_TRANSLATION = "no_translation"
+    """There are pages in both languages, and none is the translation of another."""
+    SAME_PAGE = "same_page_in_every_language"
+    """What is announced as the other language is the same page again."""
+    PARKED = "parked"
+    """The domain is for sale or shows advertisements only."""
+    OTHER_SITE = "other_site"
+    """What was asked for led to another site."""
+    NO_PAGE = "no_page"
+    """There is no page that could be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is known of a site."""
+
+    bilingual: bool
+    likelihood: float
+    """Probability, 0 to 1, that the site has pages in both languages that are translations of each other."""
+    reason: Reason
+    languages: Mapping[str, int] = field(default_factory=dict)
+    """Pages seen by language, the entry page included; ISO 639-3 or ``un``."""
+    evidence: Mapping[str, int] = field(default_factory=dict)
+    """Links of the entry page that name a language that it is not in, by kind: ``{"hreflang": 2, "switcher": 1}``."""
+    pair: tuple[str, str] | None = None
+    """URLs of two pages confirmed as translations, in the order of the language pair."""
+    downloads: int = 0
+    """Pages asked for beside the entry page."""
+
+
+class Inspection(Protocol):
+    """One site being judged. It does no I/O: whoever holds it downloads what it asks for."""
+
+    def next(self) -> str | None:
+        """The URL to download next; None once the verdict is ready."""
+
+    def learn(self, url: str, page: DetectorPage | None) -> None:
+        """What *url*, as given by :meth:`next`, brought; None if it brought no page (an error, a file)."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is known so far."""
+
+
+class Detector(Protocol):
+    """Judges sites; one for a whole crawl."""
+
+    def inspect(self, pair: LanguagePair, entry: DetectorPage) -> Inspection:
+        """Begin to judge the site of the page *entry*, such as its home page."""

@@ -1,0 +1,212 @@
+"""The evidence detector: follow the links that lead most likely to the other language, and compare what they bring."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Reason, Verdict
+from bilingual_crawler.discovery.detector.links import LinkReader, Prospect, evidence_in, side_of
+from bilingual_crawler.discovery.detector.pairs import comparable, features_of, is_same, mirrored
+from bilingual_crawler.discovery.detector.parking import is_parked
+from bilingual_crawler.pairing.resemblance import Resemblance
+from bilingual_crawler.urls.canonical import domain_label
+from bilingual_crawler.urls.markers import strip_language
+
+if TYPE_CHECKING:
+    from bilingual_crawler.discovery.detector.base import DetectorPage, Inspection
+    from bilingual_crawler.discovery.detector.weights import EvidenceWeights
+    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.pairing.resemblance import Weights
+    from bilingual_crawler.scoring.models import LanguageModel
+
+MAX_READERS = 8
+"""Pairs of languages for which what reads links is kept."""
+CONFIRMED = 0.25
+"""Probability from which two pages are taken for translations."""
+LEAST = 0.12
+"""Chance under which a link is not worth a download."""
+LEAST_OF_BOTH = 0.04
+"""The same once pages in both languages were found: few such sites are not bilingual."""
+BRIDGE = 0.2
+"""Chance of a link of a page that only leads to others, whatever else is known of the link."""
+MIRRORED = 0.3
+"""Chance of a link whose counterpart is on a page in the other language, if the pages themselves tell nothing."""
+HALF_MIRRORED = 0.6
+"""The same if the counterpart was downloaded."""
+MAX_GUESSES = 2
+"""Guessed addresses that are asked for on a site."""
+DOUBT = 0.75
+"""Downloads that a kind of link counts as, beside those that it has had on the site."""
+
+
+class EvidenceDetector:
+    """Finds bilingual sites by all that their pages say of their links."""
+
+    def __init__(
+        self,
+        weights: EvidenceWeights,
+        resemblance: Weights,
+        model: LanguageModel,
+        *,
+        max_downloads: int = MAX_DOWNLOADS,
+        confirmed: float = CONFIRMED,
+        least: float = LEAST,
+    ) -> None:
+        self.weights = weights
+        self.resemblance = resemblance
+        self.max_downloads = max_downloads
+        self.confirmed = confirmed
+        self.least = least
+        self.reader = lru_cache(MAX_READERS)(lambda pair: LinkReader(pair, model))
+
+    def inspect(self, pair: LanguagePair, entry: DetectorPage) -> Inspection:
+        """Begin to judge the site of the page *entry*."""
+        return EvidenceInspection(self, pair, entry)
+
+
+class EvidenceInspection:
+    """Downloads the best link, learns from a miss, and ends with a confirmed pair or without hope."""
+
+    def __init__(self, detector: EvidenceDetector, pair: LanguagePair, entry: DetectorPage) -> None:
+        self._detector = detector
+        self._pair = pair
+        self._reader = detector.reader(pair)
+        self._resemblance = Resemblance(detector.resemblance)
+        self._pages: list[DetectorPage] = []
+        self._sides: dict[str, list[DetectorPage]] = {pair.a: [], pair.b: []}
+        self._prospects: dict[str, Prospect] = {}
+        self._asked: set[str] = {entry.url}
+        self._mirrored: dict[str, str] = {}
+        self._tried: Counter[tuple[bool, ...]] = Counter()
+        self._hit: Counter[tuple[bool, ...]] = Counter()
+        self._misses: Counter[Reason] = Counter()
+        self._downloads = 0
+        self._guesses = 0
+        self._best: tuple[float, DetectorPage, DetectorPage] | None = None
+        self._parked = is_parked(entry)
+        self._see(entry)
+        self._evidence = evidence_in(self._prospects.values())
+
+    def next(self) -> str | None:
+        if self._parked or self._is_confirmed or self._downloads >= self._detector.max_downloads:
+            return None
+        best = max(self._prospects.values(), key=self._worth, default=None)
+        least = LEAST_OF_BOTH if all(self._sides.values()) else self._detector.least
+        return best.url if best is not None and self._worth(best) >= least else None
+
+    def learn(self, url: str, page: DetectorPage | None) -> None:
+        prospect = self._prospects.pop(url)
+        self._downloads += 1
+        self._asked.add(url)
+        self._tried[prospect.kind] += 1
+        self._guesses += prospect.is_guess
+        sought = self._sought(prospect.page)
+        if page is None:
+            return
+        if domain_label(page.url) != domain_label(self._pages[0].url):
+            self._misses[Reason.OTHER_SITE] += 1
+            return
+        if any(is_same(page, seen) for seen in self._pages):
+            self._misses[Reason.SAME_PAGE] += 1
+            return
+        in_place = side_of(page, self._pair) in sought or url in self._mirrored
+        self._hit[prospect.kind] += in_place
+        self._see(page)
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict(
+            self._is_confirmed,
+            self._likelihood,
+            self._reason,
+            Counter(page.language for page in self._pages),
+            self._evidence,
+            (self._best[1].url, self._best[2].url) if self._best and self._is_confirmed else None,
+            self._downloads,
+        )
+
+    @property
+    def _is_confirmed(self) -> bool:
+        return self._best is not None and self._best[0] >= self._detector.confirmed
+
+    @property
+    def _likelihood(self) -> float:
+        if self._parked:
+            return 0.0
+        known = self._best[0] if self._best else 0.0
+        if self._is_confirmed or self._downloads >= self._detector.max_downloads:
+            return known
+        return max(known, max(map(self._worth, self._prospects.values()), default=0.0))
+
+    @property
+    def _reason(self) -> Reason:
+        if self._parked:
+            return Reason.PARKED
+        if self._is_confirmed:
+            return Reason.BILINGUAL
+        if all(self._sides.values()):
+            return Reason.NO_TRANSLATION
+        return max(self._misses, key=self._misses.__getitem__, default=Reason.ONE_LANGUAGE)
+
+    def _see(self, page: DetectorPage) -> None:
+        self._asked.add(page.url)
+        self._pages.append(page)
+        side = side_of(page, self._pair)
+        if side is not None:
+            self._resemblance.see(page.outline, int(side == self._pair.b))
+            self._sides[side].append(page)
+            for other in self._sides[self._pair.other(side)]:
+                self._mirrored |= mirrored(page, other)
+                self._compare(*((page, other) if side == self._pair.a else (other, page)))
+        for prospect in self._reader.read(page, self._sought(page.url)):
+            if prospect.url not in self._asked:
+                held = self._prospects.get(prospect.url)
+                if held is None or self._worth(prospect) > self._worth(held):
+                    self._prospects[prospect.url] = prospect
+
+    def _compare(self, a: DetectorPage, b: DetectorPage) -> None:
+        if not comparable(a, b, self._pair):
+            return
+        features = features_of(a, b, self._pair, self._resemblance)
+        probability = self._detector.weights.parallel.probability(features)
+        if self._best is None or probability > self._best[0]:
+            self._best = probability, a, b
+
+    def _sought(self, url: str) -> frozenset[str]:
+        """The languages that a link of the page at *url* should lead to."""
+        page = next(page for page in self._pages if page.url == url)
+        side = side_of(page, self._pair)
+        if side is not None:
+            return frozenset({self._pair.other(side)})
+        return frozenset(side for side, seen in self._sides.items() if not seen) or frozenset(self._sides)
+
+    def _worth(self, prospect: Prospect) -> float:
+        """Chance that a download completes a pair, or brings the other language."""
+        weights = self._detector.weights
+        chance = weights.translation.probability(prospect.features)
+        if all(self._sides.values()):
+            chance = max(chance, self._mirror(prospect.url))
+        else:
+            chance = weights.language.probability(prospect.features) * (1 + chance) / 2
+            chance = max(chance, BRIDGE * prospect.is_bridge)
+        if prospect.is_guess:
+            return self._worth_of_guess(prospect, chance)
+        return chance * (self._hit[prospect.kind] + DOUBT) / (self._tried[prospect.kind] + DOUBT)
+
+    def _worth_of_guess(self, prospect: Prospect, chance: float) -> float:
+        """What is left of the *chance* of a guess: little if links that said more were wrong."""
+        held = (page for side in self._sought(prospect.page) for page in self._sides[side])
+        key = strip_language(prospect.url)
+        if self._guesses >= MAX_GUESSES or any(strip_language(page.url) == key for page in held):
+            return 0.0
+        misses = self._tried.total() - self._hit.total()
+        return chance / (1 + misses)
+
+    def _mirror(self, url: str) -> float:
+        """Chance of a link by its counterpart."""
+        counterpart = self._mirrored.get(url)
+        if counterpart is None:
+            return 0.0
+        return HALF_MIRRORED if any(page.url == counterpart for page in self._pages) else MIRRORED

@@ -1,0 +1,212 @@
+"""What a page says of the languages that its links lead to, as numbers; and addresses that are only guessed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bilingual_crawler.discovery.detector.guesses import folder_of, rewritten, without_folder
+from bilingual_crawler.languages import UNKNOWN
+from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.policies.evidence.anchors import STEPS, AnchorReader
+from bilingual_crawler.urls.canonical import domain_label
+from bilingual_crawler.urls.hosts import host_of
+from bilingual_crawler.urls.markers import find_markers, strip_language
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from bilingual_crawler.discovery.detector.base import DetectorPage
+    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.scoring.models import LanguageModel
+
+MAX_LINKS = 500
+"""Links of a page that are read: those that name a language, then the first ones."""
+STUB_LINKS = 4
+STUB_CHARACTERS = 150
+"""A page with no more links, or fewer characters, only leads to others."""
+MAX_LOGIT = 4.0
+
+NAMED = ("hreflang", "label", "mark", "weak_mark", "lang")
+"""Ways in which a link names a language; each may name one that is sought, or another."""
+FEATURES = (
+    *(f"{name}_{which}" for name in NAMED for which in ("sought", "other")),
+    "alternate",
+    "switcher",
+    "unnamed_switch",
+    "same_key",
+    "same_key_sought",
+    "unmarked",
+    "wording",
+    "url_model",
+    "chooser",
+    "stub",
+    "declared_other",
+    "other_host",
+    "rewritten",
+    "folder",
+    "dropped",
+    "names_others",
+    "page_in_neither",
+)
+"""0 or 1, but for `wording` and `url_model`: -1 to 1, towards the language that is sought. `names_others` is of a
+guess: the page names languages, and not the one that is guessed."""
+EVIDENCE = {"hreflang_sought": "hreflang", "label_sought": "switcher", "mark_sought": "mark", "lang_sought": "lang"}
+"""Features that a verdict counts, and what they are called there."""
+KIND = ("hreflang_sought", "label_sought", "mark_sought", "weak_mark_sought", "same_key", "other_host")
+"""Features by which links are told apart to learn from a miss."""
+GUESSES = ("rewritten", "folder", "dropped")
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """A link, or a guess, and what speaks for it."""
+
+    url: str
+    page: str
+    """The page that it is on."""
+    features: NDArray[np.float64]
+
+    @property
+    def is_bridge(self) -> bool:
+        """Whether its page only leads to others, and it names no language that is not sought."""
+        return (self.says("stub") or self.says("chooser")) and not any(
+            map(self.says, ("hreflang_other", "label_other"))
+        )
+
+    @property
+    def is_guess(self) -> bool:
+        return any(map(self.says, GUESSES))
+
+    @property
+    def kind(self) -> tuple[bool, ...]:
+        """What links have in common that are right or wrong together on a site."""
+        return tuple(map(self.says, KIND))
+
+    def says(self, name: str) -> bool:
+        """Whether the feature *name* speaks for it."""
+        return bool(self.features[FEATURES.index(name)] > 0)
+
+
+class LinkReader:
+    """Reads the links of pages for a pair of languages."""
+
+    def __init__(self, pair: LanguagePair, model: LanguageModel) -> None:
+        self._pair = pair
+        self._model = model
+        self._wording = AnchorReader(pair)
+        self._columns = {
+            side: [column for column, label in enumerate(model.labels) if pair.side(label) == side]
+            for side in (pair.a, pair.b)
+        }
+
+    def read(self, page: DetectorPage, sought: frozenset[str]) -> list[Prospect]:
+        """The links of *page* inside its site, and guesses, as ways to pages in one of the languages *sought*."""
+        links = self._inside(page)
+        urls = {link.url for link in links}
+        rows = [self._features(page, link, sought) for link in links]
+        for row, likely in zip(rows, self._by_model([link.url for link in links], sought), strict=True):
+            row["url_model"] = likely
+        found = [_prospect(link.url, page, row) for link, row in zip(links, rows, strict=True)]
+        return found + [guess for guess in self.guess(page, sought) if guess.url not in urls]
+
+    def guess(self, page: DetectorPage, sought: frozenset[str]) -> Iterator[Prospect]:
+        """Addresses beside *page* at which pages in one of the languages *sought* may be."""
+        named = {self._pair.side(link.hreflang or link.label or "") for link in page.links if link.claims}
+        for language in sorted(sought):
+            names_others = bool(named) and language not in named
+            marked = list(rewritten(page.url, language))
+            guesses = [(url, "rewritten") for url in marked] or [(folder_of(page.url, language), "folder")]
+            for url, kind in (*guesses, (without_folder(page.url), "dropped")):
+                if url is not None and url != page.url:
+                    yield _prospect(
+                        url, page, {kind: 1.0, "names_others": names_others, "page_in_neither": len(sought) == 2}
+                    )
+
+    def _inside(self, page: DetectorPage) -> list[Link]:
+        site = domain_label(page.url)
+        inside = [link for link in page.links if domain_label(link.url) == site]
+        # a sort is stable: links that name no language keep the order of the page
+        return sorted(inside, key=lambda link: not (link.hreflang or link.label))[:MAX_LINKS]
+
+    def _features(self, page: DetectorPage, link: Link, sought: frozenset[str]) -> dict[str, float]:
+        row: dict[str, float] = {}
+
+        def name(kind: str, language: str | None) -> None:
+            if language is not None:
+                row[f"{kind}_{'sought' if self._pair.side(language) in sought else 'other'}"] = 1.0
+
+        name("hreflang", link.hreflang if link.hreflang != "x-default" else None)
+        name("label", link.label)
+        name("lang", link.lang)
+        marked = language_mark(link.url)
+        if marked is not None:
+            name("weak_mark" if marked[1] else "mark", marked[0])
+        same_key = strip_language(link.url) == strip_language(page.url)
+        switcher = link.position is LinkPosition.SWITCHER
+        row["alternate"] = link.announces
+        row["switcher"] = switcher
+        row["unnamed_switch"] = switcher and link.label is None and link.hreflang is None
+        row["same_key"] = same_key
+        row["same_key_sought"] = same_key and row.get("mark_sought", 0.0)
+        row["unmarked"] = marked is None and language_mark(page.url) is not None
+        row["chooser"] = len(page.links) <= STUB_LINKS
+        row["stub"] = is_stub(page)
+        row["declared_other"] = page.declared is not None and self._pair.side(page.declared) in sought
+        row["wording"] = self._wording_of(link.text, sought)
+        row["page_in_neither"] = len(sought) == 2
+        row["other_host"] = host_of(link.url) != host_of(page.url)
+        return row
+
+    def _wording_of(self, text: str, sought: frozenset[str]) -> float:
+        step = self._wording.read(text) if len(sought) == 1 else None
+        if step is None:
+            return 0.0
+        towards_second = 2 * step / len(STEPS) - 1
+        return towards_second if self._pair.b in sought else -towards_second
+
+    def _by_model(self, urls: Sequence[str], sought: frozenset[str]) -> Iterable[float]:
+        """Log-odds of the languages sought by the model of URLs, as a share of the largest that counts."""
+        if not urls:
+            return ()
+        columns = [column for side in sorted(sought) for column in self._columns[side]]
+        shares = self._model.probabilities(urls)[:, columns].sum(axis=1)
+        logits = (log((float(share) + 1e-6) / (1 - float(share) + 1e-6)) for share in shares)
+        return [max(-1.0, min(1.0, logit / MAX_LOGIT)) for logit in logits]
+
+
+def _prospect(url: str, page: DetectorPage, row: Mapping[str, float]) -> Prospect:
+    return Prospect(url, page.url, np.array([float(row.get(name, 0.0)) for name in FEATURES]))
+
+
+def evidence_in(prospects: Iterable[Prospect]) -> dict[str, int]:
+    """How many of *prospects* name a language that is sought, by the way in which they do."""
+    links = [prospect for prospect in prospects if not prospect.is_guess]
+    counts = {name: sum(link.says(feature) for link in links) for feature, name in EVIDENCE.items()}
+    return {name: count for name, count in counts.items() if count}
+
+
+def side_of(page: DetectorPage, pair: LanguagePair) -> str | None:
+    """The language of *pair* that *page* is in; None if it has too little text to be in any."""
+    if is_stub(page):
+        return None
+    if page.language == UNKNOWN and page.declared is not None:
+        return pair.side(page.declared)
+    return pair.side(page.language)
+
+
+def is_stub(page: DetectorPage) -> bool:
+    """Whether *page* holds nothing and only leads to others."""
+    return len(page.text) < STUB_CHARACTERS
+
+
+def language_mark(url: str) -> tuple[str, bool] | None:
+    """The language that the strongest mark of *url* names, and whether the mark may mean something else."""
+    found = (marker for marker in find_markers(url) if not marker.is_country)
+    return next(((marker.language, marker.weak) for marker in found if marker.language), None)

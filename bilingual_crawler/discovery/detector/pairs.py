@@ -1,0 +1,127 @@
+"""Whether two pages that a detector has seen are translations: by their outlines, and what they say of each other."""
+
+from __future__ import annotations
+
+from math import log
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bilingual_crawler.discovery.detector.links import language_mark
+from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.pairing.resemblance import FEATURES as OF_OUTLINES
+from bilingual_crawler.urls.markers import strip_language
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bilingual_crawler.discovery.detector.base import DetectorPage
+    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.pairing.resemblance import Resemblance
+
+SHORTEST = 200
+"""Characters of text under which two pages can be nothing but alike."""
+MAX_RATIO = 3.0
+"""Of the characters of both texts; translations are not longer."""
+
+UNTRANSLATED = 0.5
+"""Share of the shorter text from which what both have in common is more than what may be translated."""
+SAME = 0.9
+"""Share of the text that two pages have in common, from which they are the same page."""
+
+FEATURES = (
+    *OF_OUTLINES,
+    "announced",
+    "announced_both",
+    "switched",
+    "switched_both",
+    "linked",
+    "linked_both",
+    "same_key",
+    "same_key_marked",
+    "link_ratio",
+    "link_keys",
+    "depth",
+)
+"""Those of two outlines; whether one page, or both, announce the other, name its language in a link to it, link to it;
+how alike their addresses are; how alike the numbers and addresses of their links are."""
+
+
+def features_of(a: DetectorPage, b: DetectorPage, pair: LanguagePair, resemblance: Resemblance) -> NDArray[np.float64]:
+    """The values of :data:`FEATURES` for *a* and *b*, in the order of the languages of *pair*."""
+    towards = [_said(a, b, pair.b, pair), _said(b, a, pair.a, pair)]
+    said = [value for one, other in zip(*towards, strict=True) for value in (one or other, one and other)]
+    same_key = strip_language(a.url) == strip_language(b.url)
+    marked = same_key and (language_mark(a.url) is not None or language_mark(b.url) is not None)
+    keys = [{strip_language(link.url) for link in page.links} for page in (a, b)]
+    shared = len(keys[0] & keys[1]) / max(1, len(keys[0] | keys[1]))
+    return np.concatenate(
+        (
+            resemblance.features(a.outline, b.outline),
+            np.array(
+                [
+                    *said,
+                    same_key,
+                    marked,
+                    -abs(log((len(a.links) + 2) / (len(b.links) + 2))),
+                    shared,
+                    -abs(_depth(a.url) - _depth(b.url)),
+                ],
+                dtype=np.float64,
+            ),
+        )
+    )
+
+
+def comparable(a: DetectorPage, b: DetectorPage, pair: LanguagePair) -> bool:
+    """Whether both are documents of their own, with texts of lengths that translations can have.
+
+    A page whose address names another language than its text is in is one that nobody has translated.
+    """
+    if _is_untranslated(a, pair) or _is_untranslated(b, pair):
+        return False
+    shorter, longer = sorted((len(a.text), len(b.text)))
+    return shorter >= SHORTEST and longer <= MAX_RATIO * shorter and same_text(a, b) < UNTRANSLATED
+
+
+def same_text(a: DetectorPage, b: DetectorPage) -> float:
+    """Share of the shorter text, by characters, whose lines are in the other as well; 0 if it is too short to tell."""
+    if min(len(a.text), len(b.text)) < SHORTEST:
+        return 0.0
+    lines = [set(page.text.split("\n")) for page in (a, b)]
+    lengths = [sum(map(len, one)) for one in lines]
+    return sum(map(len, lines[0] & lines[1])) / min(lengths)
+
+
+def _is_untranslated(page: DetectorPage, pair: LanguagePair) -> bool:
+    mark = language_mark(page.url)
+    return mark is not None and not mark[1] and pair.side(mark[0]) != pair.side(page.language)
+
+
+def is_same(a: DetectorPage, b: DetectorPage) -> bool:
+    """Whether they are one page at two addresses: of about the same length, with nearly the same text."""
+    shorter, longer = sorted((len(a.text), len(b.text)))
+    return a.url == b.url or (longer * SAME <= shorter and same_text(a, b) >= SAME)
+
+
+def mirrored(a: DetectorPage, b: DetectorPage) -> dict[str, str]:
+    """The links of both pages to other pages, each with its counterpart: they differ by their language marks only."""
+    urls = [{link.url for link in page.links} for page in (a, b)]
+    # what both link to, such as their switchers, is no counterpart of anything
+    keys = [{strip_language(url): url for url in one - other} for one, other in (urls, urls[::-1])]
+    both = keys[0].keys() & keys[1].keys() - {strip_language(page.url) for page in (a, b)}
+    return {one[key]: other[key] for one, other in (keys, keys[::-1]) for key in both}
+
+
+def _said(page: DetectorPage, other: DetectorPage, language: str, pair: LanguagePair) -> tuple[bool, bool, bool]:
+    """Whether *page* announces *other*, names its language in a link to it, links to it."""
+    links = [link for link in page.links if link.url == other.url]
+    return (
+        any(link.announces and pair.side(link.hreflang or "") == language for link in links),
+        any(link.position is LinkPosition.SWITCHER and pair.side(link.label or "") == language for link in links),
+        bool(links),
+    )
+
+
+def _depth(url: str) -> int:
+    return strip_language(url).count("/")

@@ -1,0 +1,340 @@
+"""The search for bilingual sites: which pages are visited, what they teach, and the verdicts. It does no I/O."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.discovery.detector.base import Reason, Verdict
+from bilingual_crawler.discovery.hops import Hop, Way, entry_page, site_of
+from bilingual_crawler.discovery.targets import Source, Target
+from bilingual_crawler.frontier.entry import NEVER
+from bilingual_crawler.policies.base import Wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from bilingual_crawler.discovery.detector.base import Detector, DetectorPage, Inspection
+    from bilingual_crawler.discovery.policies import SiteOrder
+    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.pages.model import Link
+
+INSPECTED = 3.0
+"""Priority of the pages of a site that is being judged: sooner than other sites."""
+CANDIDATE = 1.0
+"""Priority of a candidate beside its prior: sooner than links, which have 0 to 1."""
+MAX_LINKS_PAGES = 3
+"""Pages of a site that are visited only because they list links."""
+MAX_SIBLINGS = 200
+"""Targets of one page that are weighed again when one of them has been judged."""
+_LISTS_LINKS = re.compile(
+    r"(?<![^\W\d_])(web ?links?|links?|partners?|director(y|ies)|liens|partenaires|enlaces|socios|directorio|linkit"
+    r"|kumppanit|partner|linkek|odkazy|verzeichnis|collegamenti|ligações|parceiros|loturak|estekak)(?![^\W\d_])",
+    re.IGNORECASE,
+)
+
+
+@dataclass(eq=False, slots=True)
+class Site:
+    """A site that is being judged, or has been."""
+
+    entry: str
+    """The page from which it is judged."""
+    target: Target | None
+    """As what it was found; None if nothing led to it."""
+    inspection: Inspection | None = None
+    archived: str = ""
+    """When its entry page was archived, if it was read from an archive."""
+    awaited: str = ""
+    """What the inspection waits for, and where that was redirected to."""
+    arriving: str = ""
+    held: list[tuple[DetectorPage, Target | None]] = field(default_factory=list)
+    """Pages whose links are followed once there is a verdict."""
+    verdict: Verdict | None = None
+
+
+class SiteSearch:
+    """Judges the sites of the pages it is given, and says which pages it wants next.
+
+    The unit is the site, a registered domain: it is judged once, from the root of the host that was found first. A link
+    to a page of another site leads to that root. *backlinks* gives the ways back from an entry page to the pages that
+    link to its site, as do with *own_links* the pages visited before.
+    """
+
+    def __init__(
+        self,
+        pair: LanguagePair,
+        detector: Detector,
+        order: SiteOrder,
+        backlinks: Callable[[str], Iterable[Hop]],
+        *,
+        own_links: bool = False,
+    ) -> None:
+        self.pages = 0
+        self.order = order
+        self._pair = pair
+        self._detector = detector
+        self._backlinks = backlinks
+        self.judged: Callable[[str, Site], None] | None = None
+        """Told of each site, by name, when there is a verdict."""
+        self._own_links = own_links
+        self._targets: dict[str, Target] = {}
+        self._entries: dict[str, Target] = {}
+        """By site, those of the targets that are its entry page."""
+        self.sites: dict[str, Site] = {}
+        self._passed: defaultdict[str, list[tuple[Source, list[Hop]]]] = defaultdict(list)
+        """By site, the pages that link to it and whose links the policy does not follow."""
+        self._inspected: set[str] = set()
+        self._links_pages: defaultdict[str, int] = defaultdict(int)
+        self._done: set[int] = set()
+        """Hashes of the URLs that were fetched or given up."""
+        self._wanted: list[Wanted] = []
+        self._changed: dict[str, float] = {}
+
+    # what the crawl tells -------------------------------------------------------------------------------------------
+
+    def seed(self, url: str) -> None:
+        """*url* is a seed, which the crawl fetches unasked."""
+        if site_of(url) not in self.sites and not self._is_done(url):
+            self._targets[url] = self._entries[site_of(url)] = Target(url, Way.FORTH)
+
+    def start(self, hops: Iterable[Hop]) -> None:
+        """Visit where *hops*, to candidates, lead."""
+        for hop in hops:
+            self._add(hop, None)
+
+    def read(self, page: DetectorPage) -> None:
+        """*page* was downloaded."""
+        if self._is_done(page.url):
+            return
+        self.pages += 1
+        self._done.add(hash(page.url))
+        target = self._targets.pop(page.url, None)
+        name = site_of(page.url)
+        site = self.sites.get(name)
+        if site is None and target is not None and target.backwards and page.url != entry_page(page.url):
+            self._expand(page, target, False)
+            self._add(Hop(Way.FORTH, page.url, page.url), Source(page.url, target, False))
+        elif site is None:
+            self._begin(name, page, target)
+        elif site.verdict is None:
+            site.held.append((page, target))
+            if page.url == site.arriving:
+                self._learn(name, site, page)
+        else:
+            self._expand(page, target, site.verdict.bilingual)
+        if self.order.relearnt(self.pages):
+            for one in self._targets.values():
+                self._weigh(one)
+
+    def gone(self, url: str) -> None:
+        """*url* gave no page."""
+        if not self._is_done(url):
+            self._done.add(hash(url))
+            self._fruitless(url, Reason.NO_PAGE)
+
+    def redirected(self, url: str, to: str) -> None:
+        """*url* redirects to *to*, which comes in its place unless it was visited before."""
+        if self._is_done(url):
+            return
+        self._done.add(hash(url))
+        name, same = site_of(url), site_of(url) == site_of(to)
+        site = self.sites.get(name)
+        target = self._targets.get(url)
+        if not same or self._is_done(to):
+            self._fruitless(url, Reason.OTHER_SITE if not same else Reason.NO_PAGE, to)
+        elif site is not None and site.arriving == url:
+            site.arriving = to
+        if target is not None and not self._is_done(to):
+            self._targets.pop(url, None)
+            self._targets.setdefault(to, target)
+
+    def wanted(self) -> list[Wanted]:
+        """URLs that are wanted since the last call."""
+        wanted, self._wanted = self._wanted, []
+        return wanted
+
+    def changed(self) -> dict[str, float]:
+        """URLs wanted before whose priority is another since the last call."""
+        changed, self._changed = self._changed, {}
+        return changed
+
+    @property
+    def unjudged(self) -> int:
+        """Sites that are known and have no verdict yet."""
+        return len(self._entries) + len(self._inspected)
+
+    # judging --------------------------------------------------------------------------------------------------------
+
+    def _begin(self, name: str, page: DetectorPage, target: Target | None) -> None:
+        entry = self._entries.pop(name, None)
+        if entry is not None and entry is not target:
+            self._drop(entry)
+        inspection = self._detector.inspect(self._pair, page)
+        site = self.sites[name] = Site(page.url, entry or target, inspection, page.archived)
+        site.held.append((page, target or entry))
+        self._inspected.add(name)
+        self._advance(name, site)
+
+    def _advance(self, name: str, site: Site) -> None:
+        assert site.inspection
+        while (url := site.inspection.next()) is not None:
+            if not self._is_done(url):
+                site.awaited = site.arriving = url
+                self._wanted.append(Wanted(url, INSPECTED, site.entry))
+                return
+            site.inspection.learn(url, next((page for page, _ in site.held if page.url == url), None))
+        site.awaited = site.arriving = ""
+        self._judge(name, site, site.inspection.verdict)
+
+    def _learn(self, name: str, site: Site, page: DetectorPage | None) -> None:
+        assert site.inspection
+        site.inspection.learn(site.awaited, page)
+        self._advance(name, site)
+
+    def _fruitless(self, url: str, reason: Reason, to: str = "") -> None:
+        """*url* gave no page of its site."""
+        name = site_of(url)
+        target = self._targets.pop(url, None)
+        site = self.sites.get(name)
+        if site is not None and site.arriving == url:
+            held = next((page for page, _ in site.held if page.url == to), None)
+            self._learn(name, site, held)
+        elif target is not None and target.backwards:
+            self.order.led(target, False)
+        elif site is None and (target is not None or url == entry_page(url)):
+            # another worker may have found the way to it
+            self._entries.pop(name, None)
+            site = self.sites[name] = Site(url, target)
+            self._judge(name, site, Verdict(False, 0.0, reason))
+
+    def _judge(self, name: str, site: Site, verdict: Verdict) -> None:
+        site.verdict, site.inspection = verdict, None
+        self._inspected.discard(name)
+        if self.judged is not None:
+            self.judged(name, site)
+        if site.target is not None:
+            if not site.target.backwards:
+                self.order.judged(site.target, verdict.bilingual)
+            for source in site.target.sources:
+                self._tally(source, verdict.bilingual)
+        for page, target in site.held:
+            self._expand(page, target, verdict.bilingual)
+        site.held = []
+        if verdict.bilingual:
+            for hop in self._backlinks(site.entry):
+                self._add(hop, Source(site.entry, None, True))
+            for source, hops in self._passed.pop(name, ()):
+                self._turn_back(source, hops)
+
+    def _tally(self, source: Source, bilingual: bool) -> None:
+        """A link of *source* led to a site that is *bilingual* or not."""
+        source.tried += 1
+        source.found += bilingual
+        if source.reached is not None:
+            self.order.led(source.reached, bilingual)
+        source.targets = [target for target in source.targets if self._targets.get(target.url) is target]
+        for target in source.targets[:MAX_SIBLINGS]:
+            self._weigh(target)
+
+    # following links ------------------------------------------------------------------------------------------------
+
+    def _expand(self, page: DetectorPage, target: Target | None, bilingual: bool) -> None:
+        """Follow the links of *page*, of a *bilingual* site or another."""
+        source = Source(page.url, target, bilingual)
+        hops = list(self._hops(page)) if self.order.expands(page, target) else []
+        followed = [hop for hop in hops if self.order.follows(hop, source)]
+        for hop in followed:
+            self._add(hop, source)
+        if self._own_links and not followed:
+            self._pass_by(source, hops)
+        if target is not None and target.backwards and not source.tried and not source.targets:
+            self.order.led(target, False)
+
+    def _pass_by(self, source: Source, hops: list[Hop]) -> None:
+        """Keep the links of a page, which may turn out to lead to a bilingual site."""
+        known = [self.sites.get(hop.site) for hop in hops]
+        if any(site is not None and site.verdict is not None and site.verdict.bilingual for site in known):
+            self._turn_back(source, hops)
+            return
+        for hop in hops:
+            self._passed[hop.site].append((source, hops))
+
+    def _turn_back(self, source: Source, hops: list[Hop]) -> None:
+        """Follow the links of a page that was visited before as if it had been visited for its links now."""
+        if source.reached is None or source.reached.way is not Way.BACK:
+            source.reached = Target(source.url, Way.BACK)
+            for hop in hops:
+                if self.order.follows(hop, source):
+                    self._add(hop, source)
+
+    def _hops(self, page: DetectorPage) -> Iterator[Hop]:
+        own = site_of(page.url)
+        seen = {own}
+        for link in page.links:
+            site = site_of(link.url)
+            if site not in seen:
+                seen.add(site)
+                yield Hop(Way.FORTH, link.url, page.url, link.text, link.around, page.language)
+            elif site == own and (self.order.inside or self._wants_links_page(own, link)):
+                yield Hop(Way.INSIDE, link.url, page.url, link.text, link.around, page.language)
+
+    def _add(self, hop: Hop, source: Source | None) -> None:
+        if hop.way is Way.FORTH:
+            site = self.sites.get(hop.site)
+            if site is not None:
+                self._again(site, hop, source)
+                return
+            target = self._entries.get(hop.site)
+            url = target.url if target else entry_page(hop.url)
+        else:
+            url = hop.url
+            target = self._targets.get(url)
+        if target is None:
+            if self._is_done(url):
+                return
+            target = self._targets.setdefault(url, Target(url, hop.way))
+            if hop.way is Way.FORTH:
+                self._entries[hop.site] = target
+            elif hop.way is Way.INSIDE:
+                self._links_pages[hop.site] += 1
+            target.add(hop, source)
+            priority = self.order.priority(target) if source else CANDIDATE + hop.prior
+            self._wanted.append(Wanted(url, priority, hop.parent))
+        else:
+            target.add(hop, source)
+            self._weigh(target)
+        if source is not None:
+            source.targets.append(target)
+
+    def _again(self, site: Site, hop: Hop, source: Source | None) -> None:
+        """*hop* leads to a site that is known already."""
+        if source is None:
+            return
+        first = site.target is None or not site.target.hops
+        if first:
+            site.target = Target(site.entry, Way.FORTH)
+        assert site.target
+        site.target.add(hop, source)
+        if site.verdict is not None:
+            if first:
+                self.order.judged(site.target, site.verdict.bilingual)
+            self._tally(source, site.verdict.bilingual)
+
+    def _weigh(self, target: Target) -> None:
+        if target.sources:
+            self._changed[target.url] = self.order.priority(target)
+
+    def _drop(self, target: Target) -> None:
+        self._targets.pop(target.url, None)
+        self._changed[target.url] = NEVER
+
+    def _wants_links_page(self, site: str, link: Link) -> bool:
+        path = link.url.split("://", 1)[-1].partition("/")[2]
+        lists_links = _LISTS_LINKS.search(link.text) or _LISTS_LINKS.search(path)
+        return lists_links is not None and self._links_pages[site] < MAX_LINKS_PAGES
+
+    def _is_done(self, url: str) -> bool:
+        return hash(url) in self._done

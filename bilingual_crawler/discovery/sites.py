@@ -1,0 +1,166 @@
+"""``sites.tsv``: every site that discovery has judged, rejected ones too."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.discovery.counts import read_pages, write_counts
+from bilingual_crawler.records import read_tsv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from bilingual_crawler.discovery.search import Site
+    from bilingual_crawler.languages import LanguagePair
+
+COLUMN = "verdict"
+"""The column that only this table has."""
+BILINGUAL = "bilingual"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSite:
+    """A row."""
+
+    site: str
+    """Registered domain."""
+    entry: str
+    """The page from which it was judged, or that could not be read."""
+    verdict: str
+    """``bilingual``, or a :class:`~bilingual_crawler.discovery.detector.base.Reason` why not."""
+    likelihood: float
+    languages: str
+    """Pages seen by language: ``eng:2 mlt:1``."""
+    evidence: str
+    """Links that speak for the other language by kind: ``hreflang:2 switcher:1``."""
+    url_a: str
+    """The confirmed pair of pages, in the order of the pair of languages; empty without one."""
+    url_b: str
+    downloads: int
+    """Pages asked for beside the entry page."""
+    way: str
+    """How it was found: ``seed``, ``candidate``, ``forth``, ``back`` or ``inside``."""
+    found_on: str
+    """The page that led to it."""
+    pages: str
+    """Pages by language that the source of candidates knows of: ``eng:1200 mlt:300``; empty if it does not know."""
+    archived: str
+    """When the entry page was archived, if an archive was asked in place of the site; UTC."""
+    time: str
+    """UTC, ISO 8601."""
+
+    @classmethod
+    def of(cls, name: str, site: Site, pages: Mapping[str, int], time: str) -> JudgedSite:
+        verdict, target = site.verdict, site.target
+        assert verdict
+        url_a, url_b = verdict.pair or ("", "")
+        hops = target.hops if target else ()
+        return cls(
+            name,
+            site.entry,
+            verdict.reason,
+            round(verdict.likelihood, 4),
+            write_counts(verdict.languages),
+            write_counts(verdict.evidence),
+            url_a,
+            url_b,
+            verdict.downloads,
+            hops[0].origin if hops else "seed",
+            hops[0].parent if hops else "",
+            write_counts(pages),
+            site.archived,
+            time,
+        )
+
+
+class Funnel:
+    """Counts of a discovery: candidates -> judged -> bilingual, and why not."""
+
+    def __init__(self) -> None:
+        self.reasons: Counter[str] = Counter()
+        """Judged sites by verdict."""
+        self._archived = 0
+        self._sites: set[str] = set()
+
+    def read(self, path: Path) -> None:
+        """Count the rows of a ``sites.tsv``, which may be missing."""
+        for row in read_tsv(path):
+            self.note(row["site"], row[COLUMN], row.get("archived", ""))
+
+    def note(self, site: str, verdict: str, archived: str) -> None:
+        """Count a verdict."""
+        self._sites.add(site)
+        self.reasons[verdict] += 1
+        self._archived += bool(archived)
+
+    def knows(self, site: str) -> bool:
+        """Whether the verdict on *site* is counted."""
+        return site in self._sites
+
+    @property
+    def judged(self) -> int:
+        return self.reasons.total()
+
+    @property
+    def bilingual(self) -> int:
+        return self.reasons[BILINGUAL]
+
+    def counts(self) -> dict[str, object]:
+        """The counts in a summary."""
+        refused = {reason: count for reason, count in self.reasons.most_common() if reason != BILINGUAL}
+        return {
+            "sites_judged": self.judged,
+            "sites_bilingual": self.bilingual,
+            "sites_refused": refused,
+            "entry_pages_archived": self._archived,
+        }
+
+
+def read_bilingual(path: Path) -> Iterator[dict[str, str]]:
+    """The rows of the bilingual sites of a ``sites.tsv``."""
+    return (row for row in read_tsv(path) if row.get(COLUMN) == BILINGUAL)
+
+
+def entries_of(row: Mapping[str, str]) -> list[str]:
+    """The pages of a row from which a crawl of the site starts."""
+    return [url for url in (row["entry"], row["url_a"], row["url_b"]) if url]
+
+
+def is_table(path: Path) -> bool:
+    """Whether *path* is a ``sites.tsv``."""
+    try:
+        with path.open("rb") as file:
+            return file.readline(1 << 16).startswith(b"site\tentry\tverdict\t")
+    except OSError:
+        return False
+
+
+def expected_pairs(path: Path, pair: LanguagePair) -> dict[str, float]:
+    """What a crawl may expect of each bilingual site of a ``sites.tsv``: its likelihood times its size.
+
+    The size is the number of pages in the rarer language of *pair*; a site without such numbers has the mean size.
+    ValueError naming the site if a number is none.
+    """
+    likelihoods: dict[str, float] = {}
+    sizes: dict[str, int] = {}
+    for row in read_bilingual(path):
+        site = row["site"]
+        try:
+            likelihoods[site] = float(row.get("likelihood", ""))
+            if pages := read_pages(row.get("pages", "")):
+                sizes[site] = _size(pages, pair)
+        except ValueError as error:
+            raise ValueError(f"{site}: {error}") from None
+    mean = fmean(sizes.values()) if sizes else 1.0
+    return {site: likelihood * sizes.get(site, mean) for site, likelihood in likelihoods.items()}
+
+
+def _size(pages: Mapping[str, int], pair: LanguagePair) -> int:
+    sides: Counter[str | None] = Counter()
+    for language, count in pages.items():
+        sides[pair.side(language)] += count
+    return min(sides[pair.a], sides[pair.b])

@@ -1,0 +1,19 @@
+"""Where candidates for bilingual sites come from, and who links to them."""
+
+from __future__ import annotations
+
+from .base import Backlink, BacklinkSource, Candidate, CandidateSource, SourceError, WarcRange
+from .cc_pages import ArchivedPages
+from .specs import backlink_source, candidate_source
+
+__all__ = [
+    "ArchivedPages",
+    "Backlink",
+    "BacklinkSource",
+    "Candidate",
+    "CandidateSource",
+    "SourceError",
+    "WarcRange",
+    "backlink_source",
+    "candidate_source",
+]

@@ -1,0 +1,253 @@
+"""Backlinks from Common Crawl's graphs of hosts and domains: pruned once to a table, then looked up."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from bilingual_crawler.discovery.sources.base import Backlink, SourceError
+from bilingual_crawler.discovery.sources.database import MEMORY, damaged, duckdb, first_line, scratch
+from bilingual_crawler.discovery.sources.hosts import bare_host, reverse
+from bilingual_crawler.discovery.sources.left_out import LeftOut
+from bilingual_crawler.discovery.sources.listed import read_list
+from bilingual_crawler.discovery.sources.packed import DAMAGE, open_packed
+from bilingual_crawler.urls.canonical import canonicalise, registered_domain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from duckdb import DuckDBPyConnection
+
+logger = logging.getLogger(__name__)
+
+MOST = 1000
+"""Backlinks of a host that a look-up returns."""
+LOOKUP_MEMORY = "32MB"
+"""More would not make look-ups faster: the kernel keeps the file at hand."""
+_FORMAT = 1
+_HOSTS, _DOMAINS = "hosts", "domains"
+
+_CHECK_VERTICES = "SELECT count(*), count(id), count(name), min(id), max(id) FROM vertex"
+_ASKED = "WHERE target IN (SELECT id FROM vertex SEMI JOIN asked USING (name))"
+# Links of hosts that do not link to a host asked about are one group, so that one reading checks all edges.
+_DEGREES = """
+CREATE TABLE degree AS
+SELECT linking.source, count(*) AS links, max(greatest(every.source, every.target)) AS last,
+    2 * count(*) - count(every.source) - count(every.target) AS missing
+FROM {edges} AS every LEFT JOIN (SELECT DISTINCT source FROM edge) AS linking USING (source)
+GROUP BY linking.source"""
+_CHECK_EDGES = "SELECT sum(links)::BIGINT, max(last), sum(missing)::BIGINT FROM degree"
+# A look-up reads the rows of one key, which lie side by side. MD5 is the same in every version of DuckDB.
+_TABLE = """
+CREATE TABLE pruned.backlink AS
+SELECT md5_number_lower(target.name) AS key, target.name AS target, source.name AS source,
+    (asked / (links + {doubt}))::FLOAT AS weight
+FROM edge
+JOIN (SELECT source, count(*) AS asked FROM edge GROUP BY source) USING (source)
+JOIN degree USING (source)
+JOIN vertex AS source ON source.id = edge.source
+JOIN vertex AS target ON target.id = edge.target
+ORDER BY key, target, weight DESC, source"""
+_DOUBT = 10
+"""Links to nowhere that every host is given: one link to a host asked about is little evidence that it has more."""
+# The rows come as they are stored, heaviest first; sorting them again would take four times as long.
+_LOOK_UP = "SELECT source, weight FROM backlink WHERE key = ? AND target = ? LIMIT ?"
+
+
+class _Graph(NamedTuple):
+    vertices: list[Path]
+    edges: list[Path]
+
+
+def prune(folder: Path, table: Path, hosts: Iterable[str] | None = None, *, memory: str = MEMORY) -> None:
+    """Write the links of a graph that lead to *hosts* (all, if None) to a table for look-ups.
+
+    *folder* holds the vertices and edges of one graph of hosts or domains as published: the lists of paths with the
+    files they name, the folders ``vertices`` and ``edges``, or the two files of a graph of domains. A table that was
+    made of the same files for the same hosts is left as it is. DuckDB stays below *memory*; it needs room beside the
+    table for the vertices, the links kept and what it sorts. SourceError if files are missing or damaged, or vertices
+    and edges do not fit.
+    """
+    graph = _find(folder)
+    level = _level(graph.vertices[0])
+    asked = None if hosts is None else sorted({name for host in hosts for name in _names(host, level)})
+    origin = _origin(graph, asked)
+    if table.exists() and _read_origin(table) == origin:
+        return
+    started = time.monotonic()
+    part = table.with_name(f"{table.name}.part")
+    part.unlink(missing_ok=True)
+    try:
+        with scratch(table.parent, memory=memory) as db:
+            _load(db, folder, graph, level, asked)
+            db.execute(f"ATTACH {_quoted(part)} AS pruned")
+            db.execute(_TABLE.format(doubt=_DOUBT))
+            db.execute("CREATE TABLE pruned.origin AS SELECT ? AS level, ? AS made_of", [level, origin])
+            kept = db.execute("SELECT count(*) FROM edge").fetchall()[0][0]
+            db.execute("DETACH pruned")
+        os.replace(part, table)
+    except duckdb.Error as error:
+        raise damaged(folder, error) from error
+    finally:
+        part.unlink(missing_ok=True)
+    logger.info(f"{folder}: {kept:,} links kept in {table} after {time.monotonic() - started:.0f} s")
+
+
+class CommonCrawlGraph:
+    """Answers from a table that :func:`prune` made; a host has at most 1,000 backlinks, those from its own site aside.
+
+    The weight of a linking host is the share of its links that lead to hosts asked about, after ten more links to
+    nowhere. Memory does not grow with the table. SourceError if it is no such table.
+    """
+
+    def __init__(self, table: Path) -> None:
+        if not table.is_file():
+            raise SourceError(f"{table}: no such file; give a folder of a graph, or a table that was made of one")
+        self.left_out = LeftOut()
+        try:
+            self._db = _open(table)
+            self._level = self._db.execute("SELECT level FROM origin").fetchall()[0][0]
+        except duckdb.Error as error:
+            raise SourceError(
+                f"{table}: no table of backlinks ({first_line(error)}); give the folder of a graph"
+            ) from error
+
+    def backlinks(self, host: str) -> Sequence[Backlink]:
+        """Who links to the host under its name with or without ``www.``, or to its domain; heaviest first."""
+        site = registered_domain(host)
+        found: dict[str, float] = {}
+        for name in _names(host, self._level):
+            for source, weight in self._db.execute(_LOOK_UP, [_key(name), name, MOST]).fetchall():
+                url = canonicalise(f"https://{reverse(source)}/")
+                if url is None:
+                    self.left_out.add("no host name", f"{source} links to {name}")
+                elif registered_domain(url) == site:
+                    self.left_out["same site"] += 1
+                else:
+                    found[url] = max(weight, found.get(url, 0.0))
+        return sorted((Backlink(*item) for item in found.items()), key=lambda link: (-link.weight, link.url))[:MOST]
+
+    def close(self) -> None:
+        self._db.close()
+
+
+def _find(folder: Path) -> _Graph:
+    if not folder.is_dir():
+        raise SourceError(f"{folder}: no such folder; give one with the vertices and edges of a graph of Common Crawl")
+    vertices, edges = _parts(folder, "vertices"), _parts(folder, "edges")
+    releases = vertices.keys() & edges.keys()
+    if len(releases) == 1:
+        release = releases.pop()
+        return _Graph(vertices[release], edges[release])
+    names = ", ".join(sorted(vertices.keys() | edges.keys())) or "none"
+    problem = "several graphs" if releases else "vertices and edges of one graph are not there"
+    raise SourceError(f"{folder}: {problem} (found: {names}); give a folder with both files of one release")
+
+
+def _parts(folder: Path, kind: str) -> dict[str, list[Path]]:
+    """The files of a kind, by the name of their graph."""
+    found = {path.name.split(f"-{kind}.paths")[0]: _listed(path) for path in folder.glob(f"*-{kind}.paths*")}
+    for path in folder.glob(f"*-{kind}.txt*"):
+        found.setdefault(path.name.split(f"-{kind}.txt")[0], [path])
+    if not found and (files := sorted((folder / kind).glob("*.txt*"))):
+        found[folder.name] = files
+    return found
+
+
+def _listed(path: Path) -> list[Path]:
+    files = read_list(path)
+    if remote := next((file for file in files if "://" in file), None):
+        raise SourceError(f"{path}: {remote} is not a local file; download the graph first")
+    return list(map(Path, files))
+
+
+def _level(vertices: Path) -> str:
+    """Whether the graph is one of hosts or of domains, which have one more column: the number of their hosts."""
+    try:
+        with open_packed(vertices) as file:
+            line = file.readline(1 << 12)
+    except DAMAGE as error:
+        raise SourceError(f"{vertices}: cannot be read ({error}); download it again") from error
+    columns = line.count(b"\t") + 1
+    if columns not in (2, 3):
+        raise SourceError(f"{vertices}: {columns} columns, expected id and reversed name; give a graph's vertices")
+    return _HOSTS if columns == 2 else _DOMAINS
+
+
+def _names(host: str, level: str) -> tuple[str, ...]:
+    """The names under which a graph may hold the host: releases up to April 2026 have no ``www.``, later ones do."""
+    bare = bare_host(host)
+    if bare is None:
+        return ()
+    if level == _DOMAINS:
+        return (reverse(registered_domain(bare)),)
+    return reverse(bare), f"{reverse(bare)}.www"
+
+
+def _load(db: DuckDBPyConnection, folder: Path, graph: _Graph, level: str, asked: list[str] | None) -> None:
+    columns = {"id": "BIGINT", "name": "VARCHAR"} | ({"hosts": "BIGINT"} if level == _DOMAINS else {})
+    db.execute(f"CREATE TABLE vertex AS SELECT id, name FROM {_rows(graph.vertices, columns)}")
+    ((count, ids, names, first, last),) = db.execute(_CHECK_VERTICES).fetchall()
+    if ids < count or names < count:
+        raise SourceError(f"{folder}: {2 * count - ids - names:,} vertices lack id or name; download them again")
+    if (first, last) != (0, count - 1):
+        raise SourceError(f"{folder}: {count:,} vertices, but ids from {first} to {last}; download all their files")
+    edges = _rows(graph.edges, {"source": "BIGINT", "target": "BIGINT"})
+    condition = ""
+    if asked is not None:
+        db.execute("CREATE TABLE asked AS SELECT unnest(?::VARCHAR[]) AS name", [asked])
+        condition = _ASKED
+    db.execute(f"CREATE TABLE edge AS SELECT source, target FROM {edges} {condition}")
+    db.execute(_DEGREES.format(edges=edges))
+    ((links, highest, missing),) = db.execute(_CHECK_EDGES).fetchall()
+    if not links:
+        raise SourceError(f"{folder}: no edges; download them again")
+    if missing:
+        raise SourceError(f"{folder}: {missing:,} ends of edges are missing; download the edges again")
+    if highest > last:
+        raise SourceError(
+            f"{folder}: an edge has the end {highest}, but the vertices end at {last}; give vertices and edges of the"
+            " same release and level"
+        )
+
+
+def _origin(graph: _Graph, asked: list[str] | None) -> str:
+    """What a table is made of, as text: it is the same as long as the files and the hosts are."""
+    files = [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in (*graph.vertices, *graph.edges)]
+    hosts = None if asked is None else hashlib.sha256("\n".join(asked).encode()).hexdigest()
+    return json.dumps([_FORMAT, files, hosts])
+
+
+def _read_origin(table: Path) -> str | None:
+    try:
+        with _open(table) as db:
+            return str(db.execute("SELECT made_of FROM origin").fetchall()[0][0])
+    except duckdb.Error:
+        return None
+
+
+def _open(table: Path) -> DuckDBPyConnection:
+    return duckdb.connect(str(table), read_only=True, config={"memory_limit": LOOKUP_MEMORY, "threads": 1})
+
+
+def _key(name: str) -> int:
+    """What ``md5_number_lower`` gives."""
+    return int.from_bytes(hashlib.md5(name.encode(), usedforsecurity=False).digest()[8:], "little")
+
+
+def _rows(files: list[Path], columns: dict[str, str]) -> str:
+    """A table for SQL: the rows of tab-separated files, in which quotation marks mean nothing."""
+    names = f"[{', '.join(map(_quoted, files))}]"
+    return (
+        f"read_csv({names}, columns = {columns}, delim = '\\t', header = false, quote = '', escape = '',"
+        " auto_detect = false)"
+    )
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"

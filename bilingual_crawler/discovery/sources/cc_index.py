@@ -1,0 +1,156 @@
+"""Candidates from Common Crawl's columnar index: sites with pages in both languages, without any download."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.discovery.sources.base import Candidate, SourceError, WarcRange
+from bilingual_crawler.discovery.sources.database import MEMORY, damaged, duckdb, fetch, read_remote, scratch
+from bilingual_crawler.discovery.sources.left_out import LeftOut
+from bilingual_crawler.discovery.sources.listed import is_list, read_list
+from bilingual_crawler.urls.canonical import canonicalise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from duckdb import DuckDBPyConnection
+
+    from bilingual_crawler.languages import LanguagePair
+
+COLUMNS = frozenset(
+    (
+        *("url_protocol", "url_host_name", "url_port", "url_path", "url_query", "url_host_registered_domain"),
+        *("fetch_status", "content_mime_detected", "content_languages"),
+        *("warc_filename", "warc_record_offset", "warc_record_length"),
+    )
+)
+"""All in the index since August 2018, when it got the column ``content_languages``."""
+_PRIVATE_DOMAIN = "url_host_private_domain"
+"""In newer crawls: the registered domain, with suffixes such as github.io."""
+_IDENTIFIED_WRONGLY = 0.01
+"""Share of pages whose language CLD2 gets wrong, roughly; a big site has pages in every language by mistake."""
+
+_COUNT = """
+CREATE TABLE host AS
+SELECT domain, name, count(*) AS pages,
+    count(*) FILTER (list_contains($a, languages[1])) AS a, bool_or(list_has_any(languages, $a)) AS any_a,
+    count(*) FILTER (list_contains($b, languages[1])) AS b, bool_or(list_has_any(languages, $b)) AS any_b,
+    count(*) FILTER (url_host_name LIKE 'www.%') * 2 > count(*) AS www,
+    count(*) FILTER (url_protocol = 'https') * 2 >= count(*) AS https
+FROM (
+    SELECT url_protocol, url_host_name, string_split(content_languages, ',') AS languages,
+        regexp_replace(url_host_name, '^www\\.(.+\\..+)$', '\\1') || coalesce(':' || url_port, '') AS name,
+        coalesce({domain}, name) AS domain
+    FROM read_parquet($files, hive_partitioning = false)
+    WHERE fetch_status = 200 AND content_mime_detected IN ('text/html', 'application/xhtml+xml')
+)
+WHERE list_has_any(languages, $a) OR list_has_any(languages, $b)
+GROUP BY domain, name"""
+# A site is a host with both languages. Hosts that have one each, such as en.example.mt and mt.example.mt, are one site.
+_SITES = """
+CREATE TABLE site AS
+SELECT *, least(a, b) AS rarer, (rarer + 0.5) / (rarer + 1.5 + {wrong} * pages) AS prior
+FROM (
+    SELECT https, if(www, 'www.', '') || name AS authority, a, b, pages FROM host WHERE any_a AND any_b
+    UNION ALL
+    SELECT best.https, if(best.www, 'www.', '') || best.name, a, b, pages
+    FROM (
+        SELECT first(host ORDER BY pages DESC, name) AS best, sum(a) AS a, sum(b) AS b, sum(pages) AS pages
+        FROM host
+        SEMI JOIN (
+            SELECT domain FROM host GROUP BY domain
+            HAVING bool_or(any_a) AND bool_or(any_b) AND NOT bool_or(any_a AND any_b)
+        ) USING (domain)
+        GROUP BY domain
+    )
+)"""
+# The greatest file name is that of the newest crawl.
+_HOME_PAGES = """
+CREATE TABLE home AS
+SELECT authority, max({'filename': warc_filename, 'offset': warc_record_offset, 'length': warc_record_length}) AS place
+FROM (
+    SELECT *, url_host_name || coalesce(':' || url_port, '') AS authority
+    FROM read_parquet($files, hive_partitioning = false)
+    WHERE fetch_status = 200 AND url_path = '/' AND coalesce(url_query, '') = ''
+)
+SEMI JOIN site USING (authority)
+WHERE warc_filename IS NOT NULL AND warc_record_offset IS NOT NULL AND warc_record_length IS NOT NULL
+GROUP BY authority"""
+_RESULT = """
+SELECT https, authority, a::BIGINT, b::BIGINT, prior::DOUBLE, place
+FROM site LEFT JOIN home USING (authority) ORDER BY prior DESC, authority"""
+
+
+class CommonCrawlIndex:
+    """The sites that have pages in both languages of the pair, the most likely first.
+
+    *where* is a Parquet file of the index, a folder or glob of them, an ``s3://`` or ``https://`` address of one, or a
+    list of such paths. A page counts for its main language; a site needs both languages among those that CLD2 saw. The
+    prior is a rule of thumb from the pages in the rarer language. Memory is bounded; what does not fit goes to a
+    temporary folder. SourceError if there is no such file, a file is damaged or has no column with languages.
+    """
+
+    def __init__(self, where: str, *, memory: str = MEMORY) -> None:
+        self._where, self._memory = where, memory
+        self._files = _files(where)
+        self.left_out = LeftOut()
+
+    def candidates(self, pair: LanguagePair) -> Iterator[Candidate]:
+        """Yield every site once. The first one comes when the index has been read."""
+        with scratch(memory=self._memory) as db:
+            read_remote(db, self._files)
+            try:
+                self._find_sites(db, pair)
+                for https, authority, a, b, prior, place in fetch(db, _RESULT):
+                    url = canonicalise(f"{'https' if https else 'http'}://{authority}/")
+                    if url is None:
+                        self.left_out.add("no host or URL", f"{self._where}: {authority}")
+                        continue
+                    archived = WarcRange(**place) if place else None
+                    yield Candidate(url, "cc-index", {pair.a: a, pair.b: b}, prior, archived)
+            except duckdb.Error as error:
+                raise damaged(self._where, error) from error
+
+    def _find_sites(self, db: DuckDBPyConnection, pair: LanguagePair) -> None:
+        columns = self._columns(db)
+        sides = {side: [lang for lang in pair.languages if pair.side(lang) == side] for side in (pair.a, pair.b)}
+        domain = _PRIVATE_DOMAIN if _PRIVATE_DOMAIN in columns else "url_host_registered_domain"
+        values = {"files": self._files, "a": sides[pair.a], "b": sides[pair.b]}
+        db.execute(_COUNT.format(domain=domain), values)
+        db.execute(_SITES.format(wrong=_IDENTIFIED_WRONGLY))
+        db.execute(_HOME_PAGES, {"files": self._files})
+
+    def _columns(self, db: DuckDBPyConnection) -> frozenset[str]:
+        """The columns that all files have."""
+        common: frozenset[str] | None = None
+        for file, names in db.execute(
+            "SELECT file_name, list(name) FROM parquet_schema($files) GROUP BY file_name", {"files": self._files}
+        ).fetchall():
+            if missing := COLUMNS.difference(names):
+                raise SourceError(
+                    f"{file}: no column {', '.join(sorted(missing))}; give files of cc-index/table/cc-main/warc from"
+                    " August 2018 or later"
+                )
+            common = frozenset(names) if common is None else common & frozenset(names)
+        return common or frozenset()
+
+
+def _files(where: str) -> list[str]:
+    if "://" in where:
+        return [where]
+    if Path(where).is_dir():
+        found = sorted(map(str, Path(where).rglob("*.parquet")))
+    elif any(mark in where for mark in "*?["):
+        with duckdb.connect() as db:
+            found = [row[0] for row in db.execute("SELECT file FROM glob(?) ORDER BY file", [where]).fetchall()]
+    elif is_list(where):
+        found = read_list(Path(where))
+    else:
+        found = [where] if Path(where).is_file() else []
+    if not found:
+        raise SourceError(
+            f"{where}: no Parquet file there; give files of Common Crawl's columnar index, a folder or glob of them, or"
+            " a list of their paths"
+        )
+    return found

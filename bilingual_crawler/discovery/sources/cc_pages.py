@@ -1,0 +1,118 @@
+"""Pages from the archives of Common Crawl in place of their sites: one record of a WARC file at a time."""
+
+from __future__ import annotations
+
+import os
+import time
+import zlib
+from http.client import HTTPException
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+from urllib.error import HTTPError
+from urllib.parse import quote
+from urllib.request import Request, urlopen
+
+from bilingual_crawler.archive.records import parse_head, parse_response
+from bilingual_crawler.discovery.sources.base import SourceError
+from bilingual_crawler.discovery.sources.left_out import LeftOut
+
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
+
+    from bilingual_crawler.archive import ArchivedResponse
+    from bilingual_crawler.discovery.sources.base import WarcRange
+
+MAX_BYTES = 20 << 20
+"""Limit of a record, packed and unpacked; Common Crawl cuts pages at 5 MB."""
+TIMEOUT = 30.0
+"""Seconds that a server may take for its next bytes, and for all but the last of them."""
+_CHUNK = 1 << 16
+_PARTIAL = 206
+
+
+class _NoPage(Exception):
+    """Why a row of the index gives no page."""
+
+
+class ArchivedPages:
+    """The responses behind rows of the index. *base* is the folder, or the ``http(s)://`` address, below which their
+    file names lie (``https://data.commoncrawl.org/``). SourceError if it is neither.
+    """
+
+    def __init__(self, base: str, *, user_agent: str = "bilingual-crawler", max_bytes: int = MAX_BYTES) -> None:
+        self._base, self._max_bytes = base.rstrip("/"), max_bytes
+        # UTF-8 on the wire, as Scrapy sends it
+        self._user_agent = user_agent.encode().decode("latin-1")
+        self._remote = base.startswith(("http://", "https://"))
+        if not self._remote and not Path(base).is_dir():
+            raise SourceError(f"{base}: no such folder; give that of Common Crawl's files, or an https:// address")
+        self.left_out = LeftOut()
+        """Rows that gave no page, by reason."""
+
+    def read(self, place: WarcRange) -> ArchivedResponse | None:
+        """The response, its body with its content coding; None, counted, if there is none. Blocks while it reads."""
+        try:
+            if place.length > self._max_bytes:
+                raise _NoPage("too long")
+            if place.offset < 0 or place.length <= 0 or _leads_out(place.filename):
+                raise _NoPage("not a place in an archive")
+            record = self._unpack(self._get(place) if self._remote else self._cut(place))
+        except _NoPage as reason:
+            self.left_out.add(str(reason), f"{place.filename} at {place.offset}")
+            return None
+        return parse_response(record)
+
+    def _cut(self, place: WarcRange) -> bytes:
+        try:
+            with (Path(self._base) / place.filename).open("rb") as file:
+                return os.pread(file.fileno(), place.length, place.offset)
+        except OSError as error:
+            raise _NoPage("no such file") from error
+
+    def _get(self, place: WarcRange) -> bytes:
+        request = Request(
+            f"{self._base}/{quote(place.filename)}",
+            headers={
+                "Range": f"bytes={place.offset}-{place.offset + place.length - 1}",
+                "User-Agent": self._user_agent,
+            },
+        )
+        try:
+            with urlopen(request, timeout=TIMEOUT) as answer:
+                if answer.status != _PARTIAL:
+                    raise _NoPage("server does not cut files")
+                return _body(answer, place.length)
+        except HTTPError as error:
+            raise _NoPage(f"HTTP {error.code}") from error
+        except (OSError, HTTPException) as error:
+            raise _NoPage("no answer") from error
+
+    def _unpack(self, member: bytes) -> bytes:
+        inflate = zlib.decompressobj(31)
+        try:
+            record = inflate.decompress(member, self._max_bytes)
+        except zlib.error as error:
+            raise _NoPage("damaged record") from error
+        if inflate.unconsumed_tail:
+            raise _NoPage("too long")
+        head = parse_head(record)
+        if not inflate.eof or head is None or head.end > len(record):
+            raise _NoPage("damaged record")
+        if head.status is None:
+            raise _NoPage("no response")
+        return record
+
+
+def _body(answer: HTTPResponse, length: int) -> bytes:
+    until = time.monotonic() + TIMEOUT
+    body = bytearray()
+    while len(body) < length and (chunk := answer.read1(min(_CHUNK, length - len(body)))):
+        if time.monotonic() > until:
+            raise _NoPage("too slow")
+        body += chunk
+    return bytes(body)
+
+
+def _leads_out(filename: str) -> bool:
+    path = PurePosixPath(filename)
+    return path.is_absolute() or ".." in path.parts

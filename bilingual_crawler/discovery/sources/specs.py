@@ -1,0 +1,56 @@
+"""Sources by name, as the arguments of a crawl give them: ``kind:where``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.discovery.sources.base import SourceError
+from bilingual_crawler.discovery.sources.tsv import TsvBacklinks, TsvCandidates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bilingual_crawler.discovery.sources.base import BacklinkSource, CandidateSource
+
+CANDIDATES = ("cc-index:PATHS", "tsv:FILE")
+BACKLINKS = ("cc-graph:DIR", "tsv:FILE")
+
+
+def candidate_source(spec: str) -> CandidateSource:
+    """``cc-index:PATHS`` or ``tsv:FILE``; SourceError naming the input and the fix."""
+    match _split(spec, CANDIDATES):
+        case "cc-index", where:
+            # DuckDB is in an extra
+            from bilingual_crawler.discovery.sources.cc_index import CommonCrawlIndex
+
+            return CommonCrawlIndex(where)
+        case _, where:
+            return TsvCandidates(Path(where))
+
+
+def backlink_source(spec: str, folder: Path, hosts: Iterable[str] | None = None) -> BacklinkSource:
+    """``cc-graph:DIR`` or ``tsv:FILE``; SourceError naming the input and the fix.
+
+    A graph is pruned to the links to *hosts* (all links, if None). The table, ``backlinks-DIR.duckdb`` in *folder*,
+    serves later runs for the same hosts, and other crawls as ``cc-graph:FOLDER/backlinks-DIR.duckdb``.
+    """
+    match _split(spec, BACKLINKS):
+        case "cc-graph", where:
+            # DuckDB is in an extra
+            from bilingual_crawler.discovery.sources.cc_graph import CommonCrawlGraph, prune
+
+            table = Path(where)
+            if not table.is_file():
+                table = folder / f"backlinks-{table.resolve().name}.duckdb"
+                prune(Path(where), table, hosts)
+            return CommonCrawlGraph(table)
+        case _, where:
+            return TsvBacklinks(Path(where))
+
+
+def _split(spec: str, known: tuple[str, ...]) -> tuple[str, str]:
+    kind, _, where = spec.partition(":")
+    if not where or kind not in {form.partition(":")[0] for form in known}:
+        raise SourceError(f"{spec!r} is no source; choose {' or '.join(known)}")
+    return kind, where

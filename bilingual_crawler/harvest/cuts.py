@@ -1,0 +1,236 @@
+"""Frozen sites as a detector of bilingual sites meets them: whole, and cut until they are not bilingual.
+
+A site is bilingual for a pair of languages that it has gold pairs in. It is not for a language that it lacks
+(``absent``), with the pages of one language only (``mono-clean``; with ``mono-dead``, links to the others stay), and
+without one half of each gold pair (``disjoint``).
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter, defaultdict, deque
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cached_property
+from random import Random
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.archive import ArchivedResponse, Redirect, open_archive
+from bilingual_crawler.harvest.sites import SiteError
+from bilingual_crawler.languages import URL_LABELS, LanguagePair
+from bilingual_crawler.pages.jobs import PageJob
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from bilingual_crawler.archive import Archive
+    from bilingual_crawler.harvest.sites import Site
+    from bilingual_crawler.pages.jobs import ReadPage
+
+MAX_REDIRECTS = 10
+MAX_PAIRS = 4
+"""Pairs of languages that a site is judged for."""
+
+
+class Variant(StrEnum):
+    """What is left of a site."""
+
+    WHOLE = "pos"
+    ABSENT = "absent"
+    MONO_CLEAN = "mono-clean"
+    MONO_DEAD = "mono-dead"
+    DISJOINT = "disjoint"
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A site to be judged for a pair of languages; the columns of ``detector_instances.tsv``."""
+
+    site: str
+    lang_a: str
+    lang_b: str
+    variant: Variant
+    entry: str
+    kept: str = ""
+    """The only language that is left, of the mono variants."""
+    linked: bool = False
+    """Links lead from the entry page to both languages; of the whole variant."""
+
+    @property
+    def pair(self) -> LanguagePair:
+        return LanguagePair(self.lang_a, self.lang_b)
+
+
+@dataclass
+class FrozenWeb:
+    """A frozen site that answers requests; pages are read once, as a crawl reads them."""
+
+    site: Site
+    _pages: dict[str, ReadPage | None] = field(default_factory=dict)
+    _targets: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def _archive(self) -> Archive:
+        return open_archive([self.site.directory])
+
+    def target(self, url: str) -> str:
+        """Where redirects lead from *url*."""
+        if url not in self._targets:
+            target = url
+            for _ in range(MAX_REDIRECTS):
+                answer = self._archive.find(target)
+                if not isinstance(answer, Redirect):
+                    break
+                target = answer.url
+            self._targets[url] = target
+        return self._targets[url]
+
+    def read(self, url: str) -> ReadPage | None:
+        """The page at *url*, which is no redirect; None if there is none."""
+        if url not in self._pages:
+            answer = self._archive.find(url)
+            self._pages[url] = _read(answer) if isinstance(answer, ArchivedResponse) else None
+        return self._pages[url]
+
+
+@dataclass(frozen=True)
+class CutWeb:
+    """What is left of a frozen site."""
+
+    web: FrozenWeb
+    removed: Collection[str]
+    drops_links: bool = False
+    """Links to removed pages are gone as well."""
+
+    @classmethod
+    def of(cls, web: FrozenWeb, instance: Instance) -> CutWeb:
+        """Cut the site as *instance* says."""
+        site = web.site
+        match instance.variant:
+            case Variant.MONO_CLEAN | Variant.MONO_DEAD:
+                others = {url for url, language in site.languages.items() if language != instance.kept}
+                return cls(web, others, instance.variant is Variant.MONO_CLEAN)
+            case Variant.DISJOINT:
+                return cls(web, halves(site, instance))
+            case _:
+                return cls(web, ())
+
+    def fetch(self, url: str) -> ReadPage | None:
+        """What a request for *url* brings in the end; None if that is no page."""
+        target = self.web.target(url)
+        read = None if target in self.removed else self.web.read(target)
+        if read is None or not self.drops_links:
+            return read
+        links = tuple(link for link in read.page.links if self.web.target(link.url) not in self.removed)
+        return replace(read, page=replace(read.page, links=links))
+
+
+def halves(site: Site, instance: Instance) -> set[str]:
+    """One half of every gold pair of the instance's languages, chosen with seed 0; never its entry page."""
+    random = Random(0)
+    removed: set[str] = set()
+    for pair in site.pairs:
+        if {pair.lang_a, pair.lang_b} == {instance.lang_a, instance.lang_b}:
+            urls = [pair.url_a, pair.url_b]
+            if instance.entry in urls:
+                urls.remove(instance.entry)
+            if removed.isdisjoint((pair.url_a, pair.url_b)):
+                removed.add(random.choice(urls))
+    return removed
+
+
+def read_instances(path: Path) -> list[Instance]:
+    """The instances that *path* lists (``detector_instances.tsv``); SiteError if it cannot be read."""
+    try:
+        with path.open(encoding="utf-8", newline="") as lines:
+            return [
+                Instance(
+                    *(row["site"], row["lang_a"], row["lang_b"], Variant(row["variant"]), row["entry"]),
+                    row["kept_language"],
+                    row["link_depth_from_entry"] not in ("", "none"),
+                )
+                for row in csv.DictReader(lines, delimiter="\t")
+            ]
+    except (OSError, KeyError, ValueError) as error:
+        raise SiteError(f"{path} is no list of detector instances: {error}") from error
+
+
+def site_folders(sites: Path) -> list[Path]:
+    """The folders of frozen sites in *sites*, by name; SiteError if there are none."""
+    found = sorted(path.parent for path in sites.glob("*/site.json"))
+    if not found:
+        raise SiteError(f"{sites} holds no frozen sites: each is a folder with site.json")
+    return found
+
+
+def make_instances(site: Site) -> list[Instance]:
+    """Instances of all variants, for the pairs of languages with most gold pairs; SiteError if it has no home page."""
+    home = _home(site)
+    pages = _nearest_first(site, home)
+    reached = {site.languages[url] for url in site.reachable([home])}
+    counts = Counter(tuple(sorted((pair.lang_a, pair.lang_b))) for pair in site.pairs)
+    pairs = [(a, b) for (a, b), _ in counts.most_common(MAX_PAIRS)]
+    made: list[Instance] = []
+    for a, b in pairs:
+        whole = Instance(site.directory.name, a, b, Variant.WHOLE, home, linked={a, b} <= reached)
+        made += (whole, *_cut(site, whole, pages))
+    return [*made, *_absent(site, pairs, home)]
+
+
+def _home(site: Site) -> str:
+    path = site.directory / "site.json"
+    try:
+        seeds = json.loads(path.read_bytes())["seeds"]
+    except (OSError, ValueError, KeyError) as error:
+        raise SiteError(f"{path} names no seeds: {error}") from error
+    found = next((url for url in map(site.page, seeds) if url in site.languages), None)
+    if found is None:
+        raise SiteError(f"{path}: none of the seeds is a page of the site")
+    return found
+
+
+def _cut(site: Site, whole: Instance, pages: Sequence[str]) -> Iterator[Instance]:
+    """The variants of *whole* that are not bilingual; each begins at the nearest of its *pages*."""
+    languages = {whole.lang_a, whole.lang_b}
+    for kept in sorted(languages & set(site.languages.values())):
+        entry = next(url for url in pages if site.languages[url] == kept)
+        for variant in (Variant.MONO_CLEAN, Variant.MONO_DEAD):
+            yield replace(whole, variant=variant, entry=entry, kept=kept, linked=False)
+    disjoint = replace(whole, variant=Variant.DISJOINT, entry="", linked=False)
+    removed = halves(site, disjoint)
+    left = [url for url in pages if url not in removed]
+    if languages <= {site.languages[url] for url in left}:
+        own = next(url for url in left if site.languages[url] in languages)
+        yield replace(disjoint, entry=left[0] if left[0] == pages[0] else own)
+
+
+def _absent(site: Site, pairs: Iterable[tuple[str, str]], home: str) -> Iterator[Instance]:
+    """*pairs* with their second language replaced by one that the site lacks."""
+    present = set(site.languages.values())
+    random = Random(site.directory.name)
+    for a, _ in pairs:
+        # a language that identifiers confuse with one of the site is not absent
+        others = (LanguagePair(a, b) for b in URL_LABELS if b not in present)
+        lacking = [pair.b for pair in others if pair.b not in map(pair.side, present)]
+        yield Instance(site.directory.name, a, random.choice(lacking), Variant.ABSENT, home)
+
+
+def _nearest_first(site: Site, home: str) -> list[str]:
+    """All pages in the order in which a breadth-first crawl meets them, then those that no link leads to."""
+    found: dict[str, None] = {home: None}
+    queue = deque(found)
+    while queue:
+        for url in site.links[queue.popleft()]:
+            if url in site.languages and url not in found:
+                found[url] = None
+                queue.append(url)
+    return [*found, *sorted(site.languages.keys() - found, key=lambda url: (len(url), url))]
+
+
+def _read(answer: ArchivedResponse) -> ReadPage:
+    headers = defaultdict(list, {name.lower(): values for name, values in answer.headers.items()})
+    content_type = b"".join(headers[b"content-type"][:1]).decode("latin-1")
+    links = tuple(value.decode("latin-1") for value in headers[b"link"])
+    return PageJob(answer.body, content_type, answer.url, links).run()

@@ -1,0 +1,132 @@
+"""All archived sites as one crawl with one budget: how early each budget over sites finds the gold pairs of all."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
+
+from bilingual_crawler.harvest.curve import Measure
+from bilingual_crawler.harvest.run import crawl_command, crawl_environment, read_order, tail, tidy
+from bilingual_crawler.harvest.sites import Task, read_site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+PERCENT = 10
+"""A crawl ends after this part of the pages that can be reached."""
+_SHOWN = (1, 2, 5, PERCENT)
+_ROOM = 1.25
+"""Fetches per download: links also lead to pages that an archive does not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class JointCrawl:
+    """One crawl of all sites for a pair of languages, measured."""
+
+    pair: str
+    policy: str
+    budget: str
+    reachable_pages: int
+    gold_pairs: int
+    """Pairs of all sites with both pages reachable."""
+    downloads: int
+    shares: tuple[float, ...]
+    """Share of the pairs found after 0, 1, … :data:`PERCENT` percent of the reachable pages."""
+    error: str | None = None
+
+
+class Together:
+    """Crawls the sites of *tasks* as one, from all seeds of all their tasks, one request at a time."""
+
+    def __init__(self, sites: Path, out: Path, tasks: Sequence[Task], links: str, settings: Sequence[str]) -> None:
+        """Raises SiteError or ArchiveError for a site that cannot be read."""
+        self._out = out
+        self._links = links
+        self._settings = settings
+        self._seeds: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        for task in tasks:
+            self._seeds[task.site].update(dict.fromkeys(task.seeds))
+        self._folders = [sites / name for name in self._seeds]
+        self._sites = {name: read_site(sites / name) for name in self._seeds}
+        self._pages = sum(len(site.reachable(self._seeds[name])) for name, site in self._sites.items())
+
+    def run(self, pairs: Sequence[str], policy: str, budgets: Sequence[str], jobs: int) -> Iterator[JointCrawl]:
+        """One crawl for each of *pairs* with each of *budgets*, *jobs* at a time."""
+        with ThreadPoolExecutor(jobs) as pool:
+            wanted = [(pair, policy, budget) for pair in pairs for budget in budgets]
+            yield from pool.map(lambda crawl: self._crawl(*crawl), wanted)
+
+    def _crawl(self, pair: str, policy: str, budget: str) -> JointCrawl:
+        directory = self._out / "runs" / f"together.{pair}.{policy}.{budget}"
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True)
+        command = crawl_command(
+            {"pair": pair, "policy": policy, "max_pages": str(round(self._pages * PERCENT / 100 * _ROOM))},
+            [url for urls in self._seeds.values() for url in urls],
+            self._folders,
+            directory,
+            self._links,
+            (*self._settings, f"BILINGUAL_SITE_BUDGET={budget}"),
+        )
+        log = directory / "crawl.log"
+        with log.open("wb") as output:
+            status = subprocess.run(
+                command, stdout=output, stderr=subprocess.STDOUT, env=crawl_environment(), check=False
+            ).returncode
+        order, _ = read_order(directory / "crawl.tsv")
+        measure = Measure(self._weights(pair), self._pages, ())
+        curve = measure.curve(self._page(url) for url in order)
+        error = f"exit status {status}, {len(order)} downloads\n{tail(log)}" if status or not order else None
+        if error is None:
+            tidy(directory)
+        shares = measure.shares(curve)[: PERCENT + 1]
+        return JointCrawl(pair, policy, budget, self._pages, measure.total, len(order), shares, error)
+
+    def _weights(self, pair: str) -> dict[str, dict[str, int]]:
+        weights = {}
+        a, b = pair.split("-")
+        for name, site in self._sites.items():
+            task = Task(name, a, b, tuple(self._seeds[name]))
+            weights.update({url: dict.fromkeys(others, 1) for url, others in site.partners(task).items()})
+        return weights
+
+    def _page(self, url: str) -> str:
+        """The page of one of the sites that *url* stands for, else *url*."""
+        pages = (site.page(url) for site in self._sites.values() if site.page(url) in site.languages)
+        return next(pages, url)
+
+
+def write_joint(crawls: Sequence[JointCrawl], path: Path) -> None:
+    """``together.json``: a list of :class:`JointCrawl`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps([asdict(crawl) for crawl in crawls], indent=1) + "\n", encoding="utf-8")
+
+
+def joint_table(crawls: Sequence[JointCrawl]) -> Table:
+    """A line for each crawl, and the mean of each policy and budget over the pairs."""
+    table = Table(
+        box=box.SIMPLE_HEAD, title=f"Pairs of all sites found, by percent of the {crawls[0].reachable_pages} pages"
+    )
+    for heading in ("pair", "policy", "budget"):
+        table.add_column(heading)
+    for heading in ("pairs", *(f"{percent} %" for percent in _SHOWN)):
+        table.add_column(heading, justify="right")
+    groups: defaultdict[tuple[str, str], list[JointCrawl]] = defaultdict(list)
+    for crawl in crawls:
+        name = crawl.policy, crawl.budget
+        groups[name].append(crawl)
+        table.add_row(crawl.pair, *name, str(crawl.gold_pairs), *(f"{crawl.shares[at]:.3f}" for at in _SHOWN))
+    for name, group in groups.items():
+        means = (fmean(crawl.shares[at] for crawl in group) for at in _SHOWN)
+        table.add_row("mean", *name, "", *(f"{mean:.3f}" for mean in means), style="bold")
+    return table

@@ -1,0 +1,413 @@
+"""One budget over many sites: whose turn it is, in the frontier, in crawls and after a resume."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scrapy.exceptions import UsageError
+from scrapy.settings import Settings
+from webserver import bilingual_site, html, run_scrapy, serve, varied
+
+from benchmarks.budget import known, measure, read_curves, spend
+from bilingual_crawler.crawl.facts import GONE, page_fact, redirect_fact, relearn
+from bilingual_crawler.crawl.learner import Learner
+from bilingual_crawler.frontier.budget import FAIR_TURN, Bandit, Even, Sequential, SiteBudget
+from bilingual_crawler.frontier.entry import SUSPECT, Entry
+from bilingual_crawler.frontier.frontier import Limits
+from bilingual_crawler.frontier.local import LocalFrontier
+from bilingual_crawler.frontier.memory_store import MemoryStore
+from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.pages.model import Link
+from bilingual_crawler.policies.base import FetchedPage
+from bilingual_crawler.policies.gain import Gain
+from bilingual_crawler.records import read_tsv
+from bilingual_crawler.spiders.arguments import parse_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from webserver import Site
+
+PAIR = LanguagePair.parse("eng-spa")
+CURVES = Path(__file__).parents[2] / "shared/data/discovery/site_curves.tsv.xz"
+SITES = [f"{name}.org" for name in "abcdefgh"]
+
+
+def play(budget: SiteBudget, pays: Sequence[Callable[[int], int]], turns: int) -> list[str]:
+    """The sites in the order of their turns; the n-th page of a site brings as many pairs as its function says."""
+    asked: Counter[str] = Counter()
+    order = []
+    for _ in range(turns):
+        site = budget.choose(dict.fromkeys(SITES[: len(pays)], 0.0))
+        budget.learn(site, pays[SITES.index(site)](asked[site]), 0.0)
+        asked[site] += 1
+        order.append(site)
+    return order
+
+
+rates = st.lists(st.floats(0, 1), min_size=1, max_size=len(SITES))
+
+
+def paying(rate: float) -> Callable[[int], int]:
+    """A site that brings *rate* pairs per page, in the same distances."""
+    return lambda page: int((page + 1) * rate) - int(page * rate)
+
+
+@given(rates, st.integers(0, 9))
+def test_no_site_waits_forever(rates: list[float], seed: int) -> None:
+    order = play(Bandit(seed=seed), [paying(rate) for rate in rates], 3 * FAIR_TURN * len(rates))
+    for site in SITES[: len(rates)]:
+        turns = [-1, *(turn for turn, asked in enumerate(order) if asked == site), len(order)]
+        assert max(after - before for before, after in pairwise(turns)) <= FAIR_TURN * len(rates)
+
+
+@given(rates, st.integers(0, 9))
+def test_the_draws_are_the_same_again(rates: list[float], seed: int) -> None:
+    pays = [paying(rate) for rate in rates]
+    assert play(Bandit(seed=seed), pays, 100) == play(Bandit(seed=seed), pays, 100)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(2, len(SITES)), st.data(), st.floats(0.3, 1))
+def test_what_a_site_pays_moves_its_share(count: int, data: st.DataObject, rate: float) -> None:
+    best = data.draw(st.integers(0, count - 1))
+    pays = [paying(rate if site == best else 0.02) for site in range(count)]
+    assert Counter(play(Bandit(), pays, 600)[200:])[SITES[best]] > 300
+
+
+def test_a_site_that_runs_dry_loses_its_share() -> None:
+    pays = [lambda page: int(page < 100), paying(0.2)]
+    order = play(Bandit(), pays, 600)
+    assert Counter(order[:100])[SITES[0]] > 80
+    assert Counter(order[-200:])[SITES[1]] > 150
+
+
+def test_a_site_whose_first_pair_is_on_its_61st_page_is_not_given_up() -> None:
+    pays = [paying(0.3), lambda page: int(page >= 60)]
+    found = play(Bandit(), pays, 60 * FAIR_TURN * 2 + 1000)
+    assert Counter(found)[SITES[1]] > 60
+    assert Counter(found[-500:])[SITES[1]] > 400
+
+
+def test_an_expectation_moves_the_first_turns() -> None:
+    budget = Bandit()
+    budget.expect({f"www.{SITES[0]}": 90.0, SITES[1]: 1.0, SITES[2]: 1.0})
+    asked = Counter(play(budget, [paying(0)] * 4, 60))
+    assert asked[SITES[0]] > asked[SITES[1]] + asked[SITES[2]]
+    assert asked[SITES[3]] > asked[SITES[1]], "a site of which nothing is known counts as an average one"
+
+
+def test_the_table_of_a_discovery_says_what_to_expect(tmp_path: Path) -> None:
+    table = tmp_path / "sites.tsv"
+    sizes = ("eng:900 spa:800", "eng:900 spa:2", "eng:900 spa:2")
+    rows = [f"{site}\thttp://{site}/\tbilingual\t.9\t{size}\t\t\n" for site, size in zip(SITES, sizes, strict=False)]
+    table.write_text("site\tentry\tverdict\tlikelihood\tpages\turl_a\turl_b\n" + "".join(rows))
+    contact = Settings({"BILINGUAL_CONTACT": "mailto:a@b.example"})
+    contact.setmodule("bilingual_crawler.settings", "default")
+    budget = parse_arguments(contact, pair="eng-spa", seeds=str(table), policy="bfs").budget
+    assert budget
+    asked = Counter(play(budget, [paying(0)] * 3, 60))
+    assert asked[SITES[0]] > asked[SITES[1]] + asked[SITES[2]]
+    table.write_text(table.read_text().replace("spa:800", "spa:many"))
+    with pytest.raises(UsageError, match=r"sites.tsv: a.org: pages not as in mlt:12 eng:40; correct"):
+        parse_arguments(contact, pair="eng-spa", seeds=str(table))
+
+
+def test_a_site_that_breaks_its_promises_loses_its_turns() -> None:
+    """It promises twice as much as the other site, and keeps nothing of it."""
+    budget = Bandit(promises=True)
+    promised, order = {SITES[0]: 0.8, SITES[1]: 0.4}, []
+    page = 0
+    for _ in range(400):
+        site = budget.choose(promised)
+        page += site == SITES[1]
+        budget.learn(site, int(site == SITES[1] and page % 2), promised[site])
+        order.append(site)
+    assert Counter(order[:20])[SITES[0]] > 15
+    assert Counter(order[-100:])[SITES[1]] > 60
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=len(SITES)))
+def test_no_site_waits_forever_whatever_is_promised(promises: list[float]) -> None:
+    budget = Bandit(promises=True)
+    sites = dict(zip(SITES, promises, strict=False))
+    asked = set()
+    for _ in range(FAIR_TURN * len(sites)):
+        asked.add(site := budget.choose(sites))
+        budget.learn(site, 0, sites[site])
+    assert asked == set(sites)
+
+
+def test_round_robin_gives_each_site_the_same() -> None:
+    assert play(Even(), [paying(rate) for rate in (1, 0, 0.5)], 9) == SITES[:3] * 3
+
+
+# in the frontier -----------------------------------------------------------------------------------------------------
+
+
+def entry(url: str, priority: float = 0.0, slot: str = "") -> Entry:
+    return Entry(url, slot or url.split("/")[2], priority)
+
+
+def frontier_of(budget: SiteBudget | None, entries: Sequence[Entry], limits: Limits | None = None) -> LocalFrontier:
+    frontier = LocalFrontier(MemoryStore(), limits or Limits(), clock=float, budget=budget)
+    frontier.push(entries)
+    return frontier
+
+
+def drain(frontier: LocalFrontier) -> list[str]:
+    urls = []
+    while (popped := frontier.pop()) is not None:
+        urls.append(popped.url)
+        frontier.finish(popped)
+    return urls
+
+
+ENTRIES = [("//a.org/1", 0.1), ("//b.org/1", 0.5), ("//a.org/2", 0.9), ("//b.org/2", 0.4)]
+
+
+@pytest.mark.parametrize(
+    ("budget", "order"),
+    [
+        (None, ["a.org/2", "b.org/1", "b.org/2", "a.org/1"]),
+        (Even(), ["a.org/2", "b.org/1", "a.org/1", "b.org/2"]),
+        (Sequential(["b.org"]), ["b.org/1", "b.org/2", "a.org/2", "a.org/1"]),
+    ],
+)
+def test_the_budget_chooses_the_site_and_the_priority_its_url(budget: SiteBudget | None, order: list[str]) -> None:
+    assert drain(frontier_of(budget, [entry(*each) for each in ENTRIES])) == [f"//{url}" for url in order]
+
+
+def test_slots_of_one_domain_are_one_site() -> None:
+    hosts = [entry("//en.a.org/1", 0.1), entry("//es.a.org/1", 0.9), entry("//b.org/1")]
+    assert drain(frontier_of(Even(), hosts)) == ["//es.a.org/1", "//b.org/1", "//en.a.org/1"]
+
+
+def test_a_site_that_must_wait_passes_its_turn_on() -> None:
+    frontier = frontier_of(Sequential(), [entry(f"//{host}.org/{n}") for host in "ab" for n in range(3)])
+    popped = [frontier.pop() for _ in range(5)]
+    assert [each.url if each else None for each in popped] == [
+        *("//a.org/0", "//a.org/1", "//b.org/0", "//b.org/1"),
+        None,
+    ]
+
+
+def test_what_is_left_of_each_slot_is_known_after_the_end() -> None:
+    frontier = frontier_of(None, [entry("//a.org/1", 1.0), entry("//b.org/1"), entry("//c.org/1")])
+    done = frontier.pop()
+    assert done is not None
+    frontier.finish(done)
+    frontier.close("c.org")
+    asyncio.run(frontier.leave())
+    assert frontier.slot_states == {"a.org": "finished", "b.org": "open", "c.org": "spent"}
+
+
+def test_suspects_come_after_all_sites() -> None:
+    frontier = frontier_of(Sequential(), [entry("//a.org/1", SUSPECT), entry("//b.org/1")])
+    first = frontier.pop()
+    assert first is not None
+    assert first.url == "//b.org/1"
+    assert frontier.pop() is None, "a suspect is fetched alone"
+    frontier.finish(first)
+    assert drain(frontier) == ["//a.org/1"]
+
+
+def test_a_site_keeps_its_turn_when_its_best_url_falls() -> None:
+    worth = {"//a.org/1": 0.1, "//a.org/2": 0.5, "//b.org/1": 0.9}
+    frontier = LocalFrontier(
+        MemoryStore(), Limits(), clock=float, reconsider=lambda url, _: worth[url], budget=Sequential()
+    )
+    frontier.push([entry("//a.org/1", 0.8), entry("//a.org/2", 0.5), entry("//b.org/1", 0.9)])
+    assert drain(frontier) == ["//a.org/2", "//a.org/1", "//b.org/1"]
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["a.org", "x.b.org", "y.b.org"]), st.integers(0, 20), st.floats(0, 1)),
+        min_size=1,
+        max_size=60,
+    ),
+    st.sampled_from([Bandit, Even, Sequential, lambda: None]),
+    st.integers(1, 3),
+)
+def test_every_url_is_handed_out_exactly_once(
+    links: list[tuple[str, int, float]], make: Callable[[], SiteBudget | None], per_slot: int
+) -> None:
+    frontier = frontier_of(make(), [], Limits(per_slot=per_slot, in_flight=4))
+    handed: Counter[str] = Counter()
+    flying: list[Entry] = []
+    for host, number, priority in links:
+        frontier.push([entry(f"//{host}/{number}", priority)])
+        while (popped := frontier.pop()) is not None:
+            handed[popped.url] += 1
+            flying.append(popped)
+        if flying:
+            frontier.finish(flying.pop(0))
+    while frontier.has_pending():
+        popped = frontier.pop()
+        if popped is not None:
+            handed[popped.url] += 1
+            flying.append(popped)
+        else:
+            frontier.finish(flying.pop(0))
+    assert handed == Counter({f"//{host}/{number}" for host, number, _ in links})
+
+
+# what it learns ------------------------------------------------------------------------------------------------------
+
+
+def page(url: str, language: str) -> FetchedPage:
+    return FetchedPage(url, language, PAIR.side(language))
+
+
+class Told(SiteBudget):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, int]] = []
+
+    def choose(self, sites: object) -> str:
+        raise NotImplementedError
+
+    def learn(self, site: str, pairs: int, priority: float) -> None:
+        self.told.append((site, pairs))
+
+
+def test_the_budget_learns_from_each_fetch_and_again_from_the_facts() -> None:
+    told = Told()
+    learner = Learner(Gain(PAIR), told)
+    spanish = Link("https://www.a.org/es/", hreflang="es", alternate=True)
+    pages = [page("https://www.a.org/en/", "eng"), page("https://www.a.org/es/", "spa")]
+    links = [[spanish], []]
+    fetched = [
+        FetchedPage(each.url, each.language, each.side, claims=tuple(of)) for each, of in zip(pages, links, strict=True)
+    ]
+    for each, of in zip(fetched, links, strict=True):
+        learner.learn(each, of)
+    learner.gone("https://b.org/no")
+    learner.gone("https://b.org/no")
+    learner.redirected("https://b.org/old", "https://b.org/new")
+    assert told.told == [("a.org", 0), ("a.org", 1), ("b.org", 0), ("b.org", 0)]
+    facts = [
+        *((each.url, page_fact(each, of, PAIR)) for each, of in zip(fetched, links, strict=True)),
+        ("https://b.org/no", GONE),
+        ("https://b.org/old", redirect_fact("https://b.org/new")),
+    ]
+    resumed = Told()
+    after = Learner(Gain(PAIR), resumed)
+    list(relearn(after, facts, ()))
+    # a worker that gets a site back is told all of it again
+    list(relearn(after, facts, ()))
+    assert resumed.told == told.told
+
+
+@pytest.mark.parametrize(
+    ("seeds", "scope", "name", "budget"),
+    [
+        ("http://127.0.0.1/", "site", "bandit", type(None)),
+        ("http://127.0.0.1/en,http://127.0.0.1:81/", "site", "bandit", type(None)),
+        ("http://127.0.0.1/", "web", "bandit", Bandit),
+        ("http://127.0.0.1/,http://127.0.0.2/", "site", "bandit", Bandit),
+        ("http://127.0.0.1/,http://127.0.0.2/", "site", "even", Even),
+        ("http://127.0.0.1/,http://127.0.0.2/", "site", "sequential", Sequential),
+        ("http://127.0.0.1/,http://127.0.0.2/", "site", "best", type(None)),
+    ],
+)
+def test_one_site_needs_no_budget(seeds: str, scope: str, name: str, budget: type) -> None:
+    given = Settings({"BILINGUAL_SITE_BUDGET": name, "BILINGUAL_ALIGN": ""})
+    assert type(parse_arguments(given, pair="eng-spa", seeds=seeds, scope=scope).budget) is budget
+
+
+def test_an_unknown_budget_is_named() -> None:
+    with pytest.raises(UsageError, match=r"BILINGUAL_SITE_BUDGET=fair: choose one of bandit, even"):
+        parse_arguments(Settings({"BILINGUAL_SITE_BUDGET": "fair"}), pair="eng-spa", seeds="http://127.0.0.1/")
+
+
+# crawls --------------------------------------------------------------------------------------------------------------
+
+PAGES = 40
+
+
+@pytest.fixture
+def sites() -> Iterator[list[Site]]:
+    """Two sites in one language, and one with translations."""
+    names = [f"page-{number}" for number in range(2 * PAGES)]
+    english = {f"/{name}": html("en", name, f"<a href=/{after}>on</a>") for name, after in pairwise(names)}
+    english["/"] = html("en", "home", "".join(f"<a href=/{name}>{name}</a>" for name in names))
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(serve(varied(pages), address=f"127.0.0.{number}"))
+            for number, pages in ((2, english), (3, english), (4, bilingual_site(PAGES)))
+        ]
+
+
+def crawl(folder: Path, sites: Sequence[Site], budget: str, *arguments: str) -> dict[str, dict[str, str | float]]:
+    """Crawl with *budget*; the sites in ``summary.json``."""
+    result = run_scrapy(
+        folder,
+        *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", "seeds=" + ",".join(f"{site.url}/" for site in sites)),
+        *("-s", f"BILINGUAL_SITE_BUDGET={budget}", "-s", f"BILINGUAL_OUTPUT_DIR={budget}", "-s", "BILINGUAL_ALIGN="),
+        *("-s", "CONCURRENT_REQUESTS=1", "-s", "BILINGUAL_WARC=0", *arguments),
+    )
+    assert result.returncode == 0, result.stderr
+    summary = json.loads((folder / budget / "summary.json").read_text())
+    assert sum(row["fetched"] for row in summary["sites"].values()) == summary["fetched"]
+    found: dict[str, dict[str, str | float]] = summary["sites"]
+    return found
+
+
+def test_the_bandit_goes_where_the_pairs_are(tmp_path: Path, sites: list[Site]) -> None:
+    budget = ("-a", "max_pages=120")
+    even, bandit = (crawl(tmp_path, sites, name, *budget) for name in ("even", "bandit"))
+    paid = "127.0.0.4"
+    assert bandit[paid]["pairs"] >= 1.5 * even[paid]["pairs"] > 0
+    assert bandit[paid]["share"] >= 0.5 > even[paid]["share"]
+    assert bandit[paid]["yield"] == round(bandit[paid]["pairs"] / bandit[paid]["fetched"], 4)
+    assert {row["state"] for row in bandit.values()} == {"open"}
+    assert "<h2>Sites</h2>" in (tmp_path / "bandit" / "report.html").read_text()
+
+
+def test_site_after_site(tmp_path: Path, sites: list[Site]) -> None:
+    found = crawl(tmp_path, sites[1:], "sequential", "-a", "max_pages_per_site=30")
+    assert {row["state"] for row in found.values()} == {"spent"}
+    hosts = [row["url"].split("/")[2] for row in read_tsv(tmp_path / "sequential" / "crawl.tsv")]
+    assert sum(one != other for one, other in pairwise(hosts)) == 1
+
+
+def test_a_resumed_bandit_knows_what_it_learnt(tmp_path: Path, sites: list[Site]) -> None:
+    job = ("-s", "JOBDIR=job", "-a")
+    first = crawl(tmp_path, sites, "bandit", *job, "max_pages=60")
+    both = crawl(tmp_path, sites, "bandit", *job, "max_pages=90")
+    paid = "127.0.0.4"
+    more = {site: row["fetched"] - first[site]["fetched"] for site, row in both.items()}
+    assert more[paid] > 0.7 * sum(more.values())
+
+
+# the benchmark -------------------------------------------------------------------------------------------------------
+
+
+def test_the_best_split_is_known_and_none_is_better() -> None:
+    curves = {"a": [0, 0, 3], "b": [1, 0, 0], "c": [0, 1, 1]}
+    assert known(curves) == [1, 1, 3, 4, 4, 5, 6, 6, 6]
+    for budget in (Bandit(), Even(), Sequential()):
+        found = spend(budget, curves)
+        assert all(one <= best for one, best in zip(found, known(curves), strict=True))
+        assert found[-1] == 6
+
+
+@pytest.mark.skipif(not CURVES.exists(), reason="needs ../shared")
+def test_the_bandit_reaches_the_bar_on_the_curves() -> None:
+    table = measure(read_curves(CURVES, None), 0.1, 1)
+    assert table["bandit"]["mean"] >= 0.65
+    assert table["bandit"]["mean"] > 2 * table["even"]["mean"]
+    assert table["known"]["mean"] >= max(row["mean"] for row in table.values())

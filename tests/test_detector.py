@@ -1,0 +1,269 @@
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.detector import Judged, figures
+from bilingual_crawler.discovery.detector import load_detector
+from bilingual_crawler.discovery.detector.barbosa import FILE, BarbosaDetector, LinkPredictor
+from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, DetectorError, DetectorPage, Reason, Verdict
+from bilingual_crawler.discovery.detector.guesses import folder_of, rewritten, without_folder
+from bilingual_crawler.discovery.detector.weights import EVIDENCE, FOLDER, EvidenceWeights
+from bilingual_crawler.harvest.cuts import CutWeb, FrozenWeb, Instance, Variant, make_instances
+from bilingual_crawler.harvest.sites import read_site
+from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.pages.jobs import PageJob
+from bilingual_crawler.scoring.models import ModelError, models_folder
+
+PAIR = LanguagePair("eng", "spa")
+HOME = "https://halvorsen.example/"
+DETECTOR = load_detector("evidence")
+SITES = Path(__file__).parents[2] / "shared" / "data" / "sites" / "train"
+
+ENGLISH = (
+    "<h1>Halvorsen pumps</h1><p>In 1897 the firm Halvorsen built the first X-400 pump in the old harbour of Bergen, and"
+    " since then it has sold 12650 of them.<p>Our workshop has been open since 1931, from 8:30 to 17:15, and the"
+    " telephone number is 5551897.<p>Every pump is tested for 72 hours before it leaves the house.<img src=/x400.jpg>"
+)
+SPANISH = (
+    "<h1>Bombas Halvorsen</h1><p>En 1897 la firma Halvorsen construyó la primera bomba X-400 en el viejo puerto de"
+    " Bergen, y desde entonces ha vendido 12650 de ellas.<p>Nuestro taller está abierto desde 1931, de 8:30 a 17:15, y"
+    " el número de teléfono es 5551897.<p>Cada bomba se prueba durante 72 horas antes de salir de la casa."
+    "<img src=/x400.jpg>"
+)
+OTHER = (
+    "<p>La receta de la tortilla de patatas necesita seis huevos, dos cebollas y medio litro de aceite."
+    + "".join(f"<p>Paso {step}: se fríe despacio, se mueve con cuidado y se deja reposar." for step in range(2, 14))
+    + "<a href=/es/lindqvist.html>Lindqvist 2004</a><img src=tortilla-88.png><p>Publicado en 2019 por Lindqvist."
+)
+SWITCHER = "<nav class=language-switcher><a href=/ hreflang=en>English</a> <a href=/es/ hreflang=es>Español</a></nav>"
+
+
+def page(url: str, html: str, attributes: str = "") -> DetectorPage:
+    body = f"<html {attributes}><body>{html}".encode()
+    return DetectorPage.of(PageJob(body, "text/html; charset=utf-8", url).run())
+
+
+def judge(site: dict[str, str], entry: str = HOME, detector: object = None) -> tuple[Verdict, list[str]]:
+    """The verdict on a site of pages by URL, and the URLs that were asked for."""
+    inspection = (detector or DETECTOR).inspect(PAIR, page(entry, site[entry]))  # type: ignore[attr-defined]
+    asked: list[str] = []
+    while (url := inspection.next()) is not None:
+        asked.append(url)
+        inspection.learn(url, page(url, site[url]) if url in site else None)
+    return inspection.verdict, asked
+
+
+def test_the_switcher_leads_to_a_confirmed_pair() -> None:
+    verdict, asked = judge({HOME: SWITCHER + ENGLISH, f"{HOME}es/": SWITCHER + SPANISH})
+    assert verdict.bilingual
+    assert verdict.reason is Reason.BILINGUAL
+    assert verdict.pair == (HOME, f"{HOME}es/")
+    assert asked == [f"{HOME}es/"]
+    assert verdict.languages == {"eng": 1, "spa": 1}
+    assert verdict.evidence["hreflang"] == 1
+
+
+def test_the_pair_is_in_the_order_of_the_languages() -> None:
+    site = {HOME: SWITCHER + ENGLISH, f"{HOME}es/": SWITCHER + SPANISH}
+    verdict, _ = judge(site, entry=f"{HOME}es/")
+    assert verdict.pair == (HOME, f"{HOME}es/")
+
+
+def test_both_languages_without_translations_are_not_bilingual() -> None:
+    verdict, asked = judge({HOME: SWITCHER + ENGLISH, f"{HOME}es/": SWITCHER + OTHER})
+    assert not verdict.bilingual
+    assert verdict.reason is Reason.NO_TRANSLATION
+    assert verdict.pair is None
+    assert len(asked) <= MAX_DOWNLOADS
+
+
+def test_what_is_announced_is_looked_at() -> None:
+    verdict, asked = judge({HOME: SWITCHER + ENGLISH})
+    assert f"{HOME}es/" in asked
+    assert not verdict.bilingual
+    assert verdict.reason is Reason.ONE_LANGUAGE
+
+
+def test_the_same_page_in_every_language_is_no_translation() -> None:
+    verdict, _ = judge({HOME: SWITCHER + ENGLISH, f"{HOME}es/": SWITCHER + ENGLISH})
+    assert not verdict.bilingual
+    assert verdict.reason is Reason.SAME_PAGE
+
+
+def test_a_redirect_to_another_site_is_counted() -> None:
+    inspection = DETECTOR.inspect(PAIR, page(HOME, SWITCHER + ENGLISH))
+    url = inspection.next()
+    assert url is not None
+    inspection.learn(url, page("https://elsewhere.example/es/", SPANISH))
+    assert inspection.verdict.reason is Reason.OTHER_SITE
+    assert not inspection.verdict.bilingual
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<h1>halvorsen.example</h1><p>This domain is for sale. Buy this domain now.",
+        "<p>halvorsen.example</p><a href=https://sedo.com/search?domain=halvorsen.example>Inquire</a>",
+        "<p>El dominio está en venta</p>",
+    ],
+)
+def test_a_parked_domain_costs_no_download(html: str) -> None:
+    verdict, asked = judge({HOME: html + SWITCHER})
+    assert verdict.reason is Reason.PARKED
+    assert asked == []
+    assert verdict.likelihood == 0
+
+
+def test_a_page_that_only_leads_to_others_is_followed() -> None:
+    site = {
+        HOME: "<a href=/en/>English</a> <a href=/es/>Español</a>",
+        f"{HOME}en/": ENGLISH,
+        f"{HOME}es/": SPANISH,
+    }
+    verdict, asked = judge(site)
+    assert verdict.bilingual
+    assert sorted(asked) == [f"{HOME}en/", f"{HOME}es/"]
+
+
+def test_an_address_that_no_link_names_is_guessed() -> None:
+    english = "https://halvorsen.example/en/pumps.html"
+    verdict, asked = judge({english: ENGLISH, "https://halvorsen.example/es/pumps.html": SPANISH}, entry=english)
+    assert asked == ["https://halvorsen.example/es/pumps.html"]
+    assert verdict.bilingual
+
+
+@pytest.mark.parametrize(
+    ("url", "language", "guess"),
+    [
+        ("https://x.example/en/a.html", "fra", "https://x.example/fr/a.html"),
+        ("https://x.example/en-US/a.html", "fra", "https://x.example/fr-FR/a.html"),
+        ("https://x.example/index.en.html", "deu", "https://x.example/index.de.html"),
+        ("https://x.example/?lang=EN", "spa", "https://x.example/?lang=ES"),
+        ("https://en.pumps.org/a", "isl", "https://is.pumps.org/a"),
+    ],
+)
+def test_marks_are_rewritten_as_the_site_spells_them(url: str, language: str, guess: str) -> None:
+    assert next(rewritten(url, language)) == guess
+
+
+def test_no_mark_is_guessed_as_a_folder_and_a_folder_is_left_out() -> None:
+    assert list(rewritten("https://x.example/about", "fra")) == []
+    assert folder_of("https://x.example/docs/index.html", "fra") == "https://x.example/docs/fr/"
+    assert without_folder("https://x.example/es/about") == "https://x.example/about"
+    assert without_folder("https://x.example/about") is None
+
+
+PATHS = st.sampled_from(["", "es/", "en/", "es/a", "a", "index.es.html", "?lang=es", "b/c"])
+CONTENTS = st.sampled_from([ENGLISH, SPANISH, OTHER, "", "<p>Pumps", None])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.dictionaries(PATHS, st.tuples(CONTENTS, st.lists(PATHS, max_size=6)), max_size=6), st.lists(PATHS, max_size=6)
+)
+def test_downloads_are_few_and_never_repeated(pages: dict[str, tuple[str | None, list[str]]], links: list[str]) -> None:
+    def html(content: str, paths: list[str]) -> str:
+        return content + "".join(f"<a href='{HOME}{path}'>{path or 'Español'}</a>" for path in paths)
+
+    site = {HOME + path: html(content, paths) for path, (content, paths) in pages.items() if content is not None}
+    verdict, asked = judge({**site, HOME: html(ENGLISH, links)})
+    assert len(asked) == verdict.downloads <= MAX_DOWNLOADS
+    assert max(Counter([HOME, *asked]).values()) == 1
+    assert 0 <= verdict.likelihood <= 1
+    assert verdict.bilingual == (verdict.pair is not None)
+
+
+def test_barbosa_accepts_both_languages_whatever_they_say() -> None:
+    verdict, asked = judge(
+        {HOME: SWITCHER + ENGLISH, f"{HOME}es/": SWITCHER + OTHER}, detector=load_detector("barbosa")
+    )
+    assert asked == [f"{HOME}es/"]
+    assert verdict.bilingual
+
+
+def test_barbosa_follows_links_from_its_threshold_on() -> None:
+    predictor = LinkPredictor(0.0, {"anchor:<sought>": 2.0, "anchor:contact": -2.0})
+    site = {HOME: f"{ENGLISH}<a href=/x>Español</a><a href=/y>Contact</a><a href=/z>Pumps</a>"}
+    for threshold, expected in ((0.9, []), (0.8, ["x"]), (0.5, ["x", "z"]), (0.0, ["x", "z", "y"])):
+        _, asked = judge(site, detector=BarbosaDetector(predictor, threshold))
+        assert asked == [HOME + path for path in expected]
+
+
+def test_an_unknown_detector_is_named() -> None:
+    with pytest.raises(DetectorError, match="detector=magic: choose one of evidence, barbosa"):
+        load_detector("magic")
+
+
+def test_missing_and_foreign_weights_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=EVIDENCE):
+        EvidenceWeights.load(tmp_path)
+    folder = tmp_path / FOLDER
+    folder.mkdir()
+    (folder / FILE).write_text("[]")
+    with pytest.raises(ModelError, match=f"{FILE}: not the weights of a detector"):
+        LinkPredictor.load(tmp_path)
+    weights = EvidenceWeights.load(models_folder(None))
+    other = msgspec.structs.replace(weights, parallel=weights.language)
+    (folder / EVIDENCE).write_bytes(msgspec.json.encode(other))
+    with pytest.raises(ModelError, match="train it again"):
+        EvidenceWeights.load(tmp_path)
+
+
+@pytest.mark.skipif(not SITES.exists(), reason="needs the shared data")
+def test_cut_sites_are_not_bilingual_any_more() -> None:
+    web = FrozenWeb(read_site(SITES / "AllerSec.ubela"))
+    instances = {(one.variant, one.kept): one for one in make_instances(web.site)}
+    whole = instances[Variant.WHOLE, ""]
+    assert {whole.lang_a, whole.lang_b} == {"eus", "spa"}
+    assert whole.linked
+    clean = CutWeb.of(web, instances[Variant.MONO_CLEAN, "spa"])
+    dead = CutWeb.of(web, instances[Variant.MONO_DEAD, "spa"])
+    entry = instances[Variant.MONO_CLEAN, "spa"].entry
+    for cut, dangling in ((clean, False), (dead, True)):
+        read = cut.fetch(entry)
+        assert read is not None
+        assert any(web.target(link.url) in cut.removed for link in read.page.links) is dangling
+    disjoint = CutWeb.of(web, instances[Variant.DISJOINT, ""])
+    for pair in web.site.pairs:
+        assert disjoint.fetch(pair.url_a) is None or disjoint.fetch(pair.url_b) is None
+    assert instances[Variant.ABSENT, ""].lang_b not in web.site.languages.values()
+
+
+@pytest.mark.skipif(not SITES.exists(), reason="needs the shared data")
+def test_a_frozen_site_is_told_from_what_is_left_of_it() -> None:
+    web = FrozenWeb(read_site(SITES / "AllerSec.ubela"))
+    for instance in make_instances(web.site):
+        cut = CutWeb.of(web, instance)
+        entry = cut.fetch(instance.entry)
+        assert entry is not None
+        inspection = DETECTOR.inspect(instance.pair, DetectorPage.of(entry))
+        while (url := inspection.next()) is not None:
+            read = cut.fetch(url)
+            inspection.learn(url, DetectorPage.of(read) if read else None)
+        assert inspection.verdict.bilingual == (instance.variant is Variant.WHOLE)
+
+
+def test_sites_weigh_equally_and_positives_as_much_as_negatives() -> None:
+    def judged(site: str, variant: Variant, bilingual: bool, downloads: int) -> Judged:
+        instance = Instance(site, "eng", "spa", variant, HOME, linked=variant is Variant.WHOLE)
+        reason = Reason.BILINGUAL if bilingual else Reason.ONE_LANGUAGE
+        return instance, {"evidence": Verdict(bilingual, float(bilingual), reason, downloads=downloads)}
+
+    found = figures(
+        [
+            *(judged("large", Variant.WHOLE, True, 1) for _ in range(3)),
+            judged("small", Variant.WHOLE, False, 3),
+            judged("large", Variant.MONO_DEAD, False, 3),
+            judged("small", Variant.ABSENT, True, 1),
+            judged("small", Variant.ABSENT, False, 1),
+            judged("small", Variant.DISJOINT, True, 1),
+        ],
+        "evidence",
+    )
+    assert found == {"recall": 0.5, "precision": 0.6667, "downloads": 2.0, "disjoint": 1.0}

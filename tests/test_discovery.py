@@ -1,0 +1,513 @@
+"""Discovery of bilingual sites: learners, policies, the search, and whole crawls of real web servers."""
+
+from __future__ import annotations
+
+import json
+import signal
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from redis_server import redis_server
+from test_sources import page as indexed
+from test_sources import served, write_index
+from webserver import TEXT, html, run_scrapy, serve, start_scrapy
+
+from bilingual_crawler.archive import Exchange, WarcWriter
+from bilingual_crawler.archive.members import read_members
+from bilingual_crawler.discovery.detector.base import DetectorPage, Reason, Verdict
+from bilingual_crawler.discovery.hops import Hop, Way, entry_page
+from bilingual_crawler.discovery.learners import NaiveBayes, OnlineLogistic
+from bilingual_crawler.discovery.policies import ORDERS, OrderError, site_order
+from bilingual_crawler.discovery.policy import DiscoveryPolicy, fact_of
+from bilingual_crawler.discovery.search import SiteSearch
+from bilingual_crawler.discovery.sites import expected_pairs
+from bilingual_crawler.discovery.words import words
+from bilingual_crawler.frontier.entry import NEVER
+from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.pages.html import parse_page
+from bilingual_crawler.pages.jobs import PageJob
+from bilingual_crawler.pages.model import Link
+from bilingual_crawler.records import read_tsv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from webserver import Site as Server
+
+PAIR = LanguagePair.parse("eng-spa")
+
+
+# words and learners -----------------------------------------------------------------------------------------------
+
+
+def test_words_lose_stop_words_and_endings_of_their_language() -> None:
+    assert words("The hotels of the harbours", "eng") == ["hotel", "harbour"]
+    assert words("Los hoteles de la ciudad", "spa") == ["hotel", "ciud"]
+    assert words("The Hotels", "xxx") == ["the", "hotels"]
+
+
+def test_a_word_in_two_contexts_is_two_features() -> None:
+    hop = Hop(Way.FORTH, "http://www.hotel.es/hotel/", "http://a.com/", "Hotel Sol", "a hotel by the sea", "eng")
+    assert {"path:hotel", "host:hotel", "anchor:hotel", "around:hotel", "host:es"} <= set(hop.words)
+
+
+def test_the_text_around_a_link_to_another_site_is_that_of_its_block() -> None:
+    page = "<ul><li><a href=http://hotel.es/>Sol</a> by the sea</li><li><a href=/x>own</a> here</li></ul>"
+    assert [link.around for link in parse_page(page, "http://a.com/").links] == ["Sol by the sea", ""]
+
+
+def test_naive_bayes_tells_relevant_words() -> None:
+    examples = [(["hotel", "sol"], True), (["hotel"], True), (["bank"], False), (["bank", "sol"], False)]
+    learnt = NaiveBayes(examples)
+    assert learnt.trained
+    assert learnt.probability(["hotel"]) > 0.5 > learnt.probability(["bank"])
+    assert learnt.probability(["never seen"]) == pytest.approx(0.5)
+    assert not NaiveBayes([(["hotel"], True)]).trained
+
+
+@given(st.lists(st.tuples(st.sets(st.sampled_from("abcdef"), min_size=1), st.booleans()), max_size=60))
+def test_an_online_learner_stays_a_probability_and_moves_towards_what_it_saw(
+    examples: list[tuple[set[str], bool]],
+) -> None:
+    learner = OnlineLogistic(size=1 << 10)
+    for names, outcome in examples:
+        features = learner.features(names)
+        before = learner.probability(features)
+        learner.learn(features, outcome)
+        assert 0 <= learner.probability(features) <= 1
+        assert (learner.probability(features) - before) * (1 if outcome else -1) >= 0
+
+
+def test_unknown_policies_are_named() -> None:
+    assert site_order("cobfc:50").name == "cobfc"
+    for wrong in ("best", "cobfc:0", "cobfc:x", "fc:5"):
+        with pytest.raises(OrderError, match=f"policy={wrong}: choose one of both"):
+            site_order(wrong)
+
+
+# the search -------------------------------------------------------------------------------------------------------
+
+
+class Told:
+    """A detector that knows: hosts with ``bi`` are bilingual, after one download."""
+
+    def inspect(self, pair: LanguagePair, entry: DetectorPage) -> Told._One:
+        return self._One(entry.url)
+
+    class _One:
+        def __init__(self, url: str) -> None:
+            self._left = [url + "second"]
+            self._bilingual = "bi" in url
+
+        def next(self) -> str | None:
+            return self._left[0] if self._left else None
+
+        def learn(self, url: str, page: DetectorPage | None) -> None:
+            assert self._left.pop(0) == url
+
+        @property
+        def verdict(self) -> Verdict:
+            return Verdict(self._bilingual, 0.5, Reason.BILINGUAL if self._bilingual else Reason.ONE_LANGUAGE)
+
+
+OUTLINE = PageJob(b"<p>x", "text/html", "http://x.org/").run().outline
+
+
+def page(url: str, *targets: str) -> DetectorPage:
+    return DetectorPage(url, "eng", tuple(Link(target, "here") for target in targets), "text", OUTLINE)
+
+
+def search(policy: str, backlinks: Mapping[str, Sequence[str]] | None = None, *, own_links: bool = False) -> SiteSearch:
+    known = backlinks or {}
+    return SiteSearch(
+        PAIR,
+        Told(),  # type: ignore[arg-type]
+        site_order(policy),
+        lambda url: [Hop(Way.BACK, back, url) for back in known.get(url, ())],
+        own_links=own_links,
+    )
+
+
+def visit(found: SiteSearch, *targets: str, url: str) -> list[str]:
+    """Read the page at *url* and what its inspection asks for; the URLs wanted then."""
+    found.read(page(url, *targets))
+    asked = [one.url for one in found.wanted()]
+    if asked == [url + "second"]:
+        found.read(page(asked[0]))
+        return [one.url for one in found.wanted()]
+    return asked
+
+
+def test_a_link_to_another_site_leads_to_its_entry_page_once() -> None:
+    found = search("both")
+    wanted = visit(found, "http://b.org/deep/page", "http://www.b.org/other", "http://a.org/x", url="http://a.org/")
+    assert wanted == ["http://b.org/"]
+    assert entry_page("https://h.org:81/x?y") == "https://h.org:81/"
+
+
+def test_the_paper_expands_pages_that_link_to_bilingual_sites_only() -> None:
+    back = {"http://bi.org/": ["http://hub.org/links.html"]}
+    found = search("obfc", back)
+    assert visit(found, "http://c.org/", url="http://bi.org/") == ["http://hub.org/links.html"]
+    assert visit(found, "http://d.org/", url="http://hub.org/links.html") == ["http://d.org/", "http://hub.org/"]
+    assert visit(found, "http://e.org/", url="http://d.org/") == []
+    assert visit(search("both", back), "http://c.org/", url="http://bi.org/") == [
+        "http://c.org/",
+        "http://hub.org/links.html",
+    ]
+
+
+def test_pages_visited_before_are_backlinks_too() -> None:
+    found = search("obfc", own_links=True)
+    assert visit(found, "http://bi.org/", "http://c.org/", url="http://hub.org/") == []
+    assert visit(found, url="http://bi.org/") == ["http://c.org/"]
+
+
+def test_links_pages_are_visited_for_their_links() -> None:
+    found = search("both")
+    targets = ("http://a.org/partners.html", "http://a.org/news")
+    assert visit(found, *targets, url="http://a.org/") == ["http://a.org/partners.html"]
+    assert visit(search("fc"), *targets, url="http://a.org/") == [*targets]
+    assert visit(found, "http://b.org/", url="http://a.org/partners.html") == ["http://b.org/"]
+
+
+def test_both_learns_which_links_pay() -> None:
+    found = search("both")
+    good = [f"http://bi-{n}.es/" for n in range(20)]
+    bad = [f"http://other-{n}.de/" for n in range(20)]
+    for url in [one for two in zip(good[:15], bad[:15], strict=True) for one in two]:
+        found.start([Hop(Way.FORTH, url, "http://a.org/")])
+        found.wanted()
+        visit(found, url=url)
+    found.changed()
+    found.read(page("http://hub.org/", good[16], bad[16]))
+    found.read(page("http://hub.org/second"))
+    priorities = {one.url: one.priority for one in found.wanted()}
+    assert priorities[good[16]] > 2 * priorities[bad[16]]
+
+
+def test_cobfc_weighs_the_whole_frontier_again_after_n_pages() -> None:
+    targets = [f"http://bi-{n}.es/" for n in range(8)] + [f"http://other-{n}.de/" for n in range(8)]
+    found = search("cobfc:14", {"http://bi.org/": ["http://hub.org/links.html"]})
+    visit(found, url="http://bi.org/")
+    found.read(page("http://hub.org/links.html", *targets))
+    assert {one.priority for one in found.wanted()} == {0.0}
+    for url in (*targets[:3], *targets[8:11]):
+        visit(found, url=url)
+    changed = found.changed()
+    assert min(changed[url] for url in targets[3:8]) > max(changed[url] for url in targets[11:])
+
+
+def test_focused_crawls_expand_pages_of_the_topic_only() -> None:
+    found = search("focc")
+    seeds = ["http://a.org/", "http://b.org/"]
+    for url in seeds:
+        found.seed(url)
+    text = {True: "harvest of fruit in the village", False: "stock market and banks"}
+    for url in seeds:
+        found.read(DetectorPage(url, "eng", (Link("http://c.org/"), Link("http://d.org/")), text[True], OUTLINE))
+        found.read(page(url + "second"))
+    found.wanted()
+    for url, on_topic in (("http://c.org/", True), ("http://d.org/", False)):
+        found.read(DetectorPage(url, "eng", (Link(f"{url[:-1]}.net/"),), text[on_topic], OUTLINE))
+        found.read(page(url + "second"))
+    assert [one.url for one in found.wanted() if "second" not in one.url] == ["http://c.org.net/"]
+
+
+def test_a_site_that_redirects_elsewhere_or_gives_no_page_is_judged() -> None:
+    found = search("both")
+    told: dict[str, Any] = {}
+    found.judged = lambda name, site: told.update({name: site.verdict and site.verdict.reason})
+    visit(found, "http://b.org/", "http://c.org/", "http://e.org/", url="http://a.org/")
+    found.redirected("http://b.org/", "http://bi.net/")
+    found.gone("http://c.org/")
+    found.redirected("http://e.org/", "http://e.org/home")
+    visit(found, url="http://bi.net/")
+    found.read(page("http://e.org/home"))
+    found.gone("http://e.org/homesecond")
+    assert told == {
+        "a.org": "one_language",
+        "b.org": "other_site",
+        "c.org": "no_page",
+        "bi.net": "bilingual",
+        "e.org": "one_language",
+    }
+    assert found.unjudged == 0
+
+
+def test_an_entry_page_is_not_fetched_once_its_site_is_being_judged() -> None:
+    found = search("both")
+    visit(found, "http://b.org/", url="http://a.org/")
+    found.changed()
+    found.read(page("http://www.b.org/"))
+    assert found.changed()["http://b.org/"] == NEVER
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.lists(st.integers(0, 9), max_size=4)), max_size=40),
+    st.sampled_from([*ORDERS]),
+)
+def test_no_url_is_wanted_after_it_was_read_and_no_site_judged_twice(
+    visits: list[tuple[int, list[int]]], policy: str
+) -> None:
+    found = search(policy, {f"http://bi{n}.org/": [f"http://bi{n + 1}.org/x"] for n in range(0, 10, 3)}, own_links=True)
+    judged: list[str] = []
+    found.judged = lambda name, site: judged.append(name)
+    read: set[str] = set()
+    for number, targets in visits:
+        name = "bi" if number % 3 == 0 else "c"
+        queue = [f"http://{name}{number}.org/"]
+        while queue:
+            url = queue.pop()
+            found.read(page(url, *(f"http://{'bi' if t % 3 == 0 else 'c'}{t}.org/" for t in targets)))
+            read.add(url)
+            wanted = [one.url for one in found.wanted()]
+            assert not read & set(wanted)
+            queue += [one for one in wanted if one.endswith("second")]
+    assert len(judged) == len(set(judged))
+
+
+# whole crawls -----------------------------------------------------------------------------------------------------
+
+
+def home(lang: str, links: str, other: str = "") -> str:
+    switch = f"<nav class=language-switcher><a href=/{other}/>{other}</a></nav>" if other else ""
+    return html(lang, f"home {links[:20]}", switch + links)
+
+
+@contextmanager
+def web(delay: float = 0.0) -> Iterator[list[Server]]:
+    """Seven sites on loopback: the first links to all others; 2, 3 and 6 are bilingual, 4 redirects to 6, 5 is gone."""
+    pages: list[dict[str, str]] = [{} for _ in range(7)]
+    with ExitStack() as stack:
+        servers = [
+            stack.enter_context(serve(pages[n], redirects={"/old": "/"}, delay=delay, address=f"127.0.1.{n + 1}"))
+            for n in range(7)
+        ]
+        links = "".join(f"<li><a href={server.url}/some/page>site {n}</a></li>" for n, server in enumerate(servers))
+        pages[0]["/"] = home("en", links)
+        pages[1]["/"] = home("en", "")
+        for n in (2, 3, 6):
+            pages[n] |= {"/": home("en", "", "es"), "/es/": home("es", "", "en"), "/en/": home("en", "", "es")}
+            for k in range(3):
+                pages[n] |= {f"/en/{k}": home("en", TEXT["en"][k:], "es"), f"/es/{k}": home("es", TEXT["es"][k:], "en")}
+            for lang in ("en", "es"):
+                pages[n][f"/{lang}/"] += "".join(f"<a href=/{lang}/{k}>{k}</a>" for k in range(3))
+        servers[4].redirects = {"/": f"{servers[6].url}/"}
+        yield servers
+
+
+def arguments(servers: list[Server], folder: Path, *more: str) -> tuple[str, ...]:
+    return (
+        *("crawl", "discovery", "-a", "pair=eng-spa", "-a", f"seeds={servers[0].url}/"),
+        *("-s", "BILINGUAL_ALLOWED_NETWORKS=127.0.0.0/8", "-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}", *more),
+    )
+
+
+def sites(folder: Path) -> dict[str, dict[str, str]]:
+    rows = list(read_tsv(folder / "out" / "sites.tsv"))
+    found = {row["site"]: row for row in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+VERDICTS = {
+    "127.0.1.1": "one_language",
+    "127.0.1.2": "one_language",
+    "127.0.1.3": "bilingual",
+    "127.0.1.4": "bilingual",
+    "127.0.1.5": "other_site",
+    "127.0.1.6": "no_page",
+    "127.0.1.7": "bilingual",
+}
+
+
+@pytest.mark.parametrize("policy", ["both", "fc"])
+def test_every_site_is_judged_and_written(tmp_path: Path, policy: str) -> None:
+    with web() as servers:
+        result = run_scrapy(tmp_path, *arguments(servers, tmp_path, "-a", f"policy={policy}"))
+        assert result.returncode == 0, result.stderr
+        found = sites(tmp_path)
+        assert {name: row["verdict"] for name, row in found.items()} == VERDICTS
+        row = found["127.0.1.3"]
+        assert (row["way"], row["found_on"]) == ("forth", f"{servers[0].url}/")
+        assert {row["url_a"], row["url_b"]} == {f"{servers[2].url}/", f"{servers[2].url}/es/"}
+        assert found["127.0.1.1"]["way"] == "seed"
+        summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+        assert summary["sites_judged"] == summary["site_candidates"] == 7
+        assert summary["sites_bilingual"] == 3
+        assert summary["sites_refused"] == {"one_language": 2, "other_site": 1, "no_page": 1}
+        assert summary["policy"] == policy
+        assert "7  sites judged" in result.stderr
+        assert "127.0.1.3" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_the_sites_found_are_crawled_in_the_same_process(tmp_path: Path) -> None:
+    with web() as servers:
+        result = run_scrapy(tmp_path, *arguments(servers, tmp_path, "-a", "then=crawl"))
+        assert result.returncode == 0, result.stderr
+        pairs = list(read_tsv(tmp_path / "out" / "crawl" / "pairs.tsv"))
+        assert {row["url_a"] for row in pairs} >= {f"{servers[n].url}/en/{k}" for n in (2, 3, 6) for k in range(3)}
+        again = run_scrapy(
+            tmp_path,
+            *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={tmp_path / 'out' / 'sites.tsv'}"),
+            *("-s", "BILINGUAL_ALLOWED_NETWORKS=127.0.0.0/8", "-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'again'}"),
+        )
+        assert again.returncode == 0, again.stderr
+        assert len(list(read_tsv(tmp_path / "again" / "pairs.tsv"))) == len(pairs)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_discovery_that_was_stopped_is_resumed_without_loss(tmp_path: Path, how: signal.Signals) -> None:
+    with web(delay=0.05) as servers:
+        command = arguments(servers, tmp_path, "-s", "JOBDIR=job", "-s", "CONCURRENT_REQUESTS=2")
+        process = start_scrapy(tmp_path, *command)
+        servers[2].wait_until_asked(2)
+        process.send_signal(how)
+        process.communicate(timeout=60)
+        result = run_scrapy(tmp_path, *command)
+        assert result.returncode == 0, result.stderr
+        assert {name: row["verdict"] for name, row in sites(tmp_path).items()} == VERDICTS
+        asked = sum(server.asked.total() for server in servers)
+        assert run_scrapy(tmp_path, *command).returncode == 0
+        assert sum(server.asked.total() for server in servers) == asked, "nothing is judged twice"
+
+
+def test_two_workers_judge_each_site_once(tmp_path: Path) -> None:
+    with redis_server(tmp_path) as shared, web(delay=0.1) as servers:
+        folders = [tmp_path / name for name in ("one", "two")]
+        workers = [
+            start_scrapy(tmp_path, *arguments(servers, folder, "-s", f"BILINGUAL_FRONTIER={shared.url}"))
+            for folder in folders
+        ]
+        for worker in workers:
+            _, errors = worker.communicate(timeout=100)
+            assert worker.returncode == 0, errors
+        judged = [(row["site"], row["verdict"]) for one in folders for row in read_tsv(one / "out" / "sites.tsv")]
+        assert sorted(judged) == sorted(VERDICTS.items())
+
+
+def test_candidates_and_backlinks_come_from_lists(tmp_path: Path) -> None:
+    with web() as servers:
+        (tmp_path / "candidates.tsv").write_text(f"{servers[2].url}/\n")
+        (tmp_path / "backlinks.tsv").write_text(f"127.0.1.3\t{servers[0].url}/\n")
+        result = run_scrapy(
+            tmp_path,
+            *("crawl", "discovery", "-a", "pair=eng-spa", "-a", "candidates=tsv:candidates.tsv"),
+            *("-a", "backlinks=tsv:backlinks.tsv", "-a", "policy=obfc", "-s", "BILINGUAL_CONTACT=mailto:a@b.example"),
+            *("-s", "BILINGUAL_ALLOWED_NETWORKS=127.0.0.0/8", "-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}"),
+        )
+        assert result.returncode == 0, result.stderr
+        found = sites(tmp_path)
+        assert {name: row["verdict"] for name, row in found.items()} == VERDICTS
+        assert found["127.0.1.3"]["way"] == "candidate"
+        assert found["127.0.1.1"]["way"] == "back"
+
+
+def archived(folder: Path, pages: Sequence[tuple[str, str]]) -> list[dict[str, int]]:
+    """Write an archive of *pages*, URL and HTML; returns the place of each as the index has it."""
+    writer = WarcWriter(folder / "crawl-data")
+    for url, content in pages:
+        headers = [(b"Content-Type", b"text/html")]
+        fetched = datetime(2026, 5, 12, tzinfo=UTC)
+        writer.write_exchange(Exchange(url, "GET", [], 200, headers, content.encode(), fetched))
+    writer.close()
+    with (folder / "crawl-data/crawl-00000.warc.gz").open("rb") as file:
+        members = list(read_members(file.fileno(), keep=1 << 10))
+    return [
+        {"warc_record_offset": member.offset, "warc_record_length": member.end - member.offset}
+        for member in members
+        if b"WARC-Type: response" in member.start
+    ]
+
+
+@pytest.mark.parametrize("remote", [False, True])
+def test_entry_pages_come_from_an_archive_in_place_of_the_site(tmp_path: Path, remote: bool) -> None:
+    """Sites 1 (parked then) and 2 are in the archive; that of 3 is damaged, the place of 5 is that of another page."""
+    with web() as servers, served(tmp_path) as address:
+        kept = {1: "<html lang=en><body>This domain is for sale", 2: servers[2].pages["/"], 3: servers[3].pages["/"]}
+        first, second, third = archived(tmp_path, [(f"{servers[n].url}/", content) for n, content in kept.items()])
+        places = {1: first, 2: second, 3: third | {"warc_record_length": 50}, 5: first}
+        servers[5].pages = {"/": home("en", "")}
+        rows = []
+        for n, place in places.items():
+            archive = place | {"warc_filename": "crawl-data/crawl-00000.warc.gz"}
+            rows += [indexed(f"{servers[n].url}/{path}", "eng,spa", **archive) for path in ("", "a", "b")]
+            rows.append(indexed(f"{servers[n].url}/es/", "spa,eng", **archive))
+        write_index(tmp_path / "index.parquet", rows)
+        result = run_scrapy(
+            tmp_path,
+            *("crawl", "discovery", "-a", "pair=eng-spa", "-a", "candidates=cc-index:index.parquet"),
+            *("-a", f"archive={address if remote else tmp_path}", "-s", "BILINGUAL_CONTACT=mailto:a@b.example"),
+            *("-s", "BILINGUAL_ALLOWED_NETWORKS=127.0.0.0/8", "-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}"),
+        )
+        assert result.returncode == 0, result.stderr
+        found = sites(tmp_path)
+        assert {name: row["verdict"] for name, row in found.items()} == {
+            "127.0.1.2": "parked",
+            "127.0.1.3": "bilingual",
+            "127.0.1.4": "bilingual",
+            "127.0.1.6": "one_language",
+        }
+        assert {row["pages"] for row in found.values()} == {"eng:3 spa:1"}
+        assert {name for name, row in found.items() if row["archived"].startswith("2026-05-12")} == {
+            "127.0.1.2",
+            "127.0.1.3",
+        }
+        assert not servers[1].asked, "not even for its robots.txt"
+        assert servers[2].asked["/"] == 0
+        assert servers[2].asked["/es/"] == servers[2].asked["/robots.txt"] == 1
+        assert servers[3].asked["/"] == servers[5].asked["/"] == 1
+        assert "'bilingual/archived/missing': 2" in result.stderr
+        assert json.loads((tmp_path / "out" / "summary.json").read_text())["entry_pages_archived"] == 2
+
+
+def test_the_archive_of_an_entry_page_is_known_after_a_resume() -> None:
+    seen = DetectorPage("http://bi.org/", "eng", (), "text", OUTLINE, archived="2026-05-12T00:00:00Z")
+    found = search("both")
+    DiscoveryPolicy(PAIR, found).recall(fact_of(seen))
+    assert found.sites["bi.org"].archived == seen.archived
+
+
+def test_a_crawl_expects_of_a_site_its_likelihood_times_its_pages_in_the_rarer_language(tmp_path: Path) -> None:
+    table = tmp_path / "sites.tsv"
+    table.write_text(
+        "site\tentry\tverdict\tlikelihood\tpages\n"
+        "big.org\thttp://big.org/\tbilingual\t0.5\teng:1200 spa:300 fra:9\n"
+        "one.org\thttp://one.org/\tbilingual\t1.0\teng:9000\n"
+        "new.org\thttp://new.org/\tbilingual\t0.8\t\n"
+        "not.org\thttp://not.org/\tone_language\t0.1\teng:5 spa:5\n"
+    )
+    assert expected_pairs(table, PAIR) == {"big.org": 150, "one.org": 0, "new.org": pytest.approx(0.8 * 150)}
+    table.write_text(table.read_text().replace("eng:1200 spa:300 fra:9", "").replace("eng:9000", ""))
+    assert expected_pairs(table, PAIR) == {"big.org": 0.5, "one.org": 1, "new.org": 0.8}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("pair=eng-spa",), "where to start"),
+        (("pair=eng-spa", "seeds=http://127.0.0.1/", "archive=missing"), "missing: no such folder"),
+        (("pair=eng-spa", "seeds=http://127.0.0.1/", "policy=best"), "policy=best: choose one of both"),
+        (("pair=eng-spa", "seeds=http://127.0.0.1/", "then=align"), "then=align: give crawl"),
+        (("pair=eng-spa", "seeds=http://127.0.0.1/", "detector=magic"), "magic"),
+        (("pair=eng-spa", "candidates=xyz:a"), "candidates=xyz:a: give cc-index"),
+        (("pair=eng-spa", "candidates=tsv:missing.tsv"), "missing.tsv"),
+        (("pair=eng-spa", "seeds=http://127.0.0.1/", "backlinks=tsv:missing.tsv"), "missing.tsv"),
+        (("seeds=http://127.0.0.1/",), "-a pair="),
+        (("pair=eng-spa", "seeds=http://127.0.0.1/", "scope=site"), "unknown spider argument scope"),
+    ],
+)
+def test_wrong_arguments_of_discovery_are_named_in_one_line(
+    tmp_path: Path, given: tuple[str, ...], message: str
+) -> None:
+    more = ("-s", "BILINGUAL_CONTACT=mailto:a@b.example")
+    result = run_scrapy(tmp_path, "crawl", "discovery", *(part for one in given for part in ("-a", one)), *more)
+    assert result.returncode == 2, result.stderr
+    assert "Traceback" not in result.stderr
+    assert message in result.stderr + result.stdout

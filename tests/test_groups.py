@@ -1,0 +1,126 @@
+"""Domains that announce each other's pages are aligned together; editions of a page are no rivals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import astuple
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_align import ENGLISH, MODELS, SPANISH, corpus, html
+
+from bilingual_crawler.pairing.align import align
+from bilingual_crawler.pairing.groups import MAX_DOCUMENTS, MAX_DOMAINS, join
+from bilingual_crawler.pairing.methods import make_method
+
+if TYPE_CHECKING:
+    from bilingual_crawler.pairing.documents import Pair
+
+DOMAINS = st.integers(0, 40).map("{}.org".format)
+
+
+def pairs(pages: dict[str, bytes], method: str = "auto", editions: str = "best") -> list[Pair]:
+    """The pairs of *pages*, by URL."""
+    aligned = align(corpus(pages), make_method(method, MODELS, "", Path("unused")), editions=editions)
+    return sorted((pair for _, alignment in aligned for pair in alignment.pairs), key=astuple)
+
+
+def text(sentences: tuple[str, ...], number: int) -> tuple[str, ...]:
+    """A page of its own."""
+    return tuple(f"{sentences[(number + n) % 5]} {number * 31 + n}" for n in range(6))
+
+
+def alternate(language: str, url: str) -> str:
+    return f'<link rel="alternate" hreflang="{language}" href="{url}">'
+
+
+@given(
+    st.dictionaries(DOMAINS, st.integers(1, MAX_DOCUMENTS), min_size=1),
+    st.dictionaries(st.tuples(DOMAINS, DOMAINS), st.integers(1, 9)),
+)
+def test_every_domain_is_in_one_group_and_groups_keep_within_their_limits(
+    sizes: dict[str, int], announced: dict[tuple[str, str], int]
+) -> None:
+    groups = join(sizes, announced)
+    assert sorted(domain for group in groups for domain in group) == sorted(sizes)
+    for group in groups:
+        assert len(group) == 1 or len(group) <= MAX_DOMAINS
+        assert len(group) == 1 or sum(sizes[domain] for domain in group) <= MAX_DOCUMENTS
+    for a, b in announced:
+        joined = [group for group in groups if {a, b} & set(group)]
+        free = sum(map(len, joined)) <= MAX_DOMAINS and sum(sizes[d] for g in joined for d in g) <= MAX_DOCUMENTS
+        assert len(joined) < 2 or not free or not {a, b} <= sizes.keys()
+
+
+def test_who_announces_everybody_does_not_part_those_who_announce_each_other() -> None:
+    sizes = dict.fromkeys(("hostile.org", "company.fr", "company.de", *(f"{n}.org" for n in range(3000))), 10)
+    announced = Counter({("hostile.org", domain): 50 for domain in sizes if domain != "hostile.org"})
+    announced |= Counter({("company.fr", "company.de"): 1, ("company.de", "company.fr"): 1})
+    groups = join(sizes, announced)
+    assert max(map(len, groups)) == MAX_DOMAINS
+    assert any({"company.fr", "company.de"} <= set(group) for group in groups)
+
+
+@pytest.mark.parametrize("method", ["auto", "url"])
+@pytest.mark.parametrize("announces", ["both", "one"])
+def test_pages_of_two_domains_are_paired(method: str, announces: str) -> None:
+    pages, wanted = {}, []
+    for number in range(12):
+        a, b = f"https://firm.co.uk/page-{number}", f"https://empresa.es/p{(number * 7) % 12}"
+        pages[a] = html(text(ENGLISH, number), alternate("es", b))
+        pages[b] = html(text(SPANISH, number), alternate("en", a) if announces == "both" else "")
+        wanted.append((a, b))
+    pages["https://other.org/en/a"] = html(text(ENGLISH, 90))
+    pages["https://other.org/es/a"] = html(text(SPANISH, 90))
+    wanted.append(("https://other.org/en/a", "https://other.org/es/a"))
+    assert corpus(pages).groups() == [("empresa.es", "firm.co.uk"), ("other.org",)]
+    assert [(pair.url_a, pair.url_b) for pair in pairs(pages, method)] == sorted(wanted)
+
+
+def test_what_all_pages_of_one_domain_repeat_is_no_main_text_beside_another_domain() -> None:
+    menu = ("Home and news from our house",)
+    pages = {f"https://firm.co.uk/{n}": html((*menu, *text(ENGLISH, n))) for n in range(6)}
+    pages |= {f"https://other.org/{n}": html(text(ENGLISH, 100 + n)) for n in range(80)}
+    documents = corpus(pages)
+    documents.announced["firm.co.uk", "other.org"] = 1
+    ((domain, _),) = align(documents, make_method("url", MODELS, "", Path("unused")))
+    assert menu[0] not in domain.main_text("https://firm.co.uk/1")
+
+
+def site_of_editions(count: int) -> dict[str, bytes]:
+    """Pages in British and American English, and in Spanish, all of which announce each other."""
+    pages = {}
+    for number in range(count):
+        urls = {code: f"https://firm.com/{code}/page-{number}" for code in ("en-gb", "en-us", "es")}
+        head = "".join(alternate(code, url) for code, url in urls.items())
+        british = text(ENGLISH, number)
+        american = (*british[:3], "You can call us for free from all fifty states.", *british[4:])
+        for code, lines in (("en-gb", british), ("en-us", american), ("es", text(SPANISH, number))):
+            pages[urls[code]] = html(lines, head)
+    return pages
+
+
+def test_editions_of_a_page_are_no_rivals() -> None:
+    pages = site_of_editions(36)
+    best = pairs(pages)
+    assert {pair.url_b for pair in best} == {url for url in pages if "/es/" in url}
+    assert len({pair.url_a for pair in best}) == 36
+    assert all(pair.score > 0.9 and pair.method == "hreflang" for pair in best)
+    assert all(pair.url_a.rpartition("/")[2] == pair.url_b.rpartition("/")[2] for pair in best)
+    every = pairs(pages, editions="all")
+    assert {url for pair in every for url in (pair.url_a, pair.url_b)} == set(pages)
+    assert len(every) == 72
+    assert all(pair.url_a.rpartition("/")[2] == pair.url_b.rpartition("/")[2] for pair in every)
+
+
+def test_an_announcement_that_the_content_contradicts_is_no_pair() -> None:
+    """Every Spanish article says that it is the English home page."""
+    home = "https://firm.com/"
+    pages = site_of_editions(12) | {home: html((*ENGLISH[:2], "Read more", "Contact", "Opening hours 8 to 17"))}
+    for number in range(20, 30):
+        article = tuple(f"{SPANISH[(number + n) % 5]} {number * 31 + n}" for n in range(30))
+        pages[f"https://firm.com/noticias/{number}"] = html(article, alternate("en", home))
+    assert home not in {pair.url_a for pair in pairs(pages)}

@@ -1,0 +1,1 @@
+"""The detectors of bilingual sites: examples, training, export."""

@@ -1,0 +1,67 @@
+"""Train the detectors of bilingual sites on frozen ones: ``python -m training.discovery SITES``.
+
+Logistic regressions over the links of entry pages and documents, and over pairs of pages (see
+``bilingual_crawler.discovery.detector``). Prints how good they are on kinds of sites that they were not trained on, and
+writes their weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+from rich.progress import track
+from sklearn.metrics import roc_auc_score
+
+from bilingual_crawler.discovery.detector.barbosa import FILE as BARBOSA
+from bilingual_crawler.discovery.detector.weights import EVIDENCE, FOLDER
+from bilingual_crawler.harvest.cuts import site_folders
+from bilingual_crawler.scoring.models import LanguageModel, models_folder
+from training.discovery.examples import read_examples
+from training.discovery.fit import fit_barbosa, fit_evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from training.discovery.examples import Examples
+
+
+def main() -> None:
+    """Train, print the quality on what was left out, write the weights."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sites", type=Path, help="folder of frozen sites")
+    parser.add_argument("--out", type=Path, default=Path("models") / FOLDER, help="model folder (%(default)s)")
+    args = parser.parse_args()
+    model = LanguageModel(models_folder(None) / "url-language")
+    examples = [read_examples(folder, model) for folder in track(site_folders(args.sites), "Reading")]
+    report(examples)
+    args.out.mkdir(parents=True, exist_ok=True)
+    for name, weights in ((EVIDENCE, fit_evidence(examples)), (BARBOSA, fit_barbosa(examples))):
+        (args.out / name).write_bytes(msgspec.json.format(msgspec.json.encode(weights), indent=1) + b"\n")
+
+
+def report(examples: Sequence[Examples]) -> None:
+    """Print the area under the ROC curve of each regression on kinds of sites that it was not trained on."""
+    scores: dict[str, list[tuple[float, bool]]] = {
+        name: [] for name in ("language", "translation", "parallel", "barbosa")
+    }
+    for kind in track(sorted({one.kind for one in examples}), "Leaving out"):
+        others = [one for one in examples if one.kind != kind]
+        evidence, barbosa = fit_evidence(others), fit_barbosa(others)
+        for one in (one for one in examples if one.kind == kind):
+            for link in one.links:
+                scores["language"].append((evidence.language.probability(link.features), link.in_language))
+                scores["translation"].append((evidence.translation.probability(link.features), link.translation))
+                if link.tokens is not None:
+                    scores["barbosa"].append((barbosa.likelihood(link.tokens), link.in_language))
+            scores["parallel"] += [(evidence.parallel.probability(pair.features), pair.parallel) for pair in one.pairs]
+    for name, judged in scores.items():
+        probabilities, labels = np.array(judged).T
+        print(f"{name:12} {len(judged):6} examples, area under the curve {roc_auc_score(labels, probabilities):.3f}")
+
+
+if __name__ == "__main__":
+    main()

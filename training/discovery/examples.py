@@ -1,0 +1,196 @@
+"""Links and pairs of pages of frozen sites, as a detector would judge them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.discovery.detector.barbosa import MAX_LINKS, tokens_of
+from bilingual_crawler.discovery.detector.base import DetectorPage
+from bilingual_crawler.discovery.detector.links import LinkReader, side_of
+from bilingual_crawler.discovery.detector.pairs import comparable, features_of
+from bilingual_crawler.harvest.cuts import CutWeb, FrozenWeb, Variant, make_instances
+from bilingual_crawler.harvest.sites import read_site
+from bilingual_crawler.pairing.resemblance import FEATURES as OF_OUTLINES
+from bilingual_crawler.pairing.resemblance import Resemblance
+from bilingual_crawler.urls.markers import strip_language
+from training.documents.encounters import NOTHING, kind_of
+from training.documents.examples import family
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bilingual_crawler.harvest.cuts import Instance
+    from bilingual_crawler.harvest.sites import Site
+    from bilingual_crawler.scoring.models import LanguageModel
+
+DOCUMENTS = 4
+"""Documents in gold pairs whose links are read, for each task, beside the entry page."""
+OTHERS = 3
+"""Other pages whose links are read."""
+PAIRS = 12
+"""Gold pairs of a task, each with wrong pairs of the same pages."""
+CLAIMED = 3
+"""Wrong partners among the pages that a page links to, those first that it claims as its translation."""
+CHANCE = 2
+"""Wrong partners drawn by chance."""
+CLAIMS = slice(len(OF_OUTLINES), None)
+"""The features of a pair that are what the pages say, not what they hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkExample:
+    """A link, and where it leads."""
+
+    features: NDArray[np.float64]
+    tokens: set[str] | None
+    """What the detector of Barbosa et al. sees; None of a guess, which it does not make."""
+    in_language: bool
+    """To a page in a language that is sought."""
+    translation: bool
+    """To the translation of its page."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairExample:
+    """Two pages in the two languages, and whether they are translations."""
+
+    features: NDArray[np.float64]
+    parallel: bool
+
+
+@dataclass(slots=True)
+class Examples:
+    """All of one site."""
+
+    site: str
+    family: str
+    kind: str
+    links: list[LinkExample] = field(default_factory=list)
+    pairs: list[PairExample] = field(default_factory=list)
+
+
+def read_examples(folder: Path, model: LanguageModel) -> Examples:
+    """Examples from the frozen site in *folder*."""
+    name = folder.name
+    web = FrozenWeb(read_site(folder))
+    found = Examples(name, family(name), kind_of(name))
+    for instance in make_instances(web.site):
+        if instance.variant is Variant.WHOLE:
+            gold = gold_pairs(web.site, instance)
+            random = Random(f"{name} {instance.pair}")
+            reader = LinkReader(instance.pair, model)
+            found.links += _links(CutWeb.of(web, instance), instance, gold, reader, random)
+            found.pairs += _pairs(web, instance, gold, random)
+        elif instance.variant in (Variant.ABSENT, Variant.MONO_CLEAN):
+            found.links += _links(
+                CutWeb.of(web, instance), instance, (), LinkReader(instance.pair, model), Random(name)
+            )
+    return found
+
+
+def gold_pairs(site: Site, instance: Instance) -> list[tuple[str, str]]:
+    """The gold pairs in the languages of *instance* and in their order, sorted."""
+    wanted = instance.lang_a, instance.lang_b
+    found = {(p.url_a, p.url_b) for p in site.pairs if (p.lang_a, p.lang_b) == wanted}
+    found |= {(p.url_b, p.url_a) for p in site.pairs if (p.lang_b, p.lang_a) == wanted}
+    return sorted(found)
+
+
+def _links(
+    cut: CutWeb, instance: Instance, gold: Sequence[tuple[str, str]], reader: LinkReader, random: Random
+) -> Iterator[LinkExample]:
+    """Links of the entry page; of a whole site also those of documents and other pages."""
+    languages = cut.web.site.languages
+    translations = {*gold, *((b, a) for a, b in gold)}
+    documents = sorted({url for pair in gold for url in pair})
+    pages = sorted(languages) if gold else []
+    chosen = [
+        instance.entry,
+        *random.sample(documents, min(DOCUMENTS, len(documents))),
+        *random.sample(pages, min(OTHERS, len(pages))),
+    ]
+    for url in dict.fromkeys(chosen):
+        read = cut.fetch(url)
+        if read is None:
+            continue
+        page = DetectorPage.of(read)
+        sought = frozenset({instance.lang_a, instance.lang_b} - {side_of(page, instance.pair)})
+        tokens = {link.url: tokens_of(page, link, sought, instance.pair) for link in page.links[:MAX_LINKS]}
+        # guesses that links confirm are left out by the reader; here they say how often one is right
+        for prospect in (*(one for one in reader.read(page, sought) if not one.is_guess), *reader.guess(page, sought)):
+            target = cut.web.target(prospect.url)
+            language = None if target in cut.removed else instance.pair.side(languages.get(target, ""))
+            right = (url, target) in translations
+            yield LinkExample(prospect.features, tokens.get(prospect.url), language in sought, right)
+
+
+def _pairs(
+    web: FrozenWeb, instance: Instance, gold: Sequence[tuple[str, str]], random: Random
+) -> Iterator[PairExample]:
+    sides: tuple[list[str], list[str]] = ([], [])
+    for url, language in web.site.languages.items():
+        side = instance.pair.side(language)
+        if side is not None:
+            sides[side == instance.lang_b].append(url)
+    right = set(gold)
+    for pair in random.sample(gold, min(PAIRS, len(gold))):
+        wrong = [
+            (partner, pair[1]) if place else (pair[0], partner)
+            for place in (0, 1)
+            for partner in _wrong_partners(web, pair[place], sides[1 - place], random)
+        ]
+        proposed = dict.fromkeys((pair, *wrong))
+        found = {urls: _pair(web, instance, urls, urls in right, sides, random) for urls in proposed}
+        examples = [example for example in found.values() if example is not None]
+        yield from examples
+        lies = [example for example in examples if not example.parallel]
+        if lies and (truth := found[pair]) is not None:
+            # frozen sites tell the truth; on others the page that is announced holds something else
+            features = random.choice(lies).features.copy()
+            features[CLAIMS] = truth.features[CLAIMS]
+            yield PairExample(features, parallel=False)
+
+
+def _wrong_partners(web: FrozenWeb, url: str, others: Sequence[str], random: Random) -> list[str]:
+    page = _page(web, url)
+    candidates = set(others)
+    linked = [(not link.claims, web.target(link.url)) for link in page.links] if page else []
+    linked = [(rank, target) for rank, target in linked if target in candidates]
+    claimed = [target for _, target in sorted(linked, key=lambda one: one[0])[:CLAIMED]]
+    return [*claimed, *random.sample(others, min(CHANCE, len(others)))]
+
+
+def _pair(
+    web: FrozenWeb,
+    instance: Instance,
+    urls: tuple[str, str],
+    parallel: bool,
+    sides: tuple[Sequence[str], Sequence[str]],
+    random: Random,
+) -> PairExample | None:
+    """The pair at *urls*, after a third page at times; None if a detector would not compare it."""
+    a, b = (_page(web, url) for url in urls)
+    if a is None or b is None or not comparable(a, b, instance.pair):
+        return None
+    if not parallel and strip_language(a.url) == strip_language(b.url):
+        # a translation that is in no gold pair, for one address names a third language
+        return None
+    resemblance = Resemblance(NOTHING)
+    resemblance.see(a.outline, 0)
+    resemblance.see(b.outline, 1)
+    for place in (0, 1):
+        third = _page(web, random.choice(sides[place])) if random.random() < 0.3 else None
+        if third is not None:
+            resemblance.see(third.outline, place)
+    return PairExample(features_of(a, b, instance.pair, resemblance), parallel)
+
+
+def _page(web: FrozenWeb, url: str) -> DetectorPage | None:
+    read = web.read(url)
+    return DetectorPage.of(read) if read else None
