@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import signal
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +16,8 @@ from test_manners import outcomes, summary
 from webserver import html, run_scrapy, start_scrapy
 
 from bilingual_crawler.archive import open_archive
+from bilingual_crawler.records import SUMMARY
+from bilingual_crawler.reporting.results import read_summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,6 +27,7 @@ REPORTS = 20
 LOCKED, SCANNED, DAMAGED, LONG = range(4)
 WITH_PDF = ("-s", "BILINGUAL_DOCUMENTS=html,pdf")
 MEGABYTES = 900
+LINKS = {"pdf": 2 * REPORTS, "xlsx": 2}
 LISTINGS = {"en": "/publications.html", "es": "/publicaciones.html"}
 
 
@@ -86,6 +90,11 @@ def crawled(site: Scripted, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def saved_links(out: Path) -> object:
+    """The links to documents that a running crawl has written down; it does so once a second."""
+    return read_summary(out)["document_links"] if (out / SUMMARY).exists() else {}
+
+
 def listed(out: Path, site: Scripted) -> set[tuple[str, str]]:
     return pairs(out.parent, site) - {(LISTINGS["en"], LISTINGS["es"])}  # type: ignore[arg-type]
 
@@ -96,7 +105,7 @@ def test_parallel_pdfs_are_paired_and_the_others_counted(crawled: Path, site: Sc
     counts = summary(crawled)
     assert counts["dropped"] == {"encrypted": 1, "no-text": 1, "damaged": 1}
     assert counts["pdf"] == {"whole": 35, "too-long": 2}
-    assert counts["document_links"] == {"pdf": 2 * REPORTS, "xlsx": 2}
+    assert counts["document_links"] == LINKS
     report_page = (crawled / "out" / "report.html").read_text()
     assert "Links to documents that are not HTML, by ending: 42" in report_page
     assert outcomes(crawled, site.url)[path_of("en", LOCKED)] == "encrypted"
@@ -164,7 +173,7 @@ def test_without_the_setting_links_to_pdfs_are_counted_and_not_followed(site: Sc
     done = crawl(tmp_path, site.url + LISTINGS["en"])
     assert not any(path.endswith(".pdf") for path in site.paths()[before:])
     counts = summary(tmp_path)
-    assert counts["document_links"] == {"pdf": 2 * REPORTS, "xlsx": 2}
+    assert counts["document_links"] == LINKS
     assert counts["pdf"] == {}
     assert "42  links to documents that are not HTML (pdf 40, xlsx 2)" in done.stderr
 
@@ -173,15 +182,16 @@ def test_a_resumed_crawl_goes_on_with_pdfs(site: Scripted, tmp_path: Path) -> No
     job = ("-s", f"JOBDIR={tmp_path / 'job'}", "-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}", *WITH_PDF)
     arguments = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}{LISTINGS['en']}", *job)
     before = len(site.asked)
-    process = start_scrapy(tmp_path, *arguments, "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=1")
-    while len(site.asked) < before + 15:
+    process = start_scrapy(tmp_path, *arguments, "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=1", "-s", "DOWNLOAD_DELAY=.2")
+    while len(site.asked) < before + 15 or saved_links(tmp_path / "out") != LINKS:
         assert process.poll() is None
+        time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     resumed = run_scrapy(tmp_path, *arguments)
     assert resumed.returncode == 0, resumed.stderr
     assert listed(tmp_path / "out", site) == PAIRS
-    assert summary(tmp_path)["document_links"] == {"pdf": 2 * REPORTS, "xlsx": 2}
+    assert summary(tmp_path)["document_links"] == LINKS
 
 
 def test_the_budget_of_bytes_counts_pdfs(site: Scripted, files: Mapping[str, bytes], tmp_path: Path) -> None:
