@@ -7,12 +7,11 @@ from functools import lru_cache
 
 from langcodes.data_dicts import LANGUAGE_ALPHA3, LANGUAGE_ALPHA3_BIBLIOGRAPHIC
 
-from bilingual_crawler.language_tables import CLD2_ONLY, URL_LABELS
+from bilingual_crawler.language_tables import CLD2_ONLY, LANGUAGES_OF_COUNTRY, URL_LABELS
 from bilingual_crawler.languages import fold, from_bcp47, names_of, own_name
 from bilingual_crawler.urls.token_tables import (
     CODES_IN_URLS,
     COMMON_WORDS,
-    LANGUAGES_OF_COUNTRY,
     NEVER_ALONE,
     NEVER_LATER,
     ON_MANY_SITES,

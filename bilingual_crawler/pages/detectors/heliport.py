@@ -1,0 +1,25 @@
+"""HeLI-OTS in Rust. It needs the extra ``languages``, and .9 GB of memory a process."""
+
+from __future__ import annotations
+
+from heliport import Identifier
+
+from bilingual_crawler.languages import UNKNOWN, from_bcp47
+from bilingual_crawler.pages.detectors.base import Identification, by_ranges, legible
+
+
+class Heliport:
+    """Knows some 220 languages. An answer under the confidence that it asks for in a language is none."""
+
+    def __init__(self) -> None:
+        self._identifier = Identifier()
+        self.languages = frozenset(filter(None, map(from_bcp47, self._identifier.get_confidence_all())))
+
+    def identify(self, text: str) -> Identification:
+        return by_ranges(text, self._language_of)
+
+    def confirms(self, text: str, language: str) -> bool:
+        return True
+
+    def _language_of(self, text: str) -> str:
+        return from_bcp47(self._identifier.identify(legible(text))) or UNKNOWN
