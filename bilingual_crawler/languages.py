@@ -10,7 +10,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import langcodes
-from langcodes.data_dicts import LANGUAGE_ALPHA3, LANGUAGE_ALPHA3_BIBLIOGRAPHIC, NORMALIZED_MACROLANGUAGES
+from langcodes.data_dicts import (
+    LANGUAGE_ALPHA3,
+    LANGUAGE_ALPHA3_BIBLIOGRAPHIC,
+    MACROLANGUAGES,
+    NORMALIZED_MACROLANGUAGES,
+)
 
 from bilingual_crawler.language_tables import CLD2_ONLY, COUNTRY_CODES, LANGUAGES_OF_COUNTRY, MERGED, NAMES
 from bilingual_crawler.language_tables import URL_LABELS as URL_LABELS
@@ -135,6 +140,11 @@ def from_bcp47(tag: str) -> str | None:
     return _code(language)
 
 
+def macrolanguage(lang: str) -> str | None:
+    """The language that *lang* is a part of, both ISO 639-3: Kurdish (kur) of Sorani (ckb); None if there is none."""
+    return from_bcp47(MACROLANGUAGES.get(lang, ""))
+
+
 @lru_cache(maxsize=1024)
 def to_bcp47(lang: str) -> str:
     """Shortest BCP 47 tag of an ISO 639-3 code: ``eng`` gives ``en``."""
@@ -245,7 +255,7 @@ def _country_of_locale(text: str) -> str | None:
     spoken = LANGUAGES_OF_COUNTRY.get(country, "").split()
     if language not in spoken or country in spoken:
         return None
-    return langcodes.Language.make(territory=country).territory_name("en")
+    return langcodes.Language.make(territory=country.upper()).territory_name("en")
 
 
 def _is_language(text: str) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
+from bilingual_crawler.languages import macrolanguage
 from bilingual_crawler.pages.detectors import CLD2, load_detector
 from bilingual_crawler.pages.detectors.base import Identification
 from bilingual_crawler.sandbox import ContentError, Job, Limits, SandboxError, submit
@@ -51,12 +52,15 @@ class Detection:
         """The language of *text*; never raises.
 
         If one of the languages that are *declared* for it is undetectable, it is that, unless a detector is sure of
-        another language.
+        another language. Sorani that is taken for Kurdish is not another language.
         """
         detector = load_detector(self.detectors)
         found = detector.identify(text)
         told = next((lang for lang in declared if lang in self.undetectable), None)
-        if told is None or (found.reliable and detector.confirms(text, found.language)):
+        if told is None:
+            return found
+        other = found.reliable and found.language != macrolanguage(told)
+        if other and detector.confirms(text, found.language):
             return found
         return Identification(told, ((told, 100),), False)
 

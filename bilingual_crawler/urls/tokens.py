@@ -96,9 +96,11 @@ def pick(token: str, languages: frozenset[str] | None, first: bool) -> str | Non
     *first*: the token is where sites name languages (first segment, subdomain, value of a language key).
     """
     langs = languages_of(token)
+    token = token.lower()
+    if languages is not None and token in languages:
+        return token
     if not langs:
         return None
-    token = token.lower()
     is_name = len(token) > 3 and token.isascii() and "-" not in token and "_" not in token
     if is_name and not first and token not in _own_names():
         return None

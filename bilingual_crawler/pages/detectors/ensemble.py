@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.languages import UNKNOWN
+from bilingual_crawler.languages import UNKNOWN, macrolanguage
 from bilingual_crawler.pages.detectors.base import Identification, by_ranges
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ class Ensemble:
 
     def _elect(self, text: str) -> str:
         named = [(detector, detector.identify(text).language) for detector in self._detectors]
-        votes = [(detector, lang) for detector, lang in named if lang != UNKNOWN]
+        # Sorani and Kurdish are one answer, of which one is more precise
+        wide = {UNKNOWN, *(macrolanguage(lang) for _, lang in named)}
+        votes = [(detector, lang) for detector, lang in named if lang not in wide]
         ballot = {lang for _, lang in votes}
         informed = [lang for detector, lang in votes if ballot <= detector.languages]
         counted = Counter(informed or (lang for _, lang in votes))
