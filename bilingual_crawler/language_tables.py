@@ -15,7 +15,7 @@ URL_LABELS: tuple[str, ...] = tuple(_LABELS.split())
 """The 161 languages of url2lang in its order (most frequent in Common Crawl first), without *unknown*."""
 
 CLD2_ONLY = ("cnr", "ewe", "gaa", "kri", "loz", "lua", "luo", "nbl", "new", "oss", "pam", "raj", "tum", "twi")
-"""Languages in CLD2's full tables that are not in :data:`URL_LABELS`."""
+"""Languages that CLD2 has names for, and that are not in :data:`URL_LABELS`."""
 
 MERGED: dict[str, str] = {
     "bh": "bih", "bho": "bih", "bih": "bih", "nb": "nor", "nob": "nor", "tl": "tgl", "fil": "tgl", "tw": "twi",

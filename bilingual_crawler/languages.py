@@ -142,7 +142,8 @@ def from_bcp47(tag: str) -> str | None:
 
 def macrolanguage(lang: str) -> str | None:
     """The language that *lang* is a part of, both ISO 639-3: Kurdish (kur) of Sorani (ckb); None if there is none."""
-    return from_bcp47(MACROLANGUAGES.get(lang, ""))
+    wide = from_bcp47(MACROLANGUAGES.get(to_bcp47(lang), ""))
+    return None if wide == lang else wide
 
 
 @lru_cache(maxsize=1024)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pycld2
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-from bilingual_crawler.language_tables import CLD2_ONLY, URL_LABELS
 from bilingual_crawler.languages import UNKNOWN, from_bcp47, from_cld2
 from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS, NOTHING, RANGE, Identification, has_letters, legible
 
@@ -18,19 +17,18 @@ CONFIDENT = 0.5
 CONFIDENT_ALONE = 0.95
 """The same for longer texts in which CLD2 found no language: they tend to be in languages that neither knows."""
 
-# two have models for the URLs of their pages, and no text that CLD2 could know them by
-_KNOWN = frozenset((*URL_LABELS, *CLD2_ONLY)) - {"got", "sux"}
-
 
 class Cld2:
     """Control characters are left out. Mixed texts get the language with the largest share."""
 
-    languages = _KNOWN
+    languages = frozenset(from_cld2(code) for name, code in pycld2.LANGUAGES if name in pycld2.DETECTED_LANGUAGES) - {
+        UNKNOWN
+    }
 
     def __init__(self) -> None:
         self._langid = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
         # zxx, "no language", stays for texts that are in none of them.
-        labels = [label for label in self._langid.labels if label == "zxx" or from_bcp47(label) in _KNOWN]
+        labels = [label for label in self._langid.labels if label == "zxx" or from_bcp47(label) in self.languages]
         self._langid.set_languages(labels)
         self._langid_languages = frozenset(map(from_bcp47, labels))
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from heliport import Identifier
 
 from bilingual_crawler.languages import UNKNOWN, from_bcp47
-from bilingual_crawler.pages.detectors.base import Identification, by_ranges, legible
+from bilingual_crawler.pages.detectors.base import RANGE, Identification, by_ranges, legible
+
+CONFIDENT = 0.5
+"""Confidence of 99 % of the texts in languages that it knows, and of 19 % of those in others."""
 
 
 class Heliport:
@@ -19,7 +22,9 @@ class Heliport:
         return by_ranges(text, self._language_of)
 
     def confirms(self, text: str, language: str) -> bool:
-        return True
+        """It is confident enough: texts in languages that it does not know look like several that it knows."""
+        label, confidence = self._identifier.identify_with_score(legible(text[:RANGE]))
+        return from_bcp47(label) == language and bool(confidence >= CONFIDENT)
 
     def _language_of(self, text: str) -> str:
         return from_bcp47(self._identifier.identify(legible(text))) or UNKNOWN
