@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import fasttext
@@ -25,7 +26,6 @@ from bilingual_crawler.sandbox import processes, submit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from webserver import Site
 
@@ -144,6 +144,12 @@ def test_english_stays_english(names: tuple[str, ...]) -> None:
     assert load_detector(names).identify("2024 | 12:30") == NOTHING
 
 
+def test_a_declaration_does_not_count_against_a_heliport_that_is_confident() -> None:
+    told = Detection(("heliport",), frozenset({"tum"}))
+    assert told.identify(3 * ENGLISH, ("tum",)).language == "eng"
+    assert told.identify("Wanthu wose wakubabika ŵali na wanangwa", ("tum",)).language == "tum"
+
+
 @settings(max_examples=50, deadline=None)
 @given(st.text(max_size=1500))
 def test_no_text_is_an_error(text: str) -> None:
@@ -161,6 +167,11 @@ def test_the_languages_that_detectors_know(model: str) -> None:
     assert {"sme", "ckb", "eng", "zho"} <= known_languages(("heliport",))
     assert known_languages(("cld2",)).isdisjoint({"sme", "ckb"})
     assert known_languages(OF_BOTH) == known_languages(("cld2",)) | known_languages(("heliport",))
+
+
+def test_the_table_of_the_docs_lists_what_is_known() -> None:
+    table = (Path(__file__).parent.parent / "docs" / "languages.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `([a-z]{3})` \|", table, re.MULTILINE)) == known_languages(OF_BOTH)
 
 
 def test_a_heavy_detector_does_not_wear_helpers_out() -> None:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages import LanguagePair
 
 REMEDY = (
-    "BILINGUAL_DETECTORS=cld2,heliport or cld2,fasttext:FILE may know it, with the extra languages "
-    "(pip install fasttext-community heliport); docs/languages.md says which detector knows which language."
+    "BILINGUAL_DETECTORS=cld2,heliport or cld2,fasttext:FILE may know it; they are the extra languages: "
+    "pip install fasttext-community heliport; docs/languages.md says which detector knows which language."
 )
 
 
