@@ -264,6 +264,7 @@ def test_a_country_whose_language_has_its_code_is_a_pair(text: str) -> None:
 # crawls ---------------------------------------------------------------------------------------------------------------
 
 PAGES = len(SAMI)
+ANNOUNCED = "/ckb/0.html"
 STRAY = "/ckb/stray.html"
 """A page in English, which says that it is in Sorani."""
 
@@ -277,7 +278,10 @@ def page(path: str, text: str, links: str, *, declared: bool) -> str:
 
 
 def site_of(*, declared: bool) -> dict[str, str]:
-    """The same pages in Northern Sami and in Sorani, which say in which language they are, or do not."""
+    """The same pages in Northern Sami and in Sorani, which say in which language they are, or do not.
+
+    Of one that does not, only its translation does.
+    """
     pages = {}
     texts = {"se": SAMI, "ckb": SORANI}
     for code, other in (("se", "ckb"), ("ckb", "se")):
@@ -287,7 +291,8 @@ def site_of(*, declared: bool) -> dict[str, str]:
             twin = f"/{other}/{number}.html"
             links += f"<link rel=alternate hreflang={other} href={twin}>" if declared else ""
             links += f"<a href={twin}>{other}</a> <a href={STRAY}>A</a>"
-            pages[path] = page(path, f"{text} {texts[code][number - 1]}", links, declared=declared)
+            says = declared and path != ANNOUNCED
+            pages[path] = page(path, f"{text} {texts[code][number - 1]}", links, declared=says)
     pages[STRAY] = page(STRAY, 3 * ENGLISH, "", declared=True)
     return pages
 

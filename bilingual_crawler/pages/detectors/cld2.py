@@ -19,7 +19,7 @@ CONFIDENT_ALONE = 0.95
 PIECE = 300
 """Characters of a piece."""
 SURE = 0.8
-"""Share of the pieces that CLD2 is sure of in 98 % of the texts in languages that it knows, and in 8 % of others."""
+"""Share of pieces from which an answer counts against a declaration; `benchmarks/languages.py` measures how often."""
 
 
 class Cld2:
