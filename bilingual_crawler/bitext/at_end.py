@@ -107,6 +107,7 @@ def _align(folder: Path, pair: LanguagePair, settings: Settings) -> AlignedCrawl
     # scipy takes its time, and the crawl imports this module only to start the process
     from bilingual_crawler.bitext.exports import open_exports
     from bilingual_crawler.bitext.produce import BitextProducer
+    from bilingual_crawler.pages.language import Detection
     from bilingual_crawler.pairing.align import align, read_corpus
     from bilingual_crawler.pairing.methods import encoder_of, method_of
 
@@ -119,9 +120,13 @@ def _align(folder: Path, pair: LanguagePair, settings: Settings) -> AlignedCrawl
         if read % 100 == 0:
             _say(f"reading document {read}")
 
-    corpus = read_corpus([folder], pair, on_page)
+    detection = Detection.of(options.detectors, pair)
+    corpus = read_corpus([folder], pair, on_page, detection=detection)
     bitext = BitextProducer(
-        pair, open_exports(options.bitext, folder / BITEXT, pair), encoder_of(settings) if options.bitext else None
+        pair,
+        detection,
+        open_exports(options.bitext, folder / BITEXT, pair),
+        encoder_of(settings) if options.bitext else None,
     )
     pairs: list[Pair] = []
     unpaired: dict[str, Unpaired] = {}

@@ -25,10 +25,11 @@ from bilingual_crawler.options import (
     each,
     wrong,
 )
+from bilingual_crawler.pages.language import Detection, LanguageDetectorError
 from bilingual_crawler.pairing.documents import Pair
 from bilingual_crawler.pairing.errors import EncoderError
 from bilingual_crawler.records import PAIRS, SUMMARY, tsv_line
-from bilingual_crawler.reporting.results import ResultsError, pair_of, read_summary
+from bilingual_crawler.reporting.results import ResultsError, detectors_of, pair_of, read_summary
 from bilingual_crawler.scoring.models import ModelError
 
 if TYPE_CHECKING:
@@ -78,19 +79,32 @@ class Command(ScrapyCommand):
             raise UsageError
         assert self.settings
         try:
-            equivalents = Options.of(self.settings).equivalent_languages
+            options = Options.of(self.settings)
             paths = list(map(Path, args))
             crawls = [path for path in paths if (path / SUMMARY).exists()]
-            pair = LanguagePair.parse(opts.pair, equivalents) if opts.pair else _pair_of(crawls)
-            anew = opts.method or opts.matching or opts.editions or paths != crawls[:1]
-            self._align(paths, pair, opts, None if anew or not _is_aligned(paths[0], pair) else paths[0])
-        except (ArchiveError, LanguageError, ModelError, EncoderError, ResultsError) as error:
+            pair = LanguagePair.parse(opts.pair, options.equivalent_languages) if opts.pair else _pair_of(crawls)
+            others = [folder for folder in crawls if detectors_of(read_summary(folder)) != options.detectors]
+            anew = opts.method or opts.matching or opts.editions or others or paths != crawls[:1]
+            detection = Detection.of(options.detectors, pair)
+            self._align(paths, pair, detection, opts, None if anew or not _is_aligned(paths[0], pair) else paths[0])
+            for folder in others:
+                before = Detection(detectors_of(read_summary(folder)))
+                said = f"{folder} was crawled with {before}; its pages were read again with {detection}"
+                Console().print(said, highlight=False, soft_wrap=True)
+        except (ArchiveError, LanguageError, LanguageDetectorError, ModelError, EncoderError, ResultsError) as error:
             raise UsageError(str(error), print_help=False) from None
         except OSError as error:
             # errors that no check at the start can find: a full disk, a folder that was removed
             raise UsageError(f"{error.filename or opts.out}: {error.strerror}", print_help=False) from None
 
-    def _align(self, paths: list[Path], pair: LanguagePair, opts: argparse.Namespace, aligned: Path | None) -> None:
+    def _align(
+        self,
+        paths: list[Path],
+        pair: LanguagePair,
+        detection: Detection,
+        opts: argparse.Namespace,
+        aligned: Path | None,
+    ) -> None:
         """Align *paths*, or take the pairs of the crawl in the folder *aligned*."""
         # every scrapy command imports this module
         from bilingual_crawler.bitext.exports import open_exports
@@ -115,11 +129,11 @@ class Command(ScrapyCommand):
             progress = stack.enter_context(Progress(*columns, console=console))
             reading = progress.add_task("reading", total=None)
             formats_read = Options.of(self.settings).documents
-            corpus = read_corpus(paths, pair, lambda: progress.advance(reading), formats_read)
+            corpus = read_corpus(paths, pair, lambda: progress.advance(reading), formats_read, detection)
             aligning = progress.add_task("aligning", total=len(corpus))
             exports = open_exports(formats, opts.bitext, pair) if opts.bitext else []
             review = Review(pair)
-            bitext = BitextProducer(pair, [*exports, *([review.sentences] if opts.review else [])], encoder)
+            bitext = BitextProducer(pair, detection, [*exports, *([review.sentences] if opts.review else [])], encoder)
             # the old file may be an input
             new = opts.out.with_name(f"{opts.out.name}.new")
             stack.callback(new.unlink, missing_ok=True)

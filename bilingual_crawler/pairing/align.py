@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.pages.formats import ONLY_HTML
+from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pairing.corpus import Corpus
 from bilingual_crawler.pairing.documents import Alignment, Pair
 from bilingual_crawler.pairing.domain import Domain
@@ -39,6 +40,7 @@ def read_corpus(
     pair: LanguagePair,
     on_page: Callable[[], None] = lambda: None,
     formats: Collection[str] = ONLY_HTML,
+    detection: Detection = BY_DEFAULT,
 ) -> Corpus:
     """Read all documents of *pair* behind *paths*; ArchiveError if one of them cannot be read.
 
@@ -46,7 +48,7 @@ def read_corpus(
     """
     inputs = Inputs(paths, formats)
     corpus = Corpus(pair)
-    for read in read_pages(inputs.pages(), pair, corpus.unreadable):
+    for read in read_pages(inputs.pages(), pair, detection, corpus.unreadable):
         if read is not None:
             corpus.add(read)
         on_page()

@@ -27,6 +27,7 @@ from bilingual_crawler.frontier.scope import Scope, ScopeError
 from bilingual_crawler.languages import LanguageError, LanguagePair
 from bilingual_crawler.options import RENDER_MODES, Options
 from bilingual_crawler.pages.formats import ONLY_HTML
+from bilingual_crawler.pages.language import Detection, LanguageDetectorError
 from bilingual_crawler.policies import policy_class
 from bilingual_crawler.policies.base import PolicyError
 from bilingual_crawler.policies.gain import Gain
@@ -88,6 +89,7 @@ def parse_arguments(
         max_pages_per_site=_count("max_pages_per_site", max_pages_per_site),
         budget=_budget(scope, parsed, seeds, chosen, languages, options),
         render=_render_mode(render or options.render, settings),
+        detection=_detection(languages, options),
         formats=frozenset(options.documents),
         output_dir=choose_output_dir(settings, job or f"{languages}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
         job=Job(str(languages), scope, options.scope_prefixes, tuple(seed.url for seed in parsed)),
@@ -157,6 +159,7 @@ def parse_discovery(
         max_pages_per_site=_count("max_pages_per_site", max_pages_per_site),
         budget=None,
         render=_render_mode(render or options.render, settings),
+        detection=_detection(languages, options),
         formats=ONLY_HTML,
         output_dir=choose_output_dir(settings, job or f"sites-{languages}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
         job=Job(str(languages), "discovery", (), tuple(seed.url for seed in parsed)),
@@ -194,6 +197,13 @@ def parse_pair(pair: str | None, options: Options) -> LanguagePair:
         return LanguagePair.parse(pair, equivalents=options.equivalent_languages)
     except LanguageError as error:
         raise _error(f"pair={pair}: {error}") from error
+
+
+def _detection(pair: LanguagePair, options: Options) -> Detection:
+    try:
+        return Detection.of(options.detectors, pair)
+    except LanguageDetectorError as error:
+        raise _error(str(error)) from error
 
 
 def _check_network(seeds: Sequence[Seed], options: Options) -> None:

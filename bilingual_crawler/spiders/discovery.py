@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.crawl.context import DiscoveryContext
     from bilingual_crawler.discovery.search import Site
     from bilingual_crawler.items import Document, FoundLinks
-    from bilingual_crawler.pages.language import Identification
+    from bilingual_crawler.pages.detectors.base import Identification
     from bilingual_crawler.pages.model import Page
 
 
