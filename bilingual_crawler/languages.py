@@ -254,7 +254,8 @@ def _country_of_locale(text: str) -> str | None:
     """The country in ``zh-TW``: its code is also that of a language (Twi), which is not one of the country's own."""
     language, _, country = text.strip().lower().replace("_", "-").partition("-")
     spoken = LANGUAGES_OF_COUNTRY.get(country, "").split()
-    if language not in spoken or country in spoken:
+    # en-eu and en-uk are English and Basque, English and Ukrainian: nobody's locale is that of a union or of UK for GB
+    if language not in spoken or country in spoken or country in ("eu", "uk"):
         return None
     return langcodes.Language.make(territory=country.upper()).territory_name("en")
 
