@@ -88,8 +88,8 @@ def spend(budget: SiteBudget, curves: Curves) -> list[int]:
     """The pairs found after 1, 2, … downloads, until no site has a page left."""
     left = {site: iter(new) for site, new in curves.items()}
     found: list[int] = []
-    for site in curves:
-        budget.offer(site, 0.0)
+    for name in curves:
+        budget.offer(name, 0.0)
     while (site := budget.choose()) is not None:
         pairs = next(left[site], None)
         if pairs is None:
