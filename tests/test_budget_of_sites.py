@@ -8,7 +8,7 @@ from collections import Counter
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from frontiers import drain, entry, hand_out
@@ -320,7 +320,7 @@ def test_an_unknown_budget_is_named() -> None:
 PAGES = 40
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def sites() -> Iterator[list[Site]]:
     """Two sites in one language, and one with translations."""
     names = [f"page-{number}" for number in range(2 * PAGES)]
@@ -333,8 +333,12 @@ def sites() -> Iterator[list[Site]]:
         ]
 
 
-def crawl(folder: Path, sites: Sequence[Site], budget: str, *arguments: str) -> dict[str, dict[str, str | float]]:
-    """Crawl with *budget*; the sites in ``summary.json``."""
+Fetched = dict[str, dict[str, Any]]
+"""The sites in a summary."""
+
+
+def crawl(folder: Path, sites: Sequence[Site], budget: str, *arguments: str) -> Fetched:
+    """Crawl with *budget*."""
     result = run_scrapy(
         folder,
         *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", "seeds=" + ",".join(f"{site.url}/" for site in sites)),
@@ -344,19 +348,39 @@ def crawl(folder: Path, sites: Sequence[Site], budget: str, *arguments: str) -> 
     assert result.returncode == 0, result.stderr
     summary = json.loads((folder / budget / "summary.json").read_text())
     assert sum(row["fetched"] for row in summary["sites"].values()) == summary["fetched"]
-    found: dict[str, dict[str, str | float]] = summary["sites"]
+    found: Fetched = summary["sites"]
     return found
 
 
-def test_the_bandit_goes_where_the_pairs_are(tmp_path: Path, sites: list[Site]) -> None:
-    budget = ("-a", "max_pages=120")
-    even, bandit = (crawl(tmp_path, sites, name, *budget) for name in ("even", "bandit"))
-    paid = "127.0.0.4"
-    assert bandit[paid]["pairs"] >= 1.5 * even[paid]["pairs"] > 0
-    assert bandit[paid]["share"] >= 0.5 > even[paid]["share"]
-    assert bandit[paid]["yield"] == round(bandit[paid]["pairs"] / bandit[paid]["fetched"], 4)
-    assert {row["state"] for row in bandit.values()} == {"open"}
-    assert "<h2>Sites</h2>" in (tmp_path / "bandit" / "report.html").read_text()
+@pytest.fixture(scope="module")
+def bandit(sites: list[Site], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fetched, Fetched]:
+    """The folder of a crawl by the bandit, and the sites after 60 pages, and after 120 by another process."""
+    folder: Path = tmp_path_factory.mktemp("bandit")
+    first, both = (
+        crawl(folder, sites, "bandit", "-s", "JOBDIR=job", "-a", f"max_pages={pages}") for pages in (60, 120)
+    )
+    return folder, first, both
+
+
+PAID = "127.0.0.4"
+
+
+def test_the_bandit_goes_where_the_pairs_are(
+    tmp_path: Path, sites: list[Site], bandit: tuple[Path, Fetched, Fetched]
+) -> None:
+    folder, _, found = bandit
+    even = crawl(tmp_path, sites, "even", "-a", "max_pages=120")
+    assert found[PAID]["pairs"] >= 1.5 * even[PAID]["pairs"] > 0
+    assert found[PAID]["share"] >= 0.5 > even[PAID]["share"]
+    assert found[PAID]["yield"] == round(found[PAID]["pairs"] / found[PAID]["fetched"], 4)
+    assert {row["state"] for row in found.values()} == {"open"}
+    assert "<h2>Sites</h2>" in (folder / "bandit" / "report.html").read_text()
+
+
+def test_a_resumed_bandit_knows_what_it_learnt(bandit: tuple[Path, Fetched, Fetched]) -> None:
+    _, first, both = bandit
+    more = {site: row["fetched"] - first[site]["fetched"] for site, row in both.items()}
+    assert more[PAID] > 0.7 * sum(more.values())
 
 
 def test_site_after_site(tmp_path: Path, sites: list[Site]) -> None:
@@ -364,15 +388,6 @@ def test_site_after_site(tmp_path: Path, sites: list[Site]) -> None:
     assert {row["state"] for row in found.values()} == {"spent"}
     hosts = [row["url"].split("/")[2] for row in read_tsv(tmp_path / "sequential" / "crawl.tsv")]
     assert sum(one != other for one, other in pairwise(hosts)) == 1
-
-
-def test_a_resumed_bandit_knows_what_it_learnt(tmp_path: Path, sites: list[Site]) -> None:
-    job = ("-s", "JOBDIR=job", "-a")
-    first = crawl(tmp_path, sites, "bandit", *job, "max_pages=60")
-    both = crawl(tmp_path, sites, "bandit", *job, "max_pages=90")
-    paid = "127.0.0.4"
-    more = {site: row["fetched"] - first[site]["fetched"] for site, row in both.items()}
-    assert more[paid] > 0.7 * sum(more.values())
 
 
 # the benchmark -------------------------------------------------------------------------------------------------------
