@@ -305,11 +305,18 @@ def web(delay: float = 0.0) -> Iterator[list[Server]]:
         yield servers
 
 
-def arguments(servers: list[Server], folder: Path, *more: str) -> tuple[str, ...]:
+def discovery(folder: Path, *more: str) -> tuple[str, ...]:
+    """The arguments of a discovery that does not align the pages it saw."""
+    settings = ("ALLOWED_NETWORKS=127.0.0.0/8", "CONTACT=mailto:a@b.example", f"OUTPUT_DIR={folder / 'out'}", "ALIGN=")
     return (
-        *("crawl", "discovery", "-a", "pair=eng-spa", "-a", f"seeds={servers[0].url}/"),
-        *("-s", "BILINGUAL_ALLOWED_NETWORKS=127.0.0.0/8", "-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}", *more),
+        *("crawl", "discovery", "-a", "pair=eng-spa"),
+        *(part for setting in settings for part in ("-s", f"BILINGUAL_{setting}")),
+        *more,
     )
+
+
+def arguments(servers: list[Server], folder: Path, *more: str) -> tuple[str, ...]:
+    return discovery(folder, "-a", f"seeds={servers[0].url}/", *more)
 
 
 def sites(folder: Path) -> dict[str, dict[str, str]]:
@@ -335,7 +342,7 @@ def discovered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[
     """The web, the folder of a discovery of its sites with a crawl after it, and what was logged."""
     folder: Path = tmp_path_factory.mktemp("discovered")
     with web() as servers:
-        result = run_scrapy(folder, *arguments(servers, folder, "-a", "then=crawl"))
+        result = run_scrapy(folder, *arguments(servers, folder, "-a", "then=crawl", "-s", "BILINGUAL_ALIGN=auto"))
         assert result.returncode == 0, result.stderr
         yield servers, folder, result.stderr
 
@@ -404,9 +411,8 @@ def test_candidates_and_backlinks_come_from_lists(tmp_path: Path) -> None:
         (tmp_path / "backlinks.tsv").write_text(f"127.0.1.3\t{servers[0].url}/\n")
         result = run_scrapy(
             tmp_path,
-            *("crawl", "discovery", "-a", "pair=eng-spa", "-a", "candidates=tsv:candidates.tsv"),
-            *("-a", "backlinks=tsv:backlinks.tsv", "-a", "policy=obfc", "-s", "BILINGUAL_CONTACT=mailto:a@b.example"),
-            *("-s", "BILINGUAL_ALLOWED_NETWORKS=127.0.0.0/8", "-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}"),
+            *discovery(tmp_path, "-a", "candidates=tsv:candidates.tsv", "-a", "backlinks=tsv:backlinks.tsv"),
+            *("-a", "policy=obfc"),
         )
         assert result.returncode == 0, result.stderr
         found = sites(tmp_path)
@@ -446,10 +452,7 @@ def test_entry_pages_come_from_an_archive_in_place_of_the_site(tmp_path: Path) -
             rows.append(indexed(f"{servers[n].url}/es/", "spa,eng", **archive))
         write_index(tmp_path / "index.parquet", rows)
         result = run_scrapy(
-            tmp_path,
-            *("crawl", "discovery", "-a", "pair=eng-spa", "-a", "candidates=cc-index:index.parquet"),
-            *("-a", f"archive={address}", "-s", "BILINGUAL_CONTACT=mailto:a@b.example"),
-            *("-s", "BILINGUAL_ALLOWED_NETWORKS=127.0.0.0/8", "-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}"),
+            tmp_path, *discovery(tmp_path, "-a", "candidates=cc-index:index.parquet", "-a", f"archive={address}")
         )
         assert result.returncode == 0, result.stderr
         found = sites(tmp_path)
