@@ -44,6 +44,6 @@ $(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/installed-for-tests: pyproject.toml constraints.txt | $(VENV)/bin/python
-	@echo "Installing the extras $(TEST_EXTRAS) into $(VENV): 160 packages, torch among them, 3 GB …"
+	@echo "Installing the extras $(TEST_EXTRAS) into $(VENV): 3 GB, torch among it …"
 	@$(PIP) -e '.[$(TEST_EXTRAS)]'
 	@touch $@ $(VENV)/installed

@@ -140,7 +140,6 @@ def parse_discovery(
     try:
         pages = ArchivedPages(archive, user_agent=settings["USER_AGENT"]) if archive else None
         sources = Sources(_specs("candidates", candidates), _specs("backlinks", backlinks), pages)
-        sources.check()
         search = SiteSearch(
             languages,
             load_detector(detector, options.models_dir),
