@@ -11,7 +11,7 @@ import pytest
 from webserver import run_scrapy
 
 from bilingual_crawler.archive import ArchiveError, Exchange, WarcWriter
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.pairing.align import align, read_corpus
 from bilingual_crawler.pairing.corpus import Corpus
 from bilingual_crawler.pairing.duplicates import near_duplicates
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.documents import Alignment
 
 MODELS = Path(__file__).parent.parent / "models"
-PAIR = LanguagePair.parse("eng-spa")
+PAIRS = LanguagePairs.parse("eng-spa")
 HOST = "https://www.example.org"
 
 ENGLISH = (
@@ -52,9 +52,9 @@ def html(sentences: tuple[str, ...], head: str = "", more: str = "") -> bytes:
 
 
 def corpus(pages: dict[str, bytes], redirects: dict[str, str] | None = None) -> Corpus:
-    found = Corpus(PAIR)
+    found = Corpus(PAIRS)
     for url, body in pages.items():
-        read = DocumentJob(RawPage(url, body), PAIR).run()
+        read = DocumentJob(RawPage(url, body), PAIRS).run()
         if read is not None:
             found.add(read)
     found.redirect(redirects or {}, {})
@@ -138,7 +138,7 @@ def test_most_ranges_decide_on_the_language() -> None:
     assert majority("eng", ("spa", "eng", "spa")) == "spa"
     assert majority("eng", ("spa", "fra")) == "eng"
     menu = " ".join(SPANISH)
-    read = read_document(RawPage(f"{HOST}/a", html((menu, *(ENGLISH * 12)))), PAIR)
+    read = read_document(RawPage(f"{HOST}/a", html((menu, *(ENGLISH * 12)))), PAIRS)
     assert read is not None
     document, profile = read
     assert document.language == "eng"
@@ -148,7 +148,7 @@ def test_most_ranges_decide_on_the_language() -> None:
 
 def test_translation_plugins_are_noted() -> None:
     read = read_document(
-        RawPage(f"{HOST}/a", html(ENGLISH, '<script src="https://cdn.weglot.com/w.js"></script>')), PAIR
+        RawPage(f"{HOST}/a", html(ENGLISH, '<script src="https://cdn.weglot.com/w.js"></script>')), PAIRS
     )
     assert read is not None
     assert read[0].translator == "weglot"
@@ -230,7 +230,7 @@ def test_the_command_reads_archives_and_writes_pairs(tmp_path: Path) -> None:
     )
     assert result.returncode == 0, result.stderr
     assert list(read_tsv(out)) == [
-        {"url_a": f"{HOST}/one", "url_b": f"{HOST}/es/b", "score": "0.95", "method": "hreflang"}
+        {"url_a": f"{HOST}/one", "url_b": f"{HOST}/es/b", "score": "0.95", "method": "hreflang", "pair": "eng-spa"}
     ]
 
 
@@ -279,4 +279,4 @@ def test_wrong_arguments_are_named_at_once(tmp_path: Path, arguments: tuple[str,
 
 def test_a_missing_archive_is_an_error_before_anything_is_read() -> None:
     with pytest.raises(ArchiveError, match="nowhere"):
-        read_corpus([Path("nowhere")], PAIR)
+        read_corpus([Path("nowhere")], PAIRS)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.budget import SiteBudget
     from bilingual_crawler.frontier.job import Job
     from bilingual_crawler.frontier.scope import Scope
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.language_pairs import LanguagePairs
     from bilingual_crawler.policies.base import Policy
     from bilingual_crawler.traps.traps import Traps
 
@@ -36,7 +36,7 @@ class Seed:
 class CrawlContext:
     """The checked arguments of a crawl, and what its components share."""
 
-    pair: LanguagePair
+    pairs: LanguagePairs
     seeds: tuple[Seed, ...]
     policy: Policy
     scope: Scope

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.language_pairs import LanguagePairs
 
 RANGE = 1000
 """Characters of text that vote on the language together."""
@@ -64,8 +64,8 @@ class RawPage:
         return self.body is not None and format_of(self.content_type, self.url) == PDF
 
 
-def read_document(raw: RawPage, pair: LanguagePair) -> tuple[DocumentText, Profile] | None:
-    """The document on a page and its profile; None if it is in neither language of *pair*.
+def read_document(raw: RawPage, pairs: LanguagePairs) -> tuple[DocumentText, Profile] | None:
+    """The document on a page and its profile; None if it is in no language of *pairs*.
 
     Raises ContentError for a PDF whose text cannot be read.
     """
@@ -91,7 +91,7 @@ def read_document(raw: RawPage, pair: LanguagePair) -> tuple[DocumentText, Profi
         links = [link.url for link in page.links if link.position is not LinkPosition.HEAD]
     whole = identify(text)
     languages = range_languages(text)
-    side = pair.side(majority(whole.language, languages))
+    side = pairs.side(majority(whole.language, languages))
     if side is None:
         return None
     lines = tuple(text.split("\n"))
@@ -103,12 +103,12 @@ def read_document(raw: RawPage, pair: LanguagePair) -> tuple[DocumentText, Profi
     profile = Profile(
         url=raw.url,
         language=side,
-        key=strip_language(raw.url, pair.languages),
-        claims=tuple(url for tag, url in alternates if pair.is_other(tag, side)),
+        key=strip_language(raw.url, pairs.equivalents),
+        claims=tuple(url for tag, url in alternates if pairs.is_other(tag, side)),
         switches=tuple(url for _, url in switches),
-        marked=marked_language(raw.url, pair.languages),
+        marked=marked_language(raw.url, pairs.equivalents),
         declared=declared,
-        share=sum(share for language, share in whole.shares if pair.side(language) == side) / 100,
+        share=sum(share for language, share in whole.shares if pairs.side(language) == side) / 100,
         size=size,
         tags=_tags(html),
         lines=_hashes(lines),

@@ -58,7 +58,7 @@ class DiscoverySpider(BilingualSpider):
         for seed in self.context.seeds:
             yield Request(seed.url)
         try:
-            self.context.search.start(self.context.sources.candidates(self.context.pair))
+            self.context.search.start(self.context.sources.candidates(self.context.policy.pair))
         except SourceError as error:
             self.logger.error(f"candidates: {error}; those read before are visited")
         self.visits.pursue()
