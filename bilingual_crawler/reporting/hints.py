@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def why_no_pair(summary: Mapping[str, Any]) -> Iterator[str]:
     """For each two languages without a pair in the *summary* of a crawl: the reason, and what may help."""
-    by_pair: Mapping[str, Mapping[str, Any]] = summary.get("by_pair", {summary["pair"]: summary})
+    by_pair: Mapping[str, Mapping[str, Any]] = summary.get("by_pair") or {summary["pair"]: summary}
     if not summary.get("html", 0):
         reasons = ", ".join(f"{name} {count}" for name, count in summary.get("dropped", {}).items())
         yield f"No pair was found, because no HTML page was fetched{f' ({reasons})' if reasons else ''}."

@@ -46,7 +46,7 @@ def write_report(output_dir: Path) -> Path:
         "report.html",
         results=results,
         summary={"tried": summary["fetched"]} | summary,
-        languages=tuple(summary["documents"]),
+        languages=list(dict.fromkeys(summary["pair"].replace(",", "-").split("-"))),
         by_pair=_by_pair(summary),
         page_languages={language_name(language): count for language, count in summary["languages"].items()},
         times=_times(summary),

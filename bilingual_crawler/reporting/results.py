@@ -247,7 +247,7 @@ def _recounted(
         funnel.read(directory / SITES)
         recounted |= funnel.counts()
     if (directory / PAIRS).exists():
-        before = summary.get("by_pair", {str(languages): summary})
+        before = summary.get("by_pair") or {str(languages): summary}
         names = dict.fromkeys((*map(str, languages), *(row["pair"] for row in rows)))
         refused = {name: counts.get("refused", {}) for name, counts in before.items()}
         reasons = ((row.get("pair", str(languages)), row["reason"]) for row in unpaired)

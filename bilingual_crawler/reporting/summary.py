@@ -198,7 +198,8 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         (summary["sites_bilingual"], "bilingual sites"),
         (summary["entry_pages_archived"], "entry pages from an archive in place of the site"),
     ]
-    by_pair = {name: outcome["pairs"] for name, outcome in (summary["by_pair"] or {}).items()}
+    by_pair = summary["by_pair"] or {}
+    several = len(by_pair) > 1
     facts = [
         *(sites if "sites_judged" in summary else ()),
         (summary["tried"], "addresses tried" + _reasons(summary["dropped"], "no document: ")),
@@ -206,8 +207,11 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         (summary["html"], ("HTML pages and PDFs" if summary["pdf"] else "HTML pages") + _reasons(summary["languages"])),
         (sum(names.values()), "documents" + _reasons(names)),
         (summary["candidates"], "candidate pairs" + _reasons(summary["refused"], "refused: ")),
-        (summary["pairs"], "pairs" + _reasons(by_pair if len(by_pair) > 1 else {})),
-        (summary["left_over"], "documents in no pair" + _reasons(summary["unpaired"])),
+        (summary["pairs"], "pairs" + _reasons(_each(by_pair, "pairs") if several else {})),
+        (
+            summary["left_over"],
+            "documents in no pair" + _reasons(_each(by_pair, "left_over") if several else summary["unpaired"]),
+        ),
         *(((summary["bitext"]["kept"], "sentence pairs in bitext/"),) if summary["bitext"] else ()),
         (f"{summary['harvest_rate']:.0%}", "harvest rate: documents in pairs per page fetched"),
     ]
@@ -222,6 +226,10 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     if summary["queued"]:
         facts.append((summary["queued"], "addresses are still queued"))
     return [(str(number), text) for number, text in facts]
+
+
+def _each(by_pair: Mapping[str, Mapping[str, int]], count: str) -> dict[str, int]:
+    return {name: counts[count] for name, counts in by_pair.items()}
 
 
 def _reasons(counts: Mapping[str, int], title: str = "") -> str:
