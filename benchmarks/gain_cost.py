@@ -78,6 +78,7 @@ def main() -> None:
         for _ in range(options.pages):
             begun = time.process_time()
             entry = frontier.pop()
+            popped = time.process_time() - begun
             assert entry is not None
             language = SIDES[entry.url.split("/")[3]]
             other = entry.url.replace("/en/", "/is/") if language == "eng" else entry.url.replace("/is/", "/en/")
@@ -87,6 +88,7 @@ def main() -> None:
             switch = Link(other, position=LinkPosition.SWITCHER)
             links.append(switch)
             page = FetchedPage(entry.url, language, language, claims=(switch,), outline=outline(entry.url))
+            begun = time.process_time() - popped
             learner.learn(page, links)
             told = page_fact(page, links, learner.pairs)
             frontier.remember(entry, told)

@@ -214,10 +214,9 @@ def test_a_bug_in_a_callback_costs_its_page_only(tmp_path: Path, site: Site) -> 
     assert len(list(read_json_lines(folder / "documents.jsonl.gz"))) == 2 * PAGES + 2 - 2
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-@pytest.mark.parametrize(("policy", "after"), [("bfs", 7), ("gain", 16)])
+@pytest.mark.parametrize(("policy", "after", "how"), [("bfs", 7, signal.SIGINT), ("gain", 16, signal.SIGKILL)])
 def test_a_crawl_that_was_stopped_is_resumed_without_loss(
-    tmp_path: Path, how: signal.Signals, policy: str, after: int
+    tmp_path: Path, policy: str, after: int, how: signal.Signals
 ) -> None:
     with serve(bilingual_site(20), delay=0.02) as site:
         arguments = (

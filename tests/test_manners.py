@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections import Counter
+from contextlib import ExitStack, contextmanager
 from email.utils import formatdate
 from itertools import count, pairwise
 from time import time
@@ -20,9 +21,11 @@ from webserver import bilingual_site, scrapy_environment, serve
 from bilingual_crawler.records import read_tsv
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
     from subprocess import CompletedProcess
+
+    from scripted import Scripted
 
 SITE = bilingual_site(3)
 DOCUMENTS = 8
@@ -33,9 +36,9 @@ def page(path: str) -> Answer:
     return Answer(SITE[path]) if path in SITE else Answer(status=404)
 
 
-def slow_crawl(folder: Path, seeds: str, *settings: str) -> CompletedProcess[str]:
+def slow_crawl(folder: Path, seeds: str, *settings: str, pages: int = 6) -> CompletedProcess[str]:
     """A crawl of a few pages with delays, which other tests switch off."""
-    arguments = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}", "-a", "policy=bfs", "-a", "max_pages=6")
+    arguments = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}", "-a", "policy=bfs", "-a", f"max_pages={pages}")
     command = [sys.executable, "-m", "scrapy", "crawl", "bilingual", *arguments]
     return subprocess.run(
         [*command, *(part for one in settings for part in ("-s", one))],
@@ -57,26 +60,39 @@ def summary(folder: Path) -> dict[str, Any]:
     return content
 
 
-@pytest.mark.parametrize("header", [lambda: "2", lambda: formatdate(time() + 3, usegmt=True)])
-@pytest.mark.parametrize("status", [429, 503])
-def test_a_busy_host_is_left_alone_for_as_long_as_it_asks(
-    tmp_path: Path, status: int, header: Callable[[], str]
-) -> None:
-    asked: Counter[str] = Counter()
+@contextmanager
+def several(answers: Iterable[Callable[[str], Answer]]) -> Iterator[list[Scripted]]:
+    """A site for each of *answers*, at an address of its own."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(scripted(one, f"127.0.0.{number}")) for number, one in enumerate(answers, 2)]
 
-    def answer(path: str) -> Answer:
-        asked[path] += 1
-        if path == "/en/page-1.html" and asked[path] == 1:
-            return Answer(status=status, headers={"Retry-After": header()})
-        return page(path)
 
-    with scripted(answer) as site:
-        result = crawl(tmp_path, f"{site.url}/en/", "-s", "CONCURRENT_REQUESTS=1", *QUICK)
+def english(sites: Iterable[Scripted]) -> str:
+    """The English pages of *sites* as seeds."""
+    return ",".join(f"{site.url}/en/" for site in sites)
+
+
+def test_a_busy_host_is_left_alone_for_as_long_as_it_asks(tmp_path: Path) -> None:
+    def busy(status: int, header: Callable[[], str]) -> Callable[[str], Answer]:
+        asked: Counter[str] = Counter()
+
+        def answer(path: str) -> Answer:
+            asked[path] += 1
+            if path == "/en/page-1.html" and asked[path] == 1:
+                return Answer(status=status, headers={"Retry-After": header()})
+            return page(path)
+
+        return answer
+
+    headers = (lambda: "2", lambda: formatdate(time() + 3, usegmt=True))
+    with several(busy(status, header) for status in (429, 503) for header in headers) as sites:
+        result = crawl(tmp_path, english(sites), "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=1", *QUICK)
     assert result.returncode == 0, result.stderr
-    assert len(documents(tmp_path)) == DOCUMENTS
-    first, second = site.times("/en/page-1.html")
-    assert second - first >= 1.9
-    assert not [when for when, _ in site.asked if first < when < second]
+    assert len(documents(tmp_path)) == DOCUMENTS * len(sites)
+    for site in sites:
+        first, second = site.times("/en/page-1.html")
+        assert second - first >= 1.9
+        assert not [when for when, _ in site.asked if first < when < second]
 
 
 def test_waiting_has_an_end(tmp_path: Path) -> None:
@@ -87,23 +103,26 @@ def test_waiting_has_an_end(tmp_path: Path) -> None:
     assert outcomes(tmp_path, site.url) == {"/en/": "http-503"}
 
 
-@pytest.mark.parametrize("status", [500, 503, 429])
-def test_a_robots_txt_that_cannot_be_had_is_asked_for_again_before_anything_else(tmp_path: Path, status: int) -> None:
-    asked = count(1)
+def test_a_robots_txt_that_cannot_be_had_is_asked_for_again_before_anything_else(tmp_path: Path) -> None:
+    def broken(status: int) -> Callable[[str], Answer]:
+        asked = count(1)
 
-    def answer(path: str) -> Answer:
-        if path == "/robots.txt":
-            if next(asked) < 3:
-                return Answer(status=status)
-            return Answer("User-agent: *\nDisallow: /es/page-2", kind="text/plain")
-        return page(path)
+        def answer(path: str) -> Answer:
+            if path == "/robots.txt":
+                if next(asked) < 3:
+                    return Answer(status=status)
+                return Answer("User-agent: *\nDisallow: /es/page-2", kind="text/plain")
+            return page(path)
 
-    with scripted(answer) as site:
-        result = crawl(tmp_path, f"{site.url}/en/", *QUICK)
+        return answer
+
+    with several(map(broken, (500, 503, 429))) as sites:
+        result = crawl(tmp_path, english(sites), *QUICK)
     assert result.returncode == 0, result.stderr
-    assert site.paths()[:4] == ["/robots.txt"] * 3 + ["/en/"]
-    assert len(documents(tmp_path)) == DOCUMENTS - 1
-    assert outcomes(tmp_path, site.url)["/es/page-2.html"] == "robots"
+    assert len(documents(tmp_path)) == (DOCUMENTS - 1) * len(sites)
+    for site in sites:
+        assert site.paths()[:4] == ["/robots.txt"] * 3 + ["/en/"]
+        assert outcomes(tmp_path, site.url)["/es/page-2.html"] == "robots"
 
 
 def test_a_robots_txt_that_never_comes_forbids_everything(tmp_path: Path) -> None:
@@ -116,11 +135,13 @@ def test_a_robots_txt_that_never_comes_forbids_everything(tmp_path: Path) -> Non
     assert outcomes(tmp_path, site.url) == {"/en/": "robots-unreachable"}
 
 
-@pytest.mark.parametrize("status", [401, 403, 404, 410])
-def test_a_robots_txt_that_is_not_there_allows_everything(tmp_path: Path, status: int) -> None:
-    with scripted(lambda path: Answer(status=status) if path == "/robots.txt" else page(path)) as site:
-        crawl(tmp_path, f"{site.url}/en/")
-    assert len(documents(tmp_path)) == DOCUMENTS
+def test_a_robots_txt_that_is_not_there_allows_everything(tmp_path: Path) -> None:
+    def without(status: int) -> Callable[[str], Answer]:
+        return lambda path: Answer(status=status) if path == "/robots.txt" else page(path)
+
+    with several(map(without, (401, 403, 404, 410))) as sites:
+        crawl(tmp_path, english(sites))
+    assert len(documents(tmp_path)) == DOCUMENTS * len(sites)
 
 
 def test_robots_txt_is_found_behind_redirects_and_a_loop_of_them_allows_everything(tmp_path: Path) -> None:
@@ -185,21 +206,21 @@ def test_sites_on_one_address_take_turns_if_asked_to(tmp_path: Path) -> None:
         assert (site.overlapping <= 4) == (politeness == "address"), site.overlapping
 
 
-@pytest.mark.parametrize(("asked", "throttle"), [("0.01", False), ("0.01", True), ("-5", True), ("nan", False)])
-def test_a_crawl_delay_does_not_shorten_the_delay_of_the_operator(tmp_path: Path, asked: str, throttle: bool) -> None:
-    def answer(path: str) -> Answer:
-        if path == "/robots.txt":
-            return Answer(f"User-agent: *\nCrawl-delay: {asked}", kind="text/plain")
-        return page(path)
+@pytest.mark.parametrize("throttle", [False, True])
+def test_a_crawl_delay_does_not_shorten_the_delay_of_the_operator(tmp_path: Path, throttle: bool) -> None:
+    def asking_for(delay: str) -> Callable[[str], Answer]:
+        robots = Answer(f"User-agent: *\nCrawl-delay: {delay}", kind="text/plain")
+        return lambda path: robots if path == "/robots.txt" else page(path)
 
     delay = 0.5
     settings = (f"DOWNLOAD_DELAY={delay}", "DOWNLOAD_DELAY_JITTER=0", "AUTOTHROTTLE_START_DELAY=0.1")
-    with scripted(answer) as site:
-        result = slow_crawl(tmp_path, f"{site.url}/en/", *settings, f"AUTOTHROTTLE_ENABLED={throttle}")
+    with several(map(asking_for, ("0.01", "-5", "nan"))) as sites:
+        result = slow_crawl(tmp_path, english(sites), *settings, f"AUTOTHROTTLE_ENABLED={throttle}", pages=15)
     assert result.returncode == 0, result.stderr
-    times = [when for when, path in site.asked if path != "/robots.txt"]
-    # a busy machine can be late with one answer, not with all
-    assert times[-1] - times[0] > 0.9 * delay * (len(times) - 1)
+    for site in sites:
+        times = [when for when, path in site.asked if path != "/robots.txt"]
+        # a busy machine can be late with one answer, not with all
+        assert times[-1] - times[0] > 0.9 * delay * (len(times) - 1)
 
 
 def test_a_crawl_delay_is_kept_by_the_slot_that_asked_for_robots_txt(tmp_path: Path) -> None:

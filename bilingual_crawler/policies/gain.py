@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.policies.base import FetchedPage, Policy, PolicyError, Proposal
-from bilingual_crawler.policies.evidence.base import Evidence
+from bilingual_crawler.policies.evidence.base import Evidence, PartnerEvidence
 from bilingual_crawler.policies.evidence.claims import Hreflang, Switchers
 from bilingual_crawler.policies.evidence.folders import Folders
 from bilingual_crawler.policies.evidence.known import Known
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.policies.evidence.base import LanguageEvidence, PartnerEvidence, Prospect
+    from bilingual_crawler.policies.evidence.base import LanguageEvidence, Prospect
     from bilingual_crawler.policies.evidence.belief import Belief
     from bilingual_crawler.scoring.links import LinkScore
 
@@ -126,10 +126,11 @@ class Gain(Policy):
 
         language, partner, prospects = [make(group) for group in LANGUAGE], make(PARTNER), make(PROSPECTS)
         self._evidence: list[Evidence] = [*chain(*language), *partner, *prospects]
-        # most links of a page are known, and most kinds of evidence do not read them
+        # most kinds of evidence do not read the links of a page, or see no couples of queued URLs
         self._noting = [kind for kind in self._evidence if type(kind).note is not Evidence.note]
         self._language = [asked(group) for group in language]
         self._partner, self._prospects = asked(partner), asked(prospects)
+        self._couples = [kind for kind in self._partner if type(kind).counterpart is not PartnerEvidence.counterpart]
         self._changed: set[str] = set()
         self._seeds: set[str] = set()
 
@@ -144,7 +145,7 @@ class Gain(Policy):
                     break
         chances = {kind.name: kind.chance(url, belief) for kind in self._partner}
         in_pair = belief[0] + belief[1]
-        counterpart = self._weights.counterpart * max((kind.counterpart(url) for kind in self._partner), default=0.0)
+        counterpart = self._weights.counterpart * max((kind.counterpart(url) for kind in self._couples), default=0.0)
         later = in_pair * max(counterpart, prod(prospect.factor(url) for prospect in self._prospects))
         seed = self._weights.seed * in_pair if url in self._seeds else 0.0
         return Worth(belief, chances, self._weights.future * later, seed)

@@ -180,16 +180,20 @@ def _affix_fits(stem: str, separator: str, token: str, extension: bool) -> bool:
     return alone and (extension or separator == ".")
 
 
-def _in_host(host: str, start: int, languages: frozenset[str] | None) -> Iterator[Marker]:
+@url_cache(4096)
+def _in_host(host: str, start: int, languages: frozenset[str] | None) -> tuple[Marker, ...]:
+    found = []
     subdomain, _, suffix = split_host(host)
     at = start
     for label in subdomain.split("."):
         lang = pick(label, languages, first=True) if label else None
         if lang is not None and (languages is not None or label not in NEVER_SUBDOMAIN):
-            yield Marker(lang, Component.SUBDOMAIN, host[at - start : at - start + len(label)], at, at + len(label))
+            token = host[at - start : at - start + len(label)]
+            found.append(Marker(lang, Component.SUBDOMAIN, token, at, at + len(label)))
         at += len(label) + 1
     last = suffix.rpartition(".")[2]
     lang = SUFFIX_LANGUAGES.get(last)
     if lang is not None and (languages is None or lang in languages):
         end = start + len(host)
-        yield Marker(lang, Component.SUFFIX, host[len(host) - len(last) :], end - len(last), end, weak=True)
+        found.append(Marker(lang, Component.SUFFIX, host[len(host) - len(last) :], end - len(last), end, weak=True))
+    return tuple(found)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.policies.evidence.base import LanguageEvidence
 from bilingual_crawler.policies.evidence.belief import counted
-from bilingual_crawler.policies.evidence.places import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,12 +30,12 @@ class Folders(LanguageEvidence):
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         index = self.known.index(page.side)
-        for folder in place_of(page.url).folders:
+        for folder in self.known.place(page.url).folders:
             self._counts[folder][index] += 1
         return ()
 
     def update(self, url: str, belief: Belief) -> Belief | None:
-        for folder in place_of(url).folders:
+        for folder in self.known.place(url).folders:
             counts = self._counts.get(folder)
             if counts is None:
                 break

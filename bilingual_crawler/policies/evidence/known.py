@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
+from bilingual_crawler.policies.evidence.places import place_of
 from bilingual_crawler.policies.partners import Partners
-from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.markers import strip_language
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.policies.evidence.belief import Belief
+    from bilingual_crawler.policies.evidence.places import Place
 
 MAX_TWINS = 50
 """URLs that are equal but for language marks and are remembered as such; further ones are by themselves."""
@@ -32,6 +33,7 @@ class Known:
 
     def __init__(self, pair: LanguagePair, prior: Belief) -> None:
         self.pair = pair
+        self._languages = pair.languages
         self.prior = prior
         """What is believed of the language of a page before anything is known of its site."""
         self._sides: dict[str, str] = {}
@@ -39,6 +41,7 @@ class Known:
         self._single: dict[str, list[int]] = {}
         self._held: dict[int, Held] = {}
         self._queued: dict[str, int] = {}
+        self._places: dict[str, Place] = {}
         self._queued_twins: dict[int, tuple[str, ...]] = {}
 
     def index(self, side: str | None) -> int:
@@ -97,6 +100,7 @@ class Known:
         if url in self._queued:
             return False
         key = self._queued[url] = self._key(url)
+        self._places[url] = place_of(url)
         twins = self._queued_twins.get(key, ())
         if len(twins) < MAX_TWINS:
             self._queued_twins[key] = (*twins, url)
@@ -109,9 +113,14 @@ class Known:
         key = self._queued.pop(url, None)
         if key is None:
             return
+        del self._places[url]
         twins = tuple(twin for twin in self._queued_twins.pop(key, ()) if twin != url)
         if twins:
             self._queued_twins[key] = twins
+
+    def place(self, url: str) -> Place:
+        """Where *url*, queued or not, is."""
+        return self._places.get(url) or place_of(url)
 
     def queued_twins(self, url: str) -> tuple[str, ...]:
         """The queued URLs that are twins of *url*, itself included."""
@@ -121,9 +130,9 @@ class Known:
         # a pair of an earlier run may be known before its documents are
         side = self._sides.get(url)
         if side is not None:
-            self._single.setdefault(registered_domain(url), [0, 0])[self.index(side)] += documents
+            self._single.setdefault(self.place(url).site, [0, 0])[self.index(side)] += documents
 
     def _key(self, url: str) -> int:
         """For twins the same number, which takes less memory than a text."""
         key = self._queued.get(url)
-        return hash(strip_language(url, self.pair.languages)) if key is None else key
+        return hash(strip_language(url, self._languages)) if key is None else key

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from bilingual_crawler.policies.evidence.base import LanguageEvidence
 from bilingual_crawler.policies.evidence.belief import normal
-from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,6 +17,21 @@ if TYPE_CHECKING:
 
 Source: TypeAlias = "tuple[int, LinkPosition]"
 """Language of the linking page (0, 1, or 2 for neither), and where on it the link is."""
+
+
+class _Links:
+    """Links to the pages of a site that are in one language, by source."""
+
+    __slots__ = ("all", "by_source")
+
+    def __init__(self, usual: float) -> None:
+        self.by_source: dict[Source, float] = {}
+        self.all = usual
+
+    def add(self, sources: Sequence[Source]) -> None:
+        for source in sources:
+            self.by_source[source] = self.by_source.get(source, 0.0) + 1 / len(sources)
+        self.all += 1
 
 
 @dataclass
@@ -37,15 +50,17 @@ class LinkingPages(LanguageEvidence):
 
     def __post_init__(self) -> None:
         self._sources: dict[str, tuple[Source, ...]] = {}
-        self._by_site: dict[str, tuple[dict[Source, float], ...]] = {}
-        """Site -> for each language of linked pages: source -> links."""
+        self._by_site: dict[str, tuple[_Links, ...]] = {}
+        """Site -> the links to pages in each language."""
+        self._unseen = tuple(_Links(self.own + 2 * self.other) for _ in range(3))
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         sources = self._sources.get(page.url, ())
         if sources:
-            counts = self._by_site.setdefault(registered_domain(page.url), ({}, {}, {}))[self.known.index(page.side)]
-            for source in sources:
-                counts[source] = counts.get(source, 0.0) + 1 / len(sources)
+            site = self.known.place(page.url).site
+            if site not in self._by_site:
+                self._by_site[site] = tuple(_Links(self.own + 2 * self.other) for _ in range(3))
+            self._by_site[site][self.known.index(page.side)].add(sources)
         return ()
 
     def note(self, page: FetchedPage, link: Link) -> bool:
@@ -60,17 +75,17 @@ class LinkingPages(LanguageEvidence):
         sources = self._sources.get(url)
         if not sources:
             return None
-        by_language = self._by_site.get(registered_domain(url), ({}, {}, {}))
-        likelihoods = (self._likelihood(sources, language, counts) for language, counts in enumerate(by_language))
-        return normal(*(p * likelihood for p, likelihood in zip(belief, likelihoods, strict=True)))
+        by_language = self._by_site.get(self.known.place(url).site, self._unseen)
+        first, second, neither = (self._likelihood(sources, language, by_language[language]) for language in range(3))
+        return normal(belief[0] * first, belief[1] * second, belief[2] * neither)
 
-    def _likelihood(self, sources: Sequence[Source], language: int, counts: dict[Source, float]) -> float:
+    def _likelihood(self, sources: Sequence[Source], language: int, links: _Links) -> float:
         """How often links to pages in the *language* are from such *sources*: the geometric mean."""
-        seen = sum(counts.values()) + self.own + 2 * self.other
-        shares = (
-            (counts.get(source, 0.0) + (self.own if source[0] == language else self.other)) / seen for source in sources
-        )
-        return float(prod(shares) ** (1 / len(sources)))
+        product = 1.0
+        for source in sources:
+            usual = self.own if source[0] == language else self.other
+            product *= (links.by_source.get(source, 0.0) + usual) / links.all
+        return product if len(sources) == 1 else product ** (1 / len(sources))
 
     def redirected(self, url: str, target: str) -> None:
         if url in self._sources:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.policies.evidence.base import LanguageEvidence
 from bilingual_crawler.policies.evidence.belief import NOTHING, counted, normal
-from bilingual_crawler.policies.evidence.places import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,13 +36,13 @@ class Marks(LanguageEvidence):
         self._strong, self._weak = ([self._said(index, share) for index in range(3)] for share in (1.0, self.weak))
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        mark = place_of(page.url).mark
+        mark = self.known.place(page.url).mark
         if mark:
             self._counts[mark][self.known.index(page.side)] += 1
         return ()
 
     def update(self, url: str, belief: Belief) -> Belief | None:
-        place = place_of(url)
+        place = self.known.place(url)
         if place.mark is None:
             return None
         named = self.known.index(self.known.pair.side(place.marked) if place.marked else None)

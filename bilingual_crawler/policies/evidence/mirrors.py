@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.policies.evidence.base import PartnerEvidence
 from bilingual_crawler.policies.evidence.reliability import Reliability
-from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,7 +33,7 @@ class Mirrors(PartnerEvidence):
         others = [url for held in self.known.twins(page.url) for url in held if url != page.url]
         paired = self.known.partner(page.url) is not None
         if others and (paired or page.side is None or any(self.known.side(url) == page.side for url in others)):
-            self._by_site.count(registered_domain(page.url), paired)
+            self._by_site.count(self.known.place(page.url).site, paired)
         return self.known.queued_twins(page.url) if page.side else ()
 
     def learn_pair(self, url: str, partner: str) -> Iterable[str]:
@@ -44,8 +43,8 @@ class Mirrors(PartnerEvidence):
         best = 0.0
         for held in self.known.twins(url):
             for twin, other in islice(self.known.lacking(held), 1):
-                best = max(best, self._by_site.of(registered_domain(twin)) * belief[other])
+                best = max(best, self._by_site.of(self.known.place(twin).site) * belief[other])
         return best
 
     def counterpart(self, url: str) -> float:
-        return self._by_site.of(registered_domain(url)) if len(self.known.queued_twins(url)) > 1 else 0.0
+        return self._by_site.of(self.known.place(url).site) if len(self.known.queued_twins(url)) > 1 else 0.0

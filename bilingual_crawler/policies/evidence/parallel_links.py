@@ -13,7 +13,6 @@ from bilingual_crawler.policies.base import MAX_LINKS, Proposal
 from bilingual_crawler.policies.evidence.base import PartnerEvidence
 from bilingual_crawler.policies.evidence.belief import part_left
 from bilingual_crawler.policies.evidence.reliability import Reliability
-from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -69,33 +68,36 @@ class ParallelLinks(PartnerEvidence):
             return ()
         likeliest = max(couples, key=couples.__getitem__)
         if self.known.side(likeliest) is not None:
-            self._by_site.count(registered_domain(page.url), self.known.partner(page.url) == likeliest)
+            self._by_site.count(self.known.place(page.url).site, self.known.partner(page.url) == likeliest)
         return [url for url in couples if self.known.is_queued(url)]
 
     def learn_pair(self, url: str, partner: str) -> Iterable[str]:
         links, others = self._links.pop(url, ()), self._links.pop(partner, ())
         changed: list[str] = []
         for one, other in self._aligned(links, others, {url, partner}):
-            self._count(one, other)
-            self._count(other, one)
+            changed += [first for first, second in ((one, other), (other, one)) if self._count(first, second)]
             if self.known.side(one) and self.known.side(other):
                 self._proposals.append((one, Proposal(other, self.name, self._probability(one, other))))
-            changed += (queued for queued in (one, other) if self.known.is_queued(queued))
         for one in (url, partner):
             self._drop(one)
-        return changed
+        return filter(self.known.is_queued, changed)
 
     def chance(self, url: str, belief: Belief) -> float:
+        couples = self._couples.get(url)
+        if not couples:
+            return 0.0
         return max(
             (
                 self._probability(url, other) * part_left(belief[index], self.slope, self.base)
-                for other, index in self.known.lacking(self._couples.get(url, ()))
+                for other, index in self.known.lacking(couples)
             ),
             default=0.0,
         )
 
     def counterpart(self, url: str) -> float:
-        couples = self._couples.get(url, ())
+        couples = self._couples.get(url)
+        if not couples:
+            return 0.0
         return max((self._probability(url, other) for other in couples if self.known.is_queued(other)), default=0.0)
 
     def redirected(self, url: str, target: str) -> None:
@@ -129,12 +131,16 @@ class ParallelLinks(PartnerEvidence):
     def _probability(self, url: str, other: str) -> float:
         """That the two are translations: how often couples were right, by the share of pages that say so."""
         couples = self._couples[url]
-        return self._by_site.of(registered_domain(url)) * couples[other] / couples.total()
+        return self._by_site.of(self.known.place(url).site) * couples[other] / sum(couples.values())
 
-    def _count(self, url: str, other: str, times: int = 1) -> None:
+    def _count(self, url: str, other: str, times: int = 1) -> bool:
+        """More pages say that *url* corresponds to *other*; whether that makes it another couple."""
         couples = self._couples.setdefault(url, Counter())
-        if other in couples or len(couples) < MAX_COUPLES:
-            couples[other] += times
+        known = len(couples)
+        if other not in couples and known == MAX_COUPLES:
+            return False
+        couples[other] += times
+        return known != 1 or len(couples) != 1
 
     def _drop(self, url: str) -> None:
         """*url* corresponds to nothing any more."""

@@ -1,8 +1,9 @@
-"""Where a URL is on its site: the folders it is in, and the mark that names its language."""
+"""Where a URL is: its site, the folders it is in, and the mark that names its language."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from bilingual_crawler.urls.cache import url_cache
@@ -15,9 +16,12 @@ MAX_FOLDERS = 4
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a URL is: its host and folders, outermost first, and its language mark."""
+    """What the kinds of evidence ask of a URL, read from it once."""
 
+    site: str
+    """Registered domain."""
     folders: tuple[str, ...]
+    """Host and folders, outermost first."""
     mark: tuple[str, str, str] | None
     """Site, component and token of the most telling language mark."""
     marked: str | None
@@ -26,18 +30,22 @@ class Place:
     """Whether the mark may mean something else (country suffix, a common word)."""
 
 
-@url_cache(1 << 16)
+@url_cache(1 << 12)
 def place_of(url: str) -> Place:
-    """The place of *url*; cached."""
+    """The place of *url*; the last ones are cached."""
     parts = urlsplit(url)
-    segments = [segment for segment in parts.path.split("/") if segment]
-    if segments and not parts.path.endswith("/"):
-        segments.pop()
-    folders = [parts.netloc]
-    for segment in segments[:MAX_FOLDERS]:
-        folders.append(f"{folders[-1]}/{segment}")
+    folder = parts.path.rpartition("/")[0]
     marker = next((marker for marker in find_markers(url) if marker.language is not None), None)
     if marker is None:
-        return Place(tuple(folders), None, None, False)
-    mark = (registered_domain(url), str(marker.component), marker.token.lower())
-    return Place(tuple(folders), mark, marker.language, marker.weak)
+        return _place(parts.netloc, folder, None, None, weak=False)
+    return _place(parts.netloc, folder, (marker.component, marker.token.lower()), marker.language, weak=marker.weak)
+
+
+@lru_cache(1 << 14)
+def _place(host: str, folder: str, mark: tuple[str, str] | None, marked: str | None, *, weak: bool) -> Place:
+    """One object for all URLs of a folder that have the same mark: a queue of millions holds thousands of them."""
+    folders = [host]
+    for segment in [segment for segment in folder.split("/") if segment][:MAX_FOLDERS]:
+        folders.append(f"{folders[-1]}/{segment}")
+    site = registered_domain(host)
+    return Place(site, tuple(folders), mark and (site, *mark), marked, weak)

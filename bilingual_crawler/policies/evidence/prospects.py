@@ -8,7 +8,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.policies.evidence.base import Prospect
-from bilingual_crawler.policies.evidence.places import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,18 +42,18 @@ class PairRate(Prospect):
 
     def learn_pair(self, url: str, partner: str) -> Iterable[str]:
         for one in (url, partner):
-            self._paired.update(place_of(one).folders)
+            self._paired.update(self.known.place(one).folders)
             self._count(one, 1 - self._alone(one))
         return ()
 
     def part_pair(self, url: str, partner: str) -> None:
         for one in (url, partner):
-            self._paired.subtract(place_of(one).folders)
+            self._paired.subtract(self.known.place(one).folders)
             self._count(one, self._alone(one) - 1)
 
     def factor(self, url: str) -> float:
         rate = self.rate
-        for folder in place_of(url).folders:
+        for folder in self.known.place(url).folders:
             documents = self._documents.get(folder)
             if not documents:
                 break
@@ -63,10 +62,10 @@ class PairRate(Prospect):
 
     def _alone(self, url: str) -> float:
         """Weight of a document without a partner."""
-        return 1.0 if place_of(url).mark else self.unrecognised
+        return 1.0 if self.known.place(url).mark else self.unrecognised
 
     def _count(self, url: str, weight: float) -> None:
-        for folder in place_of(url).folders:
+        for folder in self.known.place(url).folders:
             self._documents[folder] += weight
 
 

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import log, sqrt
 from typing import TYPE_CHECKING, ClassVar
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from bilingual_crawler.policies.evidence.base import PartnerEvidence
 from bilingual_crawler.policies.evidence.belief import part_left
 from bilingual_crawler.policies.evidence.reliability import Reliability
-from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -53,7 +52,7 @@ class WordIndex:
 
     def having(self, word: str) -> Collection[str]:
         """The URLs that have the *word*; none if they are too many."""
-        urls = self._having.get(word, {})
+        urls = self._having.get(word, ())
         return urls if len(urls) <= COMMON else ()
 
     def add(self, url: str, words: Iterable[str]) -> Sequence[str]:
@@ -104,10 +103,10 @@ class SharedWords(PartnerEvidence):
         nearest = self._nearest(page.url)
         partner = self.known.partner(page.url)
         if nearest and (partner or page.side is None or page.side == self.known.side(nearest[0])):
-            self._by_step.count((registered_domain(page.url), _step(nearest[1])), partner == nearest[0])
+            self._by_step.count((self.known.place(page.url).site, _step(nearest[1])), partner == nearest[0])
         if self.known.side(page.url) is None:
             return ()
-        new = self._documents.add(page.url, {*self._queued.words(page.url), *_words_of_url(page.url)})
+        new = self._documents.add(page.url, _words_of_url(page.url).union(self._queued.words(page.url)))
         return dict.fromkeys(url for word in new for url in self._queued.having(word))
 
     def learn_pair(self, url: str, partner: str) -> Iterable[str]:
@@ -119,11 +118,11 @@ class SharedWords(PartnerEvidence):
         if self._queued.words(link.url):
             if not link.text:
                 return False
-            new = self._queued.add(link.url, _words_of(link.text))
+            new = self._queued.add(link.url, _words_of_text(link.text))
             self._count(new)
             return bool(new)
         self._seen += 1
-        self._count(self._queued.add(link.url, {*_words_of(link.text), *_words_of_url(link.url)}))
+        self._count(self._queued.add(link.url, _words_of_text(link.text) | _words_of_url(link.url)))
         return False
 
     def chance(self, url: str, belief: Belief) -> float:
@@ -132,7 +131,7 @@ class SharedWords(PartnerEvidence):
             return 0.0
         document, share = found
         other = 1 - self.known.index(self.known.side(document))
-        reliability = self._by_step.of((registered_domain(url), _step(share)))
+        reliability = self._by_step.of((self.known.place(url).site, _step(share)))
         return share * reliability * part_left(belief[other], self.slope, self.base)
 
     def redirected(self, url: str, target: str) -> None:
@@ -144,13 +143,14 @@ class SharedWords(PartnerEvidence):
     def _nearest(self, url: str) -> tuple[str, float] | None:
         """The document that shares most with *url*, and the share: the cosine of the words, rare ones counting more."""
         words = self._queued.words(url)
-        shared: defaultdict[str, float] = defaultdict(float)
-        for word in words:
-            rarity = self._rarity(word)
-            for document in self._documents.having(word):
-                shared[document] += rarity
-        if not shared:
+        having = [(word, documents) for word in words if (documents := self._documents.having(word))]
+        if not having:
             return None
+        shared: defaultdict[str, float] = defaultdict(float)
+        for word, documents in having:
+            rarity = self._rarity(word)
+            for document in documents:
+                shared[document] += rarity
         weight = sum(map(self._rarity, words))
         best, most = "", self.least
         for document in sorted(shared, key=shared.__getitem__, reverse=True)[:COMPARED]:
@@ -175,13 +175,21 @@ def _step(share: float) -> int:
 
 
 @lru_cache(1 << 14)
-def _words_of(text: str) -> frozenset[str]:
-    """Numbers, and the beginnings of words without their accents."""
-    plain = "".join(sign for sign in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(sign))
-    return frozenset(
-        word if word.isdigit() else word[:STEM] for word in _WORD.findall(plain) if word.isdigit() or len(word) > 2
-    )
+def _words_of_text(text: str) -> frozenset[str]:
+    """The words of a link's text; links of one text are many."""
+    return _words_of(text)
 
 
 def _words_of_url(url: str) -> frozenset[str]:
-    return _words_of(unquote(urlsplit(url).path)[:200])
+    path = url.partition("://")[2].partition("?")[0].partition("#")[0].partition("/")[2]
+    return _words_of(unquote(path)[:200])
+
+
+def _words_of(text: str) -> frozenset[str]:
+    """Numbers, and the beginnings of words without their accents."""
+    plain = text.lower()
+    if not plain.isascii():
+        plain = "".join(sign for sign in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(sign))
+    return frozenset(
+        word if word.isdigit() else word[:STEM] for word in _WORD.findall(plain) if word.isdigit() or len(word) > 2
+    )

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.policies.evidence.base import PartnerEvidence
-from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
     from bilingual_crawler.policies.evidence.belief import Belief
@@ -26,7 +25,7 @@ class Surplus(PartnerEvidence):
     """Documents that have to be there for half of it."""
 
     def chance(self, url: str, belief: Belief) -> float:
-        single = self.known.single(registered_domain(url))
+        single = self.known.single(self.known.place(url).site)
         more = int(single[1] > single[0])
         surplus = single[more] - single[1 - more]
         return self.trust * belief[1 - more] * surplus / (single[more] + self.weight)

@@ -9,7 +9,6 @@ from bilingual_crawler.policies.evidence.anchors import AnchorReader
 from bilingual_crawler.policies.evidence.base import LanguageEvidence
 from bilingual_crawler.policies.evidence.belief import normal
 from bilingual_crawler.policies.evidence.labels import label_of
-from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,7 +42,7 @@ class Wording(LanguageEvidence):
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         if page.url in self._wordings:
-            site = registered_domain(page.url)
+            site = self.known.place(page.url).site
             rows = self._by_site.get(site)
             if rows is None:
                 rows = self._by_site[site] = tuple(map(list, self._usual))
@@ -64,7 +63,7 @@ class Wording(LanguageEvidence):
         if url not in self._wordings:
             return None
         step = self._wordings[url][1]
-        rows = self._by_site.get(registered_domain(url), self._usual)
+        rows = self._by_site.get(self.known.place(url).site, self._usual)
         return normal(*(p * row[step] / sum(row) for p, row in zip(belief, rows, strict=True)))
 
     def redirected(self, url: str, target: str) -> None:
