@@ -10,12 +10,14 @@ import brotli
 import pytest
 from backports import zstd
 
+from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.pairing.inputs import MAX_BODY, Inputs
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 PAGE = b"<html>two words"
+PAIRS = LanguagePairs.parse("eng-spa")
 
 
 def archive(folder: Path, *pages: tuple[bytes | None, bytes]) -> Path:
