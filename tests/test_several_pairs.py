@@ -25,6 +25,7 @@ from bilingual_crawler.policies.base import FetchedPage
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.policies.jointly import Jointly
 from bilingual_crawler.records import read_json_lines, read_tsv
+from bilingual_crawler.reporting.judged import sheet_folders
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -267,9 +268,12 @@ def test_the_report_of_a_folder_counts_the_same(folder: Path) -> None:
 
 def test_align_picks_pairs_and_keeps_the_rows_of_others(folder: Path) -> None:
     out = folder / "pairs.tsv"
-    picked = run_scrapy(folder.parent, "align", "out", "--pair", "spa-mlt,eng-mlt", "--out", "some.tsv")
+    picked = run_scrapy(
+        folder.parent, "align", "out", "--pair", "spa-mlt,eng-mlt", "--out", "some.tsv", "--review", "review"
+    )
     assert picked.returncode == 0, picked.stderr
     assert rows(folder.parent, "some.tsv") == {"spa-mlt": PAGES + 1, "eng-mlt": PAGES + 1}
+    assert [sheet.name for sheet in sheet_folders(folder.parent / "review")] == ["eng-mlt", "spa-mlt"]
     anew = run_scrapy(folder.parent, "align", "out", "--pair", "eng-spa", "--method", "url", "--out", str(out))
     assert anew.returncode == 0, anew.stderr
     assert f"{2 * (PAGES + 1)} pairs of other languages stay in" in anew.stdout
