@@ -199,9 +199,10 @@ def _kept(out: Path, pairs: LanguagePairs) -> list[Pair]:
 
 def _pairs_of(crawls: list[Path]) -> LanguagePairs:
     """The pairs of the crawls in these folders; UsageError unless all have the same."""
-    pairs = {str(found): found for found in (pairs_of(read_summary(folder), folder) for folder in crawls)}
+    given = [pairs_of(read_summary(folder), folder) for folder in crawls]
+    pairs = {frozenset(map(str, found)): found for found in given}
     if len(pairs) != 1:
-        several = f"the crawls have the pairs {' and '.join(sorted(pairs))}"
+        several = f"the crawls have the pairs {' and '.join(sorted(map(str, pairs.values())))}"
         why = several if pairs else "no INPUT is the folder of a crawl"
         raise UsageError(f"--pair is missing, and {why}: give the two languages, such as eng-mlt", print_help=False)
     return pairs.popitem()[1]
