@@ -1,4 +1,4 @@
-# make crawl                                       crawl the example site, which needs no network; PAIR=eng-eus as well
+# make crawl                                       crawl the example site, which needs no network; PAIR=eng-eus or PAIR=eng-eus,eng-spa as well
 # make crawl PAIR=eng-mlt SEEDS=https://… CONTACT=https://…   crawl websites; POLICY=… and OPTIONS="-a max_pages=500" as well
 # make test                                        check style and types, run the tests
 

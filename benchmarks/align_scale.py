@@ -21,7 +21,7 @@ from rich.progress import track
 from wordfreq import top_n_list
 
 from bilingual_crawler.archive import Exchange, WarcWriter
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.pairing.align import align, read_corpus
 from bilingual_crawler.pairing.methods import make_method
 
@@ -73,7 +73,7 @@ def main() -> None:
         writer.close()
         gold = set(zip(urls[::2], urls[1::2], strict=True))
         started, cpu = time.perf_counter(), _cpu()
-        corpus = read_corpus([folder], LanguagePair.parse("eng-spa"))
+        corpus = read_corpus([folder], LanguagePairs.parse("eng-spa"))
         read, read_cpu = time.perf_counter(), _cpu()
         method = make_method("auto", Path("models"), "", folder)
         pairs = [(pair.url_a, pair.url_b) for _, alignment in align(corpus, method) for pair in alignment.pairs]

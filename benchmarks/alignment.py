@@ -23,7 +23,7 @@ from rich.table import Table
 
 from benchmarks.alignment_baselines import SOME_WORDS, PpLocator, Pti, WmtBaseline
 from bilingual_crawler.harvest.sites import read_tasks
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.pages.outline import hash_text
 from bilingual_crawler.pairing.align import align_domain, read_corpus
 from bilingual_crawler.pairing.content import document_space, sentence_space
@@ -78,7 +78,7 @@ class HashedCorpus:
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
-        self.pair = corpus.pair
+        self.pairs = corpus.pairs
         self._urls: dict[str, str] = {}
         self.redirects: dict[str, str] = {}
 
@@ -100,7 +100,7 @@ class HashedCorpus:
     def _hashed(self, profile: Profile, keys: dict[int, int]) -> Profile:
         url = hashed(profile.url)
         self._urls[url] = profile.url
-        languages = self.pair.languages
+        languages = self.pairs.equivalents
         resolve = self._corpus.resolve
         return replace(
             profile,
@@ -149,7 +149,7 @@ def main() -> None:
     counts: defaultdict[str, Counts] = defaultdict(Counts)
     for task in track(read_tasks(args.sites)[: args.tasks], console=Console(stderr=True)):
         corpus, gold = (
-            read_corpus([args.sites / task.site], LanguagePair.parse(task.pair)),
+            read_corpus([args.sites / task.site], LanguagePairs.parse(task.pair)),
             gold_pairs(args.sites, task),
         )
         for name, method in known.items():
@@ -163,7 +163,7 @@ def main() -> None:
 
 def _pairs(corpus: Corpus | HashedCorpus, groups: list[tuple[str, ...]], method: Method) -> Iterator[tuple[str, str]]:
     for group in groups:
-        domain = Domain.of(group, corpus, corpus.profiles(group))  # type: ignore[arg-type]
+        domain = Domain.of(group, corpus, corpus.pairs.pairs[0], corpus.profiles(group))  # type: ignore[arg-type]
         for pair in align_domain(domain, method).pairs:
             yield pair.url_a, pair.url_b
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.harvest.sites import read_tasks
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.pairing.align import align_domain, read_corpus
 from bilingual_crawler.pairing.domain import Domain
 from bilingual_crawler.pairing.methods import make_method
@@ -54,7 +54,7 @@ def main() -> None:
         gold = gold_pairs(args.sites, task)
         if len(gold) > MOST_PAIRS:
             continue
-        corpus = read_corpus([args.sites / task.site], LanguagePair.parse(task.pair))
+        corpus = read_corpus([args.sites / task.site], LanguagePairs.parse(task.pair))
         for group in corpus.groups():
             profiles = {profile.url: profile for profile in corpus.profiles(group)}
             paired: set[str] = set()
@@ -66,7 +66,7 @@ def main() -> None:
                     translation = replace(profiles[b], claims=(a, second.url))
                     profiles |= {one.url: one for one in (first, second, translation)}
                     announced |= {(str(task), a, b), (str(task), second.url, b)}
-            domain = Domain.of(group, corpus, profiles.values())
+            domain = Domain.of(group, corpus, corpus.pairs.pairs[0], profiles.values())
             for editions, found in (("all", every), ("best", best)):
                 pairs = align_domain(domain, method, editions=editions).pairs
                 found |= {(str(task), pair.url_a, pair.url_b) for pair in pairs}

@@ -90,7 +90,7 @@ def main() -> None:
             page = FetchedPage(entry.url, language, language, claims=(switch,), outline=outline(entry.url))
             begun = time.process_time() - popped
             learner.learn(page, links)
-            told = page_fact(page, links, policy.pair)
+            told = page_fact(page, links, learner.pairs)
             frontier.remember(entry, told)
             frontier.rescore(policy.changed())
             worth = policy.priorities(page, links, None)
@@ -100,11 +100,11 @@ def main() -> None:
             frontier.push([Entry(link.url, "site.example", w) for link, w in zip(links, worth, strict=True)])
             frontier.finish(entry)
             milliseconds.append(1000 * (time.process_time() - begun))
-        pairs, begun = len(learner.ledger), time.process_time()
+        pairs, begun = len(learner.ledgers[policy.pair]), time.process_time()
         again = Learner(Gain(policy.pair))
         deque(relearn(again, frontier.store.facts("site.example"), frontier.store.queued("site.example")), maxlen=0)
         resumed = time.process_time() - begun
-        assert len(again.ledger) == pairs
+        assert len(again.ledgers[policy.pair]) == pairs
         frontier.store.close()
     cuts = statistics.quantiles(milliseconds, n=100)
     print(

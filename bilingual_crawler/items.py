@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Document:
-    """A page in one of the two languages; a line of ``documents.jsonl.gz``."""
+    """A page in one of the languages; a line of ``documents.jsonl.gz``."""
 
     url: str
     language: str
-    """The language of the pair that the page counts as, ISO 639-3."""
+    """The language of the crawl that the page counts as, ISO 639-3."""
     shares: list[tuple[str, int]]
     """Up to three languages found in the text with their percentages."""
     reliable: bool

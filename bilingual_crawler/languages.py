@@ -186,7 +186,7 @@ class LanguagePair:
 
         *equivalents* are classes of languages that count as one: ``"hrv bos srp"`` or sequences of codes.
         """
-        parts = _split_pair(text)
+        parts = split_pair(text)
         if len(parts) != 2:
             raise LanguageError(f"{text!r} is not a pair of languages: write it like eng-isl or English-Icelandic")
         a, b = map(parse_language, parts)
@@ -238,7 +238,8 @@ def parse_equivalents(classes: Iterable[str | Collection[str]]) -> frozenset[fro
     return frozenset(frozenset(map(parse_language, one)) for one in split if one)
 
 
-def _split_pair(text: str) -> list[str]:
+def split_pair(text: str) -> list[str]:
+    """The texts for the two languages of a pair; empty if *text* cannot be split in two."""
     for separator in (r"\s*[,;:/+|]\s*", r"\s+-\s+", r"-", r"_"):
         parts = re.split(separator, text.strip())
         if len(parts) == 2:

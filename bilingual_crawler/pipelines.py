@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import DropItem
@@ -16,7 +17,8 @@ from bilingual_crawler.crawl.signals import output_failed, pair_found, phase_cha
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.items import Document
 from bilingual_crawler.options import Options
-from bilingual_crawler.pairing.documents import Pair, Unpaired
+from bilingual_crawler.pairing.documents import Outcome, Pair, Unpaired, outcomes
+from bilingual_crawler.pairing.tables import read_pairs, replace_pairs
 from bilingual_crawler.policies.partners import Partners
 from bilingual_crawler.records import (
     DOCUMENTS,
@@ -25,11 +27,11 @@ from bilingual_crawler.records import (
     GzipJsonLines,
     TsvLog,
     read_json_lines,
-    read_tsv,
     replace_tsv,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -45,12 +47,12 @@ class OutputPipeline:
     they are if it is empty), and ``pairs.tsv`` is put in order of score. Until that is complete it has the pairs found
     on the way, and so it stays if the crawl is stopped.
 
-    Which documents are pairs the ledger of the crawl says (:attr:`Visits.ledger`). A pair is written when both of its
+    Which documents are pairs the ledgers of the crawl say (:attr:`Visits.ledgers`). A pair is written when both of its
     documents are: those that another worker has written are not here.
 
     A resumed crawl first reads back the documents and pairs it has, so that a page fetched twice is written once.
-    Stats: ``bilingual/pairs/found``, and by reason ``bilingual/pairs/refused`` (candidates) and
-    ``bilingual/pairs/unpaired`` (documents, when the crawl has ended).
+    Stats: ``bilingual/pairs/found``, ``bilingual/pairs/documents`` (that are in a pair), and
+    ``bilingual/pairs/outcomes``: an :class:`Outcome` for each pair of languages.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -64,17 +66,21 @@ class OutputPipeline:
     def open_spider(self) -> None:
         self._folder = self._context.output_dir
         self._visits = Visits.of(self._crawler)
-        self._ledger = self._visits.ledger
+        self._ledgers = {str(pair): ledger for pair, ledger in self._visits.ledgers.items()}
         self._written = {record["url"] for record in read_json_lines(self._folder / DOCUMENTS)}
-        self._paired = Partners()
+        self._paired = {name: Partners() for name in self._ledgers}
         """The documents in the pairs that are written; a row that a better one has replaced counts no more."""
+        self._in_pairs: Counter[str] = Counter()
+        """The same documents, and of how many languages they have a partner."""
         self._documents = GzipJsonLines(self._folder / DOCUMENTS)
         self._pairs = TsvLog.of(self._folder / PAIRS, Pair)
-        for row in read_tsv(self._folder / PAIRS):
-            self._paired.join(row["url_a"], row["url_b"])
-            self._visits.adopt(Pair(row["url_a"], row["url_b"], float(row["score"]), row["method"]))
-        for pair in self._ledger.pairs():
-            self._write_pair(pair)
+        for pair in read_pairs(self._folder / PAIRS, self._context.pairs):
+            if pair.pair in self._paired:
+                self._join(pair)
+                self._visits.adopt(pair)
+        for ledger in self._ledgers.values():
+            for pair in ledger.pairs():
+                self._write_pair(pair)
         (self._folder / UNPAIRED).unlink(missing_ok=True)
         self._count_found()
         self._in_a_hurry = False
@@ -99,9 +105,7 @@ class OutputPipeline:
         except OSError as error:
             logger.error(f"{PAIRS} stays in the order of discovery: {error}")
             return
-        self._stats.set_value("bilingual/pairs/found", aligned.pairs)
-        self._stats.set_value("bilingual/pairs/refused", aligned.refused)
-        self._stats.set_value("bilingual/pairs/unpaired", aligned.unpaired)
+        self._count(aligned.outcomes, aligned.paired)
         for name, count in aligned.bitext.items():
             self._stats.set_value(f"bilingual/bitext/{name}", count)
         for kind, count in aligned.unreadable.items():
@@ -112,13 +116,12 @@ class OutputPipeline:
         settings = self._crawler.settings
         if not Options.of(settings).align or not self._written:
             return None
-        pair = self._context.pair
         aligned, why = None, "not all documents were aligned, since the crawl was stopped"
         if not self._interrupted():
             # the alignment has helper processes of its own, and room for those of both there may not be
             await run_in_thread(sandbox.close)
             try:
-                aligned = await align_crawl(self._folder, pair, settings, self._interrupted, self._tell)
+                aligned = await align_crawl(self._folder, self._context.pairs, settings, self._interrupted, self._tell)
             except AlignmentError as error:
                 why = str(error)
         if aligned is None:
@@ -131,13 +134,17 @@ class OutputPipeline:
         return aligned
 
     def _as_found(self) -> AlignedCrawl:
-        best = self._ledger.pairs()
-        pairs = [pair for pair in best if self._has(pair)]
-        unpaired = [one for one in self._ledger.unpaired() if one.url in self._written]
-        replace_tsv(self._folder / PAIRS, Pair, pairs)
+        best = {name: ledger.pairs() for name, ledger in self._ledgers.items()}
+        pairs = sorted(filter(self._has, chain.from_iterable(best.values())), key=lambda pair: -pair.score)
+        left = chain.from_iterable(ledger.unpaired() for ledger in self._ledgers.values())
+        unpaired = [one for one in left if one.url in self._written]
+        replace_pairs(self._folder / PAIRS, pairs, self._context.pairs)
         replace_tsv(self._folder / UNPAIRED, Unpaired, unpaired)
-        reasons = Counter(one.reason for one in unpaired)
-        return AlignedCrawl(len(pairs), reasons, self._ledger.refused(len(best)), {}, {})
+        refused = {name: ledger.refused(len(best[name])) for name, ledger in self._ledgers.items()}
+        paired = {url for pair in pairs for url in (pair.url_a, pair.url_b)}
+        reasons = ((one.pair, one.reason) for one in unpaired)
+        found = outcomes(self._ledgers, (pair.pair for pair in pairs), reasons, refused)
+        return AlignedCrawl(found, len(paired), {}, {})
 
     def _interrupted(self) -> bool:
         """Ctrl-C, a signal to end, or Scrapyd's cancel; a crawl that ends by itself is still crawling now."""
@@ -151,22 +158,39 @@ class OutputPipeline:
             self._documents.write(document)
             self._written.add(document.url)
         # also of a document fetched again, for the crawl may have died before it wrote the pair
-        pair = self._ledger.pair_of(document.url)
-        if pair:
-            self._write_pair(pair)
+        for ledger in self._ledgers.values():
+            pair = ledger.pair_of(document.url)
+            if pair:
+                self._write_pair(pair)
 
     def _write_pair(self, pair: Pair) -> None:
-        if self._has(pair) and self._paired.of(pair.url_a) != pair.url_b:
+        if self._has(pair) and self._paired[pair.pair].of(pair.url_a) != pair.url_b:
             self._pairs.write_record(pair)
-            self._paired.join(pair.url_a, pair.url_b)
+            self._join(pair)
+
+    def _join(self, pair: Pair) -> None:
+        parted = self._paired[pair.pair].join(pair.url_a, pair.url_b)
+        self._in_pairs.update((pair.url_a, pair.url_b))
+        for url in chain.from_iterable(parted):
+            self._in_pairs[url] -= 1
+            if not self._in_pairs[url]:
+                del self._in_pairs[url]
 
     def _has(self, pair: Pair) -> bool:
         """Whether both documents of *pair* are in the output folder."""
         return pair.url_a in self._written and pair.url_b in self._written
 
     def _count_found(self) -> None:
-        self._stats.set_value("bilingual/pairs/found", len(self._paired))
-        self._stats.set_value("bilingual/pairs/refused", self._ledger.refused(len(self._ledger)))
+        outcomes = {
+            name: Outcome(len(self._paired[name]), ledger.refused(len(ledger)))
+            for name, ledger in self._ledgers.items()
+        }
+        self._count(outcomes, len(self._in_pairs))
+
+    def _count(self, outcomes: Mapping[str, Outcome], paired: int) -> None:
+        self._stats.set_value("bilingual/pairs/outcomes", outcomes)
+        self._stats.set_value("bilingual/pairs/found", sum(outcome.pairs for outcome in outcomes.values()))
+        self._stats.set_value("bilingual/pairs/documents", paired)
 
     def _hurry(self) -> None:
         self._in_a_hurry = True

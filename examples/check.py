@@ -17,9 +17,9 @@ GOLD = Path(__file__).parent / "gold.tsv"
 Pairs = set[tuple[str, str]]
 
 
-def gold_pairs(pair: str) -> Pairs:
-    """The true pairs of the example site in two of its languages, such as ``eng-eus``."""
-    return read_pairs(GOLD, *pair.split("-"))
+def gold_pairs(pairs: str) -> Pairs:
+    """The true pairs of the example site in pairs of its languages, such as ``eng-eus`` or ``eng-eus,eng-spa``."""
+    return {pair for languages in pairs.split(",") for pair in read_pairs(GOLD, *languages.split("-"))}
 
 
 def read_pairs(path: Path, first: str = "url_a", second: str = "url_b") -> Pairs:

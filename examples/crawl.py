@@ -1,6 +1,6 @@
 """Serves the example site, crawls it, and checks the pairs; ``make crawl`` runs it.
 
-``--pair`` is one of its pairs of languages, English and Spanish if it is not given. Other arguments are handed to
+``--pair`` names pairs of its languages, English and Spanish if it is not given. Other arguments are handed to
 ``scrapy crawl``, for example ``-a policy=bfs``.
 """
 
@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 
 from serve import LANGUAGES, serving
 
-from bilingual_crawler.languages import LanguageError, LanguagePair, parse_language
+from bilingual_crawler.language_pairs import LanguagePairs
+from bilingual_crawler.languages import LanguageError, parse_language
 
 CHECK = Path(__file__).with_name("check.py")
 SERVE = Path(__file__).with_name("serve.py")
@@ -26,7 +27,7 @@ OPTIONS = ("-s", "DOWNLOAD_DELAY=0", "-s", "AUTOTHROTTLE_ENABLED=False", "-L", "
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Crawl the example site.", allow_abbrev=False)
-    parser.add_argument("--pair", default="eng-spa", type=_pair, help="two of its languages (%(default)s)")
+    parser.add_argument("--pair", default="eng-spa", type=_pairs, help="pairs of its languages (%(default)s)")
     arguments, options = parser.parse_known_args()
     output_dir = Path("crawls") / f"example-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     with serving() as url:
@@ -43,17 +44,17 @@ def main() -> int:
     return status
 
 
-def _pair(text: str) -> LanguagePair:
+def _pairs(text: str) -> LanguagePairs:
     there = [parse_language(language) for language in LANGUAGES]
     try:
-        pair = LanguagePair.parse(text)
+        pairs = LanguagePairs.parse(text)
     except LanguageError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-    if not {pair.a, pair.b} <= set(there):
+    if not {*pairs.languages} <= set(there):
         raise argparse.ArgumentTypeError(
-            f"the example site is in {', '.join(there)}; to crawl websites for {pair}, give SEEDS=https://…"
+            f"the example site is in {', '.join(there)}; to crawl websites for {pairs}, give SEEDS=https://…"
         )
-    return pair
+    return pairs
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from webserver import run_scrapy
 
 from benchmarks.alignment_baselines import PpLocator, WmtBaseline
 from bilingual_crawler.archive import ArchiveError, Exchange, WarcWriter
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.pairing.align import align, read_corpus
 from bilingual_crawler.pairing.corpus import Corpus
 from bilingual_crawler.pairing.domain import Domain
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.methods import Method
 
 MODELS = Path(__file__).parent.parent / "models"
-PAIR = LanguagePair.parse("eng-spa")
+PAIRS = LanguagePairs.parse("eng-spa")
 HOST = "https://www.example.org"
 
 ENGLISH = (
@@ -55,9 +55,9 @@ def html(sentences: tuple[str, ...], head: str = "", more: str = "") -> bytes:
 
 
 def corpus(pages: dict[str, bytes], redirects: dict[str, str] | None = None) -> Corpus:
-    found = Corpus(PAIR)
+    found = Corpus(PAIRS)
     for url, body in pages.items():
-        read = DocumentJob(RawPage(url, body), PAIR).run()
+        read = DocumentJob(RawPage(url, body), PAIRS).run()
         if read is not None:
             found.add(read)
     found.redirect(redirects or {}, {})
@@ -141,7 +141,7 @@ def test_most_ranges_decide_on_the_language() -> None:
     assert majority("eng", ("spa", "eng", "spa")) == "spa"
     assert majority("eng", ("spa", "fra")) == "eng"
     menu = " ".join(SPANISH)
-    read = read_document(RawPage(f"{HOST}/a", html((menu, *(ENGLISH * 12)))), PAIR)
+    read = read_document(RawPage(f"{HOST}/a", html((menu, *(ENGLISH * 12)))), PAIRS)
     assert read is not None
     document, profile = read
     assert document.language == "eng"
@@ -151,7 +151,7 @@ def test_most_ranges_decide_on_the_language() -> None:
 
 def test_translation_plugins_are_noted() -> None:
     read = read_document(
-        RawPage(f"{HOST}/a", html(ENGLISH, '<script src="https://cdn.weglot.com/w.js"></script>')), PAIR
+        RawPage(f"{HOST}/a", html(ENGLISH, '<script src="https://cdn.weglot.com/w.js"></script>')), PAIRS
     )
     assert read is not None
     assert read[0].translator == "weglot"
@@ -173,7 +173,7 @@ def test_structure_pairs_documents_whose_urls_tell_nothing() -> None:
 def test_published_methods_propose_urls_that_name_their_language(baseline: Method) -> None:
     documents = corpus({f"{HOST}/en/river": html(ENGLISH), f"{HOST}/es/river": html(SPANISH)})
     (group,) = documents.groups()
-    proposed = baseline(Domain.of(group, documents, documents.profiles(group)))
+    proposed = baseline(Domain.of(group, documents, PAIRS.pairs[0], documents.profiles(group)))
     assert [*zip(proposed.a, proposed.b, strict=True)] == [(0, 0)]
 
 
@@ -241,7 +241,7 @@ def test_the_command_reads_archives_and_writes_pairs(tmp_path: Path) -> None:
     )
     assert result.returncode == 0, result.stderr
     assert list(read_tsv(out)) == [
-        {"url_a": f"{HOST}/one", "url_b": f"{HOST}/es/b", "score": "0.95", "method": "hreflang"}
+        {"url_a": f"{HOST}/one", "url_b": f"{HOST}/es/b", "score": "0.95", "method": "hreflang", "pair": "eng-spa"}
     ]
 
 
@@ -290,4 +290,4 @@ def test_wrong_arguments_are_named_at_once(tmp_path: Path, arguments: tuple[str,
 
 def test_a_missing_archive_is_an_error_before_anything_is_read() -> None:
     with pytest.raises(ArchiveError, match="nowhere"):
-        read_corpus([Path("nowhere")], PAIR)
+        read_corpus([Path("nowhere")], PAIRS)

@@ -327,7 +327,7 @@ def test_pairs_are_a_tsv_that_csv_reads(tmp_path: Path, site: Site) -> None:
     with (tmp_path / "out" / "pairs.tsv").open(newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     assert rows
-    assert set(rows[0]) == {"url_a", "url_b", "score", "method"}
+    assert set(rows[0]) == {"url_a", "url_b", "score", "method", "pair"}
     assert all(0 <= float(row["score"]) <= 1 for row in rows)
 
 

@@ -15,6 +15,7 @@ from scrapy.settings import Settings
 from test_crawl import documents, pairs
 from webserver import run_scrapy, serve
 
+from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.languages import UNKNOWN, LanguageError, LanguagePair
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.detectors import load_detector
@@ -60,7 +61,7 @@ OF_BOTH = ("cld2", "heliport")
 
 
 def detection(*detectors: str, pair: LanguagePair = PAIR) -> Detection:
-    return Detection.of(detectors or ("cld2",), pair)
+    return Detection.of(detectors or ("cld2",), LanguagePairs((pair,)))
 
 
 # the vote -------------------------------------------------------------------------------------------------------------

@@ -134,7 +134,7 @@ def test_links_at_the_same_place_of_a_pair_lead_to_a_pair_and_so_on() -> None:
     fetch(crawl, "https://a.org/?p=2", "eng", *links(21, 22))
     assert chance(12) > 0.4 > chance(11) == chance(13) == chance(shared) == 0
     fetch(crawl, "https://a.org/?p=12", "fin", *links(31, 32))
-    assert [(pair.url_a, pair.url_b, pair.method) for pair in crawl.ledger.pairs()][1:] == [
+    assert [(pair.url_a, pair.url_b, pair.method) for pair in crawl.ledgers[PAIR].pairs()][1:] == [
         ("https://a.org/?p=2", "https://a.org/?p=12", "parallel_links")
     ]
     fetch(crawl, "https://a.org/?p=32", "fin")

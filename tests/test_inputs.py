@@ -10,12 +10,14 @@ import brotli
 import pytest
 from backports import zstd
 
+from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.pairing.inputs import MAX_BODY, Inputs
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 PAGE = b"<html>two words"
+PAIRS = LanguagePairs.parse("eng-spa")
 
 
 def archive(folder: Path, *pages: tuple[bytes | None, bytes]) -> Path:
@@ -50,7 +52,7 @@ def archive(folder: Path, *pages: tuple[bytes | None, bytes]) -> Path:
     ],
 )
 def test_content_codings_are_undone(tmp_path: Path, coding: bytes | None, body: bytes) -> None:
-    inputs = Inputs([archive(tmp_path, (coding, body))])
+    inputs = Inputs([archive(tmp_path, (coding, body))], PAIRS)
     assert [page.body for page in inputs.pages()] == [PAGE]
     assert not inputs.refused
 
@@ -58,7 +60,7 @@ def test_content_codings_are_undone(tmp_path: Path, coding: bytes | None, body: 
 def test_what_cannot_be_undone_is_left_out_and_named_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     bomb = gzip.compress(bytes(MAX_BODY + 1))
     path = archive(tmp_path, (b"secret", PAGE), (b"br", b"no brotli"), (b"gzip", bomb), (b"secret", PAGE), (None, PAGE))
-    inputs = Inputs([path])
+    inputs = Inputs([path], PAIRS)
     assert [page.url for page in inputs.pages()] == ["https://a.example/4"]
     assert inputs.refused == {"coding": 4}
     assert [record.message for record in caplog.records if "left out" in record.message] == [

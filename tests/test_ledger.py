@@ -19,7 +19,7 @@ from scripted import Answer, scripted
 from webserver import bilingual_site, run_scrapy, scrapy_command, scrapy_environment, start_scrapy
 
 import bilingual_crawler
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.records import read_json_lines, read_tsv
 from bilingual_crawler.reporting.ledger import Ledger, is_fetched
 from bilingual_crawler.reporting.results import read_results
@@ -210,7 +210,7 @@ def test_told_twice_a_crawl_ends_at_once_with_a_true_summary(tmp_path: Path) -> 
 
 
 def test_an_address_counts_once_and_a_redirect_is_no_page() -> None:
-    ledger = Ledger(LanguagePair.parse("eng-hrv"))
+    ledger = Ledger(LanguagePairs.parse("eng-hrv"))
     lines = [
         ("1", "200", "/a", "eng", "document"),
         ("2", "200", "/b", "bos", "document"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.scoring.links import BatchingScorer, LinkScore, LinkScorer, PageLinks
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def asyncio_running() -> bool:
 
 def scorer() -> tuple[LinkScorer, Languages, Parallels]:
     languages, parallels = Languages(), Parallels()
-    pair = LanguagePair.parse("eng-hrv", equivalents=["hrv srp"])
-    return LinkScorer(languages, parallels, pair), languages, parallels  # type: ignore[arg-type]
+    pairs = LanguagePairs.parse("eng-hrv", equivalents=["hrv srp"])
+    return LinkScorer(languages, parallels, pairs), languages, parallels  # type: ignore[arg-type]
 
 
 def test_the_language_asked_for_is_the_other_one_with_its_equivalents() -> None:

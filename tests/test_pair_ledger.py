@@ -85,7 +85,7 @@ def test_switchers_count_only_when_they_lead_to_each_other(label: str | None) ->
 
 def test_an_announced_url_that_redirects_counts_for_its_target_whenever_that_is_known() -> None:
     claim, target = page(EN, "eng", announced("isl", "https://a.is/um")), page(SLUG, "isl")
-    expected = Pair(EN, SLUG, 0.95, "hreflang")
+    expected = Pair(EN, SLUG, 0.95, "hreflang", "eng-isl")
     before, between, after = PairLedger(PAIR), PairLedger(PAIR), PairLedger(PAIR)
     assert before.alias("https://a.is/um", SLUG) is None
     assert before.add(claim) is None
@@ -100,7 +100,7 @@ def test_an_announced_url_that_redirects_counts_for_its_target_whenever_that_is_
 def test_pairs_are_one_to_one() -> None:
     both = holding(page(EN, "eng"), page("https://en.a.is/about", "eng"), page(IS, "isl"))
     assert len(both.pairs()) == len(both) == 1
-    assert both.unpaired() == [Unpaired("https://en.a.is/about", "taken", IS, 0.85)]
+    assert both.unpaired() == [Unpaired("https://en.a.is/about", "taken", IS, 0.85, "eng-isl")]
     assert both.refused(1) == {"taken": 1}
 
 
@@ -120,7 +120,7 @@ def test_a_page_seen_twice_counts_once() -> None:
 def test_a_page_that_asks_to_be_left_out_is_no_document_and_no_half_of_a_pair() -> None:
     ledger = holding(page(EN, "eng", noindex=True), page(IS, "isl"))
     assert not ledger.pairs()
-    assert ledger.unpaired() == [Unpaired(IS, "no_candidate")]
+    assert ledger.unpaired() == [Unpaired(IS, "no_candidate", "", 0.0, "eng-isl")]
 
 
 def test_a_proposal_counts_where_there_is_nothing_better_and_is_checked_like_everything() -> None:
@@ -129,8 +129,8 @@ def test_a_proposal_counts_where_there_is_nothing_better_and_is_checked_like_eve
         proposals = [Proposal(url, "parallel", 0.7) for url in ("https://a.is/um", "https://a.is/gone")]
         return ledger.add(page(EN, "eng"), proposals)
 
-    assert judged(page("https://a.is/um", "isl")) == Pair(EN, "https://a.is/um", 0.7, "parallel")
-    assert judged(page("https://a.is/um", "isl"), page(IS, "isl")) == Pair(EN, IS, 0.85, "url")
+    assert judged(page("https://a.is/um", "isl")) == Pair(EN, "https://a.is/um", 0.7, "parallel", "eng-isl")
+    assert judged(page("https://a.is/um", "isl"), page(IS, "isl")) == Pair(EN, IS, 0.85, "url", "eng-isl")
     assert judged(page("https://a.is/um", "eng")) is None
     assert judged(page("https://a.is/um", "isl", length=5)) is None
 
@@ -147,14 +147,17 @@ def holds(url: str, language: str, html: str) -> FetchedPage:
 
 def test_what_pages_hold_confirms_and_refutes() -> None:
     en, pump, pipes = holds(EN, "eng", PUMP), holds(IS, "isl", DAELA), holds(IS, "isl", PIPES)
-    assert holding(pump).add(en) == Pair(EN, IS, 0.85, "url")
+    assert holding(pump).add(en) == Pair(EN, IS, 0.85, "url", "eng-isl")
     # an equal URL is not enough
     assert holding(pipes).add(en) is None
     slug = "https://a.is/um"
     ledger = holding(holds(slug, "isl", PIPES))
     assert ledger.add(en, [Proposal(slug, "parallel", 0.5)]) is None
     assert ledger.refused(0) == {"content": 1}
-    assert ledger.unpaired() == [Unpaired(slug, "no_candidate"), Unpaired(EN, "no_candidate")]
+    assert ledger.unpaired() == [
+        Unpaired(slug, "no_candidate", "", 0.0, "eng-isl"),
+        Unpaired(EN, "no_candidate", "", 0.0, "eng-isl"),
+    ]
 
 
 def test_documents_that_nothing_announces_are_paired_by_what_they_hold() -> None:
@@ -178,7 +181,7 @@ def test_a_switcher_that_does_not_lead_back_makes_a_pair_if_both_pages_hold_the_
         ):
             claims = (other,) if language == switching else ()
             learner.learn(replace(holds(url, language, content), claims=claims), claims)
-        return [(pair.url_a, pair.method) for pair in learner.ledger.pairs()]
+        return [(pair.url_a, pair.method) for pair in learner.ledgers[PAIR].pairs()]
 
     assert found(DAELA) == [("https://a.is/8", "switcher")]
     assert found(PIPES) == []
@@ -221,16 +224,16 @@ def test_the_policy_learns_from_exactly_the_pairs_that_the_crawl_reports() -> No
         learner.learn(one, one.claims)
     assert policy.pairs == [(IS, EN)]
     late = learner.redirected("https://a.is/um", SLUG)
-    assert late == [Pair(EN, SLUG, 0.95, "hreflang")]
+    assert late == [Pair(EN, SLUG, 0.95, "hreflang", "eng-isl")]
     assert policy.pairs == [(IS, EN), (EN, SLUG)]
-    assert learner.ledger.pairs() == late
+    assert learner.ledgers[PAIR].pairs() == late
     # the one that has lost its partner lacks one again
     assert policy.explain("https://a.is/en/about/").completes > 0.1 > policy.explain("https://a.is/is/about/").completes
 
 
 def test_a_pair_of_an_earlier_run_may_be_known_before_its_documents() -> None:
     learner = Learner(policy := Told())
-    learner.adopt(Pair(EN, SLUG, 0.9, "structure"))
+    learner.adopt(Pair(EN, SLUG, 0.9, "structure", "eng-isl"))
     for one in (page(EN, "eng"), page(SLUG, "isl")):
         learner.learn(one, ())
     assert policy.pairs == [(EN, SLUG)]
@@ -242,6 +245,6 @@ def test_pairs_of_an_earlier_run_are_the_policys_too_and_told_once() -> None:
     for one in (page(EN, "eng"), page("https://a.is/saga", "isl"), page(SLUG, "isl")):
         learner.learn(one, ())
     for score in (0.9, 0.9, 0.8):
-        learner.adopt(Pair(EN, SLUG, score, "structure"))
+        learner.adopt(Pair(EN, SLUG, score, "structure", "eng-isl"))
     assert policy.pairs == [(EN, SLUG)]
-    assert learner.ledger.pair_of(EN) == Pair(EN, SLUG, 0.8, "structure")
+    assert learner.ledgers[PAIR].pair_of(EN) == Pair(EN, SLUG, 0.8, "structure", "eng-isl")

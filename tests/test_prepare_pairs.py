@@ -227,6 +227,13 @@ def test_crawls_sites_and_lists(tmp_path: Path, capsys: pytest.CaptureFixture[st
         "https://a.mt/x\thttps://a.mt/mt/x\t0.8\turl\n"
     )
     (crawl / "summary.json").write_text(json.dumps({"pair": "eng-mlt"}))
+    several = tmp_path / "crawls" / "several"
+    several.mkdir()
+    (several / "pairs.tsv").write_text(
+        "url_a\turl_b\tscore\tmethod\tpair\nhttps://s.is/en\thttps://s.is/is\t0.9\turl\teng-isl\n"
+        "https://s.is/en\thttps://s.is/da\t0.9\turl\teng-dan\n"
+    )
+    (several / "summary.json").write_text(json.dumps({"pair": "eng-isl,eng-dan"}))
     site = tmp_path / "sites" / "deb.tool"
     site.mkdir(parents=True)
     frozen = "https://d.org/en\teng\thttps://d.org/eu\teus\tswitcher\nhttps://d.org/en\teng\thttps://d.org/e\telv1\tx\n"
@@ -246,6 +253,8 @@ def test_crawls_sites_and_lists(tmp_path: Path, capsys: pytest.CaptureFixture[st
         ["https://a.mt/mt/", "mlt", "https://a.mt/", "eng", *rest("html", "hreflang-html")],
         ["https://n.com/1", "eng", "https://n.com/2", "fra", *rest("semeval", "same-story-1.00", "0")],
         ["https://a.mt/x", "eng", "https://a.mt/mt/x", "mlt", *rest("one", "crawl")],
+        ["https://s.is/en", "eng", "https://s.is/is", "isl", *rest("several", "crawl")],
+        ["https://s.is/en", "eng", "https://s.is/da", "dan", *rest("several", "crawl")],
         ["https://d.org/en", "eng", "https://d.org/eu", "eus", *rest("deb.tool", "site")],
     ]
     text = told(capsys)

@@ -318,7 +318,7 @@ def test_chart_of_a_long_crawl_stays_small_and_ends_at_the_last_point() -> None:
     [
         ({"html": 0}, "No pair was found, because no HTML page was fetched (other-language 2, http-404 1, robots 1)."),
         (
-            {"documents": {"eng": 3, "mlt": 0}},
+            {"pair": "eng-mlt", "documents": {"eng": 3, "mlt": 0}},
             "No pair was found, because none of 8 HTML pages is in Maltese (most: English 3, Spanish 3, Basque 1). "
             "Give a seed in Maltese, a wider scope, or another pair.",
         ),
@@ -331,4 +331,4 @@ def test_chart_of_a_long_crawl_stays_small_and_ends_at_the_last_point() -> None:
     ],
 )
 def test_why_there_is_no_pair(changes: dict[str, Any], hint: str) -> None:
-    assert why_no_pair(make_summary() | {"pairs": 0} | changes) == hint
+    assert list(why_no_pair(make_summary() | {"pairs": 0} | changes)) == [hint]

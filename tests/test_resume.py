@@ -15,6 +15,7 @@ from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.harvest.simulator import SLOT, FrozenPage, FrozenSite, freeze, open_links
 from bilingual_crawler.harvest.sites import read_site, read_tasks
+from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.model import Link, LinkPosition
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-PAIR = LanguagePair.parse("eng-isl")
+PAIRS = LanguagePairs.parse("eng-isl")
+(PAIR,) = PAIRS
 EN, SWITCHED, QUEUED = "https://a.is/en/x", "https://a.is/sagan", "https://a.is/is/x"
 
 
@@ -44,7 +46,7 @@ def test_a_policy_knows_after_a_resume_what_it_knew_before(tmp_path: Path) -> No
 
     store = LmdbStore(tmp_path)
     store.push([Entry(url, "a.is", 0.5) for url in (QUEUED, SWITCHED, "https://a.is/is/um")])
-    store.remember("a.is", EN, page_fact(page, claims, PAIR))
+    store.remember("a.is", EN, page_fact(page, claims, PAIRS))
     store.remember("a.is", EN, news_fact(page, [*claims, Link(QUEUED)]))
     store.remember("a.is", "https://a.is/um", redirect_fact("https://a.is/is/um"))
     store.remember("a.is", "https://a.is/gone", GONE)
@@ -76,19 +78,19 @@ def test_a_resumed_crawl_knows_its_pairs_by_every_kind_of_evidence() -> None:
     facts = []
     for page in pages:
         learner.learn(page, page.claims)
-        facts.append((page.url, page_fact(page, page.claims, PAIR)))
+        facts.append((page.url, page_fact(page, page.claims, PAIRS)))
     learner.redirected("https://a.is/old", "https://a.is/two")
     facts.append(("https://a.is/old", redirect_fact("https://a.is/two")))
-    assert [pair.method for pair in learner.ledger.pairs()] == ["hreflang", "switcher", "url"]
+    assert [pair.method for pair in learner.ledgers[PAIR].pairs()] == ["hreflang", "switcher", "url"]
     resumed = Learner(Gain(PAIR))
     assert len(list(relearn(resumed, facts, ()))) == 3
-    assert resumed.ledger.pairs() == learner.ledger.pairs()
-    assert resumed.ledger.unpaired() == learner.ledger.unpaired()
+    assert resumed.ledgers[PAIR].pairs() == learner.ledgers[PAIR].pairs()
+    assert resumed.ledgers[PAIR].unpaired() == learner.ledgers[PAIR].unpaired()
 
 
 def test_a_claim_that_is_announced_and_a_switch_is_both_after_a_resume() -> None:
     link = Link("https://a.is/saga", hreflang="isl", alternate=True, position=LinkPosition.SWITCHER)
-    fact = page_fact(FetchedPage("https://a.is/story", "eng", "eng", claims=(link,)), (link,), PAIR)
+    fact = page_fact(FetchedPage("https://a.is/story", "eng", "eng", claims=(link,)), (link,), PAIRS)
     told: list[FetchedPage] = []
 
     class Listener(Gain):
@@ -162,7 +164,7 @@ def assert_same_after_resume(site: FrozenSite, seeds: Sequence[str], pair: Langu
             side = pair.side(frozen.language)
             page = FetchedPage(target, frozen.language, side, False, 0, frozen.length, claims, outline=frozen.outline)
             before.learn(page, frozen.links)
-            facts.append((target, page_fact(page, frozen.links, pair)))
+            facts.append((target, page_fact(page, frozen.links, before.pairs)))
             frontier.rescore(policy.changed())
             links = open_links(store, frozen.links)
             weighed = list(zip(links, policy.priorities(page, links, None), strict=True))
@@ -179,8 +181,8 @@ def assert_same_after_resume(site: FrozenSite, seeds: Sequence[str], pair: Langu
         after.seed_priority(url)
     assert queued
     assert [resumed.explain(url) for url in queued] == [policy.explain(url) for url in queued]
-    assert after.ledger.pairs() == before.ledger.pairs() != []
-    assert after.ledger.unpaired() == before.ledger.unpaired()
+    assert after.ledgers[pair].pairs() == before.ledgers[pair].pairs() != []
+    assert after.ledgers[pair].unpaired() == before.ledgers[pair].unpaired()
 
 
 def switch(label: str, url: str) -> Link:

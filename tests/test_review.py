@@ -25,7 +25,7 @@ PAIR = LanguagePair.parse("eng-fin")
 
 
 def alignment(count: int) -> Alignment:
-    pairs = tuple(Pair(f"https://a.fi/en/{n}", f"https://a.fi/fi/{n}", 0.9, "url") for n in range(count))
+    pairs = tuple(Pair(f"https://a.fi/en/{n}", f"https://a.fi/fi/{n}", 0.9, "url", "eng-fin") for n in range(count))
     return Alignment(("a.fi",), pairs, {"https://a.fi/x": "no_candidate"})
 
 

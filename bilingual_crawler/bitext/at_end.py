@@ -7,18 +7,20 @@ import json
 import os
 import sys
 import threading
-from collections import Counter
-from dataclasses import asdict, dataclass
+from collections import Counter, defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import msgspec
 from scrapy.settings import Settings
 
 from bilingual_crawler.bitext.exports.base import Export
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.options import Options
-from bilingual_crawler.pairing.documents import Pair, Unpaired
+from bilingual_crawler.pairing.documents import Outcome, Pair, Unpaired, outcomes
+from bilingual_crawler.pairing.tables import replace_pairs
 from bilingual_crawler.records import BITEXT, PAIRS, UNPAIRED, replace_tsv
 from bilingual_crawler.sandbox.child import command, environment
 
@@ -35,11 +37,10 @@ CHECK_SECONDS = 0.2
 class AlignedCrawl:
     """What came of aligning a crawl."""
 
-    pairs: int
-    unpaired: dict[str, int]
-    """Documents in no pair by reason."""
-    refused: dict[str, int]
-    """Candidate pairs that are none by reason."""
+    outcomes: dict[str, Outcome]
+    """By pair of languages."""
+    paired: int
+    """Documents that are in a pair."""
     unreadable: dict[str, int]
     """Pages that were left out because they broke the limits of a helper process, by kind."""
     bitext: dict[str, int]
@@ -52,7 +53,7 @@ class AlignmentError(Exception):
 
 async def align_crawl(
     folder: Path,
-    pair: LanguagePair,
+    pairs: LanguagePairs,
     settings: BaseSettings,
     stopped: Callable[[], bool],
     on_progress: Callable[[str], None],
@@ -65,7 +66,7 @@ async def align_crawl(
     """
     request = {
         "folder": str(folder),
-        "pair": str(pair),
+        "pair": str(pairs),
         "settings": {name: settings.get(name) for name in settings if name.startswith("BILINGUAL_")},
     }
     process = await asyncio.create_subprocess_exec(
@@ -92,18 +93,21 @@ async def _listen(process: asyncio.subprocess.Process, on_progress: Callable[[st
     """The last thing that *process* says, unless it ends before."""
     assert process.stdout
     async for line in process.stdout:
-        message = json.loads(line)
-        if isinstance(message, dict):
-            return AlignedCrawl(**message)
+        message = _hear(line)
+        if isinstance(message, AlignedCrawl):
+            return message
         on_progress(message)
     return None
 
 
-def _say(message: Any) -> None:
-    print(json.dumps(message), flush=True)
+_hear = msgspec.json.Decoder(AlignedCrawl | str).decode
 
 
-def _align(folder: Path, pair: LanguagePair, settings: Settings) -> AlignedCrawl:
+def _say(message: AlignedCrawl | str) -> None:
+    print(msgspec.json.encode(message).decode(), flush=True)
+
+
+def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCrawl:
     # scipy takes its time, and the crawl imports this module only to start the process
     from bilingual_crawler.bitext.exports import open_exports
     from bilingual_crawler.bitext.produce import BitextProducer
@@ -120,37 +124,43 @@ def _align(folder: Path, pair: LanguagePair, settings: Settings) -> AlignedCrawl
         if read % 100 == 0:
             _say(f"reading document {read}")
 
-    detection = Detection.of(options.detectors, pair)
-    corpus = read_corpus([folder], pair, on_page, detection=detection)
-    bitext = BitextProducer(
-        pair,
-        detection,
-        open_exports(options.bitext, folder / BITEXT, pair),
-        encoder_of(settings) if options.bitext else None,
-    )
-    pairs: list[Pair] = []
-    unpaired: dict[str, Unpaired] = {}
-    refused: Counter[str] = Counter()
+    detection = Detection.of(options.detectors, pairs)
+    corpus = read_corpus([folder], pairs, on_page, detection=detection)
+    encoder = encoder_of(settings) if options.bitext else None
+    bitext = {
+        str(pair): BitextProducer(pair, detection, open_exports(options.bitext, folder / BITEXT, pair), encoder)
+        for pair in pairs
+    }
+    found: list[Pair] = []
+    unpaired: dict[tuple[str, str], Unpaired] = {}
+    refused: defaultdict[str, Counter[str]] = defaultdict(Counter)
     done = 0
 
     def on_progress(group: tuple[str, ...], share: float) -> None:
-        _say(f"aligning {done + round(share * corpus.size(group))} of {len(corpus)} documents")
+        _say(f"aligning {done + round(share * corpus.size(group))} of {len(corpus) * len(pairs)} documents")
 
     for domain, alignment in align(corpus, method_of(options.align, settings), on_progress=on_progress):
-        pairs += alignment.pairs
+        name = str(domain.pair)
+        found += alignment.pairs
         if options.bitext:
-            bitext.add(alignment, domain.main_text)
+            bitext[name].add(alignment, domain.main_text)
         for url, reason in alignment.unpaired.items():
-            unpaired[url] = Unpaired(url, reason, *alignment.nearest.get(url, ()))
-        refused.update(alignment.refused)
+            unpaired[name, url] = Unpaired(url, reason, *alignment.nearest.get(url, ("", 0.0)), name)
+        refused[name].update(alignment.refused)
         done += corpus.size(alignment.group)
         del domain  # or two would be in memory at once
-    pairs.sort(key=lambda one: -one.score)
-    replace_tsv(folder / PAIRS, Pair, pairs)
+    found.sort(key=lambda one: -one.score)
+    replace_pairs(folder / PAIRS, found, pairs)
     replace_tsv(folder / UNPAIRED, Unpaired, unpaired.values())
-    bitext.close()
-    reasons = Counter(one.reason for one in unpaired.values())
-    return AlignedCrawl(len(pairs), dict(reasons), dict(refused), dict(corpus.unreadable), dict(bitext.counts))
+    for producer in bitext.values():
+        producer.close()
+    reasons = ((one.pair, one.reason) for one in unpaired.values())
+    return AlignedCrawl(
+        outcomes(map(str, pairs), (one.pair for one in found), reasons, refused),
+        len({url for one in found for url in (one.url_a, one.url_b)}),
+        dict(corpus.unreadable),
+        dict(sum((producer.counts for producer in bitext.values()), Counter[str]())),
+    )
 
 
 def _end_with_parent() -> None:
@@ -164,8 +174,8 @@ def main() -> None:
     request = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     settings = Settings(request["settings"])
-    pair = LanguagePair.parse(request["pair"], Options.of(settings).equivalent_languages)
-    _say(asdict(_align(Path(request["folder"]), pair, settings)))
+    pairs = LanguagePairs.parse(request["pair"], Options.of(settings).equivalent_languages)
+    _say(_align(Path(request["folder"]), pairs, settings))
 
 
 if __name__ == "__main__":

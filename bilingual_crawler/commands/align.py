@@ -14,7 +14,8 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError
 from bilingual_crawler.commands import PROJECT_SETTINGS
-from bilingual_crawler.languages import LanguageError, LanguagePair
+from bilingual_crawler.language_pairs import LanguagePairs
+from bilingual_crawler.languages import LanguageError
 from bilingual_crawler.options import (
     ALIGN_METHODS,
     BITEXT_FORMATS,
@@ -28,8 +29,9 @@ from bilingual_crawler.options import (
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError
 from bilingual_crawler.pairing.documents import Pair
 from bilingual_crawler.pairing.errors import EncoderError
+from bilingual_crawler.pairing.tables import pairs_of_others
 from bilingual_crawler.records import PAIRS, SUMMARY, tsv_line
-from bilingual_crawler.reporting.results import ResultsError, detectors_of, pair_of, read_summary
+from bilingual_crawler.reporting.results import ResultsError, detectors_of, pairs_of, read_summary
 from bilingual_crawler.scoring.models import ModelError
 
 if TYPE_CHECKING:
@@ -51,17 +53,20 @@ class Command(ScrapyCommand):
     def long_desc(self) -> str:
         return (
             "INPUT is the output folder of a crawl, a WARC file, a folder of WARC files, or a frozen site. Writes the"
-            " pairs, best first inside each registered domain, with the columns url_a, url_b, score (0 to 1) and"
-            " method (the strongest evidence). With --bitext also aligns their sentences, and writes those that are"
-            " good enough to train a translation model in the formats of other tools. If INPUT is a crawl that has"
-            " aligned its documents at its end, its pairs are taken, unless --method, --matching or --editions is"
-            " given."
+            " pairs, best first inside each registered domain, with the columns url_a, url_b, score (0 to 1),"
+            " method (the strongest evidence) and pair (the languages). Pairs of other languages that are in the file"
+            " stay there. With --bitext also aligns their sentences, and writes those that are good enough to train a"
+            " translation model in the formats of other tools. If INPUT is a crawl that has aligned its documents at"
+            " its end, its pairs are taken, unless --method, --matching or --editions is given."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         add = parser.add_argument
-        add("--pair", help="the two languages, such as eng-mlt (those of the crawl)")
+        add(
+            "--pair",
+            help="the two languages, such as eng-mlt, or pairs of languages: eng-isl,eng-dan (those of the crawl)",
+        )
         add("--method", choices=ALIGN_METHODS, help="kind of evidence (auto)")
         add("--matching", choices=("greedy", "optimal"), help="best first, or the best sum (greedy)")
         add(
@@ -82,11 +87,11 @@ class Command(ScrapyCommand):
             options = Options.of(self.settings)
             paths = list(map(Path, args))
             crawls = [path for path in paths if (path / SUMMARY).exists()]
-            pair = LanguagePair.parse(opts.pair, options.equivalent_languages) if opts.pair else _pair_of(crawls)
+            pairs = LanguagePairs.parse(opts.pair, options.equivalent_languages) if opts.pair else _pairs_of(crawls)
             others = [folder for folder in crawls if detectors_of(read_summary(folder)) != options.detectors]
             anew = opts.method or opts.matching or opts.editions or others or paths != crawls[:1]
-            detection = Detection.of(options.detectors, pair)
-            self._align(paths, pair, detection, opts, None if anew or not _is_aligned(paths[0], pair) else paths[0])
+            detection = Detection.of(options.detectors, pairs)
+            self._align(paths, pairs, detection, opts, None if anew or not _is_aligned(paths[0], pairs) else paths[0])
             for folder in others:
                 before = Detection(detectors_of(read_summary(folder)))
                 said = f"{folder} was crawled with {before}; its pages were read again with {detection}"
@@ -100,7 +105,7 @@ class Command(ScrapyCommand):
     def _align(
         self,
         paths: list[Path],
-        pair: LanguagePair,
+        pairs: LanguagePairs,
         detection: Detection,
         opts: argparse.Namespace,
         aligned: Path | None,
@@ -120,20 +125,30 @@ class Command(ScrapyCommand):
             raise wrong("--formats", opts.formats, str(error)) from None
         _check_outputs(opts)
         assert self.settings
+        kept = _kept(opts.out, pairs)
         method = method_of(opts.method or "auto", self.settings)
         encoder = encoder_of(self.settings) if opts.bitext or opts.review else None
         console = Console()
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        count = 0
         with ExitStack() as stack:
             progress = stack.enter_context(Progress(*columns, console=console))
             reading = progress.add_task("reading", total=None)
             formats_read = Options.of(self.settings).documents
-            corpus = read_corpus(paths, pair, lambda: progress.advance(reading), formats_read, detection)
-            aligning = progress.add_task("aligning", total=len(corpus))
-            exports = open_exports(formats, opts.bitext, pair) if opts.bitext else []
-            review = Review(pair)
-            bitext = BitextProducer(pair, detection, [*exports, *([review.sentences] if opts.review else [])], encoder)
+            corpus = read_corpus(paths, pairs, lambda: progress.advance(reading), formats_read, detection)
+            aligning = progress.add_task("aligning", total=len(corpus) * len(pairs))
+            reviews = {pair: Review(pair) for pair in pairs}
+            bitexts = {
+                pair: BitextProducer(
+                    pair,
+                    detection,
+                    [
+                        *(open_exports(formats, opts.bitext, pair) if opts.bitext else []),
+                        *([reviews[pair].sentences] if opts.review else []),
+                    ],
+                    encoder,
+                )
+                for pair in pairs
+            }
             # the old file may be an input
             new = opts.out.with_name(f"{opts.out.name}.new")
             stack.callback(new.unlink, missing_ok=True)
@@ -148,53 +163,71 @@ class Command(ScrapyCommand):
             results = as_aligned(corpus, aligned) if aligned else align(corpus, method, matching, on_progress, editions)
             for domain, alignment in results:
                 file.writelines(tsv_line(astuple(found)) for found in alignment.pairs)
-                count += len(alignment.pairs)
-                review.add(alignment, domain.main_text)
+                reviews[domain.pair].add(alignment, domain.main_text)
                 if opts.bitext or opts.review:
-                    bitext.add(alignment, domain.main_text)
+                    bitexts[domain.pair].add(alignment, domain.main_text)
                 done += corpus.size(alignment.group)
                 progress.update(aligning, completed=done)
                 del domain  # otherwise two domains would be in memory at once
-            bitext.close()
+            for bitext in bitexts.values():
+                bitext.close()
+            file.writelines(tsv_line(astuple(found)) for found in kept)
             file.close()
             new.replace(opts.out)
         if aligned:
             console.print(
                 f"the crawl has aligned its documents; its pairs are taken: {aligned / PAIRS}", highlight=False
             )
-        documents = ", ".join(f"{corpus.languages[language]} {language}" for language in (pair.a, pair.b))
-        console.print(f"{count} pairs of {documents} documents in {opts.out}", highlight=False)
-        for title, counts in (("pairs by method", review.methods), ("documents without a partner", review.unpaired)):
-            if counts:
-                listed = ", ".join(f"{number} {name}" for name, number in counts.most_common())
-                console.print(f"{title}: {listed}", highlight=False)
-        if opts.review:
-            review.write(opts.review)
-        if opts.bitext:
-            dropped = ", ".join(f"{number} {reason}" for reason, number in bitext.dropped.most_common())
-            if encoder is None:
-                console.print("no encoder: sentences are compared by lengths, numbers and words", highlight=False)
-            console.print(
-                f"{bitext.counts['kept']} of {bitext.counts['aligned']} sentence pairs in {opts.bitext}"
-                + (f" (dropped: {dropped})" if dropped else ""),
-                highlight=False,
-            )
+        if opts.bitext and encoder is None:
+            console.print("no encoder: sentences are compared by lengths, numbers and words", highlight=False)
+        for pair, review in reviews.items():
+            documents = ", ".join(f"{corpus.languages[language]} {language}" for language in (pair.a, pair.b))
+            console.print(f"{review.methods.total()} pairs of {documents} documents in {opts.out}", highlight=False)
+            for title, counts in (
+                ("pairs by method", review.methods),
+                ("documents without a partner", review.unpaired),
+            ):
+                if counts:
+                    listed = ", ".join(f"{number} {name}" for name, number in counts.most_common())
+                    console.print(f"{title}: {listed}", highlight=False)
+            if opts.review:
+                review.write(opts.review / str(pair) if len(pairs) > 1 else opts.review)
+            if opts.bitext:
+                bitext = bitexts[pair]
+                dropped = ", ".join(f"{number} {reason}" for reason, number in bitext.dropped.most_common())
+                console.print(
+                    f"{bitext.counts['kept']} of {bitext.counts['aligned']} sentence pairs in {opts.bitext}"
+                    + (f" (dropped: {dropped})" if dropped else ""),
+                    highlight=False,
+                )
+        if kept:
+            console.print(f"{len(kept)} pairs of other languages stay in {opts.out}", highlight=False)
 
 
-def _pair_of(crawls: list[Path]) -> LanguagePair:
-    """The pair of the crawls in these folders; UsageError unless there is one."""
-    pairs = {str(pair): pair for pair in (pair_of(read_summary(folder), folder) for folder in crawls)}
+def _kept(out: Path, pairs: LanguagePairs) -> list[Pair]:
+    """The pairs that the file *out* has of other languages; UsageError if it is no table of pairs."""
+    try:
+        return pairs_of_others(out, pairs)
+    except (KeyError, ValueError):
+        raise wrong("--out", out, "is there, and no table of pairs; give another name") from None
+
+
+def _pairs_of(crawls: list[Path]) -> LanguagePairs:
+    """The pairs of the crawls in these folders; UsageError unless all have the same."""
+    given = [pairs_of(read_summary(folder), folder) for folder in crawls]
+    pairs = {frozenset(map(str, found)): found for found in given}
     if len(pairs) != 1:
-        several = f"the crawls have the pairs {' and '.join(sorted(pairs))}"
+        several = f"the crawls have the pairs {' and '.join(sorted(map(str, pairs.values())))}"
         why = several if pairs else "no INPUT is the folder of a crawl"
         raise UsageError(f"--pair is missing, and {why}: give the two languages, such as eng-mlt", print_help=False)
     return pairs.popitem()[1]
 
 
-def _is_aligned(folder: Path, pair: LanguagePair) -> bool:
-    """Whether the crawl in *folder* was for *pair* and has aligned its documents at its end."""
+def _is_aligned(folder: Path, pairs: LanguagePairs) -> bool:
+    """Whether the crawl in *folder* was for *pairs*, and maybe more, and has aligned its documents at its end."""
     summary = read_summary(folder)
-    return bool(summary.get("aligned")) and str(pair_of(summary, folder)) == str(pair) and (folder / PAIRS).exists()
+    asked = set(map(str, pairs)) <= set(map(str, pairs_of(summary, folder)))
+    return bool(summary.get("aligned")) and asked and (folder / PAIRS).exists()
 
 
 def _check_outputs(opts: argparse.Namespace) -> None:

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SPIDER_ARGUMENTS = {
-    "pair": "two languages, as codes or English names: eng-mlt, en-mt, English-Maltese",
+    "pair": "two languages, as codes or English names: eng-mlt, en-mt, English-Maltese; or pairs: eng-isl,eng-dan",
+    "languages": "in place of pair: all pairs among these languages: eng,isl,dan",
     "seeds": "addresses separated by commas, or a file with one on each line",
     "policy": f"how links get their priority: {', '.join(POLICIES)} (BILINGUAL_POLICY)",
     "scope": "site: the registered domains of the seeds; host: their hosts; web: everything (site)",
@@ -49,7 +50,7 @@ SPIDER_ARGUMENTS = {
 }
 """Name and help of each argument, with its default in brackets."""
 DISCOVERY_ARGUMENTS = {
-    "pair": SPIDER_ARGUMENTS["pair"],
+    "pair": "two languages, as codes or English names: eng-mlt, en-mt, English-Maltese",
     "seeds": "pages to start from, as for the spider bilingual",
     "candidates": "sites to judge first: cc-index:PATHS, tsv:FILE, separated by commas",
     "backlinks": "who links to a site: cc-graph:DIR, tsv:FILE, crawl (the pages visited), separated by commas",

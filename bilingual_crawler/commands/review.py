@@ -9,7 +9,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.commands import PROJECT_SETTINGS
-from bilingual_crawler.reporting.judged import SheetError, read_judged
+from bilingual_crawler.reporting.judged import SheetError, read_judged, sheet_folders
 
 if TYPE_CHECKING:
     import argparse
@@ -31,16 +31,19 @@ class Command(ScrapyCommand):
         if len(args) != 1:
             raise UsageError
         try:
-            found = read_judged(Path(args[0]))
+            sheets = {sheet: read_judged(sheet) for sheet in sheet_folders(Path(args[0]))}
         except SheetError as error:
             raise UsageError(str(error), print_help=False) from None
         except OSError as error:
             raise UsageError(
                 f"{error.filename}: {error.strerror}; give the folder of scrapy align --review", print_help=False
             ) from None
-        for one in found:
-            low, high = one.interval
-            print(
-                f"{one.kind} pairs: {one.right} of {one.judged} judged are translations, precision {one.precision:.3f}"
-                f" (95 % interval {low:.3f} to {high:.3f}); {one.drawn - one.judged} of the sheet are not judged"
-            )
+        for folder, judged in sheets.items():
+            languages = f"{folder.name} " if len(sheets) > 1 else ""
+            for one in judged:
+                low, high = one.interval
+                print(
+                    f"{languages}{one.kind} pairs: {one.right} of {one.judged} judged are translations, "
+                    f"precision {one.precision:.3f}"
+                    f" (95 % interval {low:.3f} to {high:.3f}); {one.drawn - one.judged} of the sheet are not judged"
+                )

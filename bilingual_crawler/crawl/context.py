@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.budget import SiteBudget
     from bilingual_crawler.frontier.job import Job
     from bilingual_crawler.frontier.scope import Scope
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.language_pairs import LanguagePairs
     from bilingual_crawler.pages.language import Detection
     from bilingual_crawler.policies.base import Policy
     from bilingual_crawler.traps.traps import Traps
@@ -37,7 +37,7 @@ class Seed:
 class CrawlContext:
     """The checked arguments of a crawl, and what its components share."""
 
-    pair: LanguagePair
+    pairs: LanguagePairs
     seeds: tuple[Seed, ...]
     policy: Policy
     scope: Scope
@@ -65,8 +65,8 @@ class CrawlContext:
 
     @property
     def undetectable(self) -> tuple[str, ...]:
-        """The languages of the pair that no detector knows."""
-        return tuple(lang for lang in (self.pair.a, self.pair.b) if lang in self.detection.undetectable)
+        """The languages of the crawl that no detector knows."""
+        return tuple(lang for lang in self.pairs.languages if lang in self.detection.undetectable)
 
     @cached_property
     def https_guesses(self) -> frozenset[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from bilingual_crawler.crawl.learner import Learner
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.language_pairs import LanguagePairs
     from bilingual_crawler.pairing.documents import Pair
 
 
@@ -77,15 +77,15 @@ def own_fact(fact: bytes) -> bytes:
     return _pack({_OWN: fact})
 
 
-def page_fact(page: FetchedPage, links: Sequence[Link], pair: LanguagePair) -> bytes:
+def page_fact(page: FetchedPage, links: Sequence[Link], pairs: LanguagePairs) -> bytes:
     """*page* was downloaded and has *links*; 1 to 3 kB for a document, else some 30 bytes.
 
-    Of its claims those are kept that tell something about the *pair*.
+    Of its claims those are kept that tell something about the *pairs*.
     """
     claims = [
         _Claim(link.url, link.hreflang, link.label, link.alternate, link.position is LinkPosition.SWITCHER)
         for link in page.claims
-        if page.side and (link.position is LinkPosition.SWITCHER or pair.side(link.hreflang or ""))
+        if page.side and (link.position is LinkPosition.SWITCHER or pairs.side(link.hreflang or ""))
     ]
     outline, others = None, b""
     if page.side is not None and not page.noindex:
@@ -101,11 +101,11 @@ def news_fact(page: FetchedPage, links: Sequence[Link]) -> bytes:
 
 
 def relearn(learner: Learner, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> Iterator[Pair]:
-    """Teach *learner* the facts by URL, in the order of learning, then name its policy the *queued* URLs.
+    """Teach *learner* the facts by URL, in the order of learning, then name it the *queued* URLs.
 
     Yields the pairs that this makes.
     """
-    side = learner.policy.pair.side
+    side = learner.pairs.side
     for url, packed in facts:
         fact = _unpack(packed)
         if fact is None:
@@ -132,7 +132,7 @@ def relearn(learner: Learner, facts: Iterable[tuple[str, bytes]], queued: Iterab
                 fact.outline,
             )
             yield from learner.learn(page, (*claims, *_links(fact.links)))
-    learner.policy.resume(queued)
+    learner.resume(queued)
 
 
 def _claim(claim: _Claim) -> Link:

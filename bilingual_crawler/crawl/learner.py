@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import tee
 from typing import TYPE_CHECKING
 
+from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.pairing.ledger import PairLedger
 from bilingual_crawler.urls.canonical import registered_domain
 
@@ -18,16 +20,19 @@ if TYPE_CHECKING:
 
 
 class Learner:
-    """Brings policy and ledger together: the policy proposes partners, the ledger decides, the policy is told.
+    """Brings policy and ledgers together: the policy proposes partners, the ledger decides, the policy is told.
 
-    A URL is learnt once. After a crash it may be fetched again, and a worker that gets a site back is told all of it.
-    *budget* learns how many pairs each fetch made, so a resume restores it as well. A fetch without a page made none.
+    Each pair of languages has its part of the policy, and a ledger. Both take a page of another language for one in
+    neither. A URL is learnt once. After a crash it may be fetched again, and a worker that gets a site back is told all
+    of it. *budget* learns how many pairs each fetch made, so a resume restores it as well. A fetch without a page made
+    none.
     """
 
     def __init__(self, policy: Policy, budget: SiteBudget | None = None) -> None:
         self.policy = policy
         self._budget = budget
-        self.ledger = PairLedger(policy.pair)
+        self.ledgers = {part.pair: PairLedger(part.pair) for part in policy.parts}
+        self.pairs = LanguagePairs(tuple(self.ledgers))
         self._done: set[int] = set()
         """Hashes of the URLs that were fetched or given up; they take less memory than texts."""
 
@@ -35,19 +40,23 @@ class Learner:
         """The priority of the seed *url*, which an earlier run may have fetched."""
         priority = self.policy.seed_priority(url)
         if self._is_done(url):
-            self.policy.gone(url)
+            self._leave(url)
         return priority
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> list[Pair]:
         """*page* was downloaded and has *links*; returns the pairs that this makes."""
         if self._is_done(page.url):
-            self.policy.gone(page.url)
+            self._leave(page.url)
             return []
         self._done.add(hash(page.url))
         promised = self._promised(page.url)
-        pair = self.ledger.add(page, self.policy.candidates(page, links))
-        self.policy.learn(page, links, pair.partner(page.url) if pair else None)
-        return self._paid(page.url, promised, [pair, *self._settle()] if pair else [*self._settle()])
+        found: list[Pair] = []
+        for part in self.policy.parts:
+            seen = page.seen_by(part.pair)
+            pair = self.ledgers[part.pair].add(seen, part.candidates(seen, links))
+            part.learn(seen, links, pair.partner(page.url) if pair else None)
+            found += [pair, *self._settle(part)] if pair else self._settle(part)
+        return self._paid(page.url, promised, found)
 
     def redirected(self, url: str, target: str) -> list[Pair]:
         """*url* gave a redirect to *target*; returns the pairs that this makes of documents held."""
@@ -55,30 +64,44 @@ class Learner:
             return []
         self._done.add(hash(url))
         promised = self._promised(url)
-        self.policy.redirected(url, target)
-        if self._is_done(target):
-            self.policy.gone(target)
-        pair = self.ledger.alias(url, target)
-        if pair is None:
-            return self._paid(url, promised, [])
-        self.policy.paired(pair.url_a, pair.url_b)
-        return self._paid(url, promised, [pair, *self._settle()])
+        found: list[Pair] = []
+        for part in self.policy.parts:
+            part.redirected(url, target)
+            if self._is_done(target):
+                part.gone(target)
+            pair = self.ledgers[part.pair].alias(url, target)
+            if pair:
+                part.paired(pair.url_a, pair.url_b)
+                found += [pair, *self._settle(part)]
+        return self._paid(url, promised, found)
 
     def gone(self, url: str) -> None:
         """*url* gave no page."""
         if not self._is_done(url):
             self._paid(url, self._promised(url), [])
         self._done.add(hash(url))
-        self.policy.gone(url)
+        self._leave(url)
 
     def note(self, page: FetchedPage, links: Iterable[Link]) -> None:
         """*page* had *links* to queued URLs in an earlier run, or at another worker."""
-        self.policy.note(page, [link for link in links if not self._is_done(link.url)])
+        queued = [link for link in links if not self._is_done(link.url)]
+        for part in self.policy.parts:
+            part.note(page.seen_by(part.pair), queued)
+
+    def resume(self, queued: Iterable[str]) -> None:
+        """All that was learnt so far was learnt in an earlier run, whose queue holds *queued*."""
+        for part, urls in zip(self.policy.parts, tee(queued, len(self.policy.parts)), strict=True):
+            part.resume(urls)
 
     def adopt(self, pair: Pair) -> None:
         """*pair* was found otherwise, in an earlier run."""
-        if self.ledger.adopt(pair):
-            self.policy.paired(pair.url_a, pair.url_b)
+        for part in self.policy.parts:
+            if str(part.pair) == pair.pair and self.ledgers[part.pair].adopt(pair):
+                part.paired(pair.url_a, pair.url_b)
+
+    def _leave(self, url: str) -> None:
+        for part in self.policy.parts:
+            part.gone(url)
 
     def _is_done(self, url: str) -> bool:
         return hash(url) in self._done
@@ -93,12 +116,12 @@ class Learner:
             self._budget.learn(registered_domain(url), len(pairs), promised)
         return pairs
 
-    def _settle(self) -> Iterator[Pair]:
+    def _settle(self, part: Policy) -> Iterator[Pair]:
         """The pairs that follow from those found last, and from these in turn."""
-        proposals = deque(self.policy.proposals())
+        proposals = deque(part.proposals())
         while proposals:
-            pair = self.ledger.propose(*proposals.popleft())
+            pair = self.ledgers[part.pair].propose(*proposals.popleft())
             if pair:
-                self.policy.paired(pair.url_a, pair.url_b)
-                proposals += self.policy.proposals()
+                part.paired(pair.url_a, pair.url_b)
+                proposals += part.proposals()
                 yield pair

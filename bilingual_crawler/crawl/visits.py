@@ -30,12 +30,13 @@ from bilingual_crawler.options import Options
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from scrapy.crawler import Crawler
     from twisted.python.failure import Failure
 
     from bilingual_crawler.frontier.backoff import Rest
+    from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.pairing.documents import Pair
     from bilingual_crawler.pairing.ledger import PairLedger
@@ -158,7 +159,7 @@ class Visits:
     def learn(self, entry: Entry, page: FetchedPage, links: Sequence[Link]) -> None:
         """*entry* gave *page* with *links*: policy and ledger learn from it, and those after this process can."""
         self._announce(self._learner.learn(page, links))
-        self._frontier.remember(entry, page_fact(page, links, self._policy.pair))
+        self._frontier.remember(entry, page_fact(page, links, self._context.pairs))
         self.pursue()
 
     def recall(self, entry: Entry, fact: bytes) -> None:
@@ -210,9 +211,9 @@ class Visits:
     # what others ask ------------------------------------------------------------------------------------------------
 
     @property
-    def ledger(self) -> PairLedger:
-        """The documents, and which of them are pairs."""
-        return self._learner.ledger
+    def ledgers(self) -> Mapping[LanguagePair, PairLedger]:
+        """The documents of each pair of languages, and which of them are pairs."""
+        return self._learner.ledgers
 
     @property
     def pending(self) -> bool:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bilingual_crawler.discovery.search import Site
+    from bilingual_crawler.language_pairs import LanguagePairs
     from bilingual_crawler.languages import LanguagePair
 
 COLUMN = "verdict"
@@ -139,10 +140,11 @@ def is_table(path: Path) -> bool:
         return False
 
 
-def expected_pairs(path: Path, pair: LanguagePair) -> dict[str, float]:
+def expected_pairs(path: Path, pairs: LanguagePairs) -> dict[str, float]:
     """What a crawl may expect of each bilingual site of a ``sites.tsv``: its likelihood times its size.
 
-    The size is the number of pages in the rarer language of *pair*; a site without such numbers has the mean size.
+    The size is the number of pages in the rarer language of each of *pairs*; a site without such numbers has the mean
+    size.
     ValueError naming the site if a number is none.
     """
     likelihoods: dict[str, float] = {}
@@ -152,7 +154,7 @@ def expected_pairs(path: Path, pair: LanguagePair) -> dict[str, float]:
         try:
             likelihoods[site] = float(row.get("likelihood", ""))
             if pages := read_pages(row.get("pages", "")):
-                sizes[site] = _size(pages, pair)
+                sizes[site] = sum(_size(pages, pair) for pair in pairs)
         except ValueError as error:
             raise ValueError(f"{site}: {error}") from None
     mean = fmean(sizes.values()) if sizes else 1.0

@@ -104,7 +104,8 @@ class Even(SiteBudget):
 class Bandit(Even):
     """Thompson sampling (Thompson 1933) over how far each site keeps what is expected of it.
 
-    Expected of a download is the priority of its URL if the policy *promises* pairs, else :data:`EXPECTED`. The factor
+    Expected of a download is the priority of its URL if the policy promises pairs, up to the number *promises* that one
+    download may complete; if it promises none (0), :data:`EXPECTED`. The factor
     by which a site differs from that has a gamma distribution: shape *trust* plus the pairs that it brought, rate
     *trust* plus the pairs that were expected of it. What a download adds is multiplied by *decay* at each later one of
     the site, because a site that pays runs dry. The turn goes to the site with the greatest product of a factor that is
@@ -112,7 +113,7 @@ class Bandit(Even):
     of N sites that may be asked, each has a turn within FAIR_TURN · N turns.
     """
 
-    def __init__(self, *, promises: bool = False, decay: float = 0.98, seed: int = 0) -> None:
+    def __init__(self, *, promises: int = 0, decay: float = 0.98, seed: int = 0) -> None:
         super().__init__()
         self._promises = promises
         self._trust = TRUST_IN_PROMISES if promises else TRUST
@@ -120,7 +121,7 @@ class Bandit(Even):
         self._random = np.random.default_rng(seed)
 
     def learn(self, site: str, pairs: int, priority: float) -> None:
-        promised = min(max(priority, 0.0), 1.0) if self._promises else EXPECTED
+        promised = min(max(priority, 0.0), self._promises) if self._promises else EXPECTED
         with self._lock:
             row = self._row(site)
             row["paid"] = row["paid"] * self._decay + pairs
@@ -140,14 +141,14 @@ class Bandit(Even):
         worth = self._random.standard_gamma(shape[places])
         worth /= self._trust + self._sites["expected"][places]
         if self._promises:
-            worth *= np.clip(self._sites["best"][places], 0.0, 1.0)
+            worth *= np.clip(self._sites["best"][places], 0.0, self._promises)
         return int(places[worth.argmax()])
 
 
-def site_budget(name: str, sites: Iterable[str], *, promises: bool) -> SiteBudget | None:
+def site_budget(name: str, sites: Iterable[str], *, promises: int) -> SiteBudget | None:
     """The budget with this *name* for the *sites* of the seeds; None for ``best``, the best URL of all sites.
 
-    *promises* says whether the priorities of the policy are expected numbers of pairs.
+    *promises*, unless it is 0, says that the priorities of the policy are expected numbers of pairs, at most so many.
     """
     match name:
         case "bandit":

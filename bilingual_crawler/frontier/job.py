@@ -33,6 +33,7 @@ class Job:
     """The arguments that all runs on one frontier share; further runs may add *seeds*."""
 
     pair: str
+    """Several are separated by commas."""
     scope: str
     prefixes: tuple[str, ...]
     seeds: tuple[str, ...]
@@ -66,8 +67,9 @@ class Job:
         return kept
 
     def _difference(self, kept: Job) -> str | None:
-        if self.pair != kept.pair:
-            return f"holds a crawl with pair={kept.pair}, not {self.pair}: give that pair"
+        if set(self.pair.split(",")) != set(kept.pair.split(",")):
+            several = "those pairs" if "," in kept.pair else "that pair"
+            return f"holds a crawl with pair={kept.pair}, not {self.pair}: give {several}"
         if self.scope != kept.scope:
             return f"holds a crawl with scope={kept.scope}, not {self.scope}: give that scope"
         if self.prefixes != kept.prefixes:

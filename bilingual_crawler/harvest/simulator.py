@@ -101,7 +101,7 @@ def simulate(site: FrozenSite, seeds: Iterable[str], policy: Policy) -> list[str
             frontier.redirect(entry, Entry(target, SLOT, entry.priority, entry.parent, entry.depth))
         else:
             order.append(entry.url)
-            side = policy.pair.side(page.language)
+            side = learner.pairs.side(page.language)
             claims = tuple(link for link in page.links if link.claims)
             fetched = FetchedPage(
                 entry.url,

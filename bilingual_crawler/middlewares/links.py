@@ -61,7 +61,7 @@ class LinkPriorityMiddleware:
         self._scorer: BatchingScorer | None = None
         if self._policy.needs_models:
             models = load_models(models_folder(self._options.models_dir), self._options.providers)
-            self._scorer = BatchingScorer(LinkScorer(*models, self._context.pair))
+            self._scorer = BatchingScorer(LinkScorer(*models, self._context.pairs))
 
     def spider_closed(self) -> None:
         if self._scorer:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.language_pairs import LanguagePairs
 
 REMEDY = (
     "BILINGUAL_DETECTORS=cld2,heliport or cld2,fasttext:FILE may know it; they are the extra languages: "
@@ -35,10 +35,10 @@ class Detection:
     undetectable: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, detectors: tuple[str, ...], pair: LanguagePair) -> Detection:
-        """How *detectors* tell the languages of *pair*; raises LanguageDetectorError if one cannot be loaded."""
-        sides = set(map(pair.side, known_languages(detectors)))
-        return cls(detectors, frozenset(lang for lang in pair.languages if pair.side(lang) not in {None, *sides}))
+    def of(cls, detectors: tuple[str, ...], pairs: LanguagePairs) -> Detection:
+        """How *detectors* tell the languages of *pairs*; raises LanguageDetectorError if one cannot be loaded."""
+        sides = set(map(pairs.side, known_languages(detectors)))
+        return cls(detectors, frozenset(lang for lang in pairs.equivalents if pairs.side(lang) not in {None, *sides}))
 
     def __str__(self) -> str:
         """The setting that names the detectors."""

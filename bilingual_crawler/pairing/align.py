@@ -1,4 +1,4 @@
-"""Document alignment: from pages to pairs, one group of domains after the other."""
+"""Document alignment: from pages to pairs, one pair of languages and one group of domains after the other."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from bilingual_crawler.pairing.editions import Editions
 from bilingual_crawler.pairing.inputs import Inputs
 from bilingual_crawler.pairing.matching import greedy
 from bilingual_crawler.pairing.read_pages import read_pages
+from bilingual_crawler.pairing.tables import read_pairs
 from bilingual_crawler.pairing.url_method import url_evidence
 from bilingual_crawler.records import PAIRS, UNPAIRED, read_tsv
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.language_pairs import LanguagePairs
     from bilingual_crawler.pairing.documents import Profile
     from bilingual_crawler.pairing.matching import Matching
     from bilingual_crawler.pairing.methods import Candidates, Method
@@ -37,18 +38,19 @@ SHORTEST = 200
 
 def read_corpus(
     paths: Sequence[Path],
-    pair: LanguagePair,
+    pairs: LanguagePairs,
     on_page: Callable[[], None] = lambda: None,
     formats: Collection[str] = ONLY_HTML,
     detection: Detection = BY_DEFAULT,
 ) -> Corpus:
-    """Read all documents of *pair* behind *paths*; ArchiveError if one of them cannot be read.
+    """Read all documents of *pairs* behind *paths*; ArchiveError if one of them cannot be read.
 
-    Of archives those in *formats*; the crawl has decided what documents its output folder has.
+    Of archives those in *formats*. The crawl has decided what documents its output folder has; pages in a language that
+    it was not asked for are read from its archive.
     """
-    inputs = Inputs(paths, formats)
-    corpus = Corpus(pair)
-    for read in read_pages(inputs.pages(), pair, detection, corpus.unreadable):
+    inputs = Inputs(paths, pairs, formats)
+    corpus = Corpus(pairs)
+    for read in read_pages(inputs.pages(), pairs, detection, corpus.unreadable):
         if read is not None:
             corpus.add(read)
         on_page()
@@ -64,28 +66,36 @@ def align(
     on_progress: Callable[[tuple[str, ...], float], None] = lambda group, share: None,
     editions: str = "best",
 ) -> Iterator[tuple[Domain, Alignment]]:
-    """Pair the documents of each group of registered domains, in alphabetical order.
+    """Pair the documents of each pair of languages, and of each group of registered domains in alphabetical order.
 
     *on_progress* hears which share of the work on a group is done. *editions* as in :func:`align_domain`.
     """
-    for group in corpus.groups():
-        domain = Domain.of(group, corpus, corpus.profiles(group))
-        domain.on_progress = partial(on_progress, group)
+    for domain in _domains(corpus):
+        domain.on_progress = partial(on_progress, domain.group)
         yield domain, align_domain(domain, method, matching, editions)
         del domain  # or two would be in memory at once
 
 
 def as_aligned(corpus: Corpus, folder: Path) -> Iterator[tuple[Domain, Alignment]]:
     """As :func:`align`, with the pairs and the reasons that the crawl in *folder* has written at its end."""
-    pairs = {row["url_a"]: row for row in read_tsv(folder / PAIRS)}
-    reasons = {row["url"]: row["reason"] for row in read_tsv(folder / UNPAIRED)}
-    for group in corpus.groups():
-        domain = Domain.of(group, corpus, corpus.profiles(group))
-        rows = [pairs[profile.url] for profile in domain.a if profile.url in pairs]
-        found = [Pair(row["url_a"], row["url_b"], float(row["score"]), row["method"]) for row in rows]
+    pairs = {(pair.pair, pair.url_a): pair for pair in read_pairs(folder / PAIRS, corpus.pairs)}
+    # older crawls had one pair of languages, and did not name it
+    one = str(corpus.pairs)
+    reasons = {(row.get("pair", one), row["url"]): row["reason"] for row in read_tsv(folder / UNPAIRED)}
+    for domain in _domains(corpus):
+        name = str(domain.pair)
+        found = [pairs[name, profile.url] for profile in domain.a if (name, profile.url) in pairs]
         found.sort(key=lambda pair: -pair.score)
-        yield domain, Alignment(group, tuple(found), {url: reasons[url] for url in domain.main if url in reasons})
+        left = {url: reasons[name, url] for url in domain.main if (name, url) in reasons}
+        yield domain, Alignment(domain.group, tuple(found), left)
         del domain
+
+
+def _domains(corpus: Corpus) -> Iterator[Domain]:
+    groups = corpus.groups()
+    for pair in corpus.pairs:
+        for group in groups:
+            yield Domain.of(group, corpus, pair, corpus.profiles(group))
 
 
 def align_domain(domain: Domain, method: Method, matching: Matching = greedy, editions: str = "best") -> Alignment:
@@ -107,6 +117,7 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy, ed
             domain.b[candidates.b[k]].url,
             round(float(candidates.scores[k]), 4),
             candidates.names[k],
+            str(domain.pair),
         )
         for k in chosen
     )

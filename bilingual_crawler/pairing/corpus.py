@@ -15,9 +15,9 @@ from bilingual_crawler.pairing.reading import link_key
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.language_pairs import LanguagePairs
     from bilingual_crawler.pairing.read_pages import PackedDocument
 
 
@@ -27,8 +27,8 @@ class Corpus:
     Of pages under URLs that differ in scheme or ``www.`` only, the longest stays (CCAligned 2020, section 3.2.1).
     """
 
-    def __init__(self, pair: LanguagePair) -> None:
-        self.pair = pair
+    def __init__(self, pairs: LanguagePairs) -> None:
+        self.pairs = pairs
         self.languages: Counter[str] = Counter()
         """Documents of each language."""
         self.replaced = 0
@@ -84,9 +84,9 @@ class Corpus:
         announced = self.announced.copy()
         for place in self._announcing:
             profile = self._profile(place)
-            domain, other = registered_domain(profile.url), self.pair.other(profile.language)
+            domain, others = registered_domain(profile.url), self.pairs.others(profile.language)
             keys = {self.resolve(link_key(url)) for url in (*profile.claims, *profile.switches)}
-            held = {registered_domain(f"https://{key}") for key in keys if f"{other} {key}" in self._sizes}
+            held = {registered_domain(f"https://{key}") for key in keys if self._has(key, others)}
             announced.update((domain, target) for target in held - {domain})
         return join({domain: len(places) for domain, places in self._domains.items()}, announced)
 
@@ -106,6 +106,9 @@ class Corpus:
     def document(self, url: str) -> DocumentText:
         """The document with *url*; KeyError if there is none."""
         return unpack(DocumentText, self._read(self._places[url]))
+
+    def _has(self, key: str, languages: Iterable[str]) -> bool:
+        return any(f"{language} {key}" in self._sizes for language in languages)
 
     def _profile(self, place: int) -> Profile:
         return unpack(Profile, self._read(place))

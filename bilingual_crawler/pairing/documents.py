@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -14,12 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two documents taken for translations; *a* is in the first language of the pair."""
+    """Two documents taken for translations; *a* is in the first language. A line of ``pairs.tsv``."""
 
     url_a: str
     url_b: str
     score: float
     method: str
+    pair: str
+    """The languages, as ``eng-mlt``."""
 
     def partner(self, url: str) -> str:
         """The URL of the other document than the one at *url*."""
@@ -28,11 +31,11 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class DocumentText:
-    """A page in one of the two languages, with its text."""
+    """A page in one of the languages, with its text."""
 
     url: str
     language: str
-    """The language of the pair that it counts as, ISO 639-3."""
+    """The language of the pairs that it counts as, ISO 639-3."""
     title: str
     lines: tuple[str, ...]
     """The whole visible text, a line for each block of the page."""
@@ -59,7 +62,7 @@ class Profile:
     key: str
     """URL without language marks."""
     claims: tuple[str, ...]
-    """URLs that the page announces by ``hreflang`` as itself in the other language."""
+    """URLs that the page announces by ``hreflang`` as itself in a language that its own has a pair with."""
     switches: tuple[str, ...]
     """URLs that its language switcher leads to."""
     marked: str | None
@@ -93,6 +96,17 @@ class Profile:
     """Links inside the registered domain, by :func:`~bilingual_crawler.pairing.reading.link_key`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of the documents in two languages."""
+
+    pairs: int = 0
+    refused: dict[str, int] = field(default_factory=dict)
+    """Candidate pairs that are none by reason."""
+    unpaired: dict[str, int] = field(default_factory=dict)
+    """Documents in no pair by reason."""
+
+
 REASONS = {
     "no_candidate": "nothing in the other language resembles them",
     "low_score": "the best candidate was not likely enough",
@@ -104,15 +118,17 @@ REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Unpaired:
-    """A document that is in no pair; a line of ``unpaired.tsv``."""
+    """A document that is in no pair of its language with another; a line of ``unpaired.tsv``."""
 
     url: str
     reason: str
     """A key of ``REASONS``."""
-    nearest: str = ""
-    """The document in the other language that it resembles most, of those it was compared with."""
-    score: float = 0.0
-    """Of the two."""
+    nearest: str
+    """The document in the other language that it resembles most, of those it was compared with; empty if none."""
+    score: float
+    """Of the two; 0 if there is none."""
+    pair: str
+    """The languages, as ``eng-mlt``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +145,21 @@ class Alignment:
     """URL of every other document that has candidates to the URL of the best of them, and its score."""
     refused: Mapping[str, int] = field(default_factory=dict)
     """Candidates that made no pair by reason: ``low_score`` or ``taken``."""
+
+
+def outcomes(
+    names: Iterable[str],
+    pairs: Iterable[str],
+    unpaired: Iterable[tuple[str, str]],
+    refused: Mapping[str, Mapping[str, int]],
+) -> dict[str, Outcome]:
+    """What came of the pairs of languages called *names*.
+
+    *pairs* has the languages of each pair of documents, *unpaired* those of each other document and its reason,
+    *refused* the counts of refused candidates by languages and reason.
+    """
+    found = Counter(pairs)
+    left: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for name, reason in unpaired:
+        left[name][reason] += 1
+    return {name: Outcome(found[name], dict(refused.get(name, {})), dict(left[name])) for name in names}

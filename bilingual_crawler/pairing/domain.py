@@ -15,17 +15,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pairing.corpus import Corpus
     from bilingual_crawler.pairing.documents import Profile
 
 
 @dataclass(slots=True)
 class Domain:
-    """Documents of both languages; candidates are pairs of places in *a* and *b*."""
+    """Documents of both languages of a pair; candidates are pairs of places in *a* and *b*."""
 
     group: tuple[str, ...]
     """The registered domains."""
     corpus: Corpus
+    pair: LanguagePair
     a: list[Profile] = field(default_factory=list)
     """Documents in the first language of the pair."""
     b: list[Profile] = field(default_factory=list)
@@ -41,15 +43,15 @@ class Domain:
     """Hears which share of the work is done, 0 to 1."""
 
     @classmethod
-    def of(cls, group: tuple[str, ...], corpus: Corpus, profiles: Iterable[Profile]) -> Domain:
-        """Sort *profiles* into the two sides."""
-        domain = cls(group, corpus)
+    def of(cls, group: tuple[str, ...], corpus: Corpus, pair: LanguagePair, profiles: Iterable[Profile]) -> Domain:
+        """Sort those of *profiles* that are in a language of *pair* into the two sides."""
+        domain = cls(group, corpus, pair)
+        sides = {pair.a: (domain.a, domain.places_a), pair.b: (domain.b, domain.places_b)}
         for profile in profiles:
-            side, places = (
-                (domain.a, domain.places_a) if profile.language == corpus.pair.a else (domain.b, domain.places_b)
-            )
-            places[link_key(profile.url)] = len(side)
-            side.append(profile)
+            if profile.language in sides:
+                side, places = sides[profile.language]
+                places[link_key(profile.url)] = len(side)
+                side.append(profile)
         domain.main_a, domain.main_b = main_lines(domain.a), main_lines(domain.b)
         urls = (profile.url for profile in (*domain.a, *domain.b))
         domain.main = dict(zip(urls, (*domain.main_a, *domain.main_b), strict=True))

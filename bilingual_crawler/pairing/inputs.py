@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
@@ -13,6 +14,7 @@ from scrapy.downloadermiddlewares.httpcompression import ACCEPTED_ENCODINGS, Htt
 from scrapy.http import Response
 from scrapy.statscollectors import DummyStatsCollector
 
+from bilingual_crawler.archive.errors import ArchiveError
 from bilingual_crawler.archive.files import open_warc
 from bilingual_crawler.archive.records import parse_conversion, parse_response
 from bilingual_crawler.archive.sites import Source, find_sources
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.archive.files import WarcFile
     from bilingual_crawler.archive.records import ArchivedResponse
+    from bilingual_crawler.language_pairs import LanguagePairs
 
 logger = logging.getLogger(__name__)
 
@@ -42,13 +45,20 @@ class Inputs:
     """Pages and redirects of some paths; raises ArchiveError at once if one of them cannot be read.
 
     A folder with ``documents.jsonl.gz`` is the output of a crawl, everything else an archive, of which documents in
-    *formats* are read. Redirects, including the alias bases of frozen sites, and pairs are complete once the pages have
-    been read.
+    *formats* are read. Pages in languages of *pairs* that a crawl was not asked for are read from its archive.
+    Redirects, including the alias bases of frozen sites, and pairs are complete once the pages have been read.
     """
 
-    def __init__(self, paths: Sequence[Path], formats: Collection[str] = ONLY_HTML) -> None:
+    def __init__(self, paths: Sequence[Path], pairs: LanguagePairs, formats: Collection[str] = ONLY_HTML) -> None:
         self._formats = formats
         self._crawls = [path for path in paths if (path / DOCUMENTS).exists()]
+        self._unkept = {folder: _unkept(folder, pairs) for folder in self._crawls}
+        for folder, urls in self._unkept.items():
+            if urls and not any(folder.glob("*.warc.gz")):
+                raise ArchiveError(
+                    folder,
+                    f"{len(urls)} pages in a language of {pairs} were no documents, and there is no archive of them",
+                )
         archives = [path for path in paths if path not in self._crawls]
         self._sources = find_sources(archives) if archives else []
         self.redirects: dict[str, str] = {}
@@ -68,6 +78,9 @@ class Inputs:
         """Every document with status 200, in the order of the inputs."""
         for folder in self._crawls:
             yield from self._crawled(folder)
+            if unkept := self._unkept[folder]:
+                (archive,) = find_sources(folder)
+                yield from self._archived(replace(archive, pages=unkept))
         for source in self._sources:
             yield from self._archived(source)
 
@@ -156,6 +169,12 @@ class Inputs:
         if self.refused["coding"] == 1:
             logger.warning(f"{response.url}: {problem}; such pages are left out")
         return None
+
+
+def _unkept(folder: Path, pairs: LanguagePairs) -> frozenset[str]:
+    """The pages that the crawl in *folder* did not keep as documents, and that are in a language of *pairs*."""
+    rows = (row for row in read_tsv(folder / CRAWL) if row["outcome"] == "other-language")
+    return frozenset(row["url"] for row in rows if pairs.side(row["language"]))
 
 
 def _decompression() -> HttpCompressionMiddleware:

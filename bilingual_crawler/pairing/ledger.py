@@ -52,7 +52,7 @@ class PairLedger:
     """
 
     def __init__(self, pair: LanguagePair) -> None:
-        self._pair = pair
+        self.pair = pair
         self._held: dict[str, _Document] = {}
         self._twins: defaultdict[str, list[str]] = defaultdict(list)
         """Key -> documents whose URLs are equal to it but for language marks."""
@@ -76,11 +76,11 @@ class PairLedger:
         """
         if page.side is None or page.noindex or page.url in self._held:
             return None
-        key = strip_language(page.url, self._pair.languages)
-        marked = marked_language(page.url, self._pair.languages)
-        self._held[page.url] = _Document(page.side, page.length, key, agrees(marked, page.side, self._pair))
+        key = strip_language(page.url, self.pair.languages)
+        marked = marked_language(page.url, self.pair.languages)
+        self._held[page.url] = _Document(page.side, page.length, key, agrees(marked, page.side, self.pair))
         if page.outline is not None:
-            self._contents.add(page.url, int(page.side == self._pair.b), page.outline)
+            self._contents.add(page.url, int(page.side == self.pair.b), page.outline)
         related = self._note_claims(page, page.side)
         related += (*self._announced_by.get(page.url, ()), *self._switched_by.get(page.url, ()), *self._twins[key])
         if len(self._twins[key]) < MAX_RELATED:
@@ -105,7 +105,7 @@ class PairLedger:
     def announced_language(self, url: str) -> str | None:
         """The language in which documents announce *url* as their translation; None if none does."""
         source = next(iter(self._announced_by.get(url, ())), None)
-        return self._pair.other(self._held[source].side) if source else None
+        return self.pair.other(self._held[source].side) if source else None
 
     def adopt(self, pair: Pair) -> bool:
         """Take in a pair that was found otherwise, as by aligning everything; whether it is a new one."""
@@ -137,7 +137,7 @@ class PairLedger:
             nearest[pair.url_a] = pair.url_b, pair.score
             nearest[pair.url_b] = pair.url_a, pair.score
         return [
-            Unpaired(url, "taken", *nearest[url]) if url in nearest else Unpaired(url, "no_candidate")
+            Unpaired(url, "taken" if url in nearest else "no_candidate", *nearest.get(url, ("", 0.0)), str(self.pair))
             for url in self._held
             if url not in paired
         ]
@@ -152,9 +152,9 @@ class PairLedger:
         claimed = []
         for link in page.claims:
             url, language = self._aliases.get(link.url, link.url), link.hreflang or link.label
-            if link.announces and self._pair.is_other(language, side):
+            if link.announces and self.pair.is_other(language, side):
                 claimed.append(_note(self._announced_by, url, page.url))
-            if link.position is LinkPosition.SWITCHER and (language is None or self._pair.is_other(language, side)):
+            if link.position is LinkPosition.SWITCHER and (language is None or self.pair.is_other(language, side)):
                 claimed.append(_note(self._switched_by, url, page.url))
         return claimed
 
@@ -192,8 +192,8 @@ class PairLedger:
             return None
         if not evidence.score:
             score = min(likely, MOST_PROPOSED)
-        a, b = (url, other) if one.side == self._pair.a else (other, url)
-        pair = self._candidates[a, b] = Pair(a, b, score, method)
+        a, b = (url, other) if one.side == self.pair.a else (other, url)
+        pair = self._candidates[a, b] = Pair(a, b, score, method, str(self.pair))
         return pair
 
     def _evidence(self, url: str, other: str) -> UrlEvidence:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from typing import Any
 
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.language_pairs import LanguagePairs
 
 logger = logging.getLogger(__name__)
 
@@ -42,11 +42,11 @@ class PackedDocument:
 
 @dataclass(frozen=True)
 class DocumentJob(Job["PackedDocument | None"]):
-    """Read the document of *pair* on a page; None if it is in neither language."""
+    """Read the document on a page; None if it is in no language of *pairs*."""
 
     returns: ClassVar[Any] = PackedDocument | None
     page: RawPage
-    pair: LanguagePair
+    pairs: LanguagePairs
     detection: Detection = BY_DEFAULT
 
     @property
@@ -62,7 +62,7 @@ class DocumentJob(Job["PackedDocument | None"]):
             load_pdf_reader()
 
     def run(self) -> PackedDocument | None:
-        read = read_document(self.page, self.pair, self.detection)
+        read = read_document(self.page, self.pairs, self.detection)
         if read is None:
             return None
         document, profile = read
@@ -73,9 +73,9 @@ class DocumentJob(Job["PackedDocument | None"]):
 
 
 def read_pages(
-    pages: Iterable[RawPage], pair: LanguagePair, detection: Detection, unreadable: Counter[str]
+    pages: Iterable[RawPage], pairs: LanguagePairs, detection: Detection, unreadable: Counter[str]
 ) -> Iterator[PackedDocument | None]:
-    """The document on each page, in order; None for pages in neither language and for those that cannot be read.
+    """The document on each page, in order; None for pages in other languages and for those that cannot be read.
 
     Pages that break the limits of a helper process, and PDFs without text that can be read, are counted in *unreadable*
     by kind; the first of each kind is named.
@@ -93,7 +93,7 @@ def read_pages(
             return None
 
     for page in pages:
-        waiting.append((page.url, submit(DocumentJob(page, pair, detection))))
+        waiting.append((page.url, submit(DocumentJob(page, pairs, detection))))
         if len(waiting) > _WAITING * processes():
             yield first()
     while waiting:

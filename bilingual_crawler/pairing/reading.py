@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.language_pairs import LanguagePairs
 
 MAX_RANGES = 20
 MAX_TAGS = 4000
@@ -66,9 +66,9 @@ class RawPage:
 
 
 def read_document(
-    raw: RawPage, pair: LanguagePair, detection: Detection = BY_DEFAULT
+    raw: RawPage, pairs: LanguagePairs, detection: Detection = BY_DEFAULT
 ) -> tuple[DocumentText, Profile] | None:
-    """The document on a page and its profile; None if it is in neither language of *pair*.
+    """The document on a page and its profile; None if it is in no language of *pairs*.
 
     Raises ContentError for a PDF whose text cannot be read.
     """
@@ -95,7 +95,7 @@ def read_document(
     told = declared, raw.language
     whole = detection.identify(text, told)
     languages = tuple(detection.identify(one, told).language for one in ranges(text))
-    side = pair.side(majority(whole.language, languages))
+    side = pairs.side(majority(whole.language, languages))
     if side is None:
         return None
     lines = tuple(text.split("\n"))
@@ -107,12 +107,12 @@ def read_document(
     profile = Profile(
         url=raw.url,
         language=side,
-        key=strip_language(raw.url, pair.languages),
-        claims=tuple(url for tag, url in alternates if pair.is_other(tag, side)),
+        key=strip_language(raw.url, pairs.equivalents),
+        claims=tuple(url for tag, url in alternates if pairs.is_other(tag, side)),
         switches=tuple(url for _, url in switches),
-        marked=marked_language(raw.url, pair.languages),
+        marked=marked_language(raw.url, pairs.equivalents),
         declared=declared,
-        share=sum(share for language, share in whole.shares if pair.side(language) == side) / 100,
+        share=sum(share for language, share in whole.shares if pairs.side(language) == side) / 100,
         size=size,
         tags=_tags(html),
         lines=_hashes(lines),

@@ -119,7 +119,7 @@ class StructureMethod:
     def features(self, i: NDArray[np.intp], j: NDArray[np.intp], editions: Editions) -> dict[str, NDArray[np.float32]]:
         """The columns of :data:`FEATURES`, a row for each candidate; NaN where a page does not tell."""
         pages_a, pages_b = editions.a[i], editions.b[j]
-        a, b, pair = self.a, self.b, self.domain.corpus.pair
+        a, b, pair = self.a, self.b, self.domain.pair
         similar = {name: channel.cosine(i, j) for name, channel in self.channels.items()}
         quality = {}
         for side, places, links, name in ((a, i, self.links.a, "a"), (b, j, self.links.b, "b")):

@@ -41,7 +41,7 @@ def url_evidence(domain: Domain) -> dict[tuple[int, int], UrlEvidence]:
             found[i, j].hreflang += 1
         for i in domain.targets(profile.switches, domain.places_a):
             found[i, j].switcher += 1
-    pair = domain.corpus.pair
+    pair = domain.pair
     by_key: defaultdict[str, list[int]] = defaultdict(list)
     for j, profile in enumerate(domain.b):
         by_key[profile.key].append(j)
@@ -54,7 +54,7 @@ def url_evidence(domain: Domain) -> dict[tuple[int, int], UrlEvidence]:
 
 def alike_urls(domain: Domain, known: set[tuple[int, int]]) -> list[tuple[int, int]]:
     """Pairs of documents with similar URLs, among those that are in no *known* pair and name no other language."""
-    pair = domain.corpus.pair
+    pair = domain.pair
     taken_a, taken_b = {i for i, _ in known}, {j for _, j in known}
     left = [i for i, profile in enumerate(domain.a) if i not in taken_a and _names_itself(profile, pair)]
     right = [j for j, profile in enumerate(domain.b) if j not in taken_b and _names_itself(profile, pair)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class FetchedPage:
     language: str
     """Language of the content, ISO 639-3 or ``un``."""
     side: str | None
-    """The language of the pair it counts as, if any."""
+    """The language of the crawl it counts as, if any."""
     seed: bool = False
     depth: int = 0
     """Links from a seed."""
@@ -44,6 +44,10 @@ class FetchedPage:
     """It asks to be in no index: the crawl learns from it, but it is no document."""
     outline: Outline | None = None
     """What it may have in common with its translation; None if it was not looked at."""
+
+    def seen_by(self, pair: LanguagePair) -> FetchedPage:
+        """The page as a crawl of only this *pair* sees it: in neither language if its own is not in the pair."""
+        return self if self.side in (None, pair.a, pair.b) else replace(self, side=None)
 
 
 class Proposal(NamedTuple):
@@ -74,6 +78,11 @@ class Policy(ABC):
 
     def __init__(self, pair: LanguagePair) -> None:
         self.pair = pair
+
+    @property
+    def parts(self) -> Sequence[Policy]:
+        """The policies of single pairs that it consists of: they learn, and it weighs."""
+        return (self,)
 
     def seed_priority(self, url: str) -> float:
         """Seeds come first."""

@@ -36,7 +36,7 @@ class CrawlLogExtension:
     def spider_opened(self) -> None:
         path = self._context.output_dir / CRAWL
         self._log = TsvLog.of(path, Fetch)
-        self.ledger = Ledger(self._context.pair)
+        self.ledger = Ledger(self._context.pairs)
         self.ledger.read(path)
 
     def url_fetched(self, fetch: Fetch) -> None:

@@ -7,23 +7,32 @@ from typing import TYPE_CHECKING, Any
 from bilingual_crawler.languages import language_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 
-def why_no_pair(summary: Mapping[str, Any]) -> str:
-    """One or two sentences for the *summary* of a crawl that found no pair: the reason, and what may help."""
-    pages, documents = summary.get("html", 0), summary.get("documents", {})
-    if not pages:
+def why_no_pair(summary: Mapping[str, Any]) -> Iterator[str]:
+    """For each two languages without a pair in the *summary* of a crawl: the reason, and what may help."""
+    by_pair: Mapping[str, Mapping[str, Any]] = summary.get("by_pair") or {summary["pair"]: summary}
+    if not summary.get("html", 0):
         reasons = ", ".join(f"{name} {count}" for name, count in summary.get("dropped", {}).items())
-        return f"No pair was found, because no HTML page was fetched{f' ({reasons})' if reasons else ''}."
-    if missing := " or ".join(language_name(code) for code, count in documents.items() if not count):
+        yield f"No pair was found, because no HTML page was fetched{f' ({reasons})' if reasons else ''}."
+        return
+    for name, counts in by_pair.items():
+        if not counts.get("pairs"):
+            found = "No pair was found" if len(by_pair) == 1 else f"No {name} pair was found"
+            yield found + _reason(summary, name.split("-"))
+
+
+def _reason(summary: Mapping[str, Any], languages: list[str]) -> str:
+    documents = summary.get("documents", {})
+    if missing := " or ".join(language_name(code) for code in languages if not documents.get(code)):
         most = ", ".join(
             f"{language_name(code)} {count}" for code, count in list(summary.get("languages", {}).items())[:3]
         )
         return (
-            f"No pair was found, because none of {pages} HTML pages is in {missing} (most: {most}). "
+            f", because none of {summary['html']} HTML pages is in {missing} (most: {most}). "
             f"Give a seed in {missing}, a wider scope, or another pair."
         )
-    held = " and ".join(f"{count} {language_name(code)}" for code, count in documents.items())
+    held = " and ".join(f"{documents[code]} {language_name(code)}" for code in languages)
     early = "" if summary.get("finish_reason") == "finished" else " The crawl ended early; a larger budget may help."
-    return f"No pair was found: {held} documents, but no two that are translations of each other.{early}"
+    return f": {held} documents, but no two that are translations of each other.{early}"

@@ -46,6 +46,12 @@ class Judged:
         return max(0.0, (centre - reach) / (self.judged + Z**2)), min(1.0, (centre + reach) / (self.judged + Z**2))
 
 
+def sheet_folders(directory: Path) -> list[Path]:
+    """The folders with a sheet: *directory* itself, or one below it for each pair of languages."""
+    below = sorted(path.parent for path in directory.glob(f"*/{SHEET}"))
+    return below if below and not (directory / SHEET).exists() else [directory]
+
+
 def read_judged(directory: Path) -> list[Judged]:
     """The judgements in the sheet of *directory*, by kind of pair; raises SheetError, or OSError if it is missing."""
     path = directory / SHEET

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from bilingual_crawler.records import read_tsv
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.language_pairs import LanguagePairs
+    from bilingual_crawler.pairing.documents import Outcome
 
 
 class Ledger:
@@ -20,16 +21,16 @@ class Ledger:
     An address counts once, by its first line: an address in flight when a process died has a second one.
     """
 
-    def __init__(self, pair: LanguagePair) -> None:
-        self._pair = pair
+    def __init__(self, pairs: LanguagePairs) -> None:
+        self._pairs = pairs
         self._seen: set[int] = set()
         """Hashes of addresses, as a crawl may have millions."""
         self.tried = 0
         self.fetched = 0
         """Addresses that were answered; a redirect is not an answer."""
         self.html = 0
-        self.documents: Counter[str] = Counter({pair.a: 0, pair.b: 0})
-        """Documents by language of the pair."""
+        self.documents: Counter[str] = Counter(dict.fromkeys(pairs.languages, 0))
+        """Documents by language of the pairs."""
         self.dropped: Counter[str] = Counter()
         """Tried addresses without a document, by reason."""
         self.languages: Counter[str] = Counter()
@@ -66,8 +67,8 @@ class Ledger:
         return True
 
     def side(self, language: str) -> str:
-        """The language of the pair as which a document in *language* counts."""
-        return self._pair.side(language) or language
+        """The language of the pairs as which a document in *language* counts."""
+        return self._pairs.side(language) or language
 
     def counts(self) -> dict[str, Any]:
         """The counts of addresses in a summary."""
@@ -81,16 +82,36 @@ class Ledger:
             "dropped": dict(self.dropped.most_common()),
         }
 
-    def pair_counts(self, pairs: int, refused: Mapping[str, int], unpaired: Mapping[str, int]) -> dict[str, Any]:
-        """The counts of *pairs* in a summary; *refused* has candidates by reason, *unpaired* documents by reason."""
+    def pair_counts(self, outcomes: Mapping[str, Outcome], paired: int) -> dict[str, Any]:
+        """The counts of pairs in a summary, by pair of languages and for all; *paired* documents are in a pair."""
+        by_pair = {name: self._outcome(name, outcome) for name, outcome in outcomes.items()}
+        counts = by_pair.values()
         return {
-            "candidates": pairs + sum(refused.values()),
-            "refused": dict(refused),
-            "pairs": pairs,
-            "left_over": max(0, self.documents.total() - 2 * pairs),
-            "unpaired": dict(unpaired),
-            "harvest_rate": round(2 * pairs / self.fetched, 4) if self.fetched else 0.0,
+            "candidates": sum(one["candidates"] for one in counts),
+            "refused": _sum(one["refused"] for one in counts),
+            "pairs": sum(one["pairs"] for one in counts),
+            "left_over": sum(one["left_over"] for one in counts),
+            "unpaired": _sum(one["unpaired"] for one in counts),
+            "harvest_rate": round(paired / self.fetched, 4) if self.fetched else 0.0,
+            "by_pair": by_pair,
         }
+
+    def _outcome(self, name: str, outcome: Outcome) -> dict[str, Any]:
+        documents = sum(self.documents[language] for language in name.split("-"))
+        return {
+            "candidates": outcome.pairs + sum(outcome.refused.values()),
+            "refused": dict(outcome.refused),
+            "pairs": outcome.pairs,
+            "left_over": max(0, documents - 2 * outcome.pairs),
+            "unpaired": dict(outcome.unpaired),
+        }
+
+
+def _sum(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for one in counts:
+        total.update(one)
+    return dict(total)
 
 
 def is_fetched(status: str, outcome: str) -> bool:

@@ -46,7 +46,8 @@ def write_report(output_dir: Path) -> Path:
         "report.html",
         results=results,
         summary={"tried": summary["fetched"]} | summary,
-        languages=summary["pair"].split("-"),
+        languages=list(dict.fromkeys(summary["pair"].replace(",", "-").split("-"))),
+        by_pair=_by_pair(summary),
         page_languages={language_name(language): count for language, count in summary["languages"].items()},
         times=_times(summary),
         curve=_curve(results),
@@ -62,13 +63,26 @@ def _curve(results: Results) -> dict[str, object]:
     """The harvest curve with the page of half the pairs, or the reason why there is none."""
     fetched, pairs = results.curve[-1]
     if not pairs:
-        return {"missing": why_no_pair(results.summary)}
+        return {"missing": " ".join(why_no_pair(results.summary))}
     title = f"{pairs:,} pairs after {fetched:,} pages"
     return {
         "half": next(fetched for fetched, found in results.curve if found * 2 >= pairs),
         "fetched": fetched,
         "chart": step_chart(results.curve, x_label="pages fetched", y_label="pairs", title=title),
     }
+
+
+def _by_pair(summary: Mapping[str, Any]) -> list[list[str | int]]:
+    """A row for each pair of languages, if there are several."""
+    by_pair = summary.get("by_pair", {})
+    return [
+        [
+            " and ".join(map(language_name, name.split("-"))),
+            *(counts[key] for key in ("candidates", "pairs", "left_over")),
+        ]
+        for name, counts in by_pair.items()
+        if len(by_pair) > 1
+    ]
 
 
 def _sites(sites: Mapping[str, Mapping[str, Any]]) -> list[list[str | int]]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from bilingual_crawler.discovery.sites import Funnel
-from bilingual_crawler.languages import DEFAULT_EQUIVALENTS, LanguageError, LanguagePair
+from bilingual_crawler.language_pairs import LanguagePairs
+from bilingual_crawler.languages import DEFAULT_EQUIVALENTS, LanguageError
+from bilingual_crawler.pairing.documents import outcomes
 from bilingual_crawler.records import (
     CRAWL,
     DOCUMENTS,
@@ -47,6 +49,8 @@ class FoundPair:
     url_b: str
     score: str
     method: str
+    pair: str
+    """The languages, as ``eng-mlt``."""
     title_a: str = ""
     title_b: str = ""
 
@@ -60,6 +64,8 @@ class LeftOver:
     nearest: str
     """The nearest candidate; empty if there was none."""
     score: str
+    pair: str
+    """The languages, as ``eng-mlt``."""
     title: str = ""
 
 
@@ -101,17 +107,25 @@ class Results:
     """The other pairs with the lowest scores, lowest first."""
     left_over: tuple[LeftOver, ...]
     """Documents in no pair, nearest to a pair first."""
-    pair_count: int
+    pair_counts: Mapping[str, int]
+    """By pair of languages."""
     paired_pages: int
     files: tuple[tuple[str, int], ...]
     """Name and size in bytes of the files in the folder."""
+
+    @property
+    def pair_count(self) -> int:
+        """Pairs in all languages."""
+        return sum(self.pair_counts.values())
 
 
 def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
     """Read ``directory``; all files but ``summary.json`` may be missing, or cut off by a crash."""
     summary = read_summary(directory)
-    ledger = Ledger(pair_of(summary, directory))
-    rows = one_to_one(read_tsv(directory / PAIRS))
+    languages = pairs_of(summary, directory)
+    ledger = Ledger(languages)
+    # older crawls had one pair, and did not name it
+    rows = one_to_one({"pair": str(languages)} | row for row in read_tsv(directory / PAIRS))
     hosts: dict[str, HostCounts] = {}
     sites: defaultdict[str, SiteCounts] = defaultdict(SiteCounts)
     curve = _read_fetches(directory / CRAWL, rows, ledger, hosts, sites)
@@ -122,8 +136,7 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
     for url in paired:
         hosts.setdefault(_host(url), HostCounts()).paired += 1
     unpaired = sorted(read_tsv(directory / UNPAIRED), key=lambda row: -_score(row))
-    last = min(MAX_DOUBTFUL, max_pairs // 2) if len(rows) > max_pairs else 0
-    best, doubtful = rows[: max_pairs - last], rows[: -last - 1 : -1]
+    best, doubtful = _shown(rows, max_pairs)
     left_over = unpaired[:MAX_LEFT_OVER]
     wanted = {row[side] for row in (*best, *doubtful) for side in ("url_a", "url_b")} | {
         row["url"] for row in left_over
@@ -133,7 +146,7 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
         directory=directory,
         summary={
             **summary,
-            **_recounted(summary, directory, ledger, len(rows), unpaired),
+            **_recounted(summary, directory, ledger, languages, rows, unpaired, len(paired)),
             "sites": _sites(sites, summary.get("sites", {}), ledger.fetched),
         },
         curve=curve,
@@ -141,10 +154,17 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
         pairs=tuple(_found_pair(row, titles) for row in best),
         doubtful=tuple(_found_pair(row, titles) for row in doubtful),
         left_over=tuple(
-            LeftOver(row["url"], row["reason"], row["nearest"], row["score"], titles.get(row["url"], ""))
+            LeftOver(
+                row["url"],
+                row["reason"],
+                row["nearest"],
+                row["score"],
+                row.get("pair", str(languages)),
+                titles.get(row["url"], ""),
+            )
             for row in left_over
         ),
-        pair_count=len(rows),
+        pair_counts=Counter(row["pair"] for row in rows),
         paired_pages=len(paired),
         files=tuple(
             (path.name, path.stat().st_size)
@@ -152,6 +172,20 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
             if path.is_file() and path.name != "report.html"
         ),
     )
+
+
+def _shown(rows: list[dict[str, str]], most: int) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """Of *rows*, best first, the best and the most doubtful, *most* together and as many of each two languages."""
+    by_pair: defaultdict[str, list[dict[str, str]]] = defaultdict(list)
+    for row in rows:
+        by_pair[row["pair"]].append(row)
+    best, doubtful = [], []
+    for group in by_pair.values():
+        share = most // len(by_pair)
+        last = min(MAX_DOUBTFUL, share // 2) if len(group) > share else 0
+        best += group[: share - last]
+        doubtful += group[: -last - 1 : -1]
+    return best, doubtful
 
 
 def read_summary(directory: Path) -> Mapping[str, Any]:
@@ -176,21 +210,22 @@ def write_summary(directory: Path, summary: Mapping[str, Any]) -> None:
 
 
 def one_to_one(rows: Iterable[dict[str, str]]) -> list[dict[str, str]]:
-    """The rows of a ``pairs.tsv``, best first, without those whose documents are in a better pair."""
-    taken: set[str] = set()
+    """The rows of a ``pairs.tsv``, best first, without those whose documents are in a better pair of the languages."""
+    taken: set[tuple[str, str]] = set()
     chosen = []
     for row in sorted(rows, key=lambda row: -_score(row)):
-        if taken.isdisjoint((row["url_a"], row["url_b"])):
-            taken |= {row["url_a"], row["url_b"]}
+        both = {(row["pair"], row["url_a"]), (row["pair"], row["url_b"])}
+        if taken.isdisjoint(both):
+            taken |= both
             chosen.append(row)
     return chosen
 
 
-def pair_of(summary: Mapping[str, Any], directory: Path) -> LanguagePair:
-    """The pair of the crawl in *directory*, with the languages that counted as one; raises ResultsError."""
+def pairs_of(summary: Mapping[str, Any], directory: Path) -> LanguagePairs:
+    """The pairs of the crawl in *directory*, with the languages that counted as one; raises ResultsError."""
     equivalents = summary.get("settings", {}).get("BILINGUAL_EQUIVALENT_LANGUAGES")
     try:
-        return LanguagePair.parse(
+        return LanguagePairs.parse(
             str(summary.get("pair", "")), DEFAULT_EQUIVALENTS if equivalents is None else equivalents.split(",")
         )
     except LanguageError as error:
@@ -204,7 +239,13 @@ def detectors_of(summary: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _recounted(
-    summary: Mapping[str, Any], directory: Path, ledger: Ledger, pairs: int, unpaired: list[dict[str, str]]
+    summary: Mapping[str, Any],
+    directory: Path,
+    ledger: Ledger,
+    languages: LanguagePairs,
+    rows: list[dict[str, str]],
+    unpaired: list[dict[str, str]],
+    paired: int,
 ) -> dict[str, Any]:
     """The counts from the other files of a crawl; if a file is missing, those of the summary stay."""
     recounted = ledger.counts() if (directory / CRAWL).exists() else {}
@@ -213,9 +254,16 @@ def _recounted(
         funnel.read(directory / SITES)
         recounted |= funnel.counts()
     if (directory / PAIRS).exists():
-        reasons = Counter(row["reason"] for row in unpaired)
-        left_over = reasons if (directory / UNPAIRED).exists() else summary.get("unpaired", {})
-        recounted |= ledger.pair_counts(pairs, summary.get("refused", {}), left_over)
+        before = summary.get("by_pair") or {str(languages): summary}
+        names = dict.fromkeys((*map(str, languages), *(row["pair"] for row in rows)))
+        refused = {name: counts.get("refused", {}) for name, counts in before.items()}
+        reasons = ((row.get("pair", str(languages)), row["reason"]) for row in unpaired)
+        found = outcomes(names, (row["pair"] for row in rows), reasons, refused)
+        if not (directory / UNPAIRED).exists():
+            found = {
+                name: replace(one, unpaired=before.get(name, {}).get("unpaired", {})) for name, one in found.items()
+            }
+        recounted |= ledger.pair_counts(found, paired)
     return recounted
 
 
@@ -282,6 +330,7 @@ def _found_pair(row: dict[str, str], titles: dict[str, str]) -> FoundPair:
         url_b=row["url_b"],
         score=row.get("score", ""),
         method=row.get("method", ""),
+        pair=row["pair"],
         title_a=titles.get(row["url_a"], ""),
         title_b=titles.get(row["url_b"], ""),
     )

@@ -135,18 +135,14 @@ class SummaryExtension:
         context, ledger, stats = self._context, self._ledger, self._crawler.stats.get_stats()
         return {
             "version": bilingual_crawler.__version__,
-            "pair": str(context.pair),
+            "pair": str(context.pairs),
             "policy": context.policy.name,
             "seeds": [seed.url for seed in context.seeds[:MAX_SEEDS]],
             "seed_count": len(context.seeds),
             "settings": changed_settings(self._crawler.settings),
             "finish_reason": reason,
             **ledger.counts(),
-            **ledger.pair_counts(
-                stats.get("bilingual/pairs/found", 0),
-                stats.get("bilingual/pairs/refused", {}),
-                stats.get("bilingual/pairs/unpaired", {}),
-            ),
+            **ledger.pair_counts(stats.get("bilingual/pairs/outcomes", {}), stats.get("bilingual/pairs/documents", 0)),
             "aligned": stats.get("bilingual/pairs/aligned", ""),
             "bitext": _under(stats, "bilingual/bitext/"),
             **self._sites(),
@@ -189,8 +185,8 @@ def print_summary(summary: Mapping[str, Any]) -> None:
     console.print(f"\n[bold]{summary['pair']}[/bold], policy {summary.get('policy')}, {summary.get('finish_reason')}")
     for number, text in _facts(known):
         console.print(f"[bold]{number:>8}[/bold]  {text}")
-    if not known["pairs"]:
-        console.print(why_no_pair(summary), markup=False)
+    for hint in why_no_pair(summary):
+        console.print(hint, markup=False)
     console.print(f"Outputs: {summary.get('output_dir')}", markup=False)
 
 
@@ -202,6 +198,8 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         (summary["sites_bilingual"], "bilingual sites"),
         (summary["entry_pages_archived"], "entry pages from an archive in place of the site"),
     ]
+    by_pair = summary["by_pair"] or {}
+    several = len(by_pair) > 1
     facts = [
         *(sites if "sites_judged" in summary else ()),
         (summary["tried"], "addresses tried" + _reasons(summary["dropped"], "no document: ")),
@@ -209,8 +207,11 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         (summary["html"], ("HTML pages and PDFs" if summary["pdf"] else "HTML pages") + _reasons(summary["languages"])),
         (sum(names.values()), "documents" + _reasons(names)),
         (summary["candidates"], "candidate pairs" + _reasons(summary["refused"], "refused: ")),
-        (summary["pairs"], "pairs"),
-        (summary["left_over"], "documents in no pair" + _reasons(summary["unpaired"])),
+        (summary["pairs"], "pairs" + _reasons(_each(by_pair, "pairs") if several else {})),
+        (
+            summary["left_over"],
+            "documents in no pair" + _reasons(_each(by_pair, "left_over") if several else summary["unpaired"]),
+        ),
         *(((summary["bitext"]["kept"], "sentence pairs in bitext/"),) if summary["bitext"] else ()),
         (f"{summary['harvest_rate']:.0%}", "harvest rate: documents in pairs per page fetched"),
     ]
@@ -225,6 +226,10 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     if summary["queued"]:
         facts.append((summary["queued"], "addresses are still queued"))
     return [(str(number), text) for number, text in facts]
+
+
+def _each(by_pair: Mapping[str, Mapping[str, int]], count: str) -> dict[str, int]:
+    return {name: counts[count] for name, counts in by_pair.items()}
 
 
 def _reasons(counts: Mapping[str, int], title: str = "") -> str:

@@ -15,7 +15,7 @@ from bilingual_crawler.urls.cache import MAX_LENGTH
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.language_pairs import LanguagePairs
     from bilingual_crawler.scoring.models import LanguageModel, ParallelnessModel
 
 
@@ -24,14 +24,14 @@ class LinkScore:
     """The scores of a link by the URL models, probabilities in 0..1."""
 
     language: float
-    """Probability that the linked page is in the other language of the pair."""
+    """Probability that the linked page is in a language that the page's has a pair with."""
     parallel: float
     """Probability that the linking page and the linked page are translations."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageLinks:
-    """The links of one page to be scored: *side* is the language of the pair that the page is in."""
+    """The links of one page to be scored: *side* is the language of the pairs that the page is in."""
 
     url: str
     side: str
@@ -39,7 +39,7 @@ class PageLinks:
 
 
 class LinkScorer:
-    """Scores links with p(language) for the other language of the pair and p(parallel) of page and link.
+    """Scores links with p(language) for the other languages of the pairs and p(parallel) of page and link.
 
     Languages of one equivalence class count together. Scores are cached per URL and per pair of URLs that are not long.
     """
@@ -48,41 +48,42 @@ class LinkScorer:
         self,
         language_model: LanguageModel,
         parallelness_model: ParallelnessModel,
-        pair: LanguagePair,
+        pairs: LanguagePairs,
         *,
         cache_size: int = 200_000,
     ) -> None:
         self._language_model = language_model
         self._parallelness_model = parallelness_model
         self._columns = {
-            side: [i for i, label in enumerate(language_model.labels) if pair.side(label) == side]
-            for side in (pair.a, pair.b)
+            side: [i for i, label in enumerate(language_model.labels) if pairs.side(label) == side]
+            for side in pairs.languages
         }
-        self._pair = pair
-        self._languages: LRUCache[str, tuple[float, float]] = LRUCache(cache_size)
+        self._pairs = pairs
+        self._languages: LRUCache[str, tuple[float, ...]] = LRUCache(cache_size)
         self._parallels: LRUCache[tuple[str, str], float] = LRUCache(cache_size)
 
     def score(self, pages: Sequence[PageLinks]) -> list[list[LinkScore]]:
         """Scores of the links of each page, one batch per model. Blocks; not thread-safe."""
         languages = self._score_languages({link for page in pages for link in page.links})
         parallels = self._score_parallels({(page.url, link) for page in pages for link in page.links})
+        places = {language: place for place, language in enumerate(self._columns)}
+        others = {side: [places[other] for other in self._pairs.others(side)] for side in places}
         return [
             [
-                LinkScore(languages[link][self._pair.other(page.side) == self._pair.b], parallels[page.url, link])
+                LinkScore(sum(languages[link][place] for place in others[page.side]), parallels[page.url, link])
                 for link in page.links
             ]
             for page in pages
         ]
 
-    def _score_languages(self, urls: Iterable[str]) -> dict[str, tuple[float, float]]:
+    def _score_languages(self, urls: Iterable[str]) -> dict[str, tuple[float, ...]]:
+        """The probability of each language of the pairs."""
         known = {url: self._languages[url] for url in urls if url in self._languages}
         unknown = [url for url in urls if url not in known]
         if unknown:
             probabilities = self._language_model.probabilities(unknown)
-            sides = np.stack(
-                [probabilities[:, self._columns[side]].sum(axis=1) for side in (self._pair.a, self._pair.b)], axis=1
-            )
-            fresh = {url: (float(a), float(b)) for url, (a, b) in zip(unknown, sides, strict=True)}
+            sides = np.stack([probabilities[:, columns].sum(axis=1) for columns in self._columns.values()], axis=1)
+            fresh = {url: tuple(map(float, row)) for url, row in zip(unknown, sides, strict=True)}
             self._languages.update((url, score) for url, score in fresh.items() if len(url) <= MAX_LENGTH)
             known |= fresh
         return known

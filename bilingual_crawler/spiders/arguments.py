@@ -24,13 +24,15 @@ from bilingual_crawler.discovery.ways import Sources
 from bilingual_crawler.frontier.budget import site_budget
 from bilingual_crawler.frontier.job import Job, JobError
 from bilingual_crawler.frontier.scope import Scope, ScopeError
-from bilingual_crawler.languages import LanguageError, LanguagePair
+from bilingual_crawler.language_pairs import LanguagePairs
+from bilingual_crawler.languages import LanguageError
 from bilingual_crawler.options import RENDER_MODES, Options
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError
 from bilingual_crawler.policies import policy_class
 from bilingual_crawler.policies.base import PolicyError
 from bilingual_crawler.policies.gain import Gain
+from bilingual_crawler.policies.jointly import Jointly
 from bilingual_crawler.policies.oracle import Oracle
 from bilingual_crawler.rendering.options import missing_for_rendering
 from bilingual_crawler.spiders.seeds import parse_seeds
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.crawl.context import Seed
     from bilingual_crawler.frontier.budget import SiteBudget
+    from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.policies.base import Policy
 
 
@@ -58,6 +61,7 @@ def parse_arguments(
     settings: BaseSettings,
     *,
     pair: str | None = None,
+    languages: str | None = None,
     seeds: str | None = None,
     policy: str | None = None,
     scope: str = "site",
@@ -70,10 +74,10 @@ def parse_arguments(
     job = unknown.pop("_job", None)
     unknown.pop("_version", None)
     if unknown:
-        known = "pair, seeds, policy, scope, max_pages, max_pages_per_site, render"
+        known = "pair, languages, seeds, policy, scope, max_pages, max_pages_per_site, render"
         raise _error(f"unknown spider argument {', '.join(sorted(unknown))}; there are: {known}")
     options = Options.of(settings)
-    languages = parse_pair(pair, options)
+    pairs = parse_pairs(pair, languages, options)
     parsed = parse_seeds(seeds)
     _check_network(parsed, options)
     try:
@@ -81,18 +85,18 @@ def parse_arguments(
     except PolicyError as error:
         raise _error(str(error)) from error
     context = CrawlContext(
-        pair=languages,
+        pairs=pairs,
         seeds=tuple(parsed),
-        policy=_policy(chosen, languages, options),
+        policy=_policy(chosen, pairs, options),
         scope=_scope(scope, parsed, options),
         max_pages=_count("max_pages", max_pages),
         max_pages_per_site=_count("max_pages_per_site", max_pages_per_site),
-        budget=_budget(scope, parsed, seeds, chosen, languages, options),
+        budget=_budget(scope, parsed, seeds, chosen, pairs, options),
         render=_render_mode(render or options.render, settings),
-        detection=_detection(languages, options),
+        detection=_detection(pairs, options),
         formats=frozenset(options.documents),
-        output_dir=choose_output_dir(settings, job or f"{languages}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
-        job=Job(str(languages), scope, options.scope_prefixes, tuple(seed.url for seed in parsed)),
+        output_dir=choose_output_dir(settings, job or f"{_folder(pairs)}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
+        job=Job(str(pairs), scope, options.scope_prefixes, tuple(seed.url for seed in parsed)),
         traps=Traps(stale_pages=options.stale_pages, barren_pages=options.barren_pages),
     )
     _check_job(context, settings)
@@ -130,7 +134,10 @@ def parse_discovery(
     if not seeds and not candidates:
         raise _error("where to start? Give -a seeds=URL[,URL...], a file of them, or -a candidates=tsv:FILE")
     options = Options.of(settings)
-    languages = parse_pair(pair, options)
+    pairs = parse_pairs(pair, None, options)
+    if len(pairs) > 1:
+        raise _error(f"pair={pair}: sites are looked for by one pair; give one, and crawl the sites found for several")
+    (languages,) = pairs
     parsed = parse_seeds(seeds) if seeds else []
     _check_network(parsed, options)
     # onnxruntime is slow to import, as above
@@ -150,7 +157,7 @@ def parse_discovery(
     except (SourceError, DetectorError, ModelError, OrderError) as error:
         raise _error(str(error)) from error
     context = DiscoveryContext(
-        pair=languages,
+        pairs=pairs,
         seeds=tuple(parsed),
         policy=DiscoveryPolicy(languages, search),
         scope=_scope("web", parsed, options),
@@ -158,7 +165,7 @@ def parse_discovery(
         max_pages_per_site=_count("max_pages_per_site", max_pages_per_site),
         budget=None,
         render=_render_mode(render or options.render, settings),
-        detection=_detection(languages, options),
+        detection=_detection(pairs, options),
         formats=ONLY_HTML,
         output_dir=choose_output_dir(settings, job or f"sites-{languages}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
         job=Job(str(languages), "discovery", (), tuple(seed.url for seed in parsed)),
@@ -188,19 +195,30 @@ def _check_job(context: CrawlContext, settings: BaseSettings) -> None:
         raise _error(str(error)) from error
 
 
-def parse_pair(pair: str | None, options: Options) -> LanguagePair:
-    """The languages of *pair*; raises UsageError."""
-    if not pair:
-        raise _error("which languages? Give the pair, for example: -a pair=eng-mlt")
+def parse_pairs(pair: str | None, languages: str | None, options: Options) -> LanguagePairs:
+    """The pairs that *pair* lists, or all pairs among *languages*; raises UsageError."""
+    if pair and languages:
+        raise _error(
+            f"pair={pair}, languages={languages}: give one of the two; languages stands for all pairs among them"
+        )
     try:
-        return LanguagePair.parse(pair, equivalents=options.equivalent_languages)
+        if languages:
+            return LanguagePairs.among(languages, options.equivalent_languages)
+        if pair:
+            return LanguagePairs.parse(pair, options.equivalent_languages)
     except LanguageError as error:
-        raise _error(f"pair={pair}: {error}") from error
+        raise _error(f"{'languages' if languages else 'pair'}={languages or pair}: {error}") from error
+    raise _error("which languages? Give the pair, for example: -a pair=eng-mlt")
 
 
-def _detection(pair: LanguagePair, options: Options) -> Detection:
+def _folder(pairs: LanguagePairs) -> str:
+    """The name of a folder; commas would part it where paths are listed."""
+    return "+".join(map(str, pairs))
+
+
+def _detection(pairs: LanguagePairs, options: Options) -> Detection:
     try:
-        return Detection.of(options.detectors, pair)
+        return Detection.of(options.detectors, pairs)
     except LanguageDetectorError as error:
         raise _error(str(error)) from error
 
@@ -233,7 +251,7 @@ def _scope(name: str, seeds: Sequence[Seed], options: Options) -> Scope:
 
 
 def _budget(
-    scope: str, seeds: Sequence[Seed], given: str | None, policy: type[Policy], pair: LanguagePair, options: Options
+    scope: str, seeds: Sequence[Seed], given: str | None, policy: type[Policy], pairs: LanguagePairs, options: Options
 ) -> SiteBudget | None:
     """The budget over the sites of *seeds*; None if there is one site only, in whose scope all links are.
 
@@ -242,10 +260,10 @@ def _budget(
     sites = list(dict.fromkeys(registered_domain(seed.url) for seed in seeds))
     if len(sites) == 1 and scope != "web":
         return None
-    budget = site_budget(options.site_budget, sites, promises=policy.promises_pairs)
+    budget = site_budget(options.site_budget, sites, promises=pairs.most if policy.promises_pairs else 0)
     if budget and given and is_table(Path(given)):
         try:
-            budget.expect(expected_pairs(Path(given), pair))
+            budget.expect(expected_pairs(Path(given), pairs))
         except ValueError as error:
             raise _error(f"seeds={given}: {error}; correct that line, or leave it out") from error
     return budget
@@ -259,7 +277,12 @@ def _render_mode(mode: str, settings: BaseSettings) -> str:
     return mode
 
 
-def _policy(kind: type[Policy], pair: LanguagePair, options: Options) -> Policy:
+def _policy(kind: type[Policy], pairs: LanguagePairs, options: Options) -> Policy:
+    parts = [_policy_of(kind, pair, options) for pair in pairs]
+    return Jointly(parts) if len(parts) > 1 else parts[0]
+
+
+def _policy_of(kind: type[Policy], pair: LanguagePair, options: Options) -> Policy:
     if kind is Gain:
         return Gain(pair, bridges=options.bridge)
     if kind is Oracle:

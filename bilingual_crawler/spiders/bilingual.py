@@ -1,4 +1,4 @@
-"""The spider that crawls sites for documents in two languages."""
+"""The spider that crawls sites for documents in two languages or more."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 
 class BilingualSpider(Spider):
-    """Crawls the sites of its seeds and yields the documents in the two languages of ``pair``.
+    """Crawls the sites of its seeds and yields the documents in the languages of ``pair``.
 
-    Arguments: ``pair``, ``seeds``, ``policy``, ``scope``, ``max_pages``, ``max_pages_per_site``,
+    Arguments: ``pair``, ``languages``, ``seeds``, ``policy``, ``scope``, ``max_pages``, ``max_pages_per_site``,
     ``render``; see :func:`~bilingual_crawler.spiders.arguments.parse_arguments`.
     """
 
@@ -95,7 +95,7 @@ class BilingualSpider(Spider):
         entry: Entry = response.meta[ENTRY]
         page: Page = response.meta[PAGE]
         identified: Identification = response.meta[LANGUAGE]
-        side = self.context.pair.side(identified.language)
+        side = self.context.pairs.side(identified.language)
         links = self.links_of(page)
         self._count_documents(page.documents)
         noindex = page.noindex and self._obeys_meta

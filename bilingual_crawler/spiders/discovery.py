@@ -64,7 +64,7 @@ class DiscoverySpider(BilingualSpider):
         for seed in self.context.seeds:
             yield Request(seed.url)
         sources = self.context.sources
-        candidates = sources.candidates(self.context.pair)
+        candidates = sources.candidates(self.context.policy.pair)
         while read := await run_in_thread(lambda: list(islice(candidates, READ_AT_ONCE))):
             self.context.search.start(sources.ways(read))
             self.visits.pursue()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.harvest.sites import read_site
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.pairing.align import read_corpus
 from bilingual_crawler.pairing.domain import Domain
 from bilingual_crawler.pairing.evidence import gather
@@ -73,13 +73,13 @@ def family(site: str) -> str:
 
 def read_examples(sites: Path, task: Task, encoder: Encoder) -> list[Examples]:
     """Candidates with all features and labels, domain by domain."""
-    pair = LanguagePair.parse(task.pair)
-    corpus = read_corpus([sites / task.site], pair)
+    corpus = read_corpus([sites / task.site], LanguagePairs.parse(task.pair))
     gold = gold_pairs(sites, task)
     urls = {url for urls in gold for url in urls}
     found: list[Examples] = []
+    (pair,) = corpus.pairs
     for group in corpus.groups():
-        domain = Domain.of(group, corpus, corpus.profiles(group))
+        domain = Domain.of(group, corpus, pair, corpus.profiles(group))
         evidence = gather(domain, "auto-content", encoder)
         pairs = [(domain.a[i].url, domain.b[j].url) for i, j in zip(evidence.a, evidence.b, strict=True)]
         found.append(

@@ -75,7 +75,8 @@ def layout_of(path: Path, line: bytes, languages: tuple[str, str] | None) -> Lay
         evidence = LIST
     elif {"url_a", "url_b", "score", "method"} <= set(fields):
         evidence, source = CRAWL, path.parent.name
-        languages = _languages_of_crawl(path.parent / SUMMARY) or languages
+        if not _is_by_pair(fields):
+            languages = _languages_of_crawl(path.parent / SUMMARY) or languages
     elif {"src_url", "trg_url"} <= set(fields):
         evidence = CORPUS
         header = [{"src_url": "url_a", "trg_url": "url_b"}.get(name, name) for name in fields]
@@ -84,10 +85,15 @@ def layout_of(path: Path, line: bytes, languages: tuple[str, str] | None) -> Lay
             f"{path} is none of the formats that are read: TMX, .lett, a table that begins with two columns of URLs or"
             " has the columns src_url and trg_url, or url_a, lang_a, url_b, lang_b, a crawl's or frozen site's pairs"
         )
-    if "lang_a" not in header and languages is None:
+    if "lang_a" not in header and not _is_by_pair(header) and languages is None:
         raise DataError(f"{path} does not say the languages of its two columns: add them in order, like --pair eng-isl")
     lang_a, lang_b = languages or ("", "")
     return Layout(header, first, {"lang_a": lang_a, "lang_b": lang_b, "source": source, "evidence": evidence})
+
+
+def _is_by_pair(header: Sequence[str]) -> bool:
+    """Whether each row names its languages as ``eng-mlt``; those of older crawls do not."""
+    return "pair" in header and "lang_a" not in header
 
 
 def _languages_of_crawl(path: Path) -> tuple[str, str] | None:
@@ -101,12 +107,16 @@ def read_table(path: Path, stream: IO[bytes], languages: tuple[str, str] | None,
     """The pairs of a table. `languages` are those of its two sides if the table does not name them."""
     line = stream.readline()
     layout = layout_of(path, line, languages)
-    told = ["url_a", "url_b", *(name for name in UrlPair._fields if name in layout.header and name[:3] != "url")]
+    by_pair = ["pair"] if _is_by_pair(layout.header) else []
+    named = [name for name in UrlPair._fields if name in layout.header and name[:3] != "url"]
+    told = ["url_a", "url_b", *by_pair, *named]
     lines = chain([line], stream) if layout.first == 1 else stream
     for number, values in parse_rows(
         lines, layout.header, told, ("url_a", "url_b"), account.reject, path, layout.first
     ):
         row = dict(layout.untold) | dict(zip(told, values, strict=True))
+        if by_pair:
+            row["lang_a"], _, row["lang_b"] = row.pop("pair").partition("-")
         row["label"] = row.get("label") or str(int(not row["evidence"].startswith(NOT_TRANSLATIONS)))
         langs = [from_bcp47(row["lang_a"]), from_bcp47(row["lang_b"])]
         if not (is_url(row["url_a"]) and is_url(row["url_b"])):
