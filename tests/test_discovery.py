@@ -27,6 +27,7 @@ from bilingual_crawler.discovery.search import SiteSearch
 from bilingual_crawler.discovery.sites import expected_pairs
 from bilingual_crawler.discovery.words import words
 from bilingual_crawler.frontier.entry import NEVER
+from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.jobs import PageJob
@@ -483,9 +484,11 @@ def test_a_crawl_expects_of_a_site_its_likelihood_times_its_pages_in_the_rarer_l
         "new.org\thttp://new.org/\tbilingual\t0.8\t\n"
         "not.org\thttp://not.org/\tone_language\t0.1\teng:5 spa:5\n"
     )
-    assert expected_pairs(table, PAIR) == {"big.org": 150, "one.org": 0, "new.org": pytest.approx(0.8 * 150)}
+    one, several = LanguagePairs((PAIR,)), LanguagePairs.parse("eng-spa,eng-fra")
+    assert expected_pairs(table, one) == {"big.org": 150, "one.org": 0, "new.org": pytest.approx(0.8 * 150)}
+    assert expected_pairs(table, several)["big.org"] == 0.5 * (300 + 9)
     table.write_text(table.read_text().replace("eng:1200 spa:300 fra:9", "").replace("eng:9000", ""))
-    assert expected_pairs(table, PAIR) == {"big.org": 0.5, "one.org": 1, "new.org": 0.8}
+    assert expected_pairs(table, one) == {"big.org": 0.5, "one.org": 1, "new.org": 0.8}
 
 
 @pytest.mark.parametrize(
