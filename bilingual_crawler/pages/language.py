@@ -29,7 +29,7 @@ class LanguageDetectorError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The detectors of a crawl by name, and the languages of its pair that none of them knows."""
+    """The detectors of a crawl by name, and the languages of its pairs that none of them knows."""
 
     detectors: tuple[str, ...] = (CLD2,)
     undetectable: frozenset[str] = frozenset()
