@@ -12,7 +12,7 @@ OPTIONS ?=
 
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install -qq --disable-pip-version-check -c constraints.txt
-TEST_EXTRAS := dev,train,align,discovery,redis,playwright,scrapyd,pdf
+TEST_EXTRAS := dev,train,align,discovery,languages,redis,playwright,scrapyd,pdf
 CRAWL_OPTIONS := $(if $(POLICY),-a policy=$(POLICY)) $(OPTIONS)
 
 .PHONY: crawl test
@@ -44,6 +44,6 @@ $(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/installed-for-tests: pyproject.toml constraints.txt | $(VENV)/bin/python
-	@echo "Installing the extras $(TEST_EXTRAS) into $(VENV): 160 packages, torch among them, 3 GB …"
+	@echo "Installing the extras $(TEST_EXTRAS) into $(VENV): 3 GB, torch among it …"
 	@$(PIP) -e '.[$(TEST_EXTRAS)]'
 	@touch $@ $(VENV)/installed

@@ -16,6 +16,7 @@ from benchmarks.swap import swap_language
 from bilingual_crawler.languages import fold, names_of, own_name, to_bcp47
 from bilingual_crawler.pages.outline import hash_text
 from bilingual_crawler.pairing.classifier import PairClassifier
+from bilingual_crawler.pairing.editions import Editions
 from bilingual_crawler.pairing.methods import Candidates
 from bilingual_crawler.pairing.structure import StructureMethod
 from bilingual_crawler.urls.markers import marked_language
@@ -94,7 +95,8 @@ class PpLocator:
         best = likeness.argmax(axis=1)
         i = np.flatnonzero(likeness[np.arange(len(left)), best] >= LIKE)
         j = best[i]
-        scores = self._tree.probabilities(StructureMethod(domain).features(i, j)) if len(i) else np.zeros(0)
+        editions = Editions.of(domain, {})
+        scores = self._tree.probabilities(StructureMethod(domain).features(i, j, editions)) if len(i) else np.zeros(0)
         return Candidates(i, j, scores, ["structure"] * len(i), 0.5)
 
 

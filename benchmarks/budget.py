@@ -1,12 +1,15 @@
 """How to split one budget of downloads over many sites: share of all pairs found after a share of all pages.
 
     python benchmarks/budget.py CURVES [--share 0.1] [--draws 5] [--split train] [--json OUT]
+    python benchmarks/budget.py
 
 CURVES is a table (tab separated, perhaps .xz) with a line for each pair of languages and site: pair, site, split, and
 the new pairs of each download in the order of the policy ``gain``, separated by commas. The budgets of the crawl and
 some others choose sites; a site that was chosen gives its next page. ``known`` knows all curves: the best split that
 keeps the order inside each site. AUC is the area under the curve of pairs by downloads, relative to that of ``known``.
 Neither politeness nor wrong pairs are simulated; ``scrapy harvest --together`` runs real crawls.
+
+Without CURVES it measures how long a turn takes.
 """
 
 from __future__ import annotations
@@ -16,17 +19,23 @@ import json
 import lzma
 from collections import defaultdict
 from itertools import accumulate
-from math import inf, log, sqrt
+from math import inf, log
 from pathlib import Path
+from random import Random
 from statistics import fmean
+from time import process_time
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bilingual_crawler.frontier.budget import Bandit, Even, Sequential, SiteBudget
+from bilingual_crawler.frontier.offers import Offers
+from bilingual_crawler.frontier.store import Head
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
 Curves = dict[str, list[int]]
 """Site -> new pairs by download."""
@@ -34,41 +43,32 @@ Curves = dict[str, list[int]]
 SCOUTED = 50
 
 
-class Scout(Sequential):
-    """Pages of each site in turn, then the site that gave most pairs, as linguacrawl does."""
+class Scout(SiteBudget):
+    """Pages of each site in turn, then the site that gave most pairs, as linguacrawl does. Expected: pages."""
 
-    def __init__(self, sites: Iterable[str]) -> None:
-        super().__init__(sites)
-        self._paid: defaultdict[str, int] = defaultdict(int)
-        self._asked: defaultdict[str, int] = defaultdict(int)
-
-    def choose(self, sites: Mapping[str, float]) -> str:
-        new = {site: priority for site, priority in sites.items() if self._asked[site] < SCOUTED}
-        return super().choose(new) if new else max(sites, key=self._paid.__getitem__)
+    def _pick(self, places: NDArray[np.intp]) -> int:
+        new = self._sites["expected"][places] < SCOUTED
+        return int(places[new.argmax() if new.any() else self._sites["paid"][places].argmax()])
 
     def learn(self, site: str, pairs: int, priority: float) -> None:
-        if self._asked[site] < SCOUTED:
-            self._paid[site] += pairs
-        self._asked[site] += 1
+        row = self._row(site)
+        row["paid"] += pairs * (row["expected"] < SCOUTED)
+        row["expected"] += 1
 
 
 class Ucb1(SiteBudget):
-    """UCB1 (Auer et al. 2002)."""
+    """UCB1 (Auer et al. 2002). Expected: pages."""
 
-    def __init__(self) -> None:
-        self._paid: defaultdict[str, int] = defaultdict(int)
-        self._asked: defaultdict[str, int] = defaultdict(int)
-
-    def choose(self, sites: Mapping[str, float]) -> str:
-        turns = log(max(sum(self._asked.values()), 1))
-        return max(
-            sites,
-            key=lambda site: self._paid[site] / n + sqrt(2 * turns / n) if (n := self._asked[site]) else inf,
-        )
+    def _pick(self, places: NDArray[np.intp]) -> int:
+        paid, pages = self._sites["paid"][places], self._sites["expected"][places]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            worth = paid / pages + np.sqrt(2 * log(max(self._sites["expected"].sum(), 1)) / pages)
+        return int(places[np.where(pages, worth, inf).argmax()])
 
     def learn(self, site: str, pairs: int, priority: float) -> None:
-        self._paid[site] += pairs
-        self._asked[site] += 1
+        row = self._row(site)
+        row["paid"] += pairs
+        row["expected"] += 1
 
 
 def read_curves(path: Path, split: str | None) -> dict[str, Curves]:
@@ -88,11 +88,12 @@ def spend(budget: SiteBudget, curves: Curves) -> list[int]:
     """The pairs found after 1, 2, … downloads, until no site has a page left."""
     left = {site: iter(new) for site, new in curves.items()}
     found: list[int] = []
-    while left:
-        site = budget.choose(dict.fromkeys(left, 0.0))
+    for name in curves:
+        budget.offer(name, 0.0)
+    while (site := budget.choose()) is not None:
         pairs = next(left[site], None)
         if pairs is None:
-            del left[site]
+            budget.offer(site, None)
             continue
         budget.learn(site, pairs, 0.0)
         found.append(pairs)
@@ -117,7 +118,7 @@ def budgets(sites: Sequence[str]) -> dict[str, Callable[[int], SiteBudget]]:
     return {
         "sequential": lambda _: Sequential(sites),
         "even": lambda _: Even(),
-        f"scout {SCOUTED} pages": lambda _: Scout(sites),
+        f"scout {SCOUTED} pages": lambda _: Scout(),
         "UCB1": lambda _: Ucb1(),
         "bandit": lambda draw: Bandit(seed=draw),
     }
@@ -137,14 +138,37 @@ def measure(curves: Mapping[str, Curves], share: float, draws: int) -> dict[str,
     return {name: row | {"mean": fmean(row.values()), "AUC": fmean(areas[name])} for name, row in table.items()}
 
 
+def turn_milliseconds(budget: SiteBudget, sites: int, turns: int = 1000) -> float:
+    """Processor time of a turn among so many *sites* that all offer a URL, what it teaches included."""
+    offers = Offers(budget)
+    random = Random(0)
+    for number in range(sites):
+        offers.set(Head(f"site-{number}.org", random.random(), number))
+    began = process_time()
+    for turn in range(turns):
+        negated, order, site = next(offers.take())
+        budget.learn(site, turn % 2, -negated)
+        offers.set(Head(site, random.random(), order))
+    return 1000 * (process_time() - began) / turns
+
+
+def print_turns() -> None:
+    for sites in (25, 1000, 10_000):
+        for name, budget in {"bandit": Bandit(promises=True), "even": Even(), "sequential": Sequential()}.items():
+            print(f"{sites:6} sites, {name:10} {turn_milliseconds(budget, sites):.3f} ms a turn")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("curves", type=Path)
+    parser.add_argument("curves", type=Path, nargs="?")
     parser.add_argument("--share", type=float, default=0.1, help="of the pages (%(default)s)")
     parser.add_argument("--draws", type=int, default=5, help="runs of a budget that draws at random (%(default)s)")
     parser.add_argument("--split", choices=("train", "dev"), help="only these sites")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    if options.curves is None:
+        print_turns()
+        return
     table = measure(read_curves(options.curves, options.split), options.share, options.draws)
     print(f"{'':18}" + "".join(f"{name:>9}" for name in next(iter(table.values()))))
     for name, row in table.items():

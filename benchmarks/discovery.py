@@ -25,7 +25,7 @@ from matplotlib.figure import Figure
 from benchmarks.discovery_simulator import simulate
 from benchmarks.graph_web import Node, eurosis, linking, real
 from benchmarks.web_archive import write_web
-from bilingual_crawler.discovery.policies import site_order
+from bilingual_crawler.discovery.policies import ORDERS, Forward, site_order
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.records import read_tsv
 
@@ -37,6 +37,8 @@ BILINGUAL_SEEDS = 0.3
 """Share of the seeds that are bilingual: without one, the paper's policies follow no link at all."""
 KNOWN_BACKLINKS = 0.7
 COLOURS = {"both": "#0072b2", "cobfc": "#d55e00", "obfc": "#e69f00", "focc": "#cc79a7", "fc": "#8a949e"}
+# fc as a stronger baseline than that of the paper: within a site it follows links to lists of links only
+ORDERS["fc-restricted"] = type("Restricted", (Forward,), {"inside": False})
 _WEBS = {"eurosis": eurosis, "real": lambda folder, pair, seed: real(folder, pair)}
 
 

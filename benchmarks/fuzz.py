@@ -38,7 +38,7 @@ from webserver import bilingual_site, html, run_scrapy, varied
 
 from bilingual_crawler.archive import iter_responses
 from bilingual_crawler.archive.writer import Exchange, WarcWriter
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pairing.read_pages import DocumentJob
 from bilingual_crawler.pairing.reading import RawPage
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 SITES = ROOT.parent / "shared" / "data" / "sites" / "train"
-PAIR = LanguagePair.parse("eng-spa")
+PAIRS = LanguagePairs.parse("eng-spa")
 SOURCES = 300
 LARGEST = 60_000
 BOMB_SHARE = 0.05
@@ -162,7 +162,7 @@ def read_all(pages: Iterator[tuple[str, bytes]]) -> dict[str, Row]:
                 url = f"http://fuzz.example/{number}"
                 rows[mutation].pages += 1
                 raw = RawPage(url, body, "text/html")
-                for job in (PageJob(body, "text/html", url), DocumentJob(raw, PAIR)):
+                for job in (PageJob(body, "text/html", url), DocumentJob(raw, PAIRS)):
                     measured = Measured(job, name, f"{mutation}/{number}/{type(job).__name__}")
                     waiting.append((mutation, body, submit(measured)))
                 while len(waiting) > 4 * processes():

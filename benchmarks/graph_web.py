@@ -107,13 +107,9 @@ def real(folder: Path, pair: LanguagePair) -> list[Node]:
         language = (re.findall(r"[a-z]{3}", row["page_languages"]) or ["un"])[0]
         nodes[row["domain"]] = Node(row["domain"], row["domain"], language, len(sides) == 2)
     for row in _rows(folder / "real_domains_edges.tsv.gz"):
-        if row["from"] in nodes:
-            target = nodes.setdefault(row["to"], Node(row["to"], row["to"], "un", False))
-            nodes[row["from"]].links.append(target)
-    known = {row["domain"] for row in _rows(folder / "real_domains_nodes.tsv.gz")}
-    for node in nodes.values():
-        node.links = [target for target in node.links if target.host in known]
-    return [nodes[name] for name in known if name in nodes]
+        if row["from"] in nodes and row["to"] in nodes:
+            nodes[row["from"]].links.append(nodes[row["to"]])
+    return list(nodes.values())
 
 
 def linking(nodes: list[Node], known: float, seed: int) -> dict[str, list[Node]]:

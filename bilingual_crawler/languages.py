@@ -10,9 +10,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import langcodes
-from langcodes.data_dicts import LANGUAGE_ALPHA3, LANGUAGE_ALPHA3_BIBLIOGRAPHIC, NORMALIZED_MACROLANGUAGES
+from langcodes.data_dicts import (
+    LANGUAGE_ALPHA3,
+    LANGUAGE_ALPHA3_BIBLIOGRAPHIC,
+    MACROLANGUAGES,
+    NORMALIZED_MACROLANGUAGES,
+)
 
-from bilingual_crawler.language_tables import CLD2_ONLY, COUNTRY_CODES, MERGED, NAMES
+from bilingual_crawler.language_tables import CLD2_ONLY, COUNTRY_CODES, LANGUAGES_OF_COUNTRY, MERGED, NAMES
 from bilingual_crawler.language_tables import URL_LABELS as URL_LABELS
 
 if TYPE_CHECKING:
@@ -135,6 +140,12 @@ def from_bcp47(tag: str) -> str | None:
     return _code(language)
 
 
+def macrolanguage(lang: str) -> str | None:
+    """The language that *lang* is a part of, both ISO 639-3: Kurdish (kur) of Sorani (ckb); None if there is none."""
+    wide = from_bcp47(MACROLANGUAGES.get(to_bcp47(lang), ""))
+    return None if wide == lang else wide
+
+
 @lru_cache(maxsize=1024)
 def to_bcp47(lang: str) -> str:
     """Shortest BCP 47 tag of an ISO 639-3 code: ``eng`` gives ``en``."""
@@ -179,6 +190,11 @@ class LanguagePair:
         if len(parts) != 2:
             raise LanguageError(f"{text!r} is not a pair of languages: write it like eng-isl or English-Icelandic")
         a, b = map(parse_language, parts)
+        if country := _country_of_locale(text):
+            raise LanguageError(
+                f"{text!r} may be {language_name(a)} in {country}, which is one language, or the pair {a}-{b} "
+                f"({language_name(a)} and {language_name(b)}): write {a}-{b}, or two other languages"
+            )
         return cls(a, b, parse_equivalents(equivalents))
 
     def side(self, lang: str) -> str | None:
@@ -233,6 +249,16 @@ def split_pair(text: str) -> list[str]:
     cuts = [("-".join(pieces[:i]), "-".join(pieces[i:])) for i in range(1, len(pieces))]
     good = [cut for cut in cuts if all(map(_is_language, cut))]
     return list(good[0]) if len(good) == 1 else []
+
+
+def _country_of_locale(text: str) -> str | None:
+    """The country in ``zh-TW``: its code is also that of a language (Twi), which is not one of the country's own."""
+    language, _, country = text.strip().lower().replace("_", "-").partition("-")
+    spoken = LANGUAGES_OF_COUNTRY.get(country, "").split()
+    # en-eu and en-uk are English and Basque, English and Ukrainian: nobody's locale is that of a union or of UK for GB
+    if language not in spoken or country in spoken or country in ("eu", "uk"):
+        return None
+    return langcodes.Language.make(territory=country.upper()).territory_name("en")
 
 
 def _is_language(text: str) -> bool:

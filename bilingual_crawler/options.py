@@ -22,6 +22,7 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler import settings as defaults
 from bilingual_crawler.languages import parse_equivalents
+from bilingual_crawler.pages.detectors import CLD2, FASTTEXT, HELIPORT
 from bilingual_crawler.pages.formats import FORMATS, HTML, PDF
 from bilingual_crawler.pages.model import LinkSource
 
@@ -191,6 +192,24 @@ def formats(value: Any) -> tuple[str, ...]:
     return read
 
 
+def detector(value: Any) -> str:
+    read = text(value)
+    if read not in (CLD2, HELIPORT) and not read.startswith(FASTTEXT):
+        raise ValueError(f"choose among {CLD2}, {HELIPORT} and {FASTTEXT}FILE")
+    package = {CLD2: "pycld2", HELIPORT: "heliport"}.get(read, "fasttext")
+    if find_spec(package) is None:
+        raise ValueError("the extra languages is missing: pip install fasttext-community heliport")
+    if read.startswith(FASTTEXT) and not Path(read.removeprefix(FASTTEXT)).is_file():
+        raise ValueError("there is no such file; give the path of a fastText model")
+    return read
+
+
+def detectors(value: Any) -> tuple[str, ...]:
+    if read := each(detector)(value):
+        return read
+    raise ValueError(f"name a detector: {CLD2}, {HELIPORT} or {FASTTEXT}FILE")
+
+
 def equivalents(value: Any) -> frozenset[frozenset[str]]:
     return parse_equivalents(listed(value))
 
@@ -207,6 +226,7 @@ class Options:
     bridge: Annotated[bool, switch]
     documents: Annotated[tuple[str, ...], formats]
     link_sources: Annotated[tuple[str, ...], each(one_of(*LinkSource))]
+    detectors: Annotated[tuple[str, ...], detectors]
     scope_prefixes: Annotated[tuple[str, ...], each(text)]
     equivalent_languages: Annotated[frozenset[frozenset[str]], equivalents]
     models_dir: Annotated[Path | None, models_folder]

@@ -12,6 +12,7 @@ BILINGUAL_SITE_BUDGET = "bandit"
 BILINGUAL_BRIDGE = True
 BILINGUAL_DOCUMENTS = ["html"]
 BILINGUAL_LINK_SOURCES = ["a", "area", "alternate", "header", "option", "frame", "refresh", "sitemap"]
+BILINGUAL_DETECTORS = ["cld2"]
 BILINGUAL_SCOPE_PREFIXES: list[str] = []
 BILINGUAL_EQUIVALENT_LANGUAGES = ["hrv bos srp cnr", "msa ind", "nor nno"]
 BILINGUAL_MODELS_DIR = os.environ.get("BILINGUAL_MODELS_DIR")

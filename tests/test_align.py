@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from webserver import run_scrapy
 
+from benchmarks.alignment_baselines import PpLocator, WmtBaseline
 from bilingual_crawler.archive import ArchiveError, Exchange, WarcWriter
 from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.pairing.align import align, read_corpus
 from bilingual_crawler.pairing.corpus import Corpus
+from bilingual_crawler.pairing.domain import Domain
 from bilingual_crawler.pairing.duplicates import near_duplicates
 from bilingual_crawler.pairing.encoders import is_installed, load_encoder
 from bilingual_crawler.pairing.errors import EncoderError
@@ -25,6 +27,7 @@ from bilingual_crawler.records import read_tsv
 
 if TYPE_CHECKING:
     from bilingual_crawler.pairing.documents import Alignment
+    from bilingual_crawler.pairing.methods import Method
 
 MODELS = Path(__file__).parent.parent / "models"
 PAIRS = LanguagePairs.parse("eng-spa")
@@ -164,6 +167,14 @@ def test_structure_pairs_documents_whose_urls_tell_nothing() -> None:
     assert len(found & gold) >= 38
     assert len(found - gold) <= 1
     assert all(0.5 <= pair.score <= 1 for pair in alignment.pairs)
+
+
+@pytest.mark.parametrize("baseline", [WmtBaseline(), PpLocator(MODELS)])
+def test_published_methods_propose_urls_that_name_their_language(baseline: Method) -> None:
+    documents = corpus({f"{HOST}/en/river": html(ENGLISH), f"{HOST}/es/river": html(SPANISH)})
+    (group,) = documents.groups()
+    proposed = baseline(Domain.of(group, documents, PAIRS.pairs[0], documents.profiles(group)))
+    assert [*zip(proposed.a, proposed.b, strict=True)] == [(0, 0)]
 
 
 def test_greedy_takes_the_best_first_and_optimal_the_best_sum() -> None:

@@ -8,9 +8,10 @@ from collections import Counter
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from frontiers import drain, entry, hand_out
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scrapy.exceptions import UsageError
@@ -46,8 +47,11 @@ def play(budget: SiteBudget, pays: Sequence[Callable[[int], int]], turns: int) -
     """The sites in the order of their turns; the n-th page of a site brings as many pairs as its function says."""
     asked: Counter[str] = Counter()
     order = []
+    for site in SITES[: len(pays)]:
+        budget.offer(site, 0.0)
     for _ in range(turns):
-        site = budget.choose(dict.fromkeys(SITES[: len(pays)], 0.0))
+        site = budget.choose()
+        assert site
         budget.learn(site, pays[SITES.index(site)](asked[site]), 0.0)
         asked[site] += 1
         order.append(site)
@@ -127,8 +131,11 @@ def test_a_site_that_breaks_its_promises_loses_its_turns() -> None:
     budget = Bandit(promises=True)
     promised, order = {SITES[0]: 0.8, SITES[1]: 0.4}, []
     page = 0
+    for site, priority in promised.items():
+        budget.offer(site, priority)
     for _ in range(400):
-        site = budget.choose(promised)
+        site = budget.choose()
+        assert site
         page += site == SITES[1]
         budget.learn(site, int(site == SITES[1] and page % 2), promised[site])
         order.append(site)
@@ -141,8 +148,12 @@ def test_no_site_waits_forever_whatever_is_promised(promises: list[float]) -> No
     budget = Bandit(promises=True)
     sites = dict(zip(SITES, promises, strict=False))
     asked = set()
+    for site, priority in sites.items():
+        budget.offer(site, priority)
     for _ in range(FAIR_TURN * len(sites)):
-        asked.add(site := budget.choose(sites))
+        site = budget.choose()
+        assert site
+        asked.add(site)
         budget.learn(site, 0, sites[site])
     assert asked == set(sites)
 
@@ -154,22 +165,10 @@ def test_round_robin_gives_each_site_the_same() -> None:
 # in the frontier -----------------------------------------------------------------------------------------------------
 
 
-def entry(url: str, priority: float = 0.0, slot: str = "") -> Entry:
-    return Entry(url, slot or url.split("/")[2], priority)
-
-
 def frontier_of(budget: SiteBudget | None, entries: Sequence[Entry], limits: Limits | None = None) -> LocalFrontier:
     frontier = LocalFrontier(MemoryStore(), limits or Limits(), clock=float, budget=budget)
     frontier.push(entries)
     return frontier
-
-
-def drain(frontier: LocalFrontier) -> list[str]:
-    urls = []
-    while (popped := frontier.pop()) is not None:
-        urls.append(popped.url)
-        frontier.finish(popped)
-    return urls
 
 
 ENTRIES = [("//a.org/1", 0.1), ("//b.org/1", 0.5), ("//a.org/2", 0.9), ("//b.org/2", 0.4)]
@@ -244,23 +243,8 @@ def test_every_url_is_handed_out_exactly_once(
     links: list[tuple[str, int, float]], make: Callable[[], SiteBudget | None], per_slot: int
 ) -> None:
     frontier = frontier_of(make(), [], Limits(per_slot=per_slot, in_flight=4))
-    handed: Counter[str] = Counter()
-    flying: list[Entry] = []
-    for host, number, priority in links:
-        frontier.push([entry(f"//{host}/{number}", priority)])
-        while (popped := frontier.pop()) is not None:
-            handed[popped.url] += 1
-            flying.append(popped)
-        if flying:
-            frontier.finish(flying.pop(0))
-    while frontier.has_pending():
-        popped = frontier.pop()
-        if popped is not None:
-            handed[popped.url] += 1
-            flying.append(popped)
-        else:
-            frontier.finish(flying.pop(0))
-    assert handed == Counter({f"//{host}/{number}" for host, number, _ in links})
+    entries = [entry(f"//{host}/{number}", priority) for host, number, priority in links]
+    assert hand_out(frontier, entries, per_slot) == Counter({one.url for one in entries})
 
 
 # what it learns ------------------------------------------------------------------------------------------------------
@@ -270,14 +254,12 @@ def page(url: str, language: str) -> FetchedPage:
     return FetchedPage(url, language, PAIR.side(language))
 
 
-class Told(SiteBudget):
+class Told(Even):
     """Keeps what it is told."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.told: list[tuple[str, int]] = []
-
-    def choose(self, sites: object) -> str:
-        raise NotImplementedError
 
     def learn(self, site: str, pairs: int, priority: float) -> None:
         self.told.append((site, pairs))
@@ -338,7 +320,7 @@ def test_an_unknown_budget_is_named() -> None:
 PAGES = 40
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def sites() -> Iterator[list[Site]]:
     """Two sites in one language, and one with translations."""
     names = [f"page-{number}" for number in range(2 * PAGES)]
@@ -351,8 +333,12 @@ def sites() -> Iterator[list[Site]]:
         ]
 
 
-def crawl(folder: Path, sites: Sequence[Site], budget: str, *arguments: str) -> dict[str, dict[str, str | float]]:
-    """Crawl with *budget*; the sites in ``summary.json``."""
+Fetched = dict[str, dict[str, Any]]
+"""The sites in a summary."""
+
+
+def crawl(folder: Path, sites: Sequence[Site], budget: str, *arguments: str) -> Fetched:
+    """Crawl with *budget*."""
     result = run_scrapy(
         folder,
         *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", "seeds=" + ",".join(f"{site.url}/" for site in sites)),
@@ -362,19 +348,39 @@ def crawl(folder: Path, sites: Sequence[Site], budget: str, *arguments: str) -> 
     assert result.returncode == 0, result.stderr
     summary = json.loads((folder / budget / "summary.json").read_text())
     assert sum(row["fetched"] for row in summary["sites"].values()) == summary["fetched"]
-    found: dict[str, dict[str, str | float]] = summary["sites"]
+    found: Fetched = summary["sites"]
     return found
 
 
-def test_the_bandit_goes_where_the_pairs_are(tmp_path: Path, sites: list[Site]) -> None:
-    budget = ("-a", "max_pages=120")
-    even, bandit = (crawl(tmp_path, sites, name, *budget) for name in ("even", "bandit"))
-    paid = "127.0.0.4"
-    assert bandit[paid]["pairs"] >= 1.5 * even[paid]["pairs"] > 0
-    assert bandit[paid]["share"] >= 0.5 > even[paid]["share"]
-    assert bandit[paid]["yield"] == round(bandit[paid]["pairs"] / bandit[paid]["fetched"], 4)
-    assert {row["state"] for row in bandit.values()} == {"open"}
-    assert "<h2>Sites</h2>" in (tmp_path / "bandit" / "report.html").read_text()
+@pytest.fixture(scope="module")
+def bandit(sites: list[Site], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fetched, Fetched]:
+    """The folder of a crawl by the bandit, and the sites after 60 pages, and after 120 by another process."""
+    folder: Path = tmp_path_factory.mktemp("bandit")
+    first, both = (
+        crawl(folder, sites, "bandit", "-s", "JOBDIR=job", "-a", f"max_pages={pages}") for pages in (60, 120)
+    )
+    return folder, first, both
+
+
+PAID = "127.0.0.4"
+
+
+def test_the_bandit_goes_where_the_pairs_are(
+    tmp_path: Path, sites: list[Site], bandit: tuple[Path, Fetched, Fetched]
+) -> None:
+    folder, _, found = bandit
+    even = crawl(tmp_path, sites, "even", "-a", "max_pages=120")
+    assert found[PAID]["pairs"] >= 1.5 * even[PAID]["pairs"] > 0
+    assert found[PAID]["share"] >= 0.5 > even[PAID]["share"]
+    assert found[PAID]["yield"] == round(found[PAID]["pairs"] / found[PAID]["fetched"], 4)
+    assert {row["state"] for row in found.values()} == {"open"}
+    assert "<h2>Sites</h2>" in (folder / "bandit" / "report.html").read_text()
+
+
+def test_a_resumed_bandit_knows_what_it_learnt(bandit: tuple[Path, Fetched, Fetched]) -> None:
+    _, first, both = bandit
+    more = {site: row["fetched"] - first[site]["fetched"] for site, row in both.items()}
+    assert more[PAID] > 0.7 * sum(more.values())
 
 
 def test_site_after_site(tmp_path: Path, sites: list[Site]) -> None:
@@ -382,15 +388,6 @@ def test_site_after_site(tmp_path: Path, sites: list[Site]) -> None:
     assert {row["state"] for row in found.values()} == {"spent"}
     hosts = [row["url"].split("/")[2] for row in read_tsv(tmp_path / "sequential" / "crawl.tsv")]
     assert sum(one != other for one, other in pairwise(hosts)) == 1
-
-
-def test_a_resumed_bandit_knows_what_it_learnt(tmp_path: Path, sites: list[Site]) -> None:
-    job = ("-s", "JOBDIR=job", "-a")
-    first = crawl(tmp_path, sites, "bandit", *job, "max_pages=60")
-    both = crawl(tmp_path, sites, "bandit", *job, "max_pages=90")
-    paid = "127.0.0.4"
-    more = {site: row["fetched"] - first[site]["fetched"] for site, row in both.items()}
-    assert more[paid] > 0.7 * sum(more.values())
 
 
 # the benchmark -------------------------------------------------------------------------------------------------------

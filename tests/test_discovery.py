@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from redis_server import redis_server
+from scrapy.exceptions import UsageError
+from scrapy.settings import Settings
 from test_sources import page as indexed
 from test_sources import served, write_index
 from webserver import TEXT, html, run_scrapy, serve, start_scrapy
@@ -33,6 +35,7 @@ from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.model import Link
 from bilingual_crawler.records import read_tsv
+from bilingual_crawler.spiders.arguments import parse_discovery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -303,11 +306,18 @@ def web(delay: float = 0.0) -> Iterator[list[Server]]:
         yield servers
 
 
-def arguments(servers: list[Server], folder: Path, *more: str) -> tuple[str, ...]:
+def discovery(folder: Path, *more: str) -> tuple[str, ...]:
+    """The arguments of a discovery that does not align the pages it saw."""
+    settings = ("ALLOWED_NETWORKS=127.0.0.0/8", "CONTACT=mailto:a@b.example", f"OUTPUT_DIR={folder / 'out'}", "ALIGN=")
     return (
-        *("crawl", "discovery", "-a", "pair=eng-spa", "-a", f"seeds={servers[0].url}/"),
-        *("-s", "BILINGUAL_ALLOWED_NETWORKS=127.0.0.0/8", "-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}", *more),
+        *("crawl", "discovery", "-a", "pair=eng-spa"),
+        *(part for setting in settings for part in ("-s", f"BILINGUAL_{setting}")),
+        *more,
     )
+
+
+def arguments(servers: list[Server], folder: Path, *more: str) -> tuple[str, ...]:
+    return discovery(folder, "-a", f"seeds={servers[0].url}/", *more)
 
 
 def sites(folder: Path) -> dict[str, dict[str, str]]:
@@ -328,45 +338,46 @@ VERDICTS = {
 }
 
 
-@pytest.mark.parametrize("policy", ["both", "fc"])
-def test_every_site_is_judged_and_written(tmp_path: Path, policy: str) -> None:
+@pytest.fixture(scope="module")
+def discovered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[Server], Path, str]]:
+    """The web, the folder of a discovery of its sites with a crawl after it, and what was logged."""
+    folder: Path = tmp_path_factory.mktemp("discovered")
     with web() as servers:
-        result = run_scrapy(tmp_path, *arguments(servers, tmp_path, "-a", f"policy={policy}"))
+        result = run_scrapy(folder, *arguments(servers, folder, "-a", "then=crawl", "-s", "BILINGUAL_ALIGN=auto"))
         assert result.returncode == 0, result.stderr
-        found = sites(tmp_path)
-        assert {name: row["verdict"] for name, row in found.items()} == VERDICTS
-        row = found["127.0.1.3"]
-        assert (row["way"], row["found_on"]) == ("forth", f"{servers[0].url}/")
-        assert {row["url_a"], row["url_b"]} == {f"{servers[2].url}/", f"{servers[2].url}/es/"}
-        assert found["127.0.1.1"]["way"] == "seed"
-        summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-        assert summary["sites_judged"] == summary["site_candidates"] == 7
-        assert summary["sites_bilingual"] == 3
-        assert summary["sites_refused"] == {"one_language": 2, "other_site": 1, "no_page": 1}
-        assert summary["policy"] == policy
-        assert "7  sites judged" in result.stderr
-        assert "127.0.1.3" in (tmp_path / "out" / "report.html").read_text()
+        yield servers, folder, result.stderr
 
 
-def test_the_sites_found_are_crawled_in_the_same_process(tmp_path: Path) -> None:
-    with web() as servers:
-        result = run_scrapy(tmp_path, *arguments(servers, tmp_path, "-a", "then=crawl"))
-        assert result.returncode == 0, result.stderr
-        pairs = list(read_tsv(tmp_path / "out" / "crawl" / "pairs.tsv"))
-        assert {row["url_a"] for row in pairs} >= {f"{servers[n].url}/en/{k}" for n in (2, 3, 6) for k in range(3)}
-        again = run_scrapy(
-            tmp_path,
-            *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={tmp_path / 'out' / 'sites.tsv'}"),
-            *("-s", "BILINGUAL_ALLOWED_NETWORKS=127.0.0.0/8", "-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'again'}"),
-        )
-        assert again.returncode == 0, again.stderr
-        assert len(list(read_tsv(tmp_path / "again" / "pairs.tsv"))) == len(pairs)
+def test_every_site_is_judged_and_written(discovered: tuple[list[Server], Path, str]) -> None:
+    servers, folder, log = discovered
+    found = sites(folder)
+    assert {name: row["verdict"] for name, row in found.items()} == VERDICTS
+    row = found["127.0.1.3"]
+    assert (row["way"], row["found_on"]) == ("forth", f"{servers[0].url}/")
+    assert {row["url_a"], row["url_b"]} == {f"{servers[2].url}/", f"{servers[2].url}/es/"}
+    assert found["127.0.1.1"]["way"] == "seed"
+    summary = json.loads((folder / "out" / "summary.json").read_text())
+    assert summary["sites_judged"] == summary["site_candidates"] == 7
+    assert summary["sites_bilingual"] == 3
+    assert summary["sites_refused"] == {"one_language": 2, "other_site": 1, "no_page": 1}
+    assert summary["policy"] == "both"
+    assert "7  sites judged" in log
+    assert "127.0.1.3" in (folder / "out" / "report.html").read_text()
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_discovery_that_was_stopped_is_resumed_without_loss(tmp_path: Path, how: signal.Signals) -> None:
+def test_the_sites_found_are_crawled_in_the_same_process(discovered: tuple[list[Server], Path, str]) -> None:
+    """Its seeds are the table of the sites, as they are for a crawl that is begun by hand."""
+    servers, folder, _ = discovered
+    pairs = {(row["url_a"], row["url_b"]) for row in read_tsv(folder / "out" / "crawl" / "pairs.tsv")}
+    homes = [servers[n].url for n in (2, 3, 6)]
+    assert pairs >= {(f"{home}/en/{k}", f"{home}/es/{k}") for home in homes for k in range(3)}
+
+
+@pytest.mark.parametrize(("how", "policy"), [(signal.SIGKILL, "both"), (signal.SIGINT, "fc")])
+def test_a_discovery_that_was_stopped_is_resumed_without_loss(tmp_path: Path, how: signal.Signals, policy: str) -> None:
     with web(delay=0.05) as servers:
-        command = arguments(servers, tmp_path, "-s", "JOBDIR=job", "-s", "CONCURRENT_REQUESTS=2")
+        job = ("-s", "JOBDIR=job", "-s", "CONCURRENT_REQUESTS=2", "-a", f"policy={policy}")
+        command = arguments(servers, tmp_path, *job)
         process = start_scrapy(tmp_path, *command)
         servers[2].wait_until_asked(2)
         process.send_signal(how)
@@ -374,6 +385,8 @@ def test_a_discovery_that_was_stopped_is_resumed_without_loss(tmp_path: Path, ho
         result = run_scrapy(tmp_path, *command)
         assert result.returncode == 0, result.stderr
         assert {name: row["verdict"] for name, row in sites(tmp_path).items()} == VERDICTS
+        if policy == "fc":
+            return
         asked = sum(server.asked.total() for server in servers)
         assert run_scrapy(tmp_path, *command).returncode == 0
         assert sum(server.asked.total() for server in servers) == asked, "nothing is judged twice"
@@ -399,9 +412,8 @@ def test_candidates_and_backlinks_come_from_lists(tmp_path: Path) -> None:
         (tmp_path / "backlinks.tsv").write_text(f"127.0.1.3\t{servers[0].url}/\n")
         result = run_scrapy(
             tmp_path,
-            *("crawl", "discovery", "-a", "pair=eng-spa", "-a", "candidates=tsv:candidates.tsv"),
-            *("-a", "backlinks=tsv:backlinks.tsv", "-a", "policy=obfc", "-s", "BILINGUAL_CONTACT=mailto:a@b.example"),
-            *("-s", "BILINGUAL_ALLOWED_NETWORKS=127.0.0.0/8", "-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}"),
+            *discovery(tmp_path, "-a", "candidates=tsv:candidates.tsv", "-a", "backlinks=tsv:backlinks.tsv"),
+            *("-a", "policy=obfc"),
         )
         assert result.returncode == 0, result.stderr
         found = sites(tmp_path)
@@ -427,8 +439,7 @@ def archived(folder: Path, pages: Sequence[tuple[str, str]]) -> list[dict[str, i
     ]
 
 
-@pytest.mark.parametrize("remote", [False, True])
-def test_entry_pages_come_from_an_archive_in_place_of_the_site(tmp_path: Path, remote: bool) -> None:
+def test_entry_pages_come_from_an_archive_in_place_of_the_site(tmp_path: Path) -> None:
     """Sites 1 (parked then) and 2 are in the archive; that of 3 is damaged, the place of 5 is that of another page."""
     with web() as servers, served(tmp_path) as address:
         kept = {1: "<html lang=en><body>This domain is for sale", 2: servers[2].pages["/"], 3: servers[3].pages["/"]}
@@ -442,10 +453,7 @@ def test_entry_pages_come_from_an_archive_in_place_of_the_site(tmp_path: Path, r
             rows.append(indexed(f"{servers[n].url}/es/", "spa,eng", **archive))
         write_index(tmp_path / "index.parquet", rows)
         result = run_scrapy(
-            tmp_path,
-            *("crawl", "discovery", "-a", "pair=eng-spa", "-a", "candidates=cc-index:index.parquet"),
-            *("-a", f"archive={address if remote else tmp_path}", "-s", "BILINGUAL_CONTACT=mailto:a@b.example"),
-            *("-s", "BILINGUAL_ALLOWED_NETWORKS=127.0.0.0/8", "-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}"),
+            tmp_path, *discovery(tmp_path, "-a", "candidates=cc-index:index.parquet", "-a", f"archive={address}")
         )
         assert result.returncode == 0, result.stderr
         found = sites(tmp_path)
@@ -501,16 +509,21 @@ def test_a_crawl_expects_of_a_site_its_likelihood_times_its_pages_in_the_rarer_l
         (("pair=eng-spa", "seeds=http://127.0.0.1/", "detector=magic"), "magic"),
         (("pair=eng-spa", "candidates=xyz:a"), "candidates=xyz:a: give cc-index"),
         (("pair=eng-spa", "candidates=tsv:missing.tsv"), "missing.tsv"),
-        (("pair=eng-spa", "seeds=http://127.0.0.1/", "backlinks=tsv:missing.tsv"), "missing.tsv"),
         (("seeds=http://127.0.0.1/",), "-a pair="),
         (("pair=eng-spa", "seeds=http://127.0.0.1/", "scope=site"), "unknown spider argument scope"),
     ],
 )
-def test_wrong_arguments_of_discovery_are_named_in_one_line(
-    tmp_path: Path, given: tuple[str, ...], message: str
-) -> None:
-    more = ("-s", "BILINGUAL_CONTACT=mailto:a@b.example")
-    result = run_scrapy(tmp_path, "crawl", "discovery", *(part for one in given for part in ("-a", one)), *more)
+def test_wrong_arguments_of_discovery_are_named(given: tuple[str, ...], message: str) -> None:
+    chosen = Settings({"BILINGUAL_CONTACT": "mailto:a@b.example"})
+    chosen.setmodule("bilingual_crawler.settings", "default")
+    with pytest.raises(UsageError) as caught:
+        parse_discovery(chosen, **dict(one.split("=", 1) for one in given))
+    assert message in str(caught.value)
+
+
+def test_a_missing_source_of_backlinks_ends_the_command_with_one_line(tmp_path: Path) -> None:
+    given = ("-a", "pair=eng-spa", "-a", "seeds=http://127.0.0.1/", "-a", "backlinks=tsv:missing.tsv")
+    result = run_scrapy(tmp_path, "crawl", "discovery", *given)
     assert result.returncode == 2, result.stderr
     assert "Traceback" not in result.stderr
-    assert message in result.stderr + result.stdout
+    assert "missing.tsv" in result.stderr + result.stdout

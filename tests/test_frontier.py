@@ -5,10 +5,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
+from frontiers import drain, entry, hand_out
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bilingual_crawler.frontier.entry import POISON, SUSPECT, Entry, Push
+from bilingual_crawler.frontier.entry import POISON, SUSPECT, Push
 from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
@@ -31,18 +32,6 @@ def store(tmp_path: Path) -> Iterator[LmdbStore]:
     store = LmdbStore(tmp_path / "frontier")
     yield store
     store.close()
-
-
-def entry(url: str, priority: float = 0.0) -> Entry:
-    return Entry(url, url.split("/")[2], priority)
-
-
-def drain(frontier: LocalFrontier) -> list[str]:
-    urls = []
-    while (popped := frontier.pop()) is not None:
-        urls.append(popped.url)
-        frontier.finish(popped)
-    return urls
 
 
 def test_best_first_ties_by_discovery(store: LmdbStore) -> None:
@@ -236,24 +225,8 @@ def test_every_url_is_handed_out_exactly_once(
 ) -> None:
     store = LmdbStore(tmp_path_factory.mktemp("frontier"))
     frontier = LocalFrontier(store, Limits(per_slot=per_slot, in_flight=4), Clock())
-    handed: Counter[str] = Counter()
-    flying: list[Entry] = []
-    for host, number, priority in links:
-        frontier.push([entry(f"//{host}/{number}", priority)])
-        while (popped := frontier.pop()) is not None:
-            handed[popped.url] += 1
-            flying.append(popped)
-        if flying:
-            frontier.finish(flying.pop(0))
-        assert max(Counter(e.slot for e in flying).values(), default=0) <= per_slot
-    while frontier.has_pending():
-        popped = frontier.pop()
-        if popped is not None:
-            handed[popped.url] += 1
-            flying.append(popped)
-        else:
-            frontier.finish(flying.pop(0))
-    assert handed == Counter({f"//{host}/{number}" for host, number, _ in links})
+    entries = [entry(f"//{host}/{number}", priority) for host, number, priority in links]
+    assert hand_out(frontier, entries, per_slot) == Counter({one.url for one in entries})
     store.close()
 
 

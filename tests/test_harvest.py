@@ -5,15 +5,13 @@ import json
 import lzma
 import subprocess
 import sys
-from io import BytesIO
 from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from frozen_sites import write_frozen
 from rich.console import Console
-from warcio.statusandheaders import StatusAndHeaders
-from warcio.warcwriter import WARCWriter
 
 from bilingual_crawler.harvest.curve import (
     Measure,
@@ -72,39 +70,33 @@ TASK = Task("saga", "eng", "isl", (BASE,))
 def build_site(directory: Path) -> Path:
     """Write the site above in the format of the shared sites."""
     site = directory / "saga"
-    site.mkdir(parents=True)
+    directory.mkdir(parents=True)
     tasks = [("site", "lang_a", "lang_b", "gold_pairs", "reachable_pages", "seeds")]
     tasks.append(("saga", "eng", "isl", "3", "8", BASE))
     (directory / "tasks.tsv").write_text("".join("\t".join(row) + "\n" for row in tasks))
-    graph = [
-        (BASE + path, language, str(len(TEXT[language])), pages)
-        for path, (language, links) in PAGES.items()
-        for pages in [" ".join(BASE + link for link in links if link in PAGES)]
-    ]
-    pairs = [(BASE + a, PAGES[a][0], BASE + b, PAGES[b][0], "hreflang") for a, b in PAIRS]
-    for name, rows in (("graph", graph), ("pairs", pairs)):
-        with lzma.open(site / f"{name}.tsv.xz", "wt") as file:
-            file.writelines("\t".join(row) + "\n" for row in rows)
-    (site / "redirects.tsv").write_text(f"{BASE}is\t{BASE}is/\n")
-    description = {
-        "site": "saga",
-        "base": BASE,
-        "home": BASE,
-        "seeds": [BASE],
-        "alias_bases": ["saga.pages.example/saga"],
+    anchors = {
+        path: "".join(f'<p><a href="{BASE}{link}">{link}</a></p>' for link in links)
+        for path, (_, links) in PAGES.items()
     }
-    (site / "site.json").write_text(json.dumps(description))
-    copies = {path: path for path in PAGES} | {"is/index.html": "is/"}
-    with lzma.open(site / "pages.warc.xz", "wb") as file:
-        writer = WARCWriter(file, gzip=False)
-        for url, path in copies.items():
-            language, links = PAGES[path]
-            anchors = "".join(f'<p><a href="{BASE}{link}">{link}</a></p>' for link in links)
-            body = f"<html><body><p>{TEXT[language] * 3}</p>{anchors}</body></html>".encode()
-            headers = StatusAndHeaders("200 OK", [("Content-Type", "text/html; charset=utf-8")], "HTTP/1.1")
-            writer.write_record(
-                writer.create_warc_record(BASE + url, "response", payload=BytesIO(body), http_headers=headers)
-            )
+    pages = {
+        BASE + path: (
+            language,
+            f"<html><body><p>{TEXT[language] * 3}</p>{anchors[path]}</body></html>",
+            [BASE + link for link in links if link in PAGES],
+        )
+        for path, (language, links) in PAGES.items()
+    }
+    write_frozen(
+        site,
+        BASE,
+        pages,
+        [(BASE + a, BASE + b) for a, b in PAIRS],
+        {f"{BASE}is/index.html": f"{BASE}is/"},
+        home=BASE,
+        seeds=[BASE],
+        alias_bases=["saga.pages.example/saga"],
+    )
+    (site / "redirects.tsv").write_text(f"{BASE}is\t{BASE}is/\n")
     return directory
 
 
@@ -116,25 +108,15 @@ def build_chain(directory: Path, *names: str) -> Path:
     directory.mkdir()
     tasks = [("site", "lang_a", "lang_b", "seeds")]
     for name in names:
-        base, site = f"https://{name}.org/", directory / name
-        site.mkdir()
+        base = f"https://{name}.org/"
         urls = [f"{base}{number}" for number in range(CHAIN)]
         tasks.append((name, "eng", "isl", urls[0]))
-        languages = ["eng", "isl"] * (CHAIN // 2)
-        graph = zip(urls, languages, ["9"] * CHAIN, [*urls[1:], ""], strict=True)
-        pairs = zip(urls[::2], languages[::2], urls[1::2], languages[1::2], strict=True)
-        for table, rows in (("graph", graph), ("pairs", pairs)):
-            with lzma.open(site / f"{table}.tsv.xz", "wt") as file:
-                file.writelines("\t".join(row) + "\n" for row in rows)
-        (site / "site.json").write_text(json.dumps({"site": name, "base": base}))
-        with lzma.open(site / "pages.warc.xz", "wb") as file:
-            writer = WARCWriter(file, gzip=False)
-            for url, language, after in zip(urls, languages, [*urls[1:], ""], strict=True):
-                body = f"<html><body><p>{TEXT[language] * 3}</p><a href='{after}'>{url}</a></body></html>".encode()
-                headers = StatusAndHeaders("200 OK", [("Content-Type", "text/html; charset=utf-8")], "HTTP/1.1")
-                writer.write_record(
-                    writer.create_warc_record(url, "response", payload=BytesIO(body), http_headers=headers)
-                )
+        following = zip(urls, [*urls[1:], ""], ["eng", "isl"] * (CHAIN // 2), strict=True)
+        pages = {
+            url: (lang, f"<html><body><p>{TEXT[lang] * 3}</p><a href='{after}'>{url}</a></body></html>", [after])
+            for url, after, lang in following
+        }
+        write_frozen(directory / name, base, pages, zip(urls[::2], urls[1::2], strict=True))
     (directory / "tasks.tsv").write_text("".join("\t".join(row) + "\n" for row in tasks))
     return directory
 

@@ -14,6 +14,7 @@ from bilingual_crawler.languages import (
     from_bcp47,
     from_cld2,
     language_name,
+    macrolanguage,
     parse_equivalents,
     parse_language,
     to_bcp47,
@@ -132,6 +133,11 @@ def test_codes_and_names_lead_back(lang: str) -> None:
 )
 def test_from_bcp47(tag: str, lang: str | None) -> None:
     assert from_bcp47(tag) == lang
+
+
+def test_macrolanguages() -> None:
+    parts = ("ckb", "twi", "quz", "hrv", "srp", "eng", "nno")
+    assert [macrolanguage(lang) for lang in parts] == ["kur", "aka", "que", "srp", None, None, "nor"]
 
 
 def test_shortest_tags() -> None:

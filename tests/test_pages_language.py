@@ -4,7 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bilingual_crawler.pages.language import MAX_CHARACTERS, identify
+from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS
+from bilingual_crawler.pages.language import BY_DEFAULT
+
+identify = BY_DEFAULT.identify
 
 # Universal Declaration of Human Rights, article 1.
 TEXTS = {

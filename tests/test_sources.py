@@ -35,6 +35,7 @@ from bilingual_crawler.discovery.sources import (
 from bilingual_crawler.discovery.sources.cc_graph import CommonCrawlGraph, prune
 from bilingual_crawler.discovery.sources.hosts import bare_host, reverse
 from bilingual_crawler.discovery.sources.listed import read_list
+from bilingual_crawler.discovery.ways import Sources
 from bilingual_crawler.languages import LanguagePair
 
 if TYPE_CHECKING:
@@ -128,6 +129,16 @@ def test_a_list_that_is_cut_off_is_an_error_after_its_last_line(tmp_path: Path) 
         list(candidate_source(f"tsv:{path}").candidates(MALTESE))
     with pytest.raises(SourceError, match=r"sites\.tsv\.gz: cannot be read to its end"):
         backlink_source(f"tsv:{path}", tmp_path)
+
+
+def test_a_damaged_list_costs_a_discovery_only_its_rest(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "sites.tsv.gz"
+    path.write_bytes(gzip.compress(b"a.mt\n" * 2) + gzip.compress(b"b.mt\n" * 9999)[:-20])
+    whole = packed(tmp_path / "more.tsv", "c.mt\nno host\n")
+    found = Sources([f"tsv:{path}", f"tsv:{whole}"], []).candidates(MALTESE)
+    assert [candidate.url for candidate in found] == ["https://a.mt/", "https://b.mt/", "https://c.mt/"]
+    assert "sites.tsv.gz: cannot be read to its end" in caplog.text
+    assert "more.tsv: left out: no host or URL 1" in caplog.text
 
 
 @pytest.mark.parametrize("spec", ["", "tsv", "tsv:", "ftp:x", "cc-graphs:x", "example.mt"])
@@ -434,7 +445,7 @@ def test_a_graph_is_pruned_again_only_for_other_hosts_or_files(tmp_path: Path) -
     folder = write_graph(tmp_path / "graph", [("hub.org", "example.mt"), ("hub.org", "other.mt")])
 
     def made(*hosts: str) -> int:
-        backlink_source(f"cc-graph:{folder}", tmp_path, hosts).close()  # type: ignore[attr-defined]
+        prune(folder, tmp_path / TABLE, hosts)
         return (tmp_path / TABLE).stat().st_mtime_ns
 
     first = made("example.mt", "www.example.mt")

@@ -111,6 +111,7 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
     # scipy takes its time, and the crawl imports this module only to start the process
     from bilingual_crawler.bitext.exports import open_exports
     from bilingual_crawler.bitext.produce import BitextProducer
+    from bilingual_crawler.pages.language import Detection
     from bilingual_crawler.pairing.align import align, read_corpus
     from bilingual_crawler.pairing.methods import encoder_of, method_of
 
@@ -123,10 +124,12 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
         if read % 100 == 0:
             _say(f"reading document {read}")
 
-    corpus = read_corpus([folder], pairs, on_page)
+    detection = Detection.of(options.detectors, pairs)
+    corpus = read_corpus([folder], pairs, on_page, detection=detection)
     encoder = encoder_of(settings) if options.bitext else None
     bitext = {
-        str(pair): BitextProducer(pair, open_exports(options.bitext, folder / BITEXT, pair), encoder) for pair in pairs
+        str(pair): BitextProducer(pair, detection, open_exports(options.bitext, folder / BITEXT, pair), encoder)
+        for pair in pairs
     }
     found: list[Pair] = []
     unpaired: dict[tuple[str, str], Unpaired] = {}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from bilingual_crawler.scoring.logistic import logistic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,5 +67,5 @@ def _trace(moves: NDArray[np.uint8], evidence: BeadScores) -> list[Bead]:
         if move in (_ONE_ONE, _ONE_TWO, _TWO_ONE):
             table = {_ONE_ONE: evidence.one_one, _ONE_TWO: evidence.one_two, _TWO_ONE: evidence.two_one}[move]
             odds = float(table[i, j]) + (0 if move == _ONE_ONE else MERGED)
-            beads.append(Bead((i, i + step_a), (j, j + step_b), round(1 / (1 + math.exp(-odds)), 4)))
+            beads.append(Bead((i, i + step_a), (j, j + step_b), round(logistic(odds), 4)))
     return beads[::-1]

@@ -6,7 +6,7 @@ from collections import Counter
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.pages.language import identify
+from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 
 if TYPE_CHECKING:
     from bilingual_crawler.bitext.align import SentencePair
@@ -27,8 +27,9 @@ class Cleaner:
     `dropped` counts by reason: ``score``, ``letters``, ``equal``, ``length``, ``language``, ``duplicate``.
     """
 
-    def __init__(self, pair: LanguagePair) -> None:
+    def __init__(self, pair: LanguagePair, detection: Detection = BY_DEFAULT) -> None:
         self._pair = pair
+        self._detection = detection
         self._seen: set[bytes] = set()
         self.dropped: Counter[str] = Counter()
 
@@ -60,7 +61,7 @@ class Cleaner:
     def _may_be(self, text: str, language: str) -> bool:
         if len(text) < LEGIBLE:
             return True
-        identified = identify(text)
+        identified = self._detection.identify(text, (language,))
         return not identified.reliable or self._pair.side(identified.language) == language
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.bitext.exports.base import Sink
     from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.pages.language import Detection
     from bilingual_crawler.pairing.documents import Alignment
     from bilingual_crawler.pairing.embeddings import Encoder
 
@@ -28,10 +29,12 @@ class BitextProducer:
     Attributes: ``counts`` (documents, aligned, kept sentence pairs), ``dropped`` (sentence pairs by reason).
     """
 
-    def __init__(self, pair: LanguagePair, exports: Iterable[Sink], encoder: Encoder | None = None) -> None:
+    def __init__(
+        self, pair: LanguagePair, detection: Detection, exports: Iterable[Sink], encoder: Encoder | None = None
+    ) -> None:
         self._exports = list(exports)
         self._aligner = SentenceAligner(pair.a, pair.b, encoder)
-        self._cleaner = Cleaner(pair)
+        self._cleaner = Cleaner(pair, detection)
         self.counts: Counter[str] = Counter()
         self.dropped = self._cleaner.dropped
 

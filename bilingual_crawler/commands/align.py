@@ -26,11 +26,12 @@ from bilingual_crawler.options import (
     each,
     wrong,
 )
+from bilingual_crawler.pages.language import Detection, LanguageDetectorError
 from bilingual_crawler.pairing.documents import Pair
 from bilingual_crawler.pairing.errors import EncoderError
 from bilingual_crawler.pairing.tables import pairs_of_others
 from bilingual_crawler.records import PAIRS, SUMMARY, tsv_line
-from bilingual_crawler.reporting.results import ResultsError, pairs_of, read_summary
+from bilingual_crawler.reporting.results import ResultsError, detectors_of, pairs_of, read_summary
 from bilingual_crawler.scoring.models import ModelError
 
 if TYPE_CHECKING:
@@ -83,19 +84,32 @@ class Command(ScrapyCommand):
             raise UsageError
         assert self.settings
         try:
-            equivalents = Options.of(self.settings).equivalent_languages
+            options = Options.of(self.settings)
             paths = list(map(Path, args))
             crawls = [path for path in paths if (path / SUMMARY).exists()]
-            pairs = LanguagePairs.parse(opts.pair, equivalents) if opts.pair else _pairs_of(crawls)
-            anew = opts.method or opts.matching or opts.editions or paths != crawls[:1]
-            self._align(paths, pairs, opts, None if anew or not _is_aligned(paths[0], pairs) else paths[0])
-        except (ArchiveError, LanguageError, ModelError, EncoderError, ResultsError) as error:
+            pairs = LanguagePairs.parse(opts.pair, options.equivalent_languages) if opts.pair else _pairs_of(crawls)
+            others = [folder for folder in crawls if detectors_of(read_summary(folder)) != options.detectors]
+            anew = opts.method or opts.matching or opts.editions or others or paths != crawls[:1]
+            detection = Detection.of(options.detectors, pairs)
+            self._align(paths, pairs, detection, opts, None if anew or not _is_aligned(paths[0], pairs) else paths[0])
+            for folder in others:
+                before = Detection(detectors_of(read_summary(folder)))
+                said = f"{folder} was crawled with {before}; its pages were read again with {detection}"
+                Console().print(said, highlight=False, soft_wrap=True)
+        except (ArchiveError, LanguageError, LanguageDetectorError, ModelError, EncoderError, ResultsError) as error:
             raise UsageError(str(error), print_help=False) from None
         except OSError as error:
             # errors that no check at the start can find: a full disk, a folder that was removed
             raise UsageError(f"{error.filename or opts.out}: {error.strerror}", print_help=False) from None
 
-    def _align(self, paths: list[Path], pairs: LanguagePairs, opts: argparse.Namespace, aligned: Path | None) -> None:
+    def _align(
+        self,
+        paths: list[Path],
+        pairs: LanguagePairs,
+        detection: Detection,
+        opts: argparse.Namespace,
+        aligned: Path | None,
+    ) -> None:
         """Align *paths*, or take the pairs of the crawl in the folder *aligned*."""
         # every scrapy command imports this module
         from bilingual_crawler.bitext.exports import open_exports
@@ -120,12 +134,13 @@ class Command(ScrapyCommand):
             progress = stack.enter_context(Progress(*columns, console=console))
             reading = progress.add_task("reading", total=None)
             formats_read = Options.of(self.settings).documents
-            corpus = read_corpus(paths, pairs, lambda: progress.advance(reading), formats_read)
+            corpus = read_corpus(paths, pairs, lambda: progress.advance(reading), formats_read, detection)
             aligning = progress.add_task("aligning", total=len(corpus) * len(pairs))
             reviews = {pair: Review(pair) for pair in pairs}
             bitexts = {
                 pair: BitextProducer(
                     pair,
+                    detection,
                     [
                         *(open_exports(formats, opts.bitext, pair) if opts.bitext else []),
                         *([reviews[pair].sentences] if opts.review else []),

@@ -21,9 +21,12 @@ from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.discovery.policies import ORDERS
 from bilingual_crawler.discovery.sites import read_bilingual
 from bilingual_crawler.frontier.store import StoreError
+from bilingual_crawler.languages import language_name
 from bilingual_crawler.options import RENDER_MODES, Options
+from bilingual_crawler.pages.language import REMEDY
 from bilingual_crawler.policies import POLICIES
 from bilingual_crawler.records import SITES
+from bilingual_crawler.reporting.results import read_summary
 from bilingual_crawler.spiders.arguments import parse_arguments, parse_discovery
 from bilingual_crawler.spiders.seeds import any_page, named, without_page
 
@@ -110,6 +113,10 @@ class Command(CrawlCommand):
             logger.warning(f"{len(fruitless)} of {len(context.seeds)} seeds gave no page: {named(fruitless)}")
         # one of several workers may find no URL left to fetch
         spared = Options.of(self.settings).frontier and not crawler.stats.get_value("downloader/request_count")
+        if not spared and (unseen := _unseen(context)):
+            names = " or ".join(map(language_name, unseen))
+            logger.error(f"No page declares to be in {names}, which {context.detection} does not know. {REMEDY}")
+            self.exitcode = 1
         if self.crawler_process.bootstrap_failed or not (spared or any_page(context.output_dir)):
             self.exitcode = 1
 
@@ -132,6 +139,12 @@ class Command(CrawlCommand):
         """Whether this is our project: the command replaces Scrapy's in all projects of the environment."""
         assert self.settings
         return "bilingual_crawler.spiders" in self.settings.getlist("SPIDER_MODULES")
+
+
+def _unseen(context: CrawlContext) -> list[str]:
+    """The languages of the pair that no detector knows, and in which there is no document."""
+    documents = read_summary(context.output_dir).get("documents", {}) if context.undetectable else {}
+    return [lang for lang in context.undetectable if not documents.get(lang)]
 
 
 def _places_of_the_crawl(settings: BaseSettings, folder: Path) -> dict[str, str]:

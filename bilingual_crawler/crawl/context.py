@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.job import Job
     from bilingual_crawler.frontier.scope import Scope
     from bilingual_crawler.language_pairs import LanguagePairs
+    from bilingual_crawler.pages.language import Detection
     from bilingual_crawler.policies.base import Policy
     from bilingual_crawler.traps.traps import Traps
 
@@ -48,6 +49,8 @@ class CrawlContext:
     """Whose best URL comes next; None if that is the best URL of all sites."""
     render: str
     """When pages go through a browser: one of :data:`~bilingual_crawler.options.RENDER_MODES`."""
+    detection: Detection
+    """How the languages of texts are told."""
     formats: frozenset[str]
     """Of the documents that are read: some of :data:`~bilingual_crawler.pages.formats.FORMATS`."""
     output_dir: Path
@@ -59,6 +62,11 @@ class CrawlContext:
         """That of *crawler*: its spider brings it, which Scrapy makes before all other components."""
         context: CrawlContext = cast("Any", crawler.spider).context
         return context
+
+    @property
+    def undetectable(self) -> tuple[str, ...]:
+        """The languages of the pair that no detector knows."""
+        return tuple(lang for lang in self.pairs.languages if lang in self.detection.undetectable)
 
     @cached_property
     def https_guesses(self) -> frozenset[str]:

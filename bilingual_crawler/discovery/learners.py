@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bilingual_crawler.scoring.logistic import logistic
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -33,7 +35,7 @@ class OnlineLogistic:
         return np.unique([zlib.crc32(name.encode("utf-8", "surrogatepass")) & self._mask for name in names])
 
     def probability(self, features: NDArray[np.int64]) -> float:
-        return _sigmoid(self._bias + float(self._weights[features].sum()))
+        return logistic(self._bias + float(self._weights[features].sum()))
 
     def assume(self, name: str, odds: float) -> None:
         """The feature *name* adds *odds* (natural logarithm) before anything is learnt."""
@@ -70,8 +72,4 @@ class NaiveBayes:
             if word in self._words[True] or word in self._words[False]:
                 odds += math.log((self._words[True][word] + 1) / self._smoothed[True])
                 odds -= math.log((self._words[False][word] + 1) / self._smoothed[False])
-        return _sigmoid(odds)
-
-
-def _sigmoid(odds: float) -> float:
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, odds))))
+        return logistic(odds)

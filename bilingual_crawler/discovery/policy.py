@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from bilingual_crawler.discovery.detector.base import DetectorPage
-from bilingual_crawler.pages.model import Link  # noqa: TC001  msgspec reads the types
-from bilingual_crawler.pages.outline import Outline  # noqa: TC001
 from bilingual_crawler.policies.base import FetchedPage, Policy, Wanted
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.discovery.search import SiteSearch
     from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.pages.model import Link
     from bilingual_crawler.scoring.links import LinkScore
 
 MAX_LINKS = 2000
@@ -25,25 +25,13 @@ MAX_TEXT = 50_000
 """Characters of a page that are looked at."""
 
 
-class _Page(msgspec.Struct, array_like=True, frozen=True):
-    url: str
-    language: str
-    links: list[Link]
-    text: str
-    outline: Outline
-    declared: str | None
-    archived: str = ""
-
-
 _pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(_Page).decode
+_unpack = msgspec.msgpack.Decoder(DetectorPage).decode
 
 
 def fact_of(page: DetectorPage) -> bytes:
     """What the search learns of *page*; 2 to 20 kB."""
-    links = list(page.links[:MAX_LINKS])
-    kept = _Page(page.url, page.language, links, page.text[:MAX_TEXT], page.outline, page.declared, page.archived)
-    return zlib.compress(_pack(kept))
+    return zlib.compress(_pack(replace(page, links=page.links[:MAX_LINKS], text=page.text[:MAX_TEXT])))
 
 
 class DiscoveryPolicy(Policy):
@@ -64,11 +52,7 @@ class DiscoveryPolicy(Policy):
         return super().seed_priority(url)
 
     def recall(self, fact: bytes) -> None:
-        page = _unpack(zlib.decompress(fact))
-        links = tuple(page.links)
-        self.search.read(
-            DetectorPage(page.url, page.language, links, page.text, page.outline, page.declared, page.archived)
-        )
+        self.search.read(_unpack(zlib.decompress(fact)))
 
     def wanted(self) -> Sequence[Wanted]:
         return self.search.wanted()

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.hops import Hop, Way, site_of
-from bilingual_crawler.discovery.sources import backlink_source, candidate_source
+from bilingual_crawler.discovery.sources import SourceError, backlink_source, candidate_source
 from bilingual_crawler.urls.hosts import host_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from bilingual_crawler.discovery.sources import ArchivedPages, BacklinkSource, WarcRange
+    from bilingual_crawler.discovery.sources import ArchivedPages, BacklinkSource, Candidate, WarcRange
     from bilingual_crawler.languages import LanguagePair
+
+logger = logging.getLogger(__name__)
 
 OWN_LINKS = "crawl"
 """The source of backlinks that is the crawl itself."""
@@ -23,7 +26,10 @@ MAX_BACKLINKS = 50
 
 
 class Sources:
-    """The sources that *candidates* and *backlinks* name: ``tsv:FILE`` and so on; *archive* has entry pages."""
+    """The sources that *candidates* and *backlinks* name: ``tsv:FILE`` and so on; *archive* has entry pages.
+
+    Raises SourceError if a source of candidates cannot be used.
+    """
 
     def __init__(
         self, candidates: Sequence[str], backlinks: Sequence[str], archive: ArchivedPages | None = None
@@ -34,31 +40,46 @@ class Sources:
         """By site, its known pages by language: those of all hosts that are candidates."""
         self.archived: dict[str, WarcRange] = {}
         """Where the archive has the entry pages of candidates, by URL."""
-        self._candidates = candidates
+        self._candidates = {spec: candidate_source(spec) for spec in candidates}
         self._named = [spec for spec in backlinks if spec != OWN_LINKS]
         self._backlinks: list[BacklinkSource] = []
 
-    def check(self) -> None:
-        """Raise SourceError if a source of candidates cannot be used."""
-        for spec in self._candidates:
-            candidate_source(spec)
-
     def open(self, folder: Path) -> None:
         """Open the sources of backlinks; *folder* takes what they make. Raises SourceError."""
-        self._backlinks = [backlink_source(spec, folder) for spec in self._named]
+        for spec in self._named:
+            source = backlink_source(spec, folder)
+            self._backlinks.append(source)
+            _log(spec, source.left_out)
 
-    def candidates(self, pair: LanguagePair) -> Iterator[Hop]:
-        """Ways to the candidates of all sources; raises SourceError."""
-        for spec in self._candidates:
-            for one in candidate_source(spec).candidates(pair):
-                if one.pages:
-                    self.pages[site_of(one.url)].update(one.pages)
-                if self.archive and one.archived:
-                    self.archived[one.url] = one.archived
-                yield Hop(Way.FORTH, one.url, prior=one.prior)
+    def candidates(self, pair: LanguagePair) -> Iterator[Candidate]:
+        """The candidates of all sources. A source that turns out to be damaged ends there, and is logged.
+
+        They may be read in another thread.
+        """
+        for spec, source in self._candidates.items():
+            try:
+                yield from source.candidates(pair)
+            except SourceError as error:
+                logger.error(f"candidates={spec}: {error}; the candidates read before are visited")
+            _log(spec, source.left_out)
+
+    def ways(self, candidates: Iterable[Candidate]) -> Iterator[Hop]:
+        """Ways to *candidates*, once what the sources know of them is noted."""
+        for one in candidates:
+            if one.pages:
+                self.pages[site_of(one.url)].update(one.pages)
+            if self.archive and one.archived:
+                self.archived[one.url] = one.archived
+            yield Hop(Way.FORTH, one.url, prior=one.prior)
 
     def ways_back(self, url: str) -> Iterator[Hop]:
         """Ways from the entry page *url* to the pages that link to its site."""
         for source in self._backlinks:
             for link in source.backlinks(host_of(url))[:MAX_BACKLINKS]:
                 yield Hop(Way.BACK, link.url, url, prior=link.weight)
+
+
+def _log(spec: str, left_out: Counter[str]) -> None:
+    if left_out:
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in left_out.most_common())
+        logger.warning(f"{spec}: left out: {reasons}")

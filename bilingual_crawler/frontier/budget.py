@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from statistics import fmean
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
 
 FAIR_TURN = 50
 """The bandit gives one turn in so many to the site that has waited longest."""
@@ -24,16 +27,49 @@ TRUST_IN_PROMISES = 30.0
 MAX_FACTOR = 2.0
 """Limit for what an expectation multiplies or divides a prior by."""
 
+_SITE = np.dtype([(name, np.float64) for name in ("best", "turn", "factor", "paid", "expected")])
+"""What is known of a site: the priority of its best URL (NaN if it has none that may be asked), the number of its last
+turn, what its prior is multiplied by, the pairs that it brought, and the pairs that were expected of it."""
+_NEW = np.array([(np.nan, 0.0, 1.0, 0.0, 0.0)], _SITE)
+_ROOM = 64
+
 
 class SiteBudget(ABC):
     """Decides whose turn it is, among the sites that may be asked now. A site is a registered domain.
 
-    :meth:`choose` may run in another thread than the other methods.
+    The sites are rows of an array, so a turn among thousands is cheap. One thread may offer and choose while another
+    one learns.
     """
 
+    def __init__(self, sites: Iterable[str] = ()) -> None:
+        """*sites* come first, in this order; other sites follow in the order in which they are found."""
+        self._lock = Lock()
+        self._places: dict[str, int] = {}
+        self._names: list[str] = []
+        self._sites = np.repeat(_NEW, _ROOM)
+        self._turns = 0
+        for site in sites:
+            self._row(site)
+
+    def offer(self, site: str, priority: float | None) -> None:
+        """The best URL of *site* that may be asked has this *priority* from now on; None if there is no such URL."""
+        with self._lock:
+            self._row(site)["best"] = np.nan if priority is None else priority
+
+    def choose(self) -> str | None:
+        """The site whose turn is next; None if no site has a URL that may be asked."""
+        with self._lock:
+            places = np.flatnonzero(~np.isnan(self._sites["best"]))
+            if not len(places):
+                return None
+            place = self._pick(places)
+            self._turns += 1
+            self._sites["turn"][place] = self._turns
+            return self._names[place]
+
     @abstractmethod
-    def choose(self, sites: Mapping[str, float]) -> str:
-        """The one of *sites* whose turn is next; the values are the priorities of their best URLs."""
+    def _pick(self, places: NDArray[np.intp]) -> int:
+        """The one of *places* whose site is next; these may be asked."""
 
     def learn(self, site: str, pairs: int, priority: float) -> None:  # noqa: B027
         """A download of *site*, whose URL had this *priority*, completed *pairs* pairs."""
@@ -41,32 +77,28 @@ class SiteBudget(ABC):
     def expect(self, priors: Mapping[str, float]) -> None:  # noqa: B027
         """Pairs that hosts may have, in any unit: the likelihood of a host to be bilingual times its expected size."""
 
+    def _row(self, site: str) -> Any:
+        """The row of *site*, to be changed."""
+        place = self._places.setdefault(site, len(self._places))
+        if place == len(self._names):
+            self._names.append(site)
+            if place == len(self._sites):
+                self._sites = np.concatenate((self._sites, np.repeat(_NEW, place)))
+        return self._sites[place]
+
 
 class Sequential(SiteBudget):
-    """Site after site, in the order of *sites*; other sites follow in the order in which they are found."""
+    """Site after site, until it has no URL left."""
 
-    def __init__(self, sites: Iterable[str] = ()) -> None:
-        self._rank = {site: rank for rank, site in enumerate(dict.fromkeys(sites))}
-
-    def choose(self, sites: Mapping[str, float]) -> str:
-        return min(sites, key=lambda site: self._rank.setdefault(site, len(self._rank)))
+    def _pick(self, places: NDArray[np.intp]) -> int:
+        return int(places[0])
 
 
 class Even(SiteBudget):
     """Round robin: the site that has waited longest for a turn."""
 
-    def __init__(self) -> None:
-        self._turns = 0
-        self._last: dict[str, int] = {}
-
-    def choose(self, sites: Mapping[str, float]) -> str:
-        site = self._pick(sites)
-        self._turns += 1
-        self._last[site] = self._turns
-        return site
-
-    def _pick(self, sites: Mapping[str, float]) -> str:
-        return min(sites, key=lambda site: self._last.get(site, 0))
+    def _pick(self, places: NDArray[np.intp]) -> int:
+        return int(places[self._sites["turn"][places].argmin()])
 
 
 class Bandit(Even):
@@ -87,37 +119,30 @@ class Bandit(Even):
         self._trust = TRUST_IN_PROMISES if promises else TRUST
         self._decay = decay
         self._random = np.random.default_rng(seed)
-        self._learnt: dict[str, tuple[float, float]] = {}
-        """Pairs of each site, and the pairs that were expected, decayed."""
-        self._priors: dict[str, float] = {}
-        self._mean = 1.0
 
     def learn(self, site: str, pairs: int, priority: float) -> None:
-        paid, expected = self._learnt.get(site, (0.0, 0.0))
         promised = min(max(priority, 0.0), self._promises) if self._promises else EXPECTED
-        self._learnt[site] = paid * self._decay + pairs, expected * self._decay + promised
+        with self._lock:
+            row = self._row(site)
+            row["paid"] = row["paid"] * self._decay + pairs
+            row["expected"] = row["expected"] * self._decay + promised
 
     def expect(self, priors: Mapping[str, float]) -> None:
         """Multiplies the prior of each host's site by its number relative to the mean, at most :data:`MAX_FACTOR`."""
-        self._priors.update((registered_domain(host), number) for host, number in priors.items())
-        self._mean = fmean(self._priors.values()) or 1.0
+        numbers = {registered_domain(host): number for host, number in priors.items()}
+        mean = fmean(numbers.values()) or 1.0
+        for site, number in numbers.items():
+            self._row(site)["factor"] = min(max(number / mean, 1 / MAX_FACTOR), MAX_FACTOR)
 
-    def _pick(self, sites: Mapping[str, float]) -> str:
+    def _pick(self, places: NDArray[np.intp]) -> int:
         if (self._turns + 1) % FAIR_TURN == 0:
-            return super()._pick(sites)
-        paid, expected = zip(*[self._learnt.get(site, (0.0, 0.0)) for site in sites], strict=True)
-        factors = self._random.standard_gamma(self._trust * self._prior(sites) + np.array(paid))
-        factors /= self._trust + np.array(expected)
+            return super()._pick(places)
+        shape = self._trust * self._sites["factor"] + self._sites["paid"]
+        worth = self._random.standard_gamma(shape[places])
+        worth /= self._trust + self._sites["expected"][places]
         if self._promises:
-            factors *= np.clip(list(sites.values()), 0.0, self._promises)
-        return list(sites)[int(factors.argmax())]
-
-    def _prior(self, sites: Iterable[str]) -> Any:
-        """What the prior of each site is multiplied by."""
-        if not self._priors:
-            return 1.0
-        priors = np.array([self._priors.get(site, self._mean) for site in sites])
-        return np.clip(priors / self._mean, 1 / MAX_FACTOR, MAX_FACTOR)
+            worth *= np.clip(self._sites["best"][places], 0.0, self._promises)
+        return int(places[worth.argmax()])
 
 
 def site_budget(name: str, sites: Iterable[str], *, promises: int) -> SiteBudget | None:

@@ -50,7 +50,9 @@ class Offers:
             return
         self.withdraw(head.slot)
         self._current[head.slot] = offer
-        heappush(self._heaps.setdefault(self._name(offer), []), offer)
+        name = self._name(offer)
+        heappush(self._heaps.setdefault(name, []), offer)
+        self._tell(name)
         self._held += 1
         if self._held > 2 * len(self._current) + SPARE_OFFERS:
             self._remove_outdated()
@@ -67,6 +69,7 @@ class Offers:
             self._held -= 1
         if not heap:
             del self._heaps[name]
+        self._tell(name)
 
     def take(self) -> Iterator[Offer]:
         """Withdraw the next offers, one by one. The turn of a site lasts until none of its slots offers anything."""
@@ -86,8 +89,13 @@ class Offers:
         """The heap that is next."""
         if self._budget is None:
             return _ALL
-        sites = {name: -heap[0][0] for name, heap in self._heaps.items() if name != _SUSPECTS}
-        return self._budget.choose(sites) if sites else _SUSPECTS
+        return self._budget.choose() or _SUSPECTS
+
+    def _tell(self, name: str) -> None:
+        """The first offer of the heap *name* may be another: tell the budget."""
+        if self._budget is not None and name != _SUSPECTS:
+            heap = self._heaps.get(name)
+            self._budget.offer(name, -heap[0][0] if heap else None)
 
     def _name(self, offer: Offer) -> str:
         """The heap of *offer*."""

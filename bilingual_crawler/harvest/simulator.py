@@ -23,7 +23,7 @@ from bilingual_crawler.harvest.curve import Reference
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.html import page_of, walk_through
-from bilingual_crawler.pages.language import identify
+from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.pages.outline import Outline, outline_of
 from bilingual_crawler.policies.base import FetchedPage
 
@@ -77,7 +77,7 @@ def freeze(directory: Path, urls: Iterable[str]) -> FrozenSite:
         walk = walk_through(html)
         page = page_of(walk, url)
         links = tuple(link for link in page.links if scope.admits(link.url))
-        pages[url] = FrozenPage(identify(page.text).language, links, len(page.text), outline_of(walk, url))
+        pages[url] = FrozenPage(BY_DEFAULT.identify(page.text).language, links, len(page.text), outline_of(walk, url))
         for link in links:
             if link.url not in targets:
                 targets[link.url] = _target(archive, link.url)

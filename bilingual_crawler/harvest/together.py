@@ -102,8 +102,7 @@ class Together:
 
     def _page(self, url: str) -> str:
         """The page of one of the sites that *url* stands for, else *url*."""
-        pages = (site.page(url) for site in self._sites.values() if site.page(url) in site.languages)
-        return next(pages, url)
+        return next((page for site in self._sites.values() if (page := site.page(url)) in site.languages), url)
 
 
 def write_joint(crawls: Sequence[JointCrawl], path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from scrapy import signals
@@ -11,6 +12,7 @@ from scrapy.exceptions import StopDownload
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.meta import ENTRY, LANGUAGE, OUTLINE, PAGE, SITEMAP
 from bilingual_crawler.crawl.refused import Refused
+from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.middlewares.read import Reader
 from bilingual_crawler.pages.formats import ONLY_HTML, PDF, format_of
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.http.headers import Headers
-    from scrapy.statscollectors import StatsCollector
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +65,7 @@ class LanguageFilterMiddleware:
         if self._format(response.headers, entry) is None:
             self._stats.inc_value("bilingual/dropped/not_html")
             raise Refused("not-html", f"not a document: {_content_type(response.headers)}", status=200)
-        await read_response(request, response, self._reader, self._stats, self._formats)
+        await read_response(request, response, self._reader)
         return response
 
     def _format(self, headers: Headers, entry: Entry) -> str | None:
@@ -73,16 +74,17 @@ class LanguageFilterMiddleware:
         return found if found in self._formats else None
 
 
-async def read_response(
-    request: Request, response: Response, reader: Reader, stats: StatsCollector, formats: frozenset[str]
-) -> None:
+async def read_response(request: Request, response: Response, reader: Reader) -> None:
     """Put the page in *response*, its language and its outline into the meta of *request*; raises Refused.
 
-    A page has links to documents in *formats*; a PDF is a page without links.
+    A page has links to documents in the formats of the crawl; a PDF is a page without links.
     """
     url = cast("Entry", request.meta[ENTRY]).url
+    context, stats = CrawlContext.of(reader.crawler), reader.stats
     is_pdf = is_of(PDF, response, url)
-    found = await reader.read(PdfJob(response.body, url) if is_pdf else page_job(response, url, formats), url)
+    job = PdfJob(response.body, url) if is_pdf else page_job(response, url, context.formats)
+    announced = Visits.of(reader.crawler).announced_language(url)
+    found = await reader.read(replace(job, detection=context.detection, announced=announced), url)
     request.meta[PAGE] = found.page
     request.meta[LANGUAGE] = found.identification
     request.meta[OUTLINE] = found.outline

@@ -29,8 +29,8 @@ class Reader:
 
     def __init__(self, crawler: Crawler) -> None:
         assert crawler.stats
-        self._crawler = crawler
-        self._stats = crawler.stats
+        self.crawler = crawler
+        self.stats = crawler.stats
 
     async def read(self, job: Job[Result], url: str) -> Result:
         """The result of *job* for the response from *url*; raises Refused."""
@@ -41,11 +41,11 @@ class Reader:
             raise Refused(error.kind, str(error), status=200) from error
         except SandboxError as error:
             self._note(url, error)
-            CrawlContext.of(self._crawler).traps.note_unreadable(url)
+            CrawlContext.of(self.crawler).traps.note_unreadable(url)
             raise Refused(f"unreadable-{error.kind}", str(error), status=200) from error
 
     def _note(self, url: str, error: ContentError | SandboxError) -> None:
         key = f"bilingual/unreadable/{error.kind}"
-        level = logging.DEBUG if self._stats.get_value(key) else logging.WARNING
-        self._stats.inc_value(key)
-        logger.log(level, f"{url} could not be read: {error}", extra={"spider": self._crawler.spider})
+        level = logging.DEBUG if self.stats.get_value(key) else logging.WARNING
+        self.stats.inc_value(key)
+        logger.log(level, f"{url} could not be read: {error}", extra={"spider": self.crawler.spider})

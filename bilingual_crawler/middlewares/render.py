@@ -53,9 +53,7 @@ class RenderMiddleware:
         self._crawler = crawler
         self._stats = crawler.stats
         self._reader = Reader(crawler)
-        context = CrawlContext.of(crawler)
-        self._mode = context.render
-        self._formats = context.formats
+        self._mode = CrawlContext.of(crawler).render
         options = Options.of(crawler.settings)
         missing = missing_for_rendering(crawler.settings)
         self._browser = None if self._mode == "never" or missing else Browser(crawler, self._slot_of)
@@ -134,7 +132,7 @@ class RenderMiddleware:
         self._stats.inc_value("bilingual/render/pages")
         self._crawler.signals.send_catch_log(page_rendered, request=request, response=response)
         self._stats.inc_value(f"bilingual/language/{request.meta[LANGUAGE].language}", -1)
-        await read_response(request, response, self._reader, self._stats, self._formats)
+        await read_response(request, response, self._reader)
         return response
 
     def _note_shell(self, response: Response) -> None:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.pages.decode import decode_body
+from bilingual_crawler.pages.detectors.base import Identification  # noqa: TC001  msgspec reads the types
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.html import page_of, walk_through
-from bilingual_crawler.pages.language import Identification, identify, load_detectors
+from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.links import in_formats
 from bilingual_crawler.pages.model import Link, Page
 from bilingual_crawler.pages.outline import Outline, outline_of, outline_of_text
@@ -49,18 +50,22 @@ class PageJob(Job[ReadPage]):
     link_headers: tuple[str, ...] = ()
     formats: frozenset[str] = ONLY_HTML
     """Those of the documents to which links are followed."""
+    detection: Detection = BY_DEFAULT
+    announced: str | None = None
+    """The language that links say the page is in."""
 
     @property
     def limits(self) -> Limits:
         return limits_of(self.body[:MAX_HTML])
 
     def prepare(self) -> None:
-        load_detectors()
+        self.detection.load()
 
     def run(self) -> ReadPage:
         walk = walk_through(decode_body(self.body[:MAX_HTML], self.content_type))
         page = page_of(walk, self.url, self.link_headers, self.formats)
-        return ReadPage(page, identify(page.text), outline_of(walk, page.url))
+        identification = self.detection.identify(page.text, (page.language, self.announced))
+        return ReadPage(page, identification, outline_of(walk, page.url))
 
 
 def pdf_limits(body: bytes) -> Limits:
@@ -81,13 +86,15 @@ class PdfJob(Job[ReadPage]):
     returns: ClassVar[Any] = ReadPage
     body: bytes
     url: str
+    detection: Detection = BY_DEFAULT
+    announced: str | None = None
 
     @property
     def limits(self) -> Limits:
         return pdf_limits(self.body)
 
     def prepare(self) -> None:
-        load_detectors()
+        self.detection.load()
         load_pdf_reader()
 
     def run(self) -> ReadPage:
@@ -96,7 +103,8 @@ class PdfJob(Job[ReadPage]):
 
         read = read_pdf(self.body)
         page = Page(self.url, read.title, read.text, (), language=read.language, is_cut=read.is_cut)
-        return ReadPage(page, identify(page.text), outline_of_text(page.title, page.text.split("\n")))
+        identification = self.detection.identify(page.text, (page.language, self.announced))
+        return ReadPage(page, identification, outline_of_text(page.title, page.text.split("\n")))
 
 
 @dataclass(frozen=True, slots=True)

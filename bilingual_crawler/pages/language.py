@@ -1,114 +1,99 @@
-"""The language of a text: CLD2 identifies it, and langid if the text is short or CLD2 is unsure."""
+"""How a crawl tells the language of a text: by detectors, and by declarations where these cannot know."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-import pycld2
-
-from bilingual_crawler.language_tables import CLD2_ONLY, URL_LABELS
-from bilingual_crawler.languages import UNKNOWN, from_bcp47, from_cld2
+from bilingual_crawler.languages import macrolanguage
+from bilingual_crawler.pages.detectors import CLD2, load_detector
+from bilingual_crawler.pages.detectors.base import Identification
+from bilingual_crawler.sandbox import ContentError, Job, Limits, SandboxError, submit
 
 if TYPE_CHECKING:
-    from py3langid.langid import LanguageIdentifier
+    from collections.abc import Iterable
+    from typing import Any
 
-MAX_CHARACTERS = 50_000
-"""Characters of a text that are read."""
-SHORT = 200
-"""Characters under which langid is preferred (it is more accurate on lines of 30–200 characters)."""
-VERY_SHORT = 60
-"""Characters under which CLD2 counts only if langid agrees (its accuracy alone is 80–91 % there)."""
-MIN_LETTERS = 6
-"""Letters under which the language of a text is unknown."""
-CONFIDENT = 0.5
-"""Probability from which langid counts: then 96 % are right on lines under 30 characters, over 98 % on longer ones."""
+    from bilingual_crawler.language_pairs import LanguagePairs
 
-CONFIDENT_ALONE = 0.95
-"""The same for longer texts in which CLD2 found no language: they tend to be in languages that neither knows."""
+REMEDY = (
+    "BILINGUAL_DETECTORS=cld2,heliport or cld2,fasttext:FILE may know it; they are the extra languages: "
+    "pip install fasttext-community heliport; docs/languages.md says which detector knows which language."
+)
 
-_SECOND_READS = 1000
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]|[^\x00-\U0010fffd]")
-_KNOWN = frozenset((*URL_LABELS, *CLD2_ONLY))
+
+class LanguageDetectorError(ValueError):
+    """A detector cannot be loaded; the message names it and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
-class Identification:
-    """The language of a text."""
+class Detection:
+    """The detectors of a crawl by name, and the languages of its pairs that none of them knows."""
 
-    language: str
-    """ISO 639-3, or ``un``."""
-    shares: tuple[tuple[str, int], ...]
-    """At most three languages with their percentage of the text, largest first."""
-    reliable: bool
+    detectors: tuple[str, ...] = (CLD2,)
+    undetectable: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, detectors: tuple[str, ...], pairs: LanguagePairs) -> Detection:
+        """How *detectors* tell the languages of *pairs*; raises LanguageDetectorError if one cannot be loaded."""
+        sides = set(map(pairs.side, known_languages(detectors)))
+        return cls(detectors, frozenset(lang for lang in pairs.equivalents if pairs.side(lang) not in {None, *sides}))
+
+    def __str__(self) -> str:
+        """The setting that names the detectors."""
+        return f"BILINGUAL_DETECTORS={','.join(self.detectors)}"
+
+    def load(self) -> None:
+        """Load the detectors now instead of at the first call of :meth:`identify`."""
+        load_detector(self.detectors)
+
+    def identify(self, text: str, declared: Iterable[str | None] = ()) -> Identification:
+        """The language of *text*; never raises.
+
+        If one of the languages that are *declared* for it is undetectable, it is that, unless a detector is sure of
+        another language. Sorani that is taken for Kurdish is not another language.
+        """
+        detector = load_detector(self.detectors)
+        found = detector.identify(text)
+        told = next((lang for lang in declared if lang in self.undetectable), None)
+        if told is None:
+            return found
+        other = found.reliable and found.language != macrolanguage(told)
+        if other and detector.confirms(text, found.language):
+            return found
+        return Identification(told, ((told, 100),), False)
 
 
-NOTHING = Identification(UNKNOWN, (), False)
+BY_DEFAULT = Detection()
+"""The detectors of the paper: CLD2 and langid."""
 
 
-def load_detectors() -> None:
-    """Load the detectors now instead of at the first call of :func:`identify`."""
-    _langid_languages()
+@dataclass(frozen=True)
+class KnownLanguagesJob(Job[frozenset[str]]):
+    """Load detectors and ask which languages they know."""
+
+    returns: ClassVar[Any] = frozenset[str]
+    detectors: tuple[str, ...]
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(1, 100)
+
+    def prepare(self) -> None:
+        load_detector(self.detectors)
+
+    def run(self) -> frozenset[str]:
+        return load_detector(self.detectors).languages
 
 
-def identify(text: str) -> Identification:
-    """The language of the first 50,000 characters of *text*; never raises.
+@lru_cache
+def known_languages(detectors: tuple[str, ...]) -> frozenset[str]:
+    """The languages that one of *detectors* knows; raises LanguageDetectorError if one cannot be loaded.
 
-    Control characters are removed first. Mixed texts get the language with the largest share.
+    A helper process loads them, so that they take no memory here.
     """
-    text = text[:MAX_CHARACTERS]
-    first = _cld2(text)
-    if len(text) >= SHORT and (first.reliable or first.language != UNKNOWN):
-        return first
-    if sum(map(str.isalpha, text[:_SECOND_READS])) < MIN_LETTERS:
-        return NOTHING
-    return _second_opinion(text[:_SECOND_READS], first)
-
-
-def _cld2(text: str) -> Identification:
     try:
-        reliable, _, details = pycld2.detect(text, isPlainText=True)
-    except (pycld2.error, UnicodeEncodeError):
-        try:
-            reliable, _, details = pycld2.detect(_CONTROLS.sub(" ", text), isPlainText=True)
-        except (pycld2.error, UnicodeEncodeError):
-            return NOTHING
-    shares: dict[str, int] = {}
-    for _, code, percent, _ in details:
-        lang = from_cld2(code)
-        if lang != UNKNOWN and percent:
-            shares[lang] = shares.get(lang, 0) + percent
-    if not shares:
-        return NOTHING
-    ranked = tuple(sorted(shares.items(), key=lambda share: -share[1]))
-    return Identification(ranked[0][0], ranked, bool(reliable))
-
-
-def _second_opinion(text: str, first: Identification) -> Identification:
-    identifier = _langid()
-    label, probability = identifier.classify(_CONTROLS.sub(" ", text))
-    lang = from_bcp47(label) or UNKNOWN
-    knows_first = first.language in _langid_languages()
-    confident = CONFIDENT if len(text) < SHORT else CONFIDENT_ALONE
-    if probability >= confident and (knows_first or not first.reliable):
-        shares = ((lang, 100),) if lang != UNKNOWN else ()
-        return Identification(lang, shares, lang != UNKNOWN)
-    trusted = first.reliable and len(text) >= VERY_SHORT
-    return first if trusted or first.language == lang else NOTHING
-
-
-@lru_cache(maxsize=1)
-def _langid() -> LanguageIdentifier:
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    # zxx, "no language", stays for texts that are in none of them.
-    identifier.set_languages([label for label in identifier.labels if label == "zxx" or from_bcp47(label) in _KNOWN])
-    return identifier
-
-
-@lru_cache(maxsize=1)
-def _langid_languages() -> frozenset[str | None]:
-    return frozenset(map(from_bcp47, _langid().labels))
+        return submit(KnownLanguagesJob(detectors)).result()
+    except (ContentError, SandboxError) as error:
+        raise LanguageDetectorError(f"{Detection(detectors)}: {error}") from error

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.pages.formats import ONLY_HTML
+from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pairing.corpus import Corpus
 from bilingual_crawler.pairing.documents import Alignment, Pair
 from bilingual_crawler.pairing.domain import Domain
@@ -40,6 +41,7 @@ def read_corpus(
     pairs: LanguagePairs,
     on_page: Callable[[], None] = lambda: None,
     formats: Collection[str] = ONLY_HTML,
+    detection: Detection = BY_DEFAULT,
 ) -> Corpus:
     """Read all documents of *pairs* behind *paths*; ArchiveError if one of them cannot be read.
 
@@ -48,7 +50,7 @@ def read_corpus(
     """
     inputs = Inputs(paths, pairs, formats)
     corpus = Corpus(pairs)
-    for read in read_pages(inputs.pages(), pairs, corpus.unreadable):
+    for read in read_pages(inputs.pages(), pairs, detection, corpus.unreadable):
         if read is not None:
             corpus.add(read)
         on_page()

@@ -120,6 +120,7 @@ class Inputs:
                 tuple((tag, url) for tag, url in record["switches"]),
                 str(folder / name) if name else None,
                 record["warc_offset"],
+                record["language"],
             )
 
     def _archived(self, source: Source) -> Iterator[RawPage]:

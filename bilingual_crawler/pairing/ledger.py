@@ -102,6 +102,11 @@ class PairLedger:
                 related.append(source)
         return self._settle(target, related, {}) if target in self._held else None
 
+    def announced_language(self, url: str) -> str | None:
+        """The language in which documents announce *url* as their translation; None if none does."""
+        source = next(iter(self._announced_by.get(url, ())), None)
+        return self.pair.other(self._held[source].side) if source else None
+
     def adopt(self, pair: Pair) -> bool:
         """Take in a pair that was found otherwise, as by aligning everything; whether it is a new one."""
         self._candidates[pair.url_a, pair.url_b] = pair

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.pages.jobs import limits_of, load_pdf_reader, pdf_limits
-from bilingual_crawler.pages.language import load_detectors
+from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pairing.packing import pack
 from bilingual_crawler.pairing.reading import RawPage, read_document
 from bilingual_crawler.sandbox import ContentError, Job, Limits, SandboxError, processes, submit
@@ -47,6 +47,7 @@ class DocumentJob(Job["PackedDocument | None"]):
     returns: ClassVar[Any] = PackedDocument | None
     page: RawPage
     pairs: LanguagePairs
+    detection: Detection = BY_DEFAULT
 
     @property
     def limits(self) -> Limits:
@@ -56,12 +57,12 @@ class DocumentJob(Job["PackedDocument | None"]):
         return Limits(2 * once.seconds, 2 * once.megabytes)
 
     def prepare(self) -> None:
-        load_detectors()
+        self.detection.load()
         if self.page.is_pdf:
             load_pdf_reader()
 
     def run(self) -> PackedDocument | None:
-        read = read_document(self.page, self.pairs)
+        read = read_document(self.page, self.pairs, self.detection)
         if read is None:
             return None
         document, profile = read
@@ -72,7 +73,7 @@ class DocumentJob(Job["PackedDocument | None"]):
 
 
 def read_pages(
-    pages: Iterable[RawPage], pairs: LanguagePairs, unreadable: Counter[str]
+    pages: Iterable[RawPage], pairs: LanguagePairs, detection: Detection, unreadable: Counter[str]
 ) -> Iterator[PackedDocument | None]:
     """The document on each page, in order; None for pages in other languages and for those that cannot be read.
 
@@ -92,7 +93,7 @@ def read_pages(
             return None
 
     for page in pages:
-        waiting.append((page.url, submit(DocumentJob(page, pairs))))
+        waiting.append((page.url, submit(DocumentJob(page, pairs, detection))))
         if len(waiting) > _WAITING * processes():
             yield first()
     while waiting:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.pages.decode import decode_body
+from bilingual_crawler.pages.detectors.base import RANGE
 from bilingual_crawler.pages.formats import PDF, format_of, is_page
 from bilingual_crawler.pages.html import parse_page
-from bilingual_crawler.pages.language import identify
+from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.pages.outline import hash_text, names_in, numbers_in
 from bilingual_crawler.pairing.documents import DocumentText, Profile
@@ -21,14 +22,12 @@ from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.markers import marked_language, strip_language
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from bilingual_crawler.language_pairs import LanguagePairs
 
-RANGE = 1000
-"""Characters of text that vote on the language together."""
 MAX_RANGES = 20
 MAX_TAGS = 4000
 """Start and end tags that are kept of a page."""
@@ -57,6 +56,8 @@ class RawPage:
     switches: tuple[tuple[str | None, str], ...] = ()
     warc_file: str | None = None
     warc_offset: int | None = None
+    language: str | None = None
+    """What the crawl took it for."""
 
     @property
     def is_pdf(self) -> bool:
@@ -64,7 +65,9 @@ class RawPage:
         return self.body is not None and format_of(self.content_type, self.url) == PDF
 
 
-def read_document(raw: RawPage, pairs: LanguagePairs) -> tuple[DocumentText, Profile] | None:
+def read_document(
+    raw: RawPage, pairs: LanguagePairs, detection: Detection = BY_DEFAULT
+) -> tuple[DocumentText, Profile] | None:
     """The document on a page and its profile; None if it is in no language of *pairs*.
 
     Raises ContentError for a PDF whose text cannot be read.
@@ -89,8 +92,9 @@ def read_document(raw: RawPage, pairs: LanguagePairs) -> tuple[DocumentText, Pro
             (link.hreflang or link.label, link.url) for link in page.links if link.position is LinkPosition.SWITCHER
         )
         links = [link.url for link in page.links if link.position is not LinkPosition.HEAD]
-    whole = identify(text)
-    languages = range_languages(text)
+    told = declared, raw.language
+    whole = detection.identify(text, told)
+    languages = tuple(detection.identify(one, told).language for one in ranges(text))
     side = pairs.side(majority(whole.language, languages))
     if side is None:
         return None
@@ -125,11 +129,11 @@ def read_document(raw: RawPage, pairs: LanguagePairs) -> tuple[DocumentText, Pro
     return document, profile
 
 
-def range_languages(text: str) -> tuple[str, ...]:
-    """Languages of contiguous ranges of *text*, about 1,000 characters each, at most 20 spread over the text."""
+def ranges(text: str) -> Iterator[str]:
+    """Contiguous ranges of *text*, about 1,000 characters each, at most 20 spread over the text."""
     count = max(1, min(MAX_RANGES, len(text) // RANGE))
     step = max(1, -(-len(text) // count))
-    return tuple(identify(text[at : at + max(step, 1)][:RANGE]).language for at in range(0, max(len(text), 1), step))
+    return (text[at : at + step][:RANGE] for at in range(0, max(len(text), 1), step))
 
 
 def majority(whole: str, languages: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ alike in any case. Both are learnt from the documents seen so far: two are enoug
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from math import exp, log, log1p
+from math import log, log1p
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from rapidfuzz.distance import Indel
 
+from bilingual_crawler.scoring.logistic import logistic
 from bilingual_crawler.scoring.models import ModelError, read_model_file
 
 if TYPE_CHECKING:
@@ -256,7 +257,7 @@ def _paragraphs(a: Outline, b: Outline, ratio: float) -> float:
 
 def _probability(logit: float, is_copy: bool) -> float:
     """The pages do not tell of a text that nobody has translated: 1/2 at most."""
-    return 1 / (1 + exp(-min(max(logit, -30.0), 0.0 if is_copy else 30.0)))
+    return logistic(min(logit, 0.0) if is_copy else logit)
 
 
 def is_copy(a: Outline, b: Outline) -> bool:

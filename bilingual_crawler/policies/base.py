@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 SEED_PRIORITY = float("inf")
 """Sooner than everything else."""
-
-
 MAX_LINKS = 500
 """Links of a document that are kept to be compared with those of its partner, the first ones."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.pages.language import identify
+from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.policies.base import FetchedPage, Policy
 from bilingual_crawler.urls.markers import marked_language
 
@@ -41,7 +41,7 @@ class Ilsp(Policy):
         if page.side and link.label:
             points += 2 * self._in_pair(link.label)
         if page.side and len(link.text.split()) >= MIN_ANCHOR_TOKENS:
-            points += self.pair.side(identify(link.text).language) == self.pair.other(page.side)
+            points += self.pair.side(BY_DEFAULT.identify(link.text).language) == self.pair.other(page.side)
         named = marked_language(link.url)
         if named:
             points += 2 * self._in_pair(named)

@@ -23,6 +23,7 @@ from bilingual_crawler.records import (
     read_tsv,
 )
 from bilingual_crawler.reporting.ledger import Ledger, is_fetched
+from bilingual_crawler.settings import BILINGUAL_DETECTORS
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
@@ -229,6 +230,12 @@ def pairs_of(summary: Mapping[str, Any], directory: Path) -> LanguagePairs:
         )
     except LanguageError as error:
         raise ResultsError(f"{directory / SUMMARY} cannot be read: {error}") from None
+
+
+def detectors_of(summary: Mapping[str, Any]) -> tuple[str, ...]:
+    """The detectors of languages of a crawl."""
+    named = summary.get("settings", {}).get("BILINGUAL_DETECTORS")
+    return tuple(named.split(",") if named else BILINGUAL_DETECTORS)
 
 
 def _recounted(

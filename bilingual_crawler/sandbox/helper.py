@@ -33,11 +33,8 @@ def serve(connection: Connection) -> None:
             job: Job[Any] = pickle.loads(connection.recv_bytes())
         except EOFError:
             return
-        job.prepare()
-        # data that is loaded once for all jobs does not count as growth
-        before = _address_space()
-        answer = _answer(job)
-        grown += _address_space() - before
+        answer, growth = _answer(job)
+        grown += growth
         if grown > _GROWN and answer[:1] == DONE:
             answer = DONE_AND_LEFT + answer[1:]
         try:
@@ -48,18 +45,24 @@ def serve(connection: Connection) -> None:
             return
 
 
-def _answer(job: Job[Any]) -> bytes:
+def _answer(job: Job[Any]) -> tuple[bytes, int]:
+    """The answer to *job*, and the bytes by which the process has grown."""
+    before = _address_space()
     try:
+        job.prepare()
+        # data that is loaded once for all jobs does not count as growth
+        before = _address_space()
         _limit(job.limits)
-        return DONE + msgspec.msgpack.encode(job.run())
+        answer = DONE + msgspec.msgpack.encode(job.run())
     except MemoryError:
-        return OUT_OF_MEMORY
+        answer = OUT_OF_MEMORY
     except ContentError as error:
-        return UNWANTED + msgspec.msgpack.encode((error.kind, error.message[:1000]))
+        answer = UNWANTED + msgspec.msgpack.encode((error.kind, error.message[:1000]))
     except Exception as error:
-        return FAILED + f"{type(error).__name__}: {error}"[:1000].encode("utf-8", "replace")
+        answer = FAILED + f"{type(error).__name__}: {error}"[:1000].encode("utf-8", "replace")
     finally:
         _lift_limits()
+    return answer, _address_space() - before
 
 
 def _limit(limits: Limits) -> None:

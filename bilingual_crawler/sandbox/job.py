@@ -55,7 +55,7 @@ class Job(ABC, Generic[Result]):
     def limits(self) -> Limits: ...
 
     def prepare(self) -> None:
-        """Load data that all jobs share; this counts in no limit."""
+        """Load data that all jobs share; this counts in no limit. May raise ContentError."""
 
     @abstractmethod
     def run(self) -> Result:

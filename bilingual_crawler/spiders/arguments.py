@@ -28,6 +28,7 @@ from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.languages import LanguageError
 from bilingual_crawler.options import RENDER_MODES, Options
 from bilingual_crawler.pages.formats import ONLY_HTML
+from bilingual_crawler.pages.language import Detection, LanguageDetectorError
 from bilingual_crawler.policies import policy_class
 from bilingual_crawler.policies.base import PolicyError
 from bilingual_crawler.policies.gain import Gain
@@ -92,6 +93,7 @@ def parse_arguments(
         max_pages_per_site=_count("max_pages_per_site", max_pages_per_site),
         budget=_budget(scope, parsed, seeds, chosen, pairs, options),
         render=_render_mode(render or options.render, settings),
+        detection=_detection(pairs, options),
         formats=frozenset(options.documents),
         output_dir=choose_output_dir(settings, job or f"{_folder(pairs)}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
         job=Job(str(pairs), scope, options.scope_prefixes, tuple(seed.url for seed in parsed)),
@@ -145,7 +147,6 @@ def parse_discovery(
     try:
         pages = ArchivedPages(archive, user_agent=settings["USER_AGENT"]) if archive else None
         sources = Sources(_specs("candidates", candidates), _specs("backlinks", backlinks), pages)
-        sources.check()
         search = SiteSearch(
             languages,
             load_detector(detector, options.models_dir),
@@ -164,6 +165,7 @@ def parse_discovery(
         max_pages_per_site=_count("max_pages_per_site", max_pages_per_site),
         budget=None,
         render=_render_mode(render or options.render, settings),
+        detection=_detection(pairs, options),
         formats=ONLY_HTML,
         output_dir=choose_output_dir(settings, job or f"sites-{languages}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
         job=Job(str(languages), "discovery", (), tuple(seed.url for seed in parsed)),
@@ -212,6 +214,13 @@ def parse_pairs(pair: str | None, languages: str | None, options: Options) -> La
 def _folder(pairs: LanguagePairs) -> str:
     """The name of a folder; commas would part it where paths are listed."""
     return "+".join(map(str, pairs))
+
+
+def _detection(pairs: LanguagePairs, options: Options) -> Detection:
+    try:
+        return Detection.of(options.detectors, pairs)
+    except LanguageDetectorError as error:
+        raise _error(str(error)) from error
 
 
 def _check_network(seeds: Sequence[Seed], options: Options) -> None:

@@ -14,7 +14,9 @@ from bilingual_crawler.crawl.visits import Visits, utc_now
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.frontier.job import JobError
 from bilingual_crawler.items import Document, FoundLinks
+from bilingual_crawler.languages import language_name
 from bilingual_crawler.options import Options
+from bilingual_crawler.pages.language import REMEDY
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.policies.base import FetchedPage
 from bilingual_crawler.spiders.arguments import parse_arguments
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from bilingual_crawler.crawl.context import CrawlContext
+    from bilingual_crawler.pages.detectors.base import Identification
     from bilingual_crawler.pages.jobs import Sitemap
-    from bilingual_crawler.pages.language import Identification
     from bilingual_crawler.pages.model import Link, Page
 
 
@@ -59,6 +61,12 @@ class BilingualSpider(Spider):
             raise UsageError(str(error), print_help=False) from error
         make_output_dir(crawler.settings, context.output_dir)
         spider = cls(context)
+        if context.undetectable:
+            names = " or ".join(map(language_name, context.undetectable))
+            spider.logger.warning(
+                f"{context.detection} does not know {names}: a page counts as {names} only if it, or a link to it, "
+                f"declares this. {REMEDY}"
+            )
         spider._obeys_meta = options.meta_robots_obey
         spider._reads_sitemaps = str(Kind.SITEMAP) in options.link_sources
         spider._set_crawler(crawler)

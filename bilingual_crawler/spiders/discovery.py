@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Request
 from scrapy.exceptions import UsageError
+from scrapy.utils.asyncio import run_in_thread
 
 from bilingual_crawler.crawl.meta import ARCHIVED_DATE, ENTRY, LANGUAGE, OUTLINE, PAGE
 from bilingual_crawler.crawl.signals import site_judged
@@ -27,8 +29,12 @@ if TYPE_CHECKING:
     from bilingual_crawler.crawl.context import DiscoveryContext
     from bilingual_crawler.discovery.search import Site
     from bilingual_crawler.items import Document, FoundLinks
-    from bilingual_crawler.pages.language import Identification
+    from bilingual_crawler.pages.detectors.base import Identification
     from bilingual_crawler.pages.model import Page
+
+
+READ_AT_ONCE = 1000
+"""Candidates that are queued in one go, while no page can be taken in."""
 
 
 class DiscoverySpider(BilingualSpider):
@@ -57,11 +63,11 @@ class DiscoverySpider(BilingualSpider):
     async def start(self) -> AsyncIterator[Any]:
         for seed in self.context.seeds:
             yield Request(seed.url)
-        try:
-            self.context.search.start(self.context.sources.candidates(self.context.policy.pair))
-        except SourceError as error:
-            self.logger.error(f"candidates: {error}; those read before are visited")
-        self.visits.pursue()
+        sources = self.context.sources
+        candidates = sources.candidates(self.context.policy.pair)
+        while read := await run_in_thread(lambda: list(islice(candidates, READ_AT_ONCE))):
+            self.context.search.start(sources.ways(read))
+            self.visits.pursue()
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[FoundLinks | Document]:
         page: Page = response.meta[PAGE]

@@ -101,24 +101,6 @@ OPAQUE_KEYS = LANGUAGE_KEYS - _words("l hl ln lg lc lid dil loc culture idiom li
 ANNOUNCING = _words("lang language languages locale locales langs lng langue idioma i18n l10n translations")
 """Path segments or name parts that announce a language in the next one (``/lang/en/``, ``lang-en``)."""
 
-LANGUAGES_OF_COUNTRY: dict[str, str] = {
-    "ae": "ar en", "al": "sq", "ar": "es", "at": "de", "au": "en", "ba": "bs hr sr", "be": "nl fr de en", "bg": "bg",
-    "br": "pt", "by": "be ru", "ca": "en fr", "ch": "de fr it rm en", "cl": "es", "cn": "zh en", "co": "es",
-    "cy": "el tr en", "cz": "cs en", "de": "de en", "dk": "da en", "dz": "ar fr", "ee": "et ru en", "eg": "ar en",
-    "es": "es ca eu gl en", "eu": "en", "fi": "fi sv en", "fr": "fr en br oc", "gb": "en cy", "gr": "el en",
-    "hk": "zh en", "hr": "hr en", "hu": "hu en", "id": "id en", "ie": "en ga", "il": "he ar en",
-    "in": "en hi bn ta te ml mr gu kn pa as or ur", "int": "en", "ir": "fa", "is": "is en", "it": "it de en",
-    "jp": "ja en", "kr": "ko en", "kz": "kk ru", "lt": "lt en", "lu": "fr de lb en", "lv": "lv ru en", "ma": "ar fr",
-    "me": "sr", "mt": "mt en", "mx": "es", "my": "ms en zh my", "nl": "nl en fy", "no": "no nb nn en", "nz": "en mi",
-    "pe": "es", "ph": "en tl", "pl": "pl en", "pt": "pt en", "ro": "ro en", "rs": "sr en", "ru": "ru en",
-    "sa": "ar en", "se": "sv en", "sg": "en zh ms ta", "si": "sl en", "sk": "sk en", "so": "so", "th": "th en",
-    "tn": "ar fr", "tr": "tr en", "tw": "zh en", "ua": "uk ru en", "uk": "en", "us": "en es", "uy": "es",
-    "uz": "uz ru", "ve": "es", "vn": "vi en", "za": "en af zu xh", "xk": "sq sr", "mk": "mk sq", "et": "am",
-    "ke": "sw en so", "dj": "so fr", "to": "to en", "mm": "my", "sm": "it", "am": "hy", "az": "az", "ge": "ka",
-    "lb": "ar fr en", "pk": "ur en", "np": "ne", "bd": "bn", "lk": "si ta en",
-}  # fmt: skip
-"""Country (lower case) to the languages that sites pair it with: ``be-fr`` is French, ``fr-be`` too."""
-
 SUFFIX_LANGUAGES: dict[str, str] = {
     "eus": "eus", "cat": "cat", "gal": "glg", "bzh": "bre", "cymru": "cym", "wales": "cym", "frl": "fry",
     "quebec": "fra", "is": "isl", "de": "deu", "at": "deu", "fr": "fra", "es": "spa", "it": "ita", "pt": "por",

@@ -7,12 +7,11 @@ from functools import lru_cache
 
 from langcodes.data_dicts import LANGUAGE_ALPHA3, LANGUAGE_ALPHA3_BIBLIOGRAPHIC
 
-from bilingual_crawler.language_tables import CLD2_ONLY, URL_LABELS
+from bilingual_crawler.language_tables import CLD2_ONLY, LANGUAGES_OF_COUNTRY, URL_LABELS
 from bilingual_crawler.languages import fold, from_bcp47, names_of, own_name
 from bilingual_crawler.urls.token_tables import (
     CODES_IN_URLS,
     COMMON_WORDS,
-    LANGUAGES_OF_COUNTRY,
     NEVER_ALONE,
     NEVER_LATER,
     ON_MANY_SITES,
@@ -97,9 +96,11 @@ def pick(token: str, languages: frozenset[str] | None, first: bool) -> str | Non
     *first*: the token is where sites name languages (first segment, subdomain, value of a language key).
     """
     langs = languages_of(token)
+    token = token.lower()
+    if languages is not None and token in languages:
+        return token
     if not langs:
         return None
-    token = token.lower()
     is_name = len(token) > 3 and token.isascii() and "-" not in token and "_" not in token
     if is_name and not first and token not in _own_names():
         return None

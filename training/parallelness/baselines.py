@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import numpy as np
 from langcodes.data_dicts import LANGUAGE_ALPHA3_BIBLIOGRAPHIC
 
+from bilingual_crawler.language_tables import LANGUAGES_OF_COUNTRY
 from bilingual_crawler.languages import fold, names_of, to_bcp47
 from bilingual_crawler.urls.text import tokenise
-from bilingual_crawler.urls.token_tables import LANGUAGES_OF_COUNTRY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from math import exp
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,6 +17,7 @@ from bilingual_crawler.discovery.detector.base import Reason, Verdict
 from bilingual_crawler.discovery.detector.links import side_of
 from bilingual_crawler.discovery.detector.weights import read_weights
 from bilingual_crawler.pages.labels import coded_language, named_language
+from bilingual_crawler.scoring.logistic import logistic
 from bilingual_crawler.urls.canonical import domain_label
 from bilingual_crawler.urls.tokens import languages_of
 
@@ -52,7 +52,7 @@ class LinkPredictor(msgspec.Struct, frozen=True):
 
     def likelihood(self, tokens: set[str]) -> float:
         """Probability that a link with *tokens* leads to a page in a language that is sought."""
-        return 1 / (1 + exp(-self.intercept - sum(self.weights.get(token, 0.0) for token in tokens)))
+        return logistic(self.intercept + sum(self.weights.get(token, 0.0) for token in tokens))
 
 
 def tokens_of(page: DetectorPage, link: Link, sought: frozenset[str], pair: LanguagePair) -> set[str]:

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
+from bilingual_crawler.pages.model import Link  # noqa: TC001  msgspec reads the types of a page
+from bilingual_crawler.pages.outline import Outline  # noqa: TC001
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pages.jobs import ReadPage
-    from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.pages.outline import Outline
 
 MAX_DOWNLOADS = 3
 """Pages of a site that are downloaded beside its entry page."""

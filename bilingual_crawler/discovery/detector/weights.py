@@ -9,10 +9,10 @@ import msgspec
 import numpy as np
 
 from bilingual_crawler.discovery.detector import links, pairs
+from bilingual_crawler.scoring.logistic import logistic
 from bilingual_crawler.scoring.models import ModelError, read_model_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from importlib.resources.abc import Traversable
 
     from numpy.typing import NDArray
@@ -32,7 +32,7 @@ class Logistic(msgspec.Struct, frozen=True, dict=True):
 
     def probability(self, features: NDArray[np.float64]) -> float:
         """Probability by the values of the features, in the order of the weights."""
-        return float(1 / (1 + np.exp(-np.clip(self.intercept + features @ self._vector, -30, 30))))
+        return logistic(self.intercept + float(features @ self._vector))
 
     @cached_property
     def _vector(self) -> NDArray[np.float64]:
@@ -53,12 +53,16 @@ class EvidenceWeights(msgspec.Struct, frozen=True):
     def load(cls, models: Traversable) -> EvidenceWeights:
         """Read the weights; ModelError names the file that is missing or unreadable."""
         weights = read_weights(models, EVIDENCE, cls)
-        for logistic, features in (
+        for learnt, features in (
             (weights.language, links.FEATURES),
             (weights.translation, links.FEATURES),
             (weights.parallel, pairs.FEATURES),
         ):
-            _check(models, EVIDENCE, logistic, features)
+            if tuple(learnt.weights) != tuple(features):
+                raise ModelError(
+                    f"{models / FOLDER / EVIDENCE}: the features are others than this version computes: "
+                    "train it again with python -m training.discovery"
+                )
         return weights
 
 
@@ -69,11 +73,3 @@ def read_weights(models: Traversable, name: str, kind: type[Kind]) -> Kind:
         return msgspec.json.decode(read_model_file(path), type=kind)
     except msgspec.DecodeError as error:
         raise ModelError(f"{path}: not the weights of a detector: {error}") from error
-
-
-def _check(models: Traversable, name: str, logistic: Logistic, features: Sequence[str]) -> None:
-    if tuple(logistic.weights) != tuple(features):
-        raise ModelError(
-            f"{models / FOLDER / name}: the features are others than this version computes: "
-            "train it again with python -m training.discovery"
-        )

@@ -9,8 +9,6 @@ from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.tsv import TsvBacklinks, TsvCandidates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from bilingual_crawler.discovery.sources.base import BacklinkSource, CandidateSource
 
 CANDIDATES = ("cc-index:PATHS", "tsv:FILE")
@@ -29,11 +27,11 @@ def candidate_source(spec: str) -> CandidateSource:
             return TsvCandidates(Path(where))
 
 
-def backlink_source(spec: str, folder: Path, hosts: Iterable[str] | None = None) -> BacklinkSource:
+def backlink_source(spec: str, folder: Path) -> BacklinkSource:
     """``cc-graph:DIR`` or ``tsv:FILE``; SourceError naming the input and the fix.
 
-    A graph is pruned to the links to *hosts* (all links, if None). The table, ``backlinks-DIR.duckdb`` in *folder*,
-    serves later runs for the same hosts, and other crawls as ``cc-graph:FOLDER/backlinks-DIR.duckdb``.
+    The links of a graph become a table, ``backlinks-DIR.duckdb`` in *folder*. It serves later runs, and other crawls
+    as ``cc-graph:FOLDER/backlinks-DIR.duckdb``.
     """
     match _split(spec, BACKLINKS):
         case "cc-graph", where:
@@ -43,7 +41,7 @@ def backlink_source(spec: str, folder: Path, hosts: Iterable[str] | None = None)
             table = Path(where)
             if not table.is_file():
                 table = folder / f"backlinks-{table.resolve().name}.duckdb"
-                prune(Path(where), table, hosts)
+                prune(Path(where), table)
             return CommonCrawlGraph(table)
         case _, where:
             return TsvBacklinks(Path(where))

@@ -104,8 +104,10 @@ class Switchers(Claims):
         return [Proposal(url, "switcher", trust) for url, trust in chain(leading_here, leading_there)]
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        self._times.update({*self.claimed(page, links)})
-        return super().learn(page, links)
+        for url in dict.fromkeys(self.claimed(page, links)):
+            self._times[url] += 1
+            self._sources[url][page.url] = None
+        return ()
 
     def claimed(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         if page.side is None:

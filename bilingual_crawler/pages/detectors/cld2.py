@@ -1,0 +1,91 @@
+"""CLD2, and langid if the text is short or CLD2 is unsure: the detector of the paper."""
+
+from __future__ import annotations
+
+import pycld2
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+from bilingual_crawler.languages import UNKNOWN, from_bcp47, from_cld2
+from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS, NOTHING, RANGE, Identification, has_letters, legible
+
+SHORT = 200
+"""Characters under which langid is preferred (it is more accurate on lines of 30–200 characters)."""
+VERY_SHORT = 60
+"""Characters under which CLD2 counts only if langid agrees (its accuracy alone is 80–91 % there)."""
+CONFIDENT = 0.5
+"""Probability from which langid counts: then 96 % are right on lines under 30 characters, over 98 % on longer ones."""
+CONFIDENT_ALONE = 0.95
+"""The same for longer texts in which CLD2 found no language: they tend to be in languages that neither knows."""
+PIECE = 300
+"""Characters of a piece."""
+SURE = 0.8
+"""Share of pieces from which an answer counts against a declaration; `benchmarks/languages.py` measures how often."""
+
+
+class Cld2:
+    """Control characters are left out. Mixed texts get the language with the largest share."""
+
+    languages = frozenset(from_cld2(code) for name, code in pycld2.LANGUAGES if name in pycld2.DETECTED_LANGUAGES) - {
+        UNKNOWN
+    }
+
+    def __init__(self) -> None:
+        self._langid = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+        # zxx, "no language", stays for texts that are in none of them.
+        labels = [label for label in self._langid.labels if label == "zxx" or from_bcp47(label) in self.languages]
+        self._langid.set_languages(labels)
+        self._langid_languages = frozenset(map(from_bcp47, labels))
+
+    def identify(self, text: str) -> Identification:
+        text = text[:MAX_CHARACTERS]
+        first = _cld2(text)
+        if len(text) >= SHORT and (first.reliable or first.language != UNKNOWN):
+            return first
+        return self._second_opinion(text[:RANGE], first) if has_letters(text) else NOTHING
+
+    def confirms(self, text: str, language: str) -> bool:
+        """CLD2 is sure of *text* and of its pieces, and langid agrees unless it does not know *language*.
+
+        CLD2 is sure that Asturian is Spanish, but not piece by piece, and that Sorani is Persian, but langid is not.
+        """
+        text = text[:MAX_CHARACTERS]
+        starts = range(0, max(len(text) - PIECE, 0) + 1, PIECE)
+        pieces = [_cld2(text), *(_cld2(text[start : start + PIECE]) for start in starts)]
+        sure = [piece.reliable and piece.language == language for piece in pieces]
+        if not sure[0] or sum(sure) < SURE * len(sure):
+            return False
+        return language not in self._langid_languages or self._classify(text[:RANGE])[0] == language
+
+    def _second_opinion(self, text: str, first: Identification) -> Identification:
+        lang, probability = self._classify(text)
+        knows_first = first.language in self._langid_languages
+        confident = CONFIDENT if len(text) < SHORT else CONFIDENT_ALONE
+        if probability >= confident and (knows_first or not first.reliable):
+            shares = ((lang, 100),) if lang != UNKNOWN else ()
+            return Identification(lang, shares, lang != UNKNOWN)
+        trusted = first.reliable and len(text) >= VERY_SHORT
+        return first if trusted or first.language == lang else NOTHING
+
+    def _classify(self, text: str) -> tuple[str, float]:
+        """What langid takes *text* for, and the probability of that."""
+        label, probability = self._langid.classify(legible(text))
+        return from_bcp47(label) or UNKNOWN, float(probability)
+
+
+def _cld2(text: str) -> Identification:
+    try:
+        reliable, _, details = pycld2.detect(text, isPlainText=True)
+    except (pycld2.error, UnicodeEncodeError):
+        try:
+            reliable, _, details = pycld2.detect(legible(text), isPlainText=True)
+        except (pycld2.error, UnicodeEncodeError):
+            return NOTHING
+    shares: dict[str, int] = {}
+    for _, code, percent, _ in details:
+        lang = from_cld2(code)
+        if lang != UNKNOWN and percent:
+            shares[lang] = shares.get(lang, 0) + percent
+    if not shares:
+        return NOTHING
+    ranked = tuple(sorted(shares.items(), key=lambda share: -share[1]))
+    return Identification(ranked[0][0], ranked, bool(reliable))

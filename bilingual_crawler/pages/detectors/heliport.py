@@ -1,0 +1,30 @@
+"""HeLI-OTS in Rust. It needs the extra ``languages``, and .9 GB of memory a process."""
+
+from __future__ import annotations
+
+from heliport import Identifier
+
+from bilingual_crawler.languages import UNKNOWN, from_bcp47
+from bilingual_crawler.pages.detectors.base import RANGE, Identification, by_ranges, legible
+
+CONFIDENT = 0.5
+"""Confidence from which an answer counts against a declaration; `benchmarks/languages.py` measures how often."""
+
+
+class Heliport:
+    """Knows some 220 languages. An answer under the confidence that it asks for in a language is none."""
+
+    def __init__(self) -> None:
+        self._identifier = Identifier()
+        self.languages = frozenset(filter(None, map(from_bcp47, self._identifier.get_confidence_all())))
+
+    def identify(self, text: str) -> Identification:
+        return by_ranges(text, self._language_of)
+
+    def confirms(self, text: str, language: str) -> bool:
+        """It is confident enough: texts in languages that it does not know look like several that it knows."""
+        label, confidence = self._identifier.identify_with_score(legible(text[:RANGE]))
+        return from_bcp47(label) == language and bool(confidence >= CONFIDENT)
+
+    def _language_of(self, text: str) -> str:
+        return from_bcp47(self._identifier.identify(legible(text))) or UNKNOWN
