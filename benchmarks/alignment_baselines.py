@@ -43,7 +43,7 @@ class WmtBaseline:
     """Language tokens stripped from URLs; one stripped form equals the other URL, or both stripped forms are equal."""
 
     def __call__(self, domain: Domain) -> Candidates:
-        pair = domain.corpus.pair
+        pair = domain.pair
         stripped = {lang: _stripper(lang) for lang in (pair.a, pair.b)}
         plain_b: dict[str, list[int]] = defaultdict(list)
         bare_b: dict[str, list[int]] = defaultdict(list)
@@ -112,7 +112,7 @@ class Pti:
         self._words = _read_lexicon(lexicon) if lexicon else {}
 
     def __call__(self, domain: Domain) -> Candidates:
-        pair = domain.corpus.pair
+        pair = domain.pair
         places = {_normal(profile.url): j for j, profile in enumerate(domain.b)}
         words = self._words.get((pair.a, pair.b), {})
         found = {}
