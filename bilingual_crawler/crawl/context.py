@@ -65,7 +65,7 @@ class CrawlContext:
 
     @property
     def undetectable(self) -> tuple[str, ...]:
-        """The languages of the pair that no detector knows."""
+        """The languages of the crawl that no detector knows."""
         return tuple(lang for lang in self.pairs.languages if lang in self.detection.undetectable)
 
     @cached_property

@@ -83,7 +83,8 @@ async def read_response(request: Request, response: Response, reader: Reader) ->
     context, stats = CrawlContext.of(reader.crawler), reader.stats
     is_pdf = is_of(PDF, response, url)
     job = PdfJob(response.body, url) if is_pdf else page_job(response, url, context.formats)
-    announced = Visits.of(reader.crawler).announced_language(url)
+    ledgers = Visits.of(reader.crawler).ledgers.values()
+    announced = next(filter(None, (ledger.announced_language(url) for ledger in ledgers)), None)
     found = await reader.read(replace(job, detection=context.detection, announced=announced), url)
     request.meta[PAGE] = found.page
     request.meta[LANGUAGE] = found.identification
