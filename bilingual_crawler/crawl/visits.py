@@ -215,11 +215,6 @@ class Visits:
         """The documents of each pair of languages, and which of them are pairs."""
         return self._learner.ledgers
 
-    def announced_language(self, url: str) -> str | None:
-        """The language in which documents announce *url* as their translation; None if none does."""
-        announced = (ledger.announced_language(url) for ledger in self.ledgers.values())
-        return next(filter(None, announced), None)
-
     @property
     def pending(self) -> bool:
         """Whether anything is in flight or may still be handed out."""
