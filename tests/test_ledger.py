@@ -237,6 +237,7 @@ def test_a_summary_is_one_fact_a_line_however_long(capsys: pytest.CaptureFixture
     assert "long-name-5 5, …)" in line
     assert lines[-1] == f"Outputs: {'x' * 200}"
     assert "      12  addresses are still queued" in lines
+    assert not [line for line in lines if "sites" in line]
 
 
 def test_a_summary_tells_version_and_changed_settings_without_passwords() -> None:

@@ -191,6 +191,8 @@ def print_summary(summary: Mapping[str, Any]) -> None:
 
 
 def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    # looking up a count that is missing adds it
+    is_discovery = "sites_judged" in summary
     names = {language_name(code): count for code, count in (summary["documents"] or {}).items()}
     sites = [
         (summary["site_candidates"], "candidate sites"),
@@ -201,7 +203,7 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     by_pair = summary["by_pair"] or {}
     several = len(by_pair) > 1
     facts = [
-        *(sites if "sites_judged" in summary else ()),
+        *(sites if is_discovery else ()),
         (summary["tried"], "addresses tried" + _reasons(summary["dropped"], "no document: ")),
         (summary["fetched"], f"pages fetched ({byte_size(summary['bytes'])} on the wire)"),
         (summary["html"], ("HTML pages and PDFs" if summary["pdf"] else "HTML pages") + _reasons(summary["languages"])),
