@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _PATIENCE = 30.0
 """A silent helper is ended after this many seconds of wall time plus this many times the job's processor time."""
 _thread = threading.local()
+_helpers: set[_Helper] = set()
+"""Those that are to be ended."""
 
 
 def submit(job: Job[Result]) -> Future[Result]:
@@ -50,14 +52,21 @@ def _threads() -> ThreadPoolExecutor:
 
 
 def close() -> None:
-    """Wait for all jobs and end the helpers; the next job starts new ones."""
+    """Wait for all jobs, end the helpers and wait for their end; the next job starts new ones."""
     if _threads.cache_info().currsize:
-        # a helper ends with its thread, which holds the last reference to its pipe
         _threads().shutdown()
         _threads.cache_clear()
+        for helper in list(_helpers):
+            helper.end()
 
 
-os.register_at_fork(after_in_child=_threads.cache_clear)
+def _forget() -> None:
+    """A forked process has helpers of its own."""
+    _threads.cache_clear()
+    _helpers.clear()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def _do(job: Job[Result]) -> Result:
@@ -93,6 +102,7 @@ class _Helper:
     """One helper process. It ends when this process does, since it reads from its pipe."""
 
     def __init__(self) -> None:
+        _helpers.add(self)
         self._pipe, theirs = Pipe()
         self._process = subprocess.Popen(
             command("bilingual_crawler.sandbox", str(theirs.fileno())),
@@ -120,6 +130,7 @@ class _Helper:
 
     def end(self) -> int:
         """End the process; returns its exit status as :class:`subprocess.Popen` does."""
+        _helpers.discard(self)
         self._pipe.close()
         try:
             return self._process.wait(timeout=1)
