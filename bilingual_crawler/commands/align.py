@@ -88,12 +88,13 @@ class Command(ScrapyCommand):
             paths = list(map(Path, args))
             crawls = [path for path in paths if (path / SUMMARY).exists()]
             pairs = LanguagePairs.parse(opts.pair, options.equivalent_languages) if opts.pair else _pairs_of(crawls)
-            others = [folder for folder in crawls if detectors_of(read_summary(folder)) != options.detectors]
+            used = {folder: detectors_of(read_summary(folder)) for folder in crawls}
+            others = [folder for folder in crawls if used[folder] != options.detectors]
             anew = opts.method or opts.matching or opts.editions or others or paths != crawls[:1]
             detection = Detection.of(options.detectors, pairs)
             self._align(paths, pairs, detection, opts, None if anew or not _is_aligned(paths[0], pairs) else paths[0])
             for folder in others:
-                before = Detection(detectors_of(read_summary(folder)))
+                before = Detection(used[folder])
                 said = f"{folder} was crawled with {before}; its pages were read again with {detection}"
                 Console().print(said, highlight=False, soft_wrap=True)
         except (ArchiveError, LanguageError, LanguageDetectorError, ModelError, EncoderError, ResultsError) as error:

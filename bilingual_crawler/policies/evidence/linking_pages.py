@@ -52,14 +52,14 @@ class LinkingPages(LanguageEvidence):
         self._sources: dict[str, tuple[Source, ...]] = {}
         self._by_site: dict[str, tuple[_Links, ...]] = {}
         """Site -> the links to pages in each language."""
-        self._unseen = tuple(_Links(self.own + 2 * self.other) for _ in range(3))
+        self._unseen = self._before_any()
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         sources = self._sources.get(page.url, ())
         if sources:
             site = self.known.place(page.url).site
             if site not in self._by_site:
-                self._by_site[site] = tuple(_Links(self.own + 2 * self.other) for _ in range(3))
+                self._by_site[site] = self._before_any()
             self._by_site[site][self.known.index(page.side)].add(sources)
         return ()
 
@@ -78,6 +78,9 @@ class LinkingPages(LanguageEvidence):
         by_language = self._by_site.get(self.known.place(url).site, self._unseen)
         first, second, neither = (self._likelihood(sources, language, by_language[language]) for language in range(3))
         return normal(belief[0] * first, belief[1] * second, belief[2] * neither)
+
+    def _before_any(self) -> tuple[_Links, ...]:
+        return tuple(_Links(self.own + 2 * self.other) for _ in range(3))
 
     def _likelihood(self, sources: Sequence[Source], language: int, links: _Links) -> float:
         """How often links to pages in the *language* are from such *sources*: the geometric mean."""
