@@ -1,18 +1,17 @@
-"""Document alignment on frozen sites: recall and precision of every method in one table.
+"""Document alignment on frozen sites or on gold texts: recall and precision of every method in one table.
 
     python -m benchmarks.alignment ../shared/data/sites/dev --lexicon lexicon.tsv.gz
+    python -m benchmarks.alignment ../shared/data/gold/fernando-army-en-si.tar.xz
 
 Recall is the share of gold pairs that are found; precision, of the pairs with at least one document in gold, the share
-that is gold; both pooled over tasks. "Hashed" replaces the path of every URL inside a site by a hash, so that no method
-can read languages, words or numbers out of it; the other documents, links and announcements stay as they are.
+that is gold; both pooled over tasks. Sites are also measured in the forms of ``training.documents.forms``.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import defaultdict
-from dataclasses import dataclass, replace
-from hashlib import sha1
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,31 +21,29 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.alignment_baselines import SOME_WORDS, PpLocator, Pti, WmtBaseline
+from benchmarks.gold_texts import read_gold_texts
 from bilingual_crawler.harvest.sites import read_tasks
 from bilingual_crawler.language_pairs import LanguagePairs
-from bilingual_crawler.pages.outline import hash_text
 from bilingual_crawler.pairing.align import align_domain, read_corpus
 from bilingual_crawler.pairing.content import document_space, sentence_space
-from bilingual_crawler.pairing.domain import Domain
 from bilingual_crawler.pairing.encoders import is_installed, load_encoder
 from bilingual_crawler.pairing.methods import Candidates, make_method
-from bilingual_crawler.pairing.reading import link_key
-from bilingual_crawler.urls.canonical import registered_domain
-from bilingual_crawler.urls.markers import marked_language, strip_language
 from training.documents.examples import gold_pairs
+from training.documents.forms import FORMS, DisguisedCorpus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from bilingual_crawler.pairing.content import Space
     from bilingual_crawler.pairing.corpus import Corpus
-    from bilingual_crawler.pairing.documents import DocumentText, Profile
+    from bilingual_crawler.pairing.domain import Domain
     from bilingual_crawler.pairing.embeddings import Encoder
     from bilingual_crawler.pairing.methods import Method
 
 OURS = ("url", "structure", "auto")
-WITH_CONTENT = ("content", "structure-content", "auto-content")
-HASHED = ("url", "structure", "content", "structure-content", "auto")
+WITH_CONTENT = ("content", "structure-content")
+WITH_ENCODER = "auto, encoder"
+IN_FORMS = (*OURS, *WITH_CONTENT, WITH_ENCODER)
 
 
 @dataclass(slots=True)
@@ -56,6 +53,7 @@ class Counts:
     gold: int = 0
     found: int = 0
     judged: int = 0
+    pairs: int = 0
 
 
 class CosineMethod:
@@ -73,51 +71,6 @@ class CosineMethod:
         return Candidates(i, j, scores, ["content"] * len(i), -1.0)
 
 
-class HashedCorpus:
-    """A corpus whose URLs have a hash for a path."""
-
-    def __init__(self, corpus: Corpus) -> None:
-        self._corpus = corpus
-        self.pairs = corpus.pairs
-        self._urls: dict[str, str] = {}
-        self.redirects: dict[str, str] = {}
-
-    def profiles(self, group: tuple[str, ...]) -> list[Profile]:
-        """Profiles of a group of domains with their URLs hashed, and links to their documents hashed alike."""
-        profiles = self._corpus.profiles(group)
-        keys = {hash_text(link_key(p.url)): hash_text(link_key(hashed(p.url))) for p in profiles}
-        keys |= {hash_text(key): keys.get(hash_text(to), hash_text(to)) for key, to in self._corpus.redirects.items()}
-        return [self._hashed(profile, keys) for profile in profiles]
-
-    def document(self, url: str) -> DocumentText:
-        """The document behind a hashed URL."""
-        return self._corpus.document(self._urls[url])
-
-    def resolve(self, key: str) -> str:
-        """Announced links were resolved before they were hashed."""
-        return key
-
-    def _hashed(self, profile: Profile, keys: dict[int, int]) -> Profile:
-        url = hashed(profile.url)
-        self._urls[url] = profile.url
-        languages = self.pairs.equivalents
-        resolve = self._corpus.resolve
-        return replace(
-            profile,
-            url=url,
-            key=strip_language(url, languages),
-            marked=marked_language(url, languages),
-            claims=tuple(hashed("https://" + resolve(link_key(claim))) for claim in profile.claims),
-            switches=tuple(hashed("https://" + resolve(link_key(switch))) for switch in profile.switches),
-            internal=np.unique(np.array([keys.get(key, key) for key in profile.internal.tolist()], dtype=np.uint32)),
-        )
-
-
-def hashed(url: str) -> str:
-    """*url* with its registered domain for a host and a hash for the rest."""
-    return f"https://{registered_domain(url)}/{sha1(link_key(url).encode()).hexdigest()}"
-
-
 def methods(models: Path, encoder: Encoder | None, cache: Path, name: str, lexicon: Path | None) -> dict[str, Method]:
     """All methods that can run on this machine."""
     found: dict[str, Method] = {
@@ -128,8 +81,11 @@ def methods(models: Path, encoder: Encoder | None, cache: Path, name: str, lexic
     }
     if encoder is not None:
         found |= {"DDE": CosineMethod(document_space, encoder), "SAE": CosineMethod(sentence_space, encoder)}
-    for own in (*OURS, *(WITH_CONTENT if encoder is not None else ())):
-        found[own] = make_method(own, models, "" if own == "auto" else name, cache)
+    for own in OURS:
+        found[own] = make_method(own, models, "", cache)
+    if encoder is not None:
+        found |= {own: make_method(own, models, name, cache) for own in WITH_CONTENT}
+        found[WITH_ENCODER] = make_method("auto", models, name, cache)
     return found
 
 
@@ -137,34 +93,44 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("sites", type=Path, help="folder of frozen sites with tasks.tsv")
+    add("gold", type=Path, help="folder of frozen sites with tasks.tsv, or archive of gold texts")
     add("--models", type=Path, default=Path("models"), help="(%(default)s)")
     add("--encoder", default="e5-small", help="sentence encoder; empty for none (%(default)s)")
     add("--cache", type=Path, default=Path("~/.cache/bilingual-crawler").expanduser(), help="of vectors (%(default)s)")
     add("--lexicon", type=Path, help="word list for PTI, written by training.prepare.lexicon")
-    add("--tasks", type=int, help="only the first so many")
+    add("--tasks", type=int, help="only so many, those with the smallest archives")
     args = parser.parse_args()
     encoder = load_encoder(args.encoder, args.cache) if is_installed(args.encoder) else None
     known = methods(args.models, encoder, args.cache, args.encoder, args.lexicon)
     counts: defaultdict[str, Counts] = defaultdict(Counts)
-    for task in track(read_tasks(args.sites)[: args.tasks], console=Console(stderr=True)):
-        corpus, gold = (
-            read_corpus([args.sites / task.site], LanguagePairs.parse(task.pair)),
-            gold_pairs(args.sites, task),
-        )
-        for name, method in known.items():
-            _count(counts[name], gold, _pairs(corpus, corpus.groups(), method))
-        shuffled = {(hashed(a), hashed(b)) for a, b in gold}
-        for name in HASHED:
-            if name in known:
-                _count(counts[f"{name}, hashed"], shuffled, _pairs(HashedCorpus(corpus), corpus.groups(), known[name]))
+    for corpus, gold, forms in _read(args.gold, args.tasks):
+        for form in forms:
+            disguised = DisguisedCorpus(corpus, FORMS[form])
+            shown = {(disguised.url(a), disguised.url(b)) for a, b in gold}
+            for name, method in known.items():
+                if form == "whole" or name in IN_FORMS:
+                    _count(counts[f"{name}, {form}"], shown, _pairs(disguised, corpus.groups(), method))
     _print(counts)
 
 
-def _pairs(corpus: Corpus | HashedCorpus, groups: list[tuple[str, ...]], method: Method) -> Iterator[tuple[str, str]]:
+def _read(path: Path, tasks: int | None) -> Iterator[tuple[Corpus, set[tuple[str, str]], Iterable[str]]]:
+    """Documents, gold pairs, and the forms in which they are measured."""
+    if path.is_file():
+        yield *read_gold_texts(path), ("text",)
+        return
+    smallest = sorted(read_tasks(path), key=lambda task: _size(path / task.site))[:tasks]
+    for task in track(smallest, console=Console(stderr=True)):
+        yield read_corpus([path / task.site], LanguagePairs.parse(task.pair)), gold_pairs(path, task), FORMS
+
+
+def _size(site: Path) -> int:
+    """Bytes of the archive."""
+    return sum(file.stat().st_size for file in site.glob("*.warc*"))
+
+
+def _pairs(corpus: DisguisedCorpus, groups: list[tuple[str, ...]], method: Method) -> Iterator[tuple[str, str]]:
     for group in groups:
-        domain = Domain.of(group, corpus, corpus.pairs.pairs[0], corpus.profiles(group))  # type: ignore[arg-type]
-        for pair in align_domain(domain, method).pairs:
+        for pair in align_domain(corpus.domain(group), method).pairs:
             yield pair.url_a, pair.url_b
 
 
@@ -174,13 +140,16 @@ def _count(counts: Counts, gold: set[tuple[str, str]], pairs: Iterator[tuple[str
     for pair in pairs:
         counts.found += pair in gold
         counts.judged += not urls.isdisjoint(pair)
+        counts.pairs += 1
 
 
 def _print(counts: dict[str, Counts]) -> None:
-    table = Table("method", "recall", "precision", "gold pairs found", "pairs judged")
+    table = Table("method", "recall", "precision", "F1", "F1 of all", "gold pairs found", "pairs judged")
     for name, one in counts.items():
         recall, precision = one.found / max(one.gold, 1), one.found / max(one.judged, 1)
-        table.add_row(name, f"{recall:.3f}", f"{precision:.3f}", f"{one.found} of {one.gold}", str(one.judged))
+        f1, of_all = (2 * one.found / max(one.gold + pairs, 1) for pairs in (one.judged, one.pairs))
+        shares = (f"{share:.3f}" for share in (recall, precision, f1, of_all))
+        table.add_row(name, *shares, f"{one.found} of {one.gold}", str(one.judged))
     Console(width=100).print(table)
 
 

@@ -1,11 +1,12 @@
 """How well the detectors tell bilingual sites, on frozen sites, beside Table 1 of Barbosa et al. 2011.
 
-    python -m benchmarks.detector SITES_DIR [--json OUT] [--instances detector_instances.tsv]
+    python -m benchmarks.detector SITES_DIR [--json OUT] [--instances detector_instances.tsv] [--unseen-kinds]
 
 A site is positive for the pairs of languages that it has gold pairs in. Negatives lack a language, or are cut to one
 language, with links to the other pages left out or dangling. Sites weigh equally; positives and negatives weigh the
 same. Downloads do not count the entry page. `disjoint` is the share of sites accepted that have both languages but lost
-one half of each gold pair; they are not among the negatives.
+one half of each gold pair, and of each two pages at one address but for its language mark; they are not among the
+negatives.
 
 *Linked* are instances on which links lead from the entry page to both languages, and the negatives of their sites. The
 objects `evidence` and `barbosa` of the JSON file hold the figures of the linked sites; `all_sites` holds those of all.
@@ -23,7 +24,6 @@ from typing import TYPE_CHECKING
 
 from rich.progress import track
 
-from bilingual_crawler.discovery.detector import load_detector
 from bilingual_crawler.discovery.detector.barbosa import BarbosaDetector, LinkPredictor
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, DetectorPage, Verdict
 from bilingual_crawler.discovery.detector.evidence import CONFIRMED, EvidenceDetector
@@ -32,9 +32,12 @@ from bilingual_crawler.harvest.cuts import CutWeb, FrozenWeb, Variant, make_inst
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.pairing.resemblance import Weights
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
+from training.discovery.examples import read_examples
+from training.discovery.fit import without_each_kind
+from training.documents.encounters import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from bilingual_crawler.discovery.detector.base import Detector
     from bilingual_crawler.harvest.cuts import Instance
@@ -55,19 +58,16 @@ CONFIRMATIONS = (0.1, 0.3, 0.7, 0.9)
 DOWNLOADS = (1, 2, 5, 8)
 
 
-def detectors() -> dict[str, Detector]:
-    """What is measured, by name: the two as shipped, and with other thresholds."""
-    models = models_folder(None)
-    weights, resemblance = EvidenceWeights.load(models), Weights.load(models)
-    model = LanguageModel(models / "url-language")
-    predictor = LinkPredictor.load(models)
+def detectors(weights: EvidenceWeights, predictor: LinkPredictor, model: LanguageModel) -> dict[str, Detector]:
+    """What is measured, by name: the two as they are, and with other thresholds."""
+    resemblance = Weights.load(models_folder(None))
 
     def evidence(confirmed: float = CONFIRMED, most: int = MAX_DOWNLOADS) -> Detector:
         return EvidenceDetector(weights, resemblance, model, max_downloads=most, confirmed=confirmed)
 
     return {
-        "evidence": load_detector("evidence"),
-        "barbosa": load_detector("barbosa"),
+        "evidence": evidence(),
+        "barbosa": BarbosaDetector(predictor),
         **{f"evidence, pair from {threshold}": evidence(threshold) for threshold in CONFIRMATIONS},
         **{f"evidence, at most {most}": evidence(most=most) for most in DOWNLOADS},
         **{f"barbosa, t = {threshold}": BarbosaDetector(predictor, threshold) for threshold in PAPER},
@@ -89,8 +89,10 @@ def judge(detector: Detector, web: CutWeb, instance: Instance) -> Verdict | None
 Judged = tuple["Instance", dict[str, Verdict]]
 
 
-def judge_all(sites: Path, listed: Iterable[Instance], measured: Mapping[str, Detector]) -> Iterator[Judged]:
-    """Every instance of every site with the verdict of each detector."""
+def judge_all(
+    sites: Path, listed: Iterable[Instance], measured: Callable[[str], Mapping[str, Detector]]
+) -> Iterator[Judged]:
+    """Every instance of every site with the verdict of each detector that is *measured* on the site."""
     by_site: defaultdict[str, list[Instance]] = defaultdict(list)
     for instance in listed:
         by_site[instance.site].append(instance)
@@ -98,7 +100,7 @@ def judge_all(sites: Path, listed: Iterable[Instance], measured: Mapping[str, De
         web = FrozenWeb(read_site(folder))
         for instance in by_site.get(folder.name) or make_instances(web.site):
             cut = CutWeb.of(web, instance)
-            verdicts = {name: judge(detector, cut, instance) for name, detector in measured.items()}
+            verdicts = {name: judge(detector, cut, instance) for name, detector in measured(folder.name).items()}
             yield instance, {name: verdict for name, verdict in verdicts.items() if verdict is not None}
 
 
@@ -138,18 +140,28 @@ def figures(judged: Sequence[Judged], name: str) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sites", type=Path, help="folder of frozen sites")
-    parser.add_argument("--json", type=Path, help="write the figures of both detectors as shipped")
+    parser.add_argument("--json", type=Path, help="write the figures of both detectors")
     parser.add_argument(
         "--instances",
         type=Path,
         help="list of instances (SITES_DIR/../../discovery/detector_instances.tsv, if it is there)",
     )
     parser.add_argument("--verbose", action="store_true", help="print the wrong verdicts of the evidence detector")
+    parser.add_argument(
+        "--unseen-kinds", action="store_true", help="judge a site by weights learnt from the other kinds of SITES_DIR"
+    )
     options = parser.parse_args()
+    models = models_folder(None)
+    model = LanguageModel(models / "url-language")
+    shipped = detectors(EvidenceWeights.load(models), LinkPredictor.load(models), model)
+    by_kind: dict[str, dict[str, Detector]] = {}
+    if options.unseen_kinds:
+        examples = [read_examples(folder, model) for folder in track(site_folders(options.sites), "Reading")]
+        by_kind = {kind: detectors(*learnt, model) for kind, *learnt in without_each_kind(examples)}
     beside = options.sites.resolve().parent.parent / "discovery" / "detector_instances.tsv"
     path = options.instances or (beside if beside.exists() else None)
-    measured = detectors()
-    judged = list(judge_all(options.sites, read_instances(path) if path else (), measured))
+    listed = read_instances(path) if path else ()
+    judged = list(judge_all(options.sites, listed, lambda site: by_kind.get(kind_of(site), shipped)))
     some = linked(judged)
     print(f"\n{'':28}{'linked sites':^36}{'all sites':^36}{'the paper':^27}")
     print(
@@ -157,7 +169,7 @@ def main() -> None:
         + f"{'recall':>9}{'precis.':>9}{'downl.':>9}{'disj.':>9}" * 2
         + f"{'recall':>9}{'precis.':>9}{'downl.':>9}"
     )
-    for name in measured:
+    for name in shipped:
         columns = [*figures(some, name).values(), *figures(judged, name).values()]
         if name.startswith("barbosa, t"):
             columns += PAPER[float(name.rpartition(" ")[2])]

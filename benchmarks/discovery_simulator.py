@@ -70,7 +70,7 @@ def simulate(
     def ways_back(url: str) -> list[Hop]:
         return [Hop(Way.BACK, source.links_page, url) for source in back.get(by_site[site_of(url)].host, ())]
 
-    search = SiteSearch(pair, _Detector(by_site), order, ways_back)
+    search = SiteSearch(pair, _Detector(by_site), order)
     found: list[int] = []
 
     def judged(name: str, site: object) -> None:
@@ -84,6 +84,8 @@ def simulate(
         queue.put(node.home, float("inf"))
     while search.pages < limit and (url := queue.take()):
         search.read(_page(by_site[site_of(url)], url))
+        for entry in search.found():
+            search.go_back(ways_back(entry))
         for wanted in search.wanted():
             queue.put(wanted.url, wanted.priority)
         for changed, priority in search.changed().items():

@@ -5,7 +5,8 @@
 All crawl the same generated hosts (13 links a page, 6 kB of text) with the same number of connections and no delays,
 start-up included. Plain Scrapy extracts links with its LinkExtractor and yields a Request for each; ours also
 identifies the language, keeps documents and finds pairs; no WARC is written, and the alignment of all documents, which
-begins when a crawl has ended, is in the row that says so only. The last two rows are one worker, and two at the same
+begins when a crawl has ended, is in the row that says so only. The crawl that is watched answers 1,000 requests for its
+status, 100 a second. The last two rows are one worker, and two at the same
 time, on one Redis.
 """
 
@@ -19,8 +20,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
+from urllib.request import urlopen
 
 from website import answer_of, html, path, start
 
@@ -74,11 +79,13 @@ def plain(seeds: str) -> tuple[float, int]:
     return run([[*command, *COMMON]], "", lambda folder: len((folder / "items.jsonl").read_text().splitlines()))
 
 
-def ours(seeds: str, policy: str, workers: int = 1, frontier: str = "", align: str = "") -> tuple[float, int]:
+def ours(
+    seeds: str, policy: str, workers: int = 1, frontier: str = "", align: str = "", status: str = ""
+) -> tuple[float, int]:
     """Seconds and pages."""
     command = [sys.executable, "-m", "scrapy", "crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={seeds}"]
     command += ["-a", f"policy={policy}", "-s", "BILINGUAL_WARC=0", "-s", "BILINGUAL_OUTPUT_DIR=out", *COMMON]
-    command += ["-s", f"BILINGUAL_ALIGN={align}"]
+    command += ["-s", f"BILINGUAL_ALIGN={align}", "-s", f"BILINGUAL_STATUS={status}"]
     if frontier:
         command += ["-s", f"BILINGUAL_FRONTIER={frontier}"]
     settings = "bilingual_crawler.settings"
@@ -95,6 +102,32 @@ def shared(seeds: str, workers: int) -> tuple[float, int]:
         return ours(seeds, "bfs", workers, server.url)
 
 
+def watched(seeds: str, requests: int = 1000) -> tuple[float, int]:
+    """Seconds and pages of a crawl whose status is asked for so often."""
+    from components import free_port
+
+    address = f"127.0.0.1:{free_port()}"
+
+    def ask() -> None:
+        answered = 0
+        while answered < requests and asking.is_set():
+            with suppress(OSError), urlopen(f"http://{address}/status.json", timeout=10) as answer:
+                answer.read()
+                answered += 1
+            time.sleep(0.01)
+        if answered < requests:
+            sys.exit(f"only {answered} of {requests} requests were answered: give more --pages")
+
+    asking = Event()
+    asking.set()
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(ask)
+        measured = ours(seeds, "gain", status=address)
+        asking.clear()
+        asked.result()
+    return measured
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pages", type=int, default=200, help="of each host (%(default)s)")
@@ -108,6 +141,7 @@ def main() -> None:
         "bfs": lambda: ours(seeds, "bfs"),
         "smart": lambda: ours(seeds, "smart"),
         "gain": lambda: ours(seeds, "gain"),
+        "gain, watched": lambda: watched(seeds),
         "gain, then aligned": lambda: ours(seeds, "gain", align="auto"),
         "bfs, Redis": lambda: shared(seeds, 1),
         "bfs, Redis, 2 workers": lambda: shared(seeds, 2),

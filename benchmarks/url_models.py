@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import FetchedPage
+    from bilingual_crawler.policies.evidence.known import Target
 
 SHARES = (
     (0.28, 0.16, 0.15, 0.13, 0.13, 0.15),
@@ -95,9 +96,9 @@ class UrlLanguage(LanguageEvidence):
         rows[self.known.index(page.side)][self.step(page.url)] += 1
         return ()
 
-    def update(self, url: str, belief: Belief) -> Belief | None:
-        step = self.step(url)
-        rows = self._by_site.get(registered_domain(url), self._usual)
+    def update(self, target: Target, belief: Belief) -> Belief | None:
+        step = self.step(target.url)
+        rows = self._by_site.get(registered_domain(target.url), self._usual)
         return normal(*(p * row[step] / sum(row) for p, row in zip(belief, rows, strict=True)))
 
 

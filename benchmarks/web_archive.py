@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from bilingual_crawler.archive import alias_hosts, open_archive
 from bilingual_crawler.archive.writer import Exchange, WarcWriter
 from bilingual_crawler.harvest.archived import html_of
+from bilingual_crawler.harvest.cuts import FrozenWeb
 from bilingual_crawler.harvest.sites import read_site, read_tasks
 
 if TYPE_CHECKING:
@@ -34,17 +35,21 @@ class _Pattern:
     def __init__(self, folder: Path, seed: str) -> None:
         site: Site = read_site(folder)
         archive = open_archive([folder])
-        urls = [seed, *(url for url in site.links.get(seed, ()) if url in site.languages)]
+        linked = (url for url in site.links.get(seed, ()) if url in site.languages)
+        urls = list(dict.fromkeys((seed, *linked)))[:MAX_PAGES]
         self.hosts = {urlsplit(seed).netloc, *alias_hosts([folder])}
         self.seed = seed
         self.pages: dict[str, tuple[str, str]] = {}
         """Path -> language and HTML."""
-        for url in list(dict.fromkeys(urls))[:MAX_PAGES]:
+        for url in urls:
             text = html_of(archive, url)
             if text is not None and urlsplit(url).netloc == urlsplit(seed).netloc:
-                parts = urlsplit(url)
-                path = parts.path + (f"?{parts.query}" if parts.query else "")
-                self.pages[path] = (site.languages[url], text[:MAX_SIZE])
+                self.pages[_path(url)] = (site.languages[url], text[:MAX_SIZE])
+        web = FrozenWeb(site)
+        reads = filter(None, map(web.read, urls))
+        forms = {link.url for read in reads for link in read.page.links if urlsplit(link.url).netloc in self.hosts}
+        self.redirects = {_path(url): _path(web.target(url)) for url in sorted(forms) if web.target(url) != url}
+        """Path, as it is linked -> path of the page that the server gives."""
 
     def language(self) -> str:
         """That of the home page."""
@@ -72,8 +77,14 @@ def write_web(folder: Path, nodes: Sequence[Node], sites: Path, pair: LanguagePa
     for node in nodes:
         own = others.get(node.language) or others["eng"]
         pattern = rng.choice(bilingual if node.bilingual else own)
-        for path, text in _pages(node, pattern).items():
-            writer.write_exchange(_exchange(f"http://{node.host}{path}", text))
+        pages = _pages(node, pattern)
+        for path, text in pages.items():
+            content_type = (b"Content-Type", b"text/html; charset=utf-8")
+            writer.write_exchange(_exchange(f"http://{node.host}{path}", 200, content_type, text))
+        for linked, path in pattern.redirects.items():
+            if path in pages and linked not in pages:
+                location = (b"Location", f"http://{node.host}{path}".encode())
+                writer.write_exchange(_exchange(f"http://{node.host}{linked}", 301, location))
     writer.close()
 
 
@@ -100,6 +111,10 @@ def _pages(node: Node, pattern: _Pattern) -> dict[str, str]:
     return pages
 
 
-def _exchange(url: str, text: str) -> Exchange:
-    headers = [(b"Content-Type", b"text/html; charset=utf-8")]
-    return Exchange(url, "GET", [], 200, headers, text.encode("utf-8", "replace"), datetime.now(UTC))
+def _path(url: str) -> str:
+    parts = urlsplit(url)
+    return parts.path + (f"?{parts.query}" if parts.query else "")
+
+
+def _exchange(url: str, status: int, header: tuple[bytes, bytes], text: str = "") -> Exchange:
+    return Exchange(url, "GET", [], status, [header], text.encode("utf-8", "replace"), datetime.now(UTC))

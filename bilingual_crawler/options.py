@@ -183,6 +183,16 @@ def redis(value: Any) -> str:
     return url
 
 
+def address(value: Any) -> tuple[str, int] | None:
+    host, _, port = text(value).rpartition(":")
+    if not port:
+        return None
+    try:
+        return str(ipaddress.ip_address(host.strip("[]") or "127.0.0.1")), range(1 << 16).index(int(port))
+    except ValueError:
+        raise ValueError("give an address of this machine and a port, as in 127.0.0.1:8010, or a port") from None
+
+
 def formats(value: Any) -> tuple[str, ...]:
     read = each(one_of(*FORMATS))(value)
     if HTML not in read:
@@ -247,6 +257,7 @@ class Options:
 
     output_dir: Annotated[Path | None, path_or_none]
     warc: Annotated[bool, switch]
+    status: Annotated[tuple[str, int] | None, address]
 
     contact: Annotated[str, contact_address]
     user_agent: Annotated[str, line]

@@ -36,6 +36,7 @@ BILINGUAL_BITEXT: list[str] = []
 # What is written
 BILINGUAL_OUTPUT_DIR = None
 BILINGUAL_WARC = True
+BILINGUAL_STATUS: str | None = None
 FEED_EXPORT_ENCODING = "utf-8"
 
 # Politeness
@@ -107,4 +108,5 @@ EXTENSIONS = {
     "bilingual_crawler.reporting.sites.SitesExtension": 495,
     "bilingual_crawler.reporting.summary.SummaryExtension": 500,
     "bilingual_crawler.reporting.progress.ProgressExtension": 510,
+    "bilingual_crawler.reporting.status.StatusExtension": 520,
 }

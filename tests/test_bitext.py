@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,13 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from bilingual_crawler.bitext.align import SentenceAligner, SentencePair
-from bilingual_crawler.bitext.beads import best_beads
+from bilingual_crawler.bitext.beads import SHAPES, beads_at_price, best_beads
 from bilingual_crawler.bitext.clean import Cleaner
 from bilingual_crawler.bitext.evidence import weigh
 from bilingual_crawler.bitext.exports import EXPORTS, open_exports
 from bilingual_crawler.bitext.exports.base import DocumentPair, Export
 from bilingual_crawler.bitext.lexicon import Lexicon
-from bilingual_crawler.bitext.meaning import Meaning
+from bilingual_crawler.bitext.meaning import Meaning, Nearness
 from bilingual_crawler.bitext.sentences import Sentence, split
 from bilingual_crawler.languages import LanguagePair
 
@@ -48,8 +49,9 @@ FINNISH = [
 
 def align(a: list[str], b: list[str]) -> list[SentencePair]:
     aligner = SentenceAligner("eng", "fin")
-    aligner.learn([(a, b)])
-    return aligner.align(a, b)
+    sides = aligner.read(a, b)
+    aligner.learn([sides])
+    return aligner.align(*sides)
 
 
 def test_sentences_keep_their_paragraph_and_ordinals_do_not_end_them() -> None:
@@ -91,7 +93,8 @@ def test_words_are_learnt_from_sure_sentences() -> None:
 def test_an_encoder_overrules_lengths() -> None:
     a = [Sentence("x" * 20, 0), Sentence("y" * 21, 1)]
     b = [Sentence("z" * 40, 0), Sentence("v" * 20, 1), Sentence("w" * 21, 2)]
-    beads = best_beads(weigh(a, b, Lexicon({}), 5 * np.eye(3)[1:]))
+    nearness = Nearness(np.eye(3, dtype=np.float32)[1:], np.eye(3, dtype=np.float32), 0.2)
+    beads = best_beads(weigh(a, b, Lexicon({}), nearness))
     assert [(bead.a, bead.b) for bead in beads] == [((0, 1), (1, 2)), ((1, 2), (2, 3))]
 
 
@@ -113,15 +116,18 @@ def test_meanings_count_where_a_site_has_enough_sentences() -> None:
     many.learn(sentences, sentences[::-1])
     near = many.nearness(sentences[:3], sentences[:2])
     assert near is not None
-    assert near.argmax(axis=1)[:2].tolist() == [0, 1]
-    assert near[0, 0] > 5 > 1 > near[2].max()
+    single = near.of(1, 1)
+    assert single.argmax(axis=1)[:2].tolist() == [0, 1]
+    assert single[0, 0] > 5 > 1 > single[2].max()
+    assert single[0, 0] > near.of(2, 1)[0, 0] > 5, "half of the two sentences is the translation"
 
 
 def test_a_small_site_is_aligned_as_without_an_encoder() -> None:
     with_encoder, without = SentenceAligner("eng", "fin", Letters()), SentenceAligner("eng", "fin")
     for aligner in (with_encoder, without):
-        aligner.learn([(ENGLISH, FINNISH)])
-    assert with_encoder.align(ENGLISH, FINNISH) == without.align(ENGLISH, FINNISH)
+        aligner.learn([aligner.read(ENGLISH, FINNISH)])
+    sides = without.read(ENGLISH, FINNISH)
+    assert with_encoder.align(*sides) == without.align(*sides)
 
 
 sides = st.lists(st.builds(Sentence, st.text(min_size=1, max_size=30), st.integers(0, 3)), min_size=1, max_size=12)
@@ -130,41 +136,51 @@ sides = st.lists(st.builds(Sentence, st.text(min_size=1, max_size=30), st.intege
 @given(sides, sides)
 def test_beads_are_in_order_and_share_no_sentence(a: list[Sentence], b: list[Sentence]) -> None:
     last_a = last_b = 0
-    for bead in best_beads(weigh(a, b, Lexicon({}))):
+    for bead in best_beads(weigh(a, b, Lexicon({}), None)):
         assert last_a <= bead.a[0] < bead.a[1] <= len(a)
         assert last_b <= bead.b[0] < bead.b[1] <= len(b)
-        assert (bead.a[1] - bead.a[0], bead.b[1] - bead.b[0]) in {(1, 1), (1, 2), (2, 1)}
+        assert (bead.a[1] - bead.a[0], bead.b[1] - bead.b[0]) in SHAPES
         assert 0 <= bead.score <= 1
         last_a, last_b = bead.a[1], bead.b[1]
 
 
 @given(sides)
 def test_the_best_sum_is_found(side: list[Sentence]) -> None:
-    evidence = weigh(side, side[::-1], Lexicon({}))
-    n = len(side)
+    scores = weigh(side, side[::-1], Lexicon({}), None)
+    gap = -0.7
 
-    def best(i: int, j: int, known: dict[tuple[int, int], float]) -> float:
-        if (i, j) not in known:
-            options = [0.0] if (i, j) == (0, 0) else []
-            for table, step_a, step_b, price in (
-                (evidence.one_one, 1, 1, 0.0),
-                (evidence.one_two, 1, 2, -1.5),
-                (evidence.two_one, 2, 1, -1.5),
-            ):
-                if i >= step_a and j >= step_b:
-                    options.append(best(i - step_a, j - step_b, known) + float(table[i - step_a, j - step_b]) + price)
-            options += [best(i - 1, j, known) - 0.7] if i else []
-            options += [best(i, j - 1, known) - 0.7] if j else []
-            known[i, j] = max(options)
-        return known[i, j]
+    @cache
+    def best(i: int, j: int) -> float:
+        options = [0.0] if i == j == 0 else []
+        options += [best(i - 1, j) + gap] if i else []
+        options += [best(i, j - 1) + gap] if j else []
+        options += [
+            best(i - p, j - q) + float(table[i - p, j - q]) for (p, q), table in scores.items() if i >= p and j >= q
+        ]
+        return max(options)
 
-    beads = best_beads(evidence)
-    total = -0.7 * (2 * n - sum(b.a[1] - b.a[0] + b.b[1] - b.b[0] for b in beads))
-    for bead in beads:
-        shape = (bead.a[1] - bead.a[0], bead.b[1] - bead.b[0])
-        table = {(1, 1): evidence.one_one, (1, 2): evidence.one_two, (2, 1): evidence.two_one}[shape]
-        total += float(table[bead.a[0], bead.b[0]]) - (0 if shape == (1, 1) else 1.5)
-    assert total == pytest.approx(best(n, n, {}), abs=1e-3)
+    total = gap * 2 * len(side)
+    for bead in beads_at_price(scores, gap):
+        p, q = bead.a[1] - bead.a[0], bead.b[1] - bead.b[0]
+        total += float(scores[p, q][bead.a[0], bead.b[0]]) - gap * (p + q)
+    assert total == pytest.approx(best(len(side), len(side)), abs=1e-3)
+
+
+def test_gaps_are_cheap_between_documents_that_have_little_in_common() -> None:
+    n = 40
+    doubtful = np.full((n, n), -20, np.float32)
+    np.fill_diagonal(doubtful, -3)
+    alike, other = doubtful.copy(), doubtful
+    np.fill_diagonal(alike[: n - 1], 5)
+    assert len(best_beads({(1, 1): alike})) == n
+    assert len(best_beads({(1, 1): other})) == 0
+
+
+@pytest.mark.parametrize("page", [ENGLISH * 5, ["The same sentence again."] * 30])
+def test_a_page_is_aligned_with_itself(page: list[str]) -> None:
+    found = align(page, page)
+    assert [pair.text_a for pair in found] == [pair.text_b for pair in found]
+    assert " ".join(pair.text_a for pair in found) == " ".join(page)
 
 
 LONG = "This sentence is long enough for its language to be known."

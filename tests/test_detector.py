@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from frozen_sites import write_frozen
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +15,7 @@ from bilingual_crawler.discovery.detector.barbosa import FILE, BarbosaDetector, 
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, DetectorError, DetectorPage, Reason, Verdict
 from bilingual_crawler.discovery.detector.guesses import folder_of, rewritten, without_folder
 from bilingual_crawler.discovery.detector.weights import EVIDENCE, FOLDER, EvidenceWeights
-from bilingual_crawler.harvest.cuts import CutWeb, FrozenWeb, Instance, Variant, make_instances
+from bilingual_crawler.harvest.cuts import CutWeb, FrozenWeb, Instance, Variant, halves, make_instances
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.jobs import PageJob
@@ -233,6 +234,21 @@ def test_cut_sites_are_not_bilingual_any_more() -> None:
     for pair in web.site.pairs:
         assert disjoint.fetch(pair.url_a) is None or disjoint.fetch(pair.url_b) is None
     assert instances[Variant.ABSENT, ""].lang_b not in web.site.languages.values()
+
+
+def test_a_site_without_translations_has_no_unnamed_ones_left_either(tmp_path: Path) -> None:
+    """Gold lacks home pages beside the folders, and pairs in a language that counts as that of the pair."""
+    texts = {"en.html": "eng", "pt.html": "por", "a": "eng", "pt/a": "por", "b/id": "ind", "b/pt": "por"}
+    pages = {HOME + path: (language, "<p>Pumps", ()) for path, language in texts.items()}
+    write_frozen(tmp_path / "x", HOME, pages, [(f"{HOME}b/id", f"{HOME}b/pt")], seeds=[f"{HOME}en.html"])
+    site = read_site(tmp_path / "x")
+
+    def left(lang_a: str, *pairs: tuple[str, str]) -> list[int]:
+        removed = halves(site, Instance("x", lang_a, "por", Variant.DISJOINT, f"{HOME}en.html"))
+        return [len({HOME + a, HOME + b} - removed) for a, b in pairs]
+
+    assert left("eng", ("en.html", "pt.html"), ("a", "pt/a"), ("b/id", "b/pt")) == [1, 1, 2]
+    assert left("msa", ("en.html", "pt.html"), ("b/id", "b/pt")) == [2, 1]
 
 
 @pytest.mark.skipif(not SITES.exists(), reason="needs the shared data")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ from bilingual_crawler.records import read_tsv
 from bilingual_crawler.spiders.arguments import parse_discovery
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from webserver import Site as Server
@@ -126,25 +127,19 @@ def page(url: str, *targets: str) -> DetectorPage:
     return DetectorPage(url, "eng", tuple(Link(target, "here") for target in targets), "text", OUTLINE)
 
 
-def search(policy: str, backlinks: Mapping[str, Sequence[str]] | None = None, *, own_links: bool = False) -> SiteSearch:
-    known = backlinks or {}
-    return SiteSearch(
-        PAIR,
-        Told(),  # type: ignore[arg-type]
-        site_order(policy),
-        lambda url: [Hop(Way.BACK, back, url) for back in known.get(url, ())],
-        own_links=own_links,
-    )
+def search(policy: str, *, own_links: bool = False) -> SiteSearch:
+    return SiteSearch(PAIR, Told(), site_order(policy), own_links=own_links)  # type: ignore[arg-type]
 
 
-def visit(found: SiteSearch, *targets: str, url: str) -> list[str]:
-    """Read the page at *url* and what its inspection asks for; the URLs wanted then."""
+def visit(found: SiteSearch, *targets: str, url: str, backlinks: Sequence[str] = ()) -> list[str]:
+    """Read the page at *url* and what its inspection asks for; the URLs wanted when its *backlinks* are known."""
     found.read(page(url, *targets))
     asked = [one.url for one in found.wanted()]
     if asked == [url + "second"]:
         found.read(page(asked[0]))
-        return [one.url for one in found.wanted()]
-    return asked
+        asked = []
+    found.go_back(Hop(Way.BACK, back, entry) for entry in found.found() for back in backlinks)
+    return asked + [one.url for one in found.wanted()]
 
 
 def test_a_link_to_another_site_leads_to_its_entry_page_once() -> None:
@@ -155,15 +150,20 @@ def test_a_link_to_another_site_leads_to_its_entry_page_once() -> None:
 
 
 def test_the_paper_expands_pages_that_link_to_bilingual_sites_only() -> None:
-    back = {"http://bi.org/": ["http://hub.org/links.html"]}
-    found = search("obfc", back)
-    assert visit(found, "http://c.org/", url="http://bi.org/") == ["http://hub.org/links.html"]
+    back = ["http://hub.org/links.html"]
+    found = search("obfc")
+    assert visit(found, "http://c.org/", url="http://bi.org/", backlinks=back) == back
     assert visit(found, "http://d.org/", url="http://hub.org/links.html") == ["http://d.org/", "http://hub.org/"]
     assert visit(found, "http://e.org/", url="http://d.org/") == []
-    assert visit(search("both", back), "http://c.org/", url="http://bi.org/") == [
-        "http://c.org/",
-        "http://hub.org/links.html",
-    ]
+    assert visit(search("both"), "http://c.org/", url="http://bi.org/", backlinks=back) == ["http://c.org/", *back]
+
+
+def test_a_resume_knows_which_pages_were_visited_as_backlinks() -> None:
+    """It may learn from them before it learns that the site to which they link is bilingual."""
+    found = search("obfc")
+    found.read(replace(page("http://hub.org/links.html", "http://d.org/"), backlink=True))
+    assert [one.url for one in found.wanted()] == ["http://d.org/", "http://hub.org/"]
+    assert visit(found, url="http://bi.org/", backlinks=["http://hub.org/links.html"]) == []
 
 
 def test_pages_visited_before_are_backlinks_too() -> None:
@@ -197,8 +197,8 @@ def test_both_learns_which_links_pay() -> None:
 
 def test_cobfc_weighs_the_whole_frontier_again_after_n_pages() -> None:
     targets = [f"http://bi-{n}.es/" for n in range(8)] + [f"http://other-{n}.de/" for n in range(8)]
-    found = search("cobfc:14", {"http://bi.org/": ["http://hub.org/links.html"]})
-    visit(found, url="http://bi.org/")
+    found = search("cobfc:14")
+    visit(found, url="http://bi.org/", backlinks=["http://hub.org/links.html"])
     found.read(page("http://hub.org/links.html", *targets))
     assert {one.priority for one in found.wanted()} == {0.0}
     for url in (*targets[:3], *targets[8:11]):
@@ -259,7 +259,7 @@ def test_an_entry_page_is_not_fetched_once_its_site_is_being_judged() -> None:
 def test_no_url_is_wanted_after_it_was_read_and_no_site_judged_twice(
     visits: list[tuple[int, list[int]]], policy: str
 ) -> None:
-    found = search(policy, {f"http://bi{n}.org/": [f"http://bi{n + 1}.org/x"] for n in range(0, 10, 3)}, own_links=True)
+    found = search(policy, own_links=True)
     judged: list[str] = []
     found.judged = lambda name, site: judged.append(name)
     read: set[str] = set()
@@ -270,6 +270,7 @@ def test_no_url_is_wanted_after_it_was_read_and_no_site_judged_twice(
             url = queue.pop()
             found.read(page(url, *(f"http://{'bi' if t % 3 == 0 else 'c'}{t}.org/" for t in targets)))
             read.add(url)
+            found.go_back(Hop(Way.BACK, f"{entry}x".replace("bi", "linksto"), entry) for entry in found.found())
             wanted = [one.url for one in found.wanted()]
             assert not read & set(wanted)
             queue += [one for one in wanted if one.endswith("second")]
@@ -295,7 +296,7 @@ def web(delay: float = 0.0) -> Iterator[list[Server]]:
         ]
         links = "".join(f"<li><a href={server.url}/some/page>site {n}</a></li>" for n, server in enumerate(servers))
         pages[0]["/"] = home("en", links)
-        pages[1]["/"] = home("en", "")
+        pages[1] |= {"/": home("en", ""), "/links.html": home("en", "")}
         for n in (2, 3, 6):
             pages[n] |= {"/": home("en", "", "es"), "/es/": home("es", "", "en"), "/en/": home("en", "", "es")}
             for k in range(3):
@@ -376,17 +377,21 @@ def test_the_sites_found_are_crawled_in_the_same_process(discovered: tuple[list[
 @pytest.mark.parametrize(("how", "policy"), [(signal.SIGKILL, "both"), (signal.SIGINT, "fc")])
 def test_a_discovery_that_was_stopped_is_resumed_without_loss(tmp_path: Path, how: signal.Signals, policy: str) -> None:
     with web(delay=0.05) as servers:
+        (tmp_path / "backlinks.tsv").write_text(f"127.0.1.3\t{servers[1].url}/links.html\n")
         job = ("-s", "JOBDIR=job", "-s", "CONCURRENT_REQUESTS=2", "-a", f"policy={policy}")
-        command = arguments(servers, tmp_path, *job)
+        command = arguments(servers, tmp_path, *job, "-a", "backlinks=tsv:backlinks.tsv")
         process = start_scrapy(tmp_path, *command)
         servers[2].wait_until_asked(2)
         process.send_signal(how)
         process.communicate(timeout=60)
         result = run_scrapy(tmp_path, *command)
         assert result.returncode == 0, result.stderr
-        assert {name: row["verdict"] for name, row in sites(tmp_path).items()} == VERDICTS
+        found = sites(tmp_path)
+        assert {name: row["verdict"] for name, row in found.items()} == VERDICTS
+        assert found["127.0.1.2"]["entry"] == f"{servers[1].url}/"
         if policy == "fc":
             return
+        assert servers[1].asked["/links.html"]
         asked = sum(server.asked.total() for server in servers)
         assert run_scrapy(tmp_path, *command).returncode == 0
         assert sum(server.asked.total() for server in servers) == asked, "nothing is judged twice"

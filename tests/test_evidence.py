@@ -141,6 +141,23 @@ def test_links_at_the_same_place_of_a_pair_lead_to_a_pair_and_so_on() -> None:
     assert chance(22) > 0.4 > chance(21) == 0
 
 
+def test_couples_that_a_site_refutes_are_no_news_any_more() -> None:
+    crawl = Learner(gain := knowing("parallel_links", "mirrors"))
+
+    def news_of_pair(number: int) -> set[str]:
+        """A pair by its URLs whose links, one on each page, lead to two pages that are no pair."""
+        gain.changed()
+        for side, language, ahead in (("en", "eng", 2), ("fi", "fin", 1)):
+            link = Link(f"https://a.org/{side}/{number + ahead}")
+            fetch(crawl, f"https://a.org/{side}/{number}", language, link)
+        return {*gain.changed()}
+
+    assert "https://a.org/en/2" in news_of_pair(0)
+    for number in range(1, 60):
+        news_of_pair(number)
+    assert "https://a.org/en/62" not in news_of_pair(60)
+
+
 def test_two_queued_urls_that_correspond_are_worth_more_than_others() -> None:
     def later(*paths: str) -> list[float]:
         return [gain.explain(f"https://a.fi/{path}").later for path in paths]
@@ -268,8 +285,9 @@ def test_beliefs_are_probabilities_whatever_was_learnt(pages: list[tuple[str, st
             kind.learn(FetchedPage(page, side or "fra", side), [])
         if side:
             rate.learn_pair(page, page)
-    for belief in (folders.update(url, known.prior), marks.update(url, known.prior)):
+    target = known.target(url)
+    for belief in (folders.update(target, known.prior), marks.update(target, known.prior)):
         if belief is not None:
             assert sum(belief) == pytest.approx(1)
             assert min(belief) > 0
-    assert 0 <= rate.factor(url) <= 1
+    assert 0 <= rate.factor(target) <= 1

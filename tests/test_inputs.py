@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import zlib
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import brotli
 import pytest
 from backports import zstd
 
+from bilingual_crawler.archive import ArchiveError
 from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.pairing.inputs import MAX_BODY, Inputs
 
@@ -66,3 +68,42 @@ def test_what_cannot_be_undone_is_left_out_and_named_once(tmp_path: Path, caplog
     assert [record.message for record in caplog.records if "left out" in record.message] == [
         "https://a.example/0: unknown content coding [b'secret']; such pages are left out"
     ]
+
+
+def test_texts_are_read_from_wet_files(tmp_path: Path) -> None:
+    records = (("text/plain", "One line\n\nand another"), ("text/html", "<p>a rendered page, which has a response too"))
+    with gzip.open(tmp_path / "x.warc.wet.gz", "wb") as file:
+        for number, (kind, text) in enumerate(records):
+            head = f"WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: https://a.example/{number}\r\n"
+            head += f"Content-Type: {kind}\r\nContent-Length: {len(text)}"
+            file.write(f"{head}\r\n\r\n{text}\r\n\r\n".encode())
+    for path in (tmp_path, tmp_path / "x.warc.wet.gz"):
+        pages = list(Inputs([path], PAIRS).pages())
+        assert [(page.url, page.body, page.text) for page in pages] == [
+            ("https://a.example/0", None, "One line\nand another")
+        ]
+
+
+@pytest.mark.parametrize("name", ["texts.jsonl", "texts.jsonl.gz"])
+def test_texts_are_read_from_json_lines(tmp_path: Path, name: str) -> None:
+    records = (
+        {"url": "https://a.example/1", "text": "One line\n\nand another", "language": "en"},
+        {"url": "https://a.example/2", "text": "Una", "title": "Dos", "switches": [["en", "https://a.example/1"]]},
+        {"url": "no address", "text": ""},
+    )
+    content = "".join(f"{json.dumps(record)}\n" for record in records).encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    inputs = Inputs([tmp_path / name], PAIRS)
+    first, second = inputs.pages()
+    assert (first.text, first.language, first.title) == ("One line\nand another", "eng", "")
+    assert (second.text, second.language, second.title) == ("Una", None, "Dos")
+    assert second.switches == (("en", "https://a.example/1"),)
+    assert inputs.refused == {"url": 1}
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"url": "https://a.example/"}', '{"url": 1, "text": "x"}'])
+def test_a_line_that_is_no_text_is_named_at_once(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "texts.jsonl"
+    path.write_text(f"{line}\n")
+    with pytest.raises(ArchiveError, match=r"texts\.jsonl: line 1 "):
+        Inputs([path], PAIRS)

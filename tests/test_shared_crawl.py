@@ -88,7 +88,8 @@ def test_two_workers_split_the_hosts_and_fetch_nothing_twice(
     tmp_path: Path, sites: list[Site], server: RedisServer
 ) -> None:
     folders = [tmp_path / "one", tmp_path / "two"]
-    workers = [start_worker(folder, sites, server) for folder in folders]
+    # the slower one of two starts comes while there are hosts left
+    workers = [start_worker(folder, sites, server, "DOWNLOAD_DELAY=0.3") for folder in folders]
     logs = [end(worker) for worker in workers]
     assert all("Traceback" not in log for log in logs)
     one, two = map(documents, folders)

@@ -361,9 +361,9 @@ def write_graph(folder: Path, links: Sequence[tuple[str, str]], hosts: Sequence[
     return folder
 
 
-def pruned(graph: Path, hosts: Sequence[str] | None = None) -> CommonCrawlGraph:
+def pruned(graph: Path, hosts: Sequence[str] | None = None, likely: Sequence[str] = ()) -> CommonCrawlGraph:
     table = graph / TABLE
-    prune(graph, table, hosts)
+    prune(graph, table, hosts, likely=likely)
     return CommonCrawlGraph(table)
 
 
@@ -399,13 +399,18 @@ def test_pruning_keeps_the_links_to_the_hosts_asked_about(tmp_path: Path) -> Non
     assert not graph.backlinks("other.mt")
 
 
-def test_a_directory_of_asked_hosts_weighs_more_than_one_link_or_a_host_that_links_to_all(tmp_path: Path) -> None:
-    asked = [f"site{n}.mt" for n in range(20)]
-    links = [("directory.mt", host) for host in asked] + [("friend.mt", "site0.mt")]
-    links += [("everything.com", host) for host in (*asked, *(f"{n}.com" for n in range(500)))]
-    found = pruned(write_graph(tmp_path, links), asked).backlinks("site0.mt")
+@pytest.mark.parametrize("which", ["hosts", "likely"])
+def test_a_directory_of_such_hosts_weighs_more_than_one_link_or_a_host_that_links_to_all(
+    tmp_path: Path, which: str
+) -> None:
+    sites = [f"site{n}.mt" for n in range(20)]
+    links = [("directory.mt", host) for host in sites] + [("friend.mt", "site0.mt")]
+    links += [("everything.com", host) for host in (*sites, *(f"{n}.com" for n in range(500)))]
+    graph = pruned(write_graph(tmp_path, links), **{which: sites})
+    found = graph.backlinks("site0.mt")
     assert [link.url for link in found] == ["https://directory.mt/", "https://friend.mt/", "https://everything.com/"]
     assert all(0 < link.weight < 1 for link in found)
+    assert len(graph.backlinks("7.com")) == (which == "likely")
 
 
 def test_the_heaviest_thousand_backlinks_are_returned(tmp_path: Path) -> None:
@@ -444,16 +449,18 @@ def test_a_table_answers_like_the_list_of_links(
 def test_a_graph_is_pruned_again_only_for_other_hosts_or_files(tmp_path: Path) -> None:
     folder = write_graph(tmp_path / "graph", [("hub.org", "example.mt"), ("hub.org", "other.mt")])
 
-    def made(*hosts: str) -> int:
-        prune(folder, tmp_path / TABLE, hosts)
+    def made(*hosts: str, likely: Sequence[str] = ()) -> int:
+        prune(folder, tmp_path / TABLE, hosts, likely=likely)
         return (tmp_path / TABLE).stat().st_mtime_ns
 
     first = made("example.mt", "www.example.mt")
     assert made("example.mt") == first
     assert made("example.mt", "other.mt") != first
     second = made("example.mt")
+    third = made("example.mt", likely=["other.mt"])
+    assert third != second
     write_graph(folder, [("hub.org", "example.mt"), ("new.org", "example.mt")])
-    assert made("example.mt") != second
+    assert made("example.mt", likely=["other.mt"]) != third
     elsewhere = backlink_source(f"cc-graph:{tmp_path / TABLE}", tmp_path / "unused")
     assert {link.url for link in elsewhere.backlinks("example.mt")} == {"https://hub.org/", "https://new.org/"}
 
@@ -465,6 +472,27 @@ def test_a_crawl_may_ask_several_graphs(tmp_path: Path) -> None:
         "https://hub.org/",
         "https://portal.eu/",
     ]
+
+
+def test_hosts_that_link_to_candidates_come_first_and_a_damaged_graph_costs_only_its_backlinks(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    links = [("everything.com", f"{n}.com") for n in range(30)]
+    links += [(host, target) for host in ("everything.com", "directory.mt") for target in ("a.mt", "b.mt", "found.mt")]
+    whole = write_graph(tmp_path / "whole", links)
+    damaged = write_graph(tmp_path / "damaged", links)
+    edges = damaged / f"{RELEASE}-host-edges.txt.gz"
+    edges.write_bytes(edges.read_bytes()[:-20])
+    candidates = packed(tmp_path / "candidates.tsv", "a.mt\nb.mt\n")
+    sources = Sources([f"tsv:{candidates}"], [f"cc-graph:{damaged}", f"cc-graph:{whole}"])
+    list(sources.ways(sources.candidates(MALTESE)))
+    assert not sources.ways_back("https://found.mt/")
+    sources.open(tmp_path)
+    assert [hop.url for hop in sources.ways_back("https://found.mt/")] == [
+        "https://directory.mt/",
+        "https://everything.com/",
+    ]
+    assert f"backlinks=cc-graph:{damaged}: " in caplog.text
 
 
 def test_shards_are_read_as_their_list_names_them(tmp_path: Path) -> None:

@@ -14,15 +14,16 @@ ENGLISH, SPANISH = "https://a.org/how-we-protect-your-data", "https://a.org/como
 
 
 def test_the_language_model_reads_slugs_until_a_site_refutes_it() -> None:
-    evidence = UrlLanguage(Known(PAIR, EVEN))
-    english, spanish = evidence.update(ENGLISH, EVEN), evidence.update(SPANISH, EVEN)
+    known = Known(PAIR, EVEN)
+    evidence = UrlLanguage(known)
+    english, spanish = (evidence.update(known.target(url), EVEN) for url in (ENGLISH, SPANISH))
     assert english
     assert spanish
     assert english[0] > english[1]
     assert spanish[1] > spanish[0]
     for _ in range(20):
         evidence.learn(FetchedPage(SPANISH, "eng", "eng"), ())
-    refuted = evidence.update(SPANISH, EVEN)
+    refuted = evidence.update(known.target(SPANISH), EVEN)
     assert refuted
     assert refuted[0] > refuted[1]
 
@@ -47,5 +48,5 @@ def test_the_pair_model_chooses_among_documents_that_share_words() -> None:
     found = evidence._nearest("https://a.org/notas-de-la-version-2024-05")
     assert found
     assert found[0] == "https://a.org/release-notes-2024-05"
-    assert evidence.chance("https://a.org/notas-de-la-version-2024-05", EVEN) > 0
-    assert evidence.chance("https://a.org/contacto", EVEN) == 0
+    assert evidence.chance(known.target("https://a.org/notas-de-la-version-2024-05"), EVEN) > 0
+    assert evidence.chance(known.target("https://a.org/contacto"), EVEN) == 0

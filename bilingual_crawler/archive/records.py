@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 _FIELD = re.compile(
-    rb"^(WARC-(?:Type|Target-URI|Date|IP-Address|Payload-Digest)|Content-Length)[ \t]*:[ \t]*(.*?)[ \t]*\r$",
+    rb"^(WARC-(?:Type|Target-URI|Date|IP-Address|Payload-Digest)|Content-(?:Length|Type))[ \t]*:[ \t]*(.*?)[ \t]*\r$",
     re.IGNORECASE | re.MULTILINE,
 )
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})")
@@ -27,6 +27,8 @@ class RecordHead:
     ip: str | None
     digest: bytes | None
     """``WARC-Payload-Digest``"""
+    media_type: str
+    """``Content-Type`` of the record."""
     block: int
     """Where the content block begins, in bytes from the start of the record."""
     length: int
@@ -73,6 +75,7 @@ def parse_head(data: bytes) -> RecordHead | None:
         date=fields.get(b"warc-date", b"").decode("ascii", "replace"),
         ip=fields[b"warc-ip-address"].decode("ascii", "replace") if b"warc-ip-address" in fields else None,
         digest=fields.get(b"warc-payload-digest"),
+        media_type=fields.get(b"content-type", b"").decode("ascii", "replace").lower(),
         block=end + 4,
         length=length,
         status=int(status[1]) if status else None,
@@ -102,7 +105,7 @@ def parse_response(record: bytes) -> ArchivedResponse | None:
 
 
 def parse_conversion(record: bytes) -> bytes | None:
-    """The block of a complete conversion record (a rendered page); None for any other record."""
+    """The block of a complete conversion record (a rendered page, or a text); None for any other record."""
     head = parse_head(record)
     return record[head.block : head.end] if head is not None and head.kind == b"conversion" else None
 

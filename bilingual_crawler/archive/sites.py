@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Paths: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
 """Paths of WARC files, folders of them or site folders; a string may hold several, separated by commas."""
+_ENDINGS = (".warc", ".warc.gz", ".warc.xz", ".warc.wet", ".warc.wet.gz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,9 @@ def _find_source(path: Path) -> Source:
         raise ArchiveError(path, "no such file or folder")
     if not path.is_dir():
         return Source(path, (path,))
-    files = tuple(sorted(file for suffix in ("", ".gz", ".xz") for file in path.glob(f"*.warc{suffix}")))
+    files = tuple(sorted(file for file in path.iterdir() if file.name.endswith(_ENDINGS)))
     if not files:
-        raise ArchiveError(path, "no *.warc, *.warc.gz or *.warc.xz in this folder")
+        raise ArchiveError(path, f"no {', '.join(f'*{ending}' for ending in _ENDINGS)} in this folder")
     description = path / "site.json"
     if not description.exists():
         return Source(path, files)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from statistics import median
+from typing import TYPE_CHECKING, TypeAlias
 
 from bilingual_crawler.bitext.beads import best_beads
 from bilingual_crawler.bitext.evidence import weigh
@@ -23,6 +25,8 @@ SURE = 0.9
 """Score from which beads of the first pass count for the lexicon."""
 LONGEST = 3000
 """Sentences of a document that are aligned; further ones are left out."""
+
+Sides: TypeAlias = tuple["Sequence[Sentence]", "Sequence[Sentence]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,37 +51,38 @@ class SentenceAligner:
         self._languages = (language_a, language_b)
         self._meaning = Meaning(encoder) if encoder else None
         self._lexicon = Lexicon({})
+        self._ratio: float | None = None
 
-    def learn(self, documents: Iterable[tuple[Sequence[str], Sequence[str]]]) -> None:
-        """Replace the lexicon by that of the sure beads of *documents* (lines of both sides)."""
-        sides = [self._split(a, b) for a, b in documents]
+    def read(self, lines_a: Iterable[str], lines_b: Iterable[str]) -> Sides:
+        """The sentences of both sides of a document pair."""
+        return split(lines_a, self._languages[0])[:LONGEST], split(lines_b, self._languages[1])[:LONGEST]
+
+    def learn(self, documents: Iterable[Sides]) -> None:
+        """Replace the lexicon by that of the sure beads of *documents*."""
+        sides = list(documents)
         if self._meaning:
             self._meaning.learn([s.text for a, _ in sides for s in a], [s.text for _, b in sides for s in b])
         second = [words(sentence.text) for _, b in sides for sentence in b]
         counts = Counter(word for sentence in second for word in sentence)
         shares = {word: count / len(second) for word, count in counts.items()}
-        self._lexicon = Lexicon(shares)
+        self._lexicon, self._ratio = Lexicon(shares), None
         sure = {
-            (words(_text(a, bead.a)), words(_text(b, bead.b)))
-            for a, b in sides
-            for bead in self._beads(a, b)
-            if bead.score >= SURE
+            (_text(a, bead.a), _text(b, bead.b)) for a, b in sides for bead in self.beads(a, b) if bead.score >= SURE
         }
-        self._lexicon = Lexicon.learn(sorted(sure), shares)
+        self._lexicon = Lexicon.learn(sorted({(words(a), words(b)) for a, b in sure}), shares)
+        if sure:
+            self._ratio = math.exp(median(math.log((len(b) + 1) / (len(a) + 1)) for a, b in sure))
 
-    def align(self, lines_a: Sequence[str], lines_b: Sequence[str]) -> list[SentencePair]:
+    def align(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> list[SentencePair]:
         """Sentence pairs of two documents, in order."""
-        a, b = self._split(lines_a, lines_b)
-        return [_pair(a, b, bead) for bead in self._beads(a, b)]
+        return [_pair(a, b, bead) for bead in self.beads(a, b)]
 
-    def _split(self, a: Sequence[str], b: Sequence[str]) -> tuple[list[Sentence], list[Sentence]]:
-        return split(a, self._languages[0])[:LONGEST], split(b, self._languages[1])[:LONGEST]
-
-    def _beads(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> list[Bead]:
+    def beads(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> list[Bead]:
+        """Which sentences of two documents are translations, in order."""
         if not a or not b:
             return []
         nearness = self._meaning.nearness([s.text for s in a], [s.text for s in b]) if self._meaning else None
-        return best_beads(weigh(a, b, self._lexicon, nearness))
+        return best_beads(weigh(a, b, self._lexicon, nearness, self._ratio))
 
 
 def _text(side: Sequence[Sentence], places: tuple[int, int]) -> str:

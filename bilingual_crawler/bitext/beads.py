@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bilingual_crawler.scoring.logistic import logistic
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
-    from bilingual_crawler.bitext.evidence import BeadScores
+LARGEST = 5
+"""Most sentences of a bead, both sides together."""
+SHAPES = tuple((p, q) for p in range(1, LARGEST) for q in range(1, LARGEST - p + 1))
+"""How many sentences of the first and of the second document make a bead."""
+ALONE = 0.1
+"""Share of the sentences without a translation that is expected of any two documents."""
+WEIGHT = 20
+"""Sentences that this expectation weighs as much as."""
 
-GAP = -0.7
-"""Log-odds of a sentence that has no translation."""
-MERGED = -1.5
-"""Log-odds of a bead of two sentences and one."""
-_ONE_ONE, _SKIP_A, _SKIP_B, _ONE_TWO, _TWO_ONE = range(5)
-_STEPS = {_ONE_ONE: (1, 1), _SKIP_A: (1, 0), _SKIP_B: (0, 1), _ONE_TWO: (1, 2), _TWO_ONE: (2, 1)}
+BeadScores: TypeAlias = Mapping[tuple[int, int], NDArray[np.float32]]
+"""For each shape that fits, the log-odds of its beads, in the row and the column of their first sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,41 +37,51 @@ class Bead:
     score: float
 
 
-def best_beads(evidence: BeadScores) -> list[Bead]:
+def best_beads(scores: BeadScores) -> list[Bead]:
     """The beads with the highest sum of log-odds, in order; unaligned sentences are left out.
 
-    One-one, one-two and two-one (Gale and Church 1993), in time and memory in proportion to the product of both numbers
-    of sentences.
+    A sentence without a translation costs the logarithm of the share of such sentences. A first alignment estimates
+    this share, so gaps are cheap between documents that have little in common. Time and memory are in proportion to the
+    product of both numbers of sentences.
     """
-    n, m = evidence.one_one.shape
-    moves = np.full((n + 1, m + 1), _SKIP_A, np.uint8)
-    moves[0] = _SKIP_B
-    slope = GAP * np.arange(m + 1)
-    scores = np.full((n + 1, m + 1), -np.inf)
-    scores[0] = slope
+    sentences = sum(scores[1, 1].shape)
+    aligned = sum(
+        bead.a[1] - bead.a[0] + bead.b[1] - bead.b[0]
+        for bead in beads_at_price(scores, math.log(ALONE))
+        if bead.score > 0.5
+    )
+    alone = (sentences - aligned + ALONE * WEIGHT) / (sentences + WEIGHT)
+    return beads_at_price(scores, math.log(alone))
+
+
+def beads_at_price(scores: BeadScores, gap: float) -> list[Bead]:
+    """The beads with the highest sum of log-odds if a sentence without a translation has the log-odds *gap*."""
+    n, m = scores[1, 1].shape
+    shapes = [*scores, (1, 0), (0, 1)]
+    skip_a, skip_b = len(scores), len(scores) + 1
+    moves = np.full((n + 1, m + 1), skip_b, np.uint8)
+    slope = gap * np.arange(m + 1)
+    sums = np.full((n + 1, m + 1), -np.inf)
+    sums[0] = slope
     for i in range(1, n + 1):
-        options = np.full((5, m + 1), -np.inf)
-        options[_SKIP_A] = scores[i - 1] + GAP
-        options[_ONE_ONE, 1:] = scores[i - 1, :-1] + evidence.one_one[i - 1]
-        options[_ONE_TWO, 2:] = scores[i - 1, :-2] + evidence.one_two[i - 1] + MERGED
-        if i > 1:
-            options[_TWO_ONE, 1:] = scores[i - 2, :-1] + evidence.two_one[i - 2] + MERGED
+        options = np.full((len(shapes) - 1, m + 1), -np.inf)
+        options[skip_a] = sums[i - 1] + gap
+        for move, ((p, q), table) in enumerate(scores.items()):
+            if i >= p:
+                options[move, q:] = sums[i - p, : m + 1 - q] + table[i - p]
         best = options.max(0)
-        # each skipped sentence costs GAP, so the best path that skips up to a place is a running maximum
-        scores[i] = np.maximum.accumulate(best - slope) + slope
-        moves[i] = np.where(scores[i] > best + 1e-9, _SKIP_B, options.argmax(0))
-    return _trace(moves, evidence)
+        # each skipped sentence costs the same, so the best path that skips up to a place is a running maximum
+        sums[i] = np.maximum.accumulate(best - slope) + slope
+        moves[i] = np.where(sums[i] > best + 1e-9, skip_b, options.argmax(0))
+    return _trace(moves, shapes, scores)
 
 
-def _trace(moves: NDArray[np.uint8], evidence: BeadScores) -> list[Bead]:
-    i, j = evidence.one_one.shape
+def _trace(moves: NDArray[np.uint8], shapes: Sequence[tuple[int, int]], scores: BeadScores) -> list[Bead]:
+    i, j = scores[1, 1].shape
     beads = []
     while i or j:
-        move = int(moves[i, j])
-        step_a, step_b = _STEPS[move]
-        i, j = i - step_a, j - step_b
-        if move in (_ONE_ONE, _ONE_TWO, _TWO_ONE):
-            table = {_ONE_ONE: evidence.one_one, _ONE_TWO: evidence.one_two, _TWO_ONE: evidence.two_one}[move]
-            odds = float(table[i, j]) + (0 if move == _ONE_ONE else MERGED)
-            beads.append(Bead((i, i + step_a), (j, j + step_b), round(logistic(odds), 4)))
+        p, q = shapes[int(moves[i, j])]
+        i, j = i - p, j - q
+        if p and q:
+            beads.append(Bead((i, i + p), (j, j + q), round(logistic(float(scores[p, q][i, j])), 4)))
     return beads[::-1]

@@ -1,143 +1,156 @@
-"""The evidence that two sentences are translations: log-odds by length, words and position."""
+"""The evidence that sentences are translations: log-odds by length, words, numbers, place and meaning."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import csr_array
 
+from bilingual_crawler.bitext.beads import SHAPES
 from bilingual_crawler.bitext.lexicon import words
+from bilingual_crawler.bitext.windows import sums
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from bilingual_crawler.bitext.beads import BeadScores
     from bilingual_crawler.bitext.lexicon import Lexicon, Words
+    from bilingual_crawler.bitext.meaning import Nearness
     from bilingual_crawler.bitext.sentences import Sentence
 
-LENGTH_SPREAD = 0.3
+LENGTH_SPREAD = 0.2
 """Standard deviation of the logarithm of the length ratio of translations (Gale and Church 1993 model the same)."""
 SHORT = 8
 """Characters added to lengths, as short sentences differ more."""
-MAX_WORD_EVIDENCE = 8.0
-MISSING_NUMBER = -1.0
+MAX_EVIDENCE = 8.0
+"""Highest log-odds by words, and by meaning."""
+MIN_CLOSENESS = -6.0
+MISSING_NUMBER = -2.0
 """Log-odds of a number that only one side has."""
-MAX_MISSING = 3
-STARTS = 0.4
-"""Log-odds of both sentences beginning a paragraph, or neither; their opposite if only one does."""
-CLOSENESS = 1.5
+MAX_MISSING = 2
+TOGETHER = 0.9
+"""How much the beginnings of paragraphs depend on each other in translations: 0 not at all, 1 as far as possible."""
+FEW = 0.02
+"""Added to probabilities of place, as they are estimates."""
+CLOSENESS = 1.2
 """Log-odds of one standard deviation of similarity by the encoder."""
-USUAL = 2.0
-"""Standard deviations above chance from which similarity is evidence for a pair."""
-
-
-@dataclass(frozen=True, slots=True)
-class BeadScores:
-    """Log-odds for sentences of two documents, a row for each of the first; -inf across paragraphs."""
-
-    one_one: NDArray[np.float32]
-    one_two: NDArray[np.float32]
-    """For one sentence and two consecutive ones, at the index of the first of these: one column less."""
-    two_one: NDArray[np.float32]
-    """One row less."""
+USUAL = 2.5
+"""Standard deviations above chance from which similarity is evidence for a bead."""
+MERGED = -1.2
+"""Log-odds of each sentence of a bead beyond one and one."""
 
 
 def weigh(
     a: Sequence[Sentence],
     b: Sequence[Sentence],
     lexicon: Lexicon,
-    nearness: NDArray[np.float64] | None = None,
+    nearness: Nearness | None = None,
+    ratio: float | None = None,
 ) -> BeadScores:
-    """Evidence for the sentences of two documents, each with at least one sentence.
+    """Evidence for the sentences of two documents, each with at least one sentence; -inf across paragraphs.
 
-    *nearness*: similarity of their meanings, in standard deviations above chance (:class:`~.meaning.Meaning`).
+    *ratio*: length of a translation in the second language, by the length of its original; that of the documents if
+    nobody knows.
     """
     words_a, words_b = [words(s.text) for s in a], [words(s.text) for s in b]
-    numbers_a, numbers_b = ([frozenset(filter(str.isdigit, side)) for side in sides] for sides in (words_a, words_b))
     by_words = _by_words(words_a, words_b, lexicon)
-    near = np.zeros_like(by_words) if nearness is None else _by_closeness(nearness)
-    lengths_a, lengths_b = (np.array([len(s.text) for s in side], np.float64) for side in (a, b))
-    ratio = lengths_b.sum() / lengths_a.sum()
+    numbers = list(filter(str.isdigit, _vocabulary([*words_a, *words_b])))
+    numbers_a, numbers_b = _incidence(words_a, numbers), _incidence(words_b, numbers)
+    lengths_a, lengths_b = (np.array([len(s.text) for s in side], np.float32) for side in (a, b))
     chance = math.sqrt(np.log(lengths_a + SHORT).var() + np.log(lengths_b + SHORT).var())
+    lengths_a *= ratio or lengths_b.sum() / lengths_a.sum()
     begins_a, begins_b = _begins(a), _begins(b)
-    place = np.where(begins_a[:, None] == begins_b, STARTS, -STARTS)
-    one_one = (
-        _by_length(ratio * lengths_a, lengths_b, chance)
-        + np.minimum(MAX_WORD_EVIDENCE, by_words)
-        + _by_numbers(numbers_a, numbers_b)
-        + near
-        + place
-    )
-    one_two = (
-        _by_length(ratio * lengths_a, lengths_b[:-1] + lengths_b[1:], chance)
-        + np.minimum(MAX_WORD_EVIDENCE, by_words[:, :-1] + by_words[:, 1:])
-        + _by_numbers(numbers_a, _joined(numbers_b))
-        + _both(near[:, :-1], near[:, 1:])
-        + place[:, :-1]
-    )
-    one_two[:, begins_b[1:]] = -np.inf
-    two_one = (
-        _by_length(ratio * (lengths_a[:-1] + lengths_a[1:]), lengths_b, chance)
-        + np.minimum(MAX_WORD_EVIDENCE, by_words[:-1] + by_words[1:])
-        + _by_numbers(_joined(numbers_a), numbers_b)
-        + _both(near[:-1], near[1:])
-        + place[:-1]
-    )
-    two_one[begins_a[1:]] = -np.inf
-    return BeadScores(one_one.astype(np.float32), one_two.astype(np.float32), two_one.astype(np.float32))
+    by_place = _by_place(begins_a, begins_b)
+    scores = {}
+    for p, q in SHAPES:
+        if p > len(a) or q > len(b):
+            continue
+        score = _by_length(sums(lengths_a, p), sums(lengths_b, q), chance)
+        score += np.minimum(MAX_EVIDENCE, sums(sums(by_words, p).T, q).T)
+        score += _by_numbers(sums(numbers_a, p) > 0, sums(numbers_b, q) > 0)
+        score += by_place[: len(a) - p + 1, : len(b) - q + 1]
+        score += MERGED * (p + q - 2)
+        if nearness:
+            score += _by_meaning(nearness.of(p, q)) * math.sqrt((p + q) / 2)
+        score[_across(begins_a, p)] = -np.inf
+        score[:, _across(begins_b, q)] = -np.inf
+        scores[p, q] = score
+    return scores
 
 
-def _by_length(expected: NDArray[np.float64], lengths: NDArray[np.float64], chance: float) -> NDArray[np.float64]:
+def _by_length(expected: NDArray[np.float32], lengths: NDArray[np.float32], chance: float) -> NDArray[np.float32]:
     """Normal density of the length ratio of translations over that of any two sentences of these documents."""
     chance = max(chance, 1.2 * LENGTH_SPREAD)
-    squares = np.log((lengths + SHORT) / (expected[:, None] + SHORT)) ** 2
-    return np.asarray(math.log(chance / LENGTH_SPREAD) - squares * (1 / LENGTH_SPREAD**2 - 1 / chance**2) / 2)
+    squares = np.subtract.outer(np.log(expected + SHORT), np.log(lengths + SHORT)) ** 2
+    return np.asarray(math.log(chance / LENGTH_SPREAD) - squares * ((1 / LENGTH_SPREAD**2 - 1 / chance**2) / 2))
 
 
-def _both(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Both halves must fit: the weaker counts fully, the stronger half."""
-    return np.minimum(one, other) + np.maximum(one, other) / 2
+def _begins(side: Sequence[Sentence]) -> NDArray[np.intp]:
+    """1 for each sentence that begins a paragraph, 0 for others."""
+    return np.array([n == 0 or s.paragraph != side[n - 1].paragraph for n, s in enumerate(side)], np.intp)
 
 
-def _begins(side: Sequence[Sentence]) -> NDArray[np.bool_]:
-    return np.array([n == 0 or s.paragraph != side[n - 1].paragraph for n, s in enumerate(side)], bool)
+def _across(begins: NDArray[np.intp], size: int) -> NDArray[np.bool_]:
+    """Whether so many sentences, from each on, are in more than one paragraph."""
+    return np.asarray(sums(begins, size) > begins[: len(begins) - size + 1])
 
 
-def _joined(numbers: Sequence[frozenset[str]]) -> list[frozenset[str]]:
-    return [one | other for one, other in pairwise(numbers)]
+def _by_place(begins_a: NDArray[np.intp], begins_b: NDArray[np.intp]) -> NDArray[np.float32]:
+    """How much more often than by chance translations both begin a paragraph, or one, or neither."""
+    share_a, share_b = begins_a.mean(), begins_b.mean()
+    by_chance = np.outer((1 - share_a, share_a), (1 - share_b, share_b))
+    more = TOGETHER * (min(share_a, share_b) - by_chance[1, 1])
+    odds = np.log((by_chance + more * np.array(((1, -1), (-1, 1))) + FEW) / (by_chance + FEW))
+    return np.asarray(odds[begins_a[:, None], begins_b], np.float32)
 
 
-def _by_numbers(a: Sequence[frozenset[str]], b: Sequence[frozenset[str]]) -> NDArray[np.float64]:
-    """Negative log-odds for each number that only one of two sentences has."""
-    counts_a, counts_b = (np.array([len(numbers) for numbers in side], int) for side in (a, b))
-    unshared = counts_a[:, None] + counts_b
-    for i in np.flatnonzero(counts_a).tolist():
-        for j in np.flatnonzero(counts_b).tolist():
-            unshared[i, j] -= 2 * len(a[i] & b[j])
+def _vocabulary(sentences: Iterable[Words]) -> list[str]:
+    return sorted({word for sentence in sentences for word in sentence})
+
+
+def _incidence(sentences: Iterable[Words], vocabulary: Sequence[str]) -> csr_array:
+    """A row for each sentence, with 1 in the columns of its words."""
+    columns = {word: column for column, word in enumerate(vocabulary)}
+    return _sparse(
+        [{columns[word]: 1.0 for word in sentence if word in columns} for sentence in sentences], len(columns)
+    )
+
+
+def _sparse(rows: Sequence[Mapping[int, float]], width: int) -> csr_array:
+    values = [value for row in rows for value in row.values()]
+    columns = [column for row in rows for column in row]
+    ends = np.cumsum([0, *map(len, rows)])
+    return csr_array((np.array(values, np.float32), columns, ends), shape=(len(rows), width))
+
+
+def _by_meaning(nearness: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.asarray(np.clip(CLOSENESS * (nearness - USUAL), MIN_CLOSENESS, MAX_EVIDENCE))
+
+
+def _by_numbers(a: csr_array, b: csr_array) -> NDArray[np.float32]:
+    """Negative log-odds for each number that only one side has; a row of *a* and of *b* are the numbers of a side."""
+    a, b = a.astype(np.float32), b.astype(np.float32)
+    unshared = np.add.outer(a.sum(1), b.sum(1)) - 2 * (a @ b.T).toarray()
     return np.asarray(MISSING_NUMBER * np.minimum(unshared, MAX_MISSING))
 
 
-def _by_words(a: Sequence[Words], b: Sequence[Words], lexicon: Lexicon) -> NDArray[np.float64]:
+def _by_words(a: Sequence[Words], b: Sequence[Words], lexicon: Lexicon) -> NDArray[np.float32]:
     """Sum over the words of one sentence of the log-odds of their best translation in the other."""
     places: defaultdict[str, list[int]] = defaultdict(list)
     for j, sentence in enumerate(b):
         for word in sentence:
             places[word].append(j)
-    total = np.zeros((len(a), len(b)))
-    for i, sentence in enumerate(a):
-        for word in sentence:
-            best: dict[int, float] = {}
-            for translation, gain in lexicon.translations(word).items():
-                for j in places.get(translation, ()):
-                    best[j] = max(gain, best.get(j, 0.0))
-            total[i, list(best)] += list(best.values())
-    return total
-
-
-def _by_closeness(nearness: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(np.clip(CLOSENESS * (nearness - USUAL), -6.0, MAX_WORD_EVIDENCE))
+    vocabulary = _vocabulary(a)
+    gains = []
+    for word in vocabulary:
+        best: dict[int, float] = {}
+        for translation, gain in lexicon.translations(word).items():
+            for j in places.get(translation, ()):
+                best[j] = max(gain, best.get(j, 0.0))
+        gains.append(best)
+    return np.asarray((_incidence(a, vocabulary) @ _sparse(gains, len(b))).toarray())

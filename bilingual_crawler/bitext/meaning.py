@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bilingual_crawler.bitext.windows import sums
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -22,6 +24,24 @@ FEWEST = 20
 LEAST_SPREAD = 0.05
 
 
+class Nearness:
+    """Compares consecutive sentences of two documents by the sum of their vectors.
+
+    *a*, *b*: a row of length 1 for each sentence; *spread*: standard deviation of the similarity of any two sentences.
+    """
+
+    def __init__(self, a: NDArray[np.float32], b: NDArray[np.float32], spread: float) -> None:
+        self._a, self._b = a, b
+        self._spread = spread
+
+    def of(self, p: int, q: int) -> NDArray[np.float32]:
+        """Similarity of *p* sentences of the first document and *q* of the second, in standard deviations.
+
+        A row for each place where the former begin, a column for each of the latter.
+        """
+        return np.asarray(_unit(sums(self._a, p)) @ _unit(sums(self._b, q)).T / self._spread)
+
+
 class Meaning:
     """Compares sentences after subtracting the common part of their site and language."""
 
@@ -36,23 +56,24 @@ class Meaning:
             return
         vectors = [self._encoder.encode(_sample(side), TOKENS) for side in (a, b)]
         self._common = [side.mean(axis=0) for side in vectors]
-        by_chance = self._cosines(*vectors)
+        sample_a, sample_b = self._centred(vectors)
+        by_chance = sample_a @ sample_b.T
         # some of these pairs are translations; the median absolute deviation is robust against them
         self._spread = max(LEAST_SPREAD, 1.4826 * float(np.median(np.abs(by_chance))))
 
-    def nearness(self, a: Sequence[str], b: Sequence[str]) -> NDArray[np.float64] | None:
-        """A row for each sentence of *a*: its similarity to each of *b*, in standard deviations of any two sentences.
-
-        None if the site has too few sentences.
-        """
+    def nearness(self, a: Sequence[str], b: Sequence[str]) -> Nearness | None:
+        """The comparison of the sentences of two documents; None if the site has too few sentences."""
         if not self._common:
             return None
-        return self._cosines(*(self._encoder.encode(side, TOKENS) for side in (a, b))) / self._spread
+        vectors_a, vectors_b = self._centred([self._encoder.encode(side, TOKENS) for side in (a, b)])
+        return Nearness(vectors_a, vectors_b, self._spread)
 
-    def _cosines(self, a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float64]:
-        centred = [side - common for side, common in zip((a, b), self._common, strict=True)]
-        a, b = (side / np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-9) for side in centred)
-        return np.asarray(a @ b.T, dtype=np.float64)
+    def _centred(self, sides: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+        return [_unit(side - common) for side, common in zip(sides, self._common, strict=True)]
+
+
+def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9))
 
 
 def _sample(sentences: Sequence[str]) -> Sequence[str]:

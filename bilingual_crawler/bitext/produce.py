@@ -40,10 +40,11 @@ class BitextProducer:
 
     def add(self, alignment: Alignment, main: Callable[[str], list[str]]) -> None:
         """Add the document pairs of one domain or group. *main* gives the main text of a URL, in lines."""
-        self._aligner.learn((main(pair.url_a), main(pair.url_b)) for pair in alignment.pairs[:TEACHERS])
+        read = self._aligner.read
+        self._aligner.learn(read(main(pair.url_a), main(pair.url_b)) for pair in alignment.pairs[:TEACHERS])
         for pair in alignment.pairs:
             a, b = main(pair.url_a), main(pair.url_b)
-            found = self._aligner.align(a, b)
+            found = self._aligner.align(*read(a, b))
             kept = [sentences for sentences in found if self._cleaner.keeps(sentences)]
             self.counts.update(documents=1, aligned=len(found), kept=len(kept))
             documents = DocumentPair(pair.url_a, pair.url_b, "\n".join(a), "\n".join(b), pair.score, pair.method)

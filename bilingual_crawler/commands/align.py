@@ -52,12 +52,13 @@ class Command(ScrapyCommand):
 
     def long_desc(self) -> str:
         return (
-            "INPUT is the output folder of a crawl, a WARC file, a folder of WARC files, or a frozen site. Writes the"
-            " pairs, best first inside each registered domain, with the columns url_a, url_b, score (0 to 1),"
-            " method (the strongest evidence) and pair (the languages). Pairs of other languages that are in the file"
-            " stay there. With --bitext also aligns their sentences, and writes those that are good enough to train a"
-            " translation model in the formats of other tools. If INPUT is a crawl that has aligned its documents at"
-            " its end, its pairs are taken, unless --method, --matching or --editions is given."
+            "INPUT is the output folder of a crawl, a WARC or WET file, a folder of them, a frozen site, or a"
+            " .jsonl file of texts with the keys url and text. Writes the pairs, best first inside each registered"
+            " domain, with the columns url_a, url_b, score (0 to 1), method (the strongest evidence) and pair (the"
+            " languages). Pairs of other languages that are in the file stay there. With --bitext also aligns"
+            " their sentences, and writes those that are good enough to train a translation model in the formats"
+            " of other tools. If INPUT is a crawl that has aligned its documents at its end, its pairs are taken,"
+            " unless --method, --matching or --editions is given."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
@@ -238,6 +239,23 @@ class Visits:
         for slot, state in self._frontier.slot_states.items():
             site = registered_domain(slot)
             sites[site] = min(state, sites.get(site, state), key=order.index)
+        return sites
+
+    @property
+    def queued_by_site(self) -> Mapping[str, int]:
+        """URLs that pages of a site led to and that are queued, about, in this process."""
+        sites: Counter[str] = Counter()
+        for slot, queued in self._quota.urls.items():
+            sites[registered_domain(slot)] += queued
+        return sites
+
+    @property
+    def rests(self) -> dict[str, float]:
+        """Seconds until a site that rests is asked again."""
+        sites: dict[str, float] = {}
+        for slot, seconds in self._frontier.rests.items():
+            site = registered_domain(slot)
+            sites[site] = max(seconds, sites.get(site, seconds))
         return sites
 
     async def states(self, urls: Sequence[str]) -> list[State | None]:

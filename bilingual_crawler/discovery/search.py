@@ -59,8 +59,8 @@ class SiteSearch:
     """Judges the sites of the pages it is given, and says which pages it wants next.
 
     The unit is the site, a registered domain: it is judged once, from the root of the host that was found first. A link
-    to a page of another site leads to that root. *backlinks* gives the ways back from an entry page to the pages that
-    link to its site, as do with *own_links* the pages visited before.
+    to a page of another site leads to that root. Whoever knows the pages that link to a bilingual site tells them by
+    :meth:`go_back`; with *own_links* the pages visited before are such pages, too.
     """
 
     def __init__(
@@ -68,7 +68,6 @@ class SiteSearch:
         pair: LanguagePair,
         detector: Detector,
         order: SiteOrder,
-        backlinks: Callable[[str], Iterable[Hop]],
         *,
         own_links: bool = False,
     ) -> None:
@@ -76,7 +75,6 @@ class SiteSearch:
         self.order = order
         self._pair = pair
         self._detector = detector
-        self._backlinks = backlinks
         self.judged: Callable[[str, Site], None] | None = None
         """Told of each site, by name, when there is a verdict."""
         self._own_links = own_links
@@ -91,6 +89,8 @@ class SiteSearch:
         self._done: set[int] = set()
         """Hashes of the URLs that were fetched or given up."""
         self._wanted: list[Wanted] = []
+        self._found: list[str] = []
+        """Entry pages of bilingual sites, to be looked up."""
         self._changed: dict[str, float] = {}
 
     # what the crawl tells -------------------------------------------------------------------------------------------
@@ -105,6 +105,11 @@ class SiteSearch:
         for hop in hops:
             self._add(hop, None)
 
+    def go_back(self, hops: Iterable[Hop]) -> None:
+        """Visit the pages that link to a bilingual site, where *hops* lead."""
+        for hop in hops:
+            self._add(hop, Source(hop.parent, None, True))
+
     def read(self, page: DetectorPage) -> None:
         """*page* was downloaded."""
         if self._is_done(page.url):
@@ -112,6 +117,8 @@ class SiteSearch:
         self.pages += 1
         self._done.add(hash(page.url))
         target = self._targets.pop(page.url, None)
+        if target is None and page.backlink:
+            target = Target(page.url, Way.BACK)
         name = site_of(page.url)
         site = self.sites.get(name)
         if site is None and target is not None and target.backwards and page.url != entry_page(page.url):
@@ -150,6 +157,16 @@ class SiteSearch:
         if target is not None and not self._is_done(to):
             self._targets.pop(url, None)
             self._targets.setdefault(to, target)
+
+    def found(self) -> list[str]:
+        """Entry pages of the sites found bilingual since the last call."""
+        found, self._found = self._found, []
+        return found
+
+    def is_backlink(self, url: str) -> bool:
+        """Whether *url* is to be visited because it links to a bilingual site."""
+        target = self._targets.get(url)
+        return target is not None and target.way is Way.BACK
 
     def wanted(self) -> list[Wanted]:
         """URLs that are wanted since the last call."""
@@ -224,8 +241,7 @@ class SiteSearch:
             self._expand(page, target, verdict.bilingual)
         site.held = []
         if verdict.bilingual:
-            for hop in self._backlinks(site.entry):
-                self._add(hop, Source(site.entry, None, True))
+            self._found.append(site.entry)
             for source, hops in self._passed.pop(name, ()):
                 self._turn_back(source, hops)
 

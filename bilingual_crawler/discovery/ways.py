@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.hops import Hop, Way, site_of
-from bilingual_crawler.discovery.sources import SourceError, backlink_source, candidate_source
+from bilingual_crawler.discovery.sources import SourceError, backlink_source, candidate_source, check_backlinks
 from bilingual_crawler.urls.hosts import host_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ MAX_BACKLINKS = 50
 class Sources:
     """The sources that *candidates* and *backlinks* name: ``tsv:FILE`` and so on; *archive* has entry pages.
 
-    Raises SourceError if a source of candidates cannot be used.
+    Raises SourceError if a source is missing, or one of candidates cannot be used.
     """
 
     def __init__(
@@ -41,13 +41,25 @@ class Sources:
         self.archived: dict[str, WarcRange] = {}
         """Where the archive has the entry pages of candidates, by URL."""
         self._candidates = {spec: candidate_source(spec) for spec in candidates}
+        self._hosts: set[str] = set()
+        """Those of the candidates."""
         self._named = [spec for spec in backlinks if spec != OWN_LINKS]
         self._backlinks: list[BacklinkSource] = []
+        for spec in self._named:
+            check_backlinks(spec)
 
     def open(self, folder: Path) -> None:
-        """Open the sources of backlinks; *folder* takes what they make. Raises SourceError."""
+        """Open the sources of backlinks, once all candidates are known; *folder* takes what they make.
+
+        A source that turns out to be damaged is logged, and left out. This may be done in another thread, as may
+        :meth:`ways_back` afterwards.
+        """
         for spec in self._named:
-            source = backlink_source(spec, folder)
+            try:
+                source = backlink_source(spec, folder, self._hosts)
+            except SourceError as error:
+                logger.error(f"backlinks={spec}: {error}; the discovery goes on without them")
+                continue
             self._backlinks.append(source)
             _log(spec, source.left_out)
 
@@ -66,17 +78,20 @@ class Sources:
     def ways(self, candidates: Iterable[Candidate]) -> Iterator[Hop]:
         """Ways to *candidates*, once what the sources know of them is noted."""
         for one in candidates:
+            self._hosts.add(host_of(one.url))
             if one.pages:
                 self.pages[site_of(one.url)].update(one.pages)
             if self.archive and one.archived:
                 self.archived[one.url] = one.archived
             yield Hop(Way.FORTH, one.url, prior=one.prior)
 
-    def ways_back(self, url: str) -> Iterator[Hop]:
-        """Ways from the entry page *url* to the pages that link to its site."""
-        for source in self._backlinks:
-            for link in source.backlinks(host_of(url))[:MAX_BACKLINKS]:
-                yield Hop(Way.BACK, link.url, url, prior=link.weight)
+    def ways_back(self, url: str) -> list[Hop]:
+        """Ways from the entry page *url* to the pages that link to its site; none while the sources are not open."""
+        return [
+            Hop(Way.BACK, link.url, url, prior=link.weight)
+            for source in self._backlinks
+            for link in source.backlinks(host_of(url))[:MAX_BACKLINKS]
+        ]
 
 
 def _log(spec: str, left_out: Counter[str]) -> None:

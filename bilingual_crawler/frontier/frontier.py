@@ -64,6 +64,10 @@ class Frontier(Protocol):
     def slot_states(self) -> Mapping[str, SlotState]:
         """The states of the slots of this process, after :meth:`leave`; empty before."""
 
+    @property
+    def rests(self) -> Mapping[str, float]:
+        """The slots that are paused, with the seconds that are left."""
+
     def push(self, entries: Sequence[Entry], told: Callable[[list[Push]], None] = ignore) -> None:
         """Queue or raise *entries* in one transaction. *told* gets the outcome of each."""
 

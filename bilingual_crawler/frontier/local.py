@@ -180,6 +180,11 @@ class LocalFrontier:
             self._left = self.store.count(State.QUEUED) + self.store.count(State.IN_FLIGHT)
         return self._left
 
+    @property
+    def rests(self) -> Mapping[str, float]:
+        now = self._clock()
+        return {slot: until - now for slot, until in [*self._resting.items()] if until > now}
+
     def has_pending(self) -> bool:
         if self._frozen:
             return False

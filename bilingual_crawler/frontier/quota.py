@@ -15,15 +15,20 @@ class QueueQuota:
 
     def __init__(self) -> None:
         self._queued: Counter[str] = Counter()
+        self.urls: Counter[str] = Counter()
+        """The number of these URLs."""
 
     def add(self, site: str, url: str) -> None:
         self._queued[site] += len(url)
+        self.urls[site] += 1
 
     def remove(self, site: str, url: str) -> None:
         """*url* is not queued any more. The site that is charged may differ from the site of its current parent."""
         self._queued[site] -= len(url)
+        self.urls[site] -= 1
         if self._queued[site] <= 0:
             del self._queued[site]
+            del self.urls[site]
 
     def is_full(self, site: str) -> bool:
         return self._queued[site] >= MAX_CHARACTERS

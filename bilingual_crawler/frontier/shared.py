@@ -152,6 +152,10 @@ class SharedFrontier:
     def slot_states(self) -> Mapping[str, SlotState]:
         return self._frontier.slot_states
 
+    @property
+    def rests(self) -> Mapping[str, float]:
+        return self._frontier.rests
+
     def _close(self) -> None:
         self._frontier.sum_up()
         self.left = self._frontier.left

@@ -2,7 +2,7 @@
 
 A site is bilingual for a pair of languages that it has gold pairs in. It is not for a language that it lacks
 (``absent``), with the pages of one language only (``mono-clean``; with ``mono-dead``, links to the others stay), and
-without one half of each gold pair (``disjoint``).
+without one half of each two translations (``disjoint``).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.archive import ArchivedResponse, Redirect, open_archive
+from bilingual_crawler.discovery.detector.guesses import rewritten, without_folder
 from bilingual_crawler.harvest.sites import SiteError
 from bilingual_crawler.languages import URL_LABELS, LanguagePair
 from bilingual_crawler.pages.jobs import PageJob
@@ -128,17 +129,27 @@ class CutWeb:
 
 
 def halves(site: Site, instance: Instance) -> set[str]:
-    """One half of every gold pair of the instance's languages, chosen with seed 0; never its entry page."""
+    """One half of each two translations in the instance's languages, chosen with seed 0; never its entry page."""
     random = Random(0)
     removed: set[str] = set()
-    for pair in site.pairs:
-        if {pair.lang_a, pair.lang_b} == {instance.lang_a, instance.lang_b}:
-            urls = [pair.url_a, pair.url_b]
-            if instance.entry in urls:
-                urls.remove(instance.entry)
-            if removed.isdisjoint((pair.url_a, pair.url_b)):
-                removed.add(random.choice(urls))
+    for urls in _translations(site, instance.pair):
+        if removed.isdisjoint(urls):
+            removed.add(random.choice([url for url in urls if url != instance.entry]))
     return removed
+
+
+def _translations(site: Site, pair: LanguagePair) -> Iterator[tuple[str, str]]:
+    """The gold pairs of *pair*, then pages at one address but for its language mark, which gold does not all name."""
+    sides = {url: pair.side(language) for url, language in site.languages.items()}
+    for gold in site.pairs:
+        if {sides.get(gold.url_a), sides.get(gold.url_b)} == {pair.a, pair.b}:
+            yield gold.url_a, gold.url_b
+    for url, side in sides.items():
+        if side is not None:
+            other = pair.other(side)
+            for address in (*rewritten(url, other), without_folder(url) or url):
+                if sides.get(address) == other:
+                    yield url, address
 
 
 def read_instances(path: Path) -> list[Instance]:

@@ -99,7 +99,7 @@ def channels(domain: Domain) -> dict[str, Channel]:
 def channel_of(a: Sequence[NDArray[np.uint32]], b: Sequence[NDArray[np.uint32]]) -> Channel:
     """The channel of the documents with these sets of tokens."""
     shared = np.intersect1d(_union(a), _union(b))
-    left, right = _matrix(a, shared), _matrix(b, shared)
+    left, right = incidence(a, shared), incidence(b, shared)
     weights = np.sqrt(rarity(left) * rarity(right))
     return Channel(normal_rows(left, weights), normal_rows(right, weights))
 
@@ -108,7 +108,8 @@ def _union(sets: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
     return np.unique(np.concatenate(sets)) if sets else np.zeros(0, dtype=np.uint32)
 
 
-def _matrix(sets: Sequence[NDArray[np.uint32]], vocabulary: NDArray[np.uint32]) -> sparse.csr_array:
+def incidence(sets: Sequence[NDArray[np.uint32]], vocabulary: NDArray[np.uint32]) -> sparse.csr_array:
+    """Which of *sets* has which token of *vocabulary*, which is sorted."""
     kept = [one[np.isin(one, vocabulary)] for one in sets]
     indptr = np.concatenate(([0], np.cumsum([len(one) for one in kept]))).astype(np.int64)
     columns = np.searchsorted(vocabulary, np.concatenate(kept)) if kept else np.zeros(0, dtype=np.int64)

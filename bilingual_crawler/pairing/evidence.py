@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bilingual_crawler.pairing.candidates import nearest
 from bilingual_crawler.pairing.content import CONTENT_FEATURES, content_columns, document_space, sentence_space
 from bilingual_crawler.pairing.editions import Editions
+from bilingual_crawler.pairing.glossary import GLOSSARY_FEATURES, glossary_channels, glossary_columns
 from bilingual_crawler.pairing.structure import FEATURES, StructureMethod
 from bilingual_crawler.pairing.url_evidence import UrlEvidence
 from bilingual_crawler.pairing.url_method import url_evidence
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from bilingual_crawler.pairing.content import Space
@@ -26,57 +30,65 @@ VIEWS = {
     "content": CONTENT_FEATURES,
     "structure-content": (*FEATURES, *CONTENT_FEATURES),
     "auto": (*URL_FEATURES, *FEATURES),
-    "auto-content": (*URL_FEATURES, *FEATURES, *CONTENT_FEATURES),
+    "thorough": (*URL_FEATURES, *FEATURES, *GLOSSARY_FEATURES, *CONTENT_FEATURES),
 }
 """Features that each judge sees."""
 NEAREST = 8
-"""Candidates that are looked for by content from each document."""
+"""Candidates that are looked for from each document by content, and by translated words."""
+NO_PAIRS = (np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
+"""Of places on both sides: nothing is known yet."""
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
-    """Candidates, row by row, and their features."""
+class Proposals:
+    """Candidate pairs, row by row, and their features."""
 
     a: NDArray[np.intp]
     b: NDArray[np.intp]
     columns: dict[str, NDArray[np.float32]]
 
-    def best(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The best score of each document that is in a candidate, of both sides."""
-        parts = []
-        for places in (self.a, self.b):
-            best = np.full(places.max(initial=-1) + 1, -np.inf)
-            np.maximum.at(best, places, scores)
-            parts.append(best[np.isfinite(best)])
-        return np.concatenate(parts)
 
+class Evidence:
+    """What the indexes that a view may use tell of a domain.
 
-def gather(domain: Domain, view: str, encoder: Encoder | None = None) -> Candidates:
-    """Candidates found by all indexes that *view* may use, with its features."""
-    urls, structure, content = view.startswith("auto"), view != "content", view.endswith("content")
-    found: dict[tuple[int, int], UrlEvidence] = url_evidence(domain) if urls else {}
-    editions = Editions.of(domain, found)
-    method = StructureMethod(domain) if structure else None
-    spaces: dict[str, Space] = {}
-    if content and domain.a and domain.b:
-        assert encoder is not None
-        spaces = {"dde": document_space(domain, encoder), "sae": sentence_space(domain, encoder)}
-    places = [np.array(list(found), dtype=np.intp).reshape(-1, 2).T, np.zeros((2, 0), dtype=np.intp)]
-    if method is not None:
-        places.append(np.array(method.candidates()))
-    places += [np.array(space.nearest(NEAREST)) for space in spaces.values()]
-    rows, columns = np.concatenate(places, axis=1)
-    i, j = np.divmod(np.unique(rows * max(len(domain.b), 1) + columns), max(len(domain.b), 1))
-    features = method.features(i, j, editions) if method is not None else {}
-    if urls:
-        features |= _url_columns(found, i, j, editions)
-    if content:
-        features |= (
-            content_columns(spaces, i, j, editions)
-            if spaces
-            else dict.fromkeys(CONTENT_FEATURES, np.zeros(0, np.float32))
-        )
-    return Candidates(i, j, features)
+    Content is left out without an *encoder*: its columns are NaN then.
+    """
+
+    def __init__(self, domain: Domain, view: str, encoder: Encoder | None = None) -> None:
+        self._domain = domain
+        self._features = VIEWS[view]
+        self._found: dict[tuple[int, int], UrlEvidence] = url_evidence(domain) if self._sees(URL_FEATURES) else {}
+        self._editions = Editions.of(domain, self._found)
+        self._structure = StructureMethod(domain) if self._sees(FEATURES) else None
+        self._spaces: dict[str, Space] = {}
+        if encoder is not None and self._sees(CONTENT_FEATURES) and domain.a and domain.b:
+            self._spaces = {"dde": document_space(domain, encoder), "sae": sentence_space(domain, encoder)}
+
+    def _sees(self, group: Sequence[str]) -> bool:
+        return group[0] in self._features
+
+    def candidates(self, pairs: tuple[NDArray[np.intp], NDArray[np.intp]] = NO_PAIRS) -> Proposals:
+        """All candidates, with the features of the view; *pairs*, the surest first, teach how the site translates."""
+        domain, editions = self._domain, self._editions
+        glossary = glossary_channels(domain, *pairs) if self._sees(GLOSSARY_FEATURES) else {}
+        places = [np.array(list(self._found), dtype=np.intp).reshape(-1, 2).T, np.array(NO_PAIRS)]
+        if self._structure is not None:
+            places.append(np.array(self._structure.candidates()))
+        if glossary:
+            places.append(np.array(nearest(list(glossary.values()), NEAREST).nonzero()))
+        places += [np.array(space.nearest(NEAREST)) for space in self._spaces.values()]
+        rows, columns = np.concatenate(places, axis=1)
+        i, j = np.divmod(np.unique(rows * max(len(domain.b), 1) + columns), max(len(domain.b), 1))
+        features = dict.fromkeys(self._features, np.full(len(i), np.nan, dtype=np.float32))
+        if self._structure is not None:
+            features |= self._structure.features(i, j, editions)
+        if self._sees(URL_FEATURES):
+            features |= _url_columns(self._found, i, j, editions)
+        if glossary:
+            features |= glossary_columns(glossary, i, j, editions)
+        if self._spaces:
+            features |= content_columns(self._spaces, i, j, editions)
+        return Proposals(i, j, features)
 
 
 def _url_columns(

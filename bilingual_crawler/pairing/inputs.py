@@ -1,11 +1,11 @@
-"""The pages behind the paths that a user names: output folders of crawls, WARC files, frozen sites."""
+"""The pages behind the paths that a user names: crawls, WARC and WET files, frozen sites, JSON Lines of texts."""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from scrapy import Request, Spider
@@ -19,13 +19,15 @@ from bilingual_crawler.archive.files import open_warc
 from bilingual_crawler.archive.records import parse_conversion, parse_response
 from bilingual_crawler.archive.sites import Source, find_sources
 from bilingual_crawler.characters import one_line
+from bilingual_crawler.languages import from_bcp47
 from bilingual_crawler.pages.formats import HTML, ONLY_HTML, format_of
 from bilingual_crawler.pairing.reading import RawPage
+from bilingual_crawler.pairing.texts import has_texts, read_texts
 from bilingual_crawler.records import CRAWL, DOCUMENTS, PAIRS, read_json_lines, read_tsv
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from bilingual_crawler.archive.files import WarcFile
@@ -35,7 +37,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 RENDERED = "text/html; charset=utf-8"
-"""What a conversion record holds."""
+"""What a conversion record of a crawl holds."""
+_TEXT = "text/plain"
+"""What a conversion record of a WET file holds."""
 _CODINGS = {*ACCEPTED_ENCODINGS, b"x-gzip"}
 MAX_BODY = 20 * 1024 * 1024
 """Bytes of a page after decompression beyond which it is left out."""
@@ -44,9 +48,10 @@ MAX_BODY = 20 * 1024 * 1024
 class Inputs:
     """Pages and redirects of some paths; raises ArchiveError at once if one of them cannot be read.
 
-    A folder with ``documents.jsonl.gz`` is the output of a crawl, everything else an archive, of which documents in
-    *formats* are read. Pages in languages of *pairs* that a crawl was not asked for are read from its archive.
-    Redirects, including the alias bases of frozen sites, and pairs are complete once the pages have been read.
+    A folder with ``documents.jsonl.gz`` is the output of a crawl, a file that ends in ``.jsonl`` or ``.jsonl.gz`` has a
+    text on each line, and everything else is an archive, of which texts (WET) and documents in *formats* are read.
+    Pages in languages of *pairs* that a crawl was not asked for are read from its archive. Redirects, including the
+    alias bases of frozen sites, and pairs are complete once the pages have been read.
     """
 
     def __init__(self, paths: Sequence[Path], pairs: LanguagePairs, formats: Collection[str] = ONLY_HTML) -> None:
@@ -59,7 +64,10 @@ class Inputs:
                     folder,
                     f"{len(urls)} pages in a language of {pairs} were no documents, and there is no archive of them",
                 )
-        archives = [path for path in paths if path not in self._crawls]
+        self._texts = [path for path in paths if has_texts(path)]
+        for path in self._texts:
+            next(read_texts(path), None)
+        archives = [path for path in paths if path not in (*self._crawls, *self._texts)]
         self._sources = find_sources(archives) if archives else []
         self.redirects: dict[str, str] = {}
         """URL to the URL that answers for it."""
@@ -83,6 +91,10 @@ class Inputs:
                 yield from self._archived(replace(archive, pages=unkept))
         for source in self._sources:
             yield from self._archived(source)
+        for path in self._texts:
+            for record in read_texts(path):
+                if page := self._kept(record):
+                    yield page
 
     def _crawled(self, folder: Path) -> Iterator[RawPage]:
         for row in read_tsv(folder / CRAWL):
@@ -94,9 +106,8 @@ class Inputs:
                 self.announced[one, other] += 1
         files: dict[str, WarcFile] = {}
         for record in read_json_lines(folder / DOCUMENTS):
-            url = canonicalise(record["url"])
-            if url is None:
-                self.refused["url"] += 1
+            page = self._kept(record)
+            if page is None:
                 continue
             name, body, content_type = record["warc_file"], None, None
             links: tuple[str, ...] = ()
@@ -107,31 +118,45 @@ class Inputs:
                 response, rendered = parse_response(archived), parse_conversion(archived)
                 content_type, links = _headers(response) if response else (RENDERED, ())
                 # what the crawl kept of a PDF is all that there is to compare
-                if format_of(content_type, url) == HTML:
+                if format_of(content_type, page.url) == HTML:
                     body = self._body(response) if response else rendered
-            yield RawPage(
-                url,
-                body,
-                content_type,
-                links,
-                one_line(record["title"]),
-                "\n".join(filter(None, map(one_line, record["text"].split("\n")))),
-                tuple((tag, url) for tag, url in record["alternates"]),
-                tuple((tag, url) for tag, url in record["switches"]),
-                str(folder / name) if name else None,
-                record["warc_offset"],
-                record["language"],
+            yield replace(
+                page,
+                body=body,
+                content_type=content_type,
+                link_headers=links,
+                warc_file=str(folder / name) if name else None,
+                warc_offset=record["warc_offset"],
             )
+
+    def _kept(self, record: Mapping[str, Any]) -> RawPage | None:
+        """What was kept of a page; None, counted, if its address is none."""
+        url = canonicalise(record["url"])
+        if url is None:
+            self.refused["url"] += 1
+            return None
+        return RawPage(
+            url,
+            None,
+            title=one_line(record.get("title") or ""),
+            text=_in_lines(record["text"]),
+            alternates=tuple((tag, url) for tag, url in record.get("alternates") or ()),
+            switches=tuple((tag, url) for tag, url in record.get("switches") or ()),
+            language=from_bcp47(record.get("language") or ""),
+        )
 
     def _archived(self, source: Source) -> Iterator[RawPage]:
         for path in source.files:
             file = open_warc(path)
             for offset, head in file.heads():
-                if head.status is None or (source.pages and head.url not in source.pages):
-                    continue
-                response = parse_response(file.read(offset))
                 url = canonicalise(head.url)
-                if response is None or url is None:
+                if url is None or (source.pages and head.url not in source.pages):
+                    continue
+                if head.kind == b"conversion" and head.media_type.startswith(_TEXT):
+                    text = (parse_conversion(file.read(offset)) or b"").decode("utf-8", "replace")
+                    yield RawPage(url, None, text=_in_lines(text), warc_file=str(path), warc_offset=offset)
+                response = parse_response(file.read(offset)) if head.status else None
+                if response is None:
                     continue
                 if response.status != 200:
                     self._note(url, response)
@@ -175,6 +200,11 @@ def _unkept(folder: Path, pairs: LanguagePairs) -> frozenset[str]:
     """The pages that the crawl in *folder* did not keep as documents, and that are in a language of *pairs*."""
     rows = (row for row in read_tsv(folder / CRAWL) if row["outcome"] == "other-language")
     return frozenset(row["url"] for row in rows if pairs.side(row["language"]))
+
+
+def _in_lines(text: str) -> str:
+    """*text* without empty lines, and without characters that would break a line."""
+    return "\n".join(filter(None, map(one_line, text.split("\n"))))
 
 
 def _decompression() -> HttpCompressionMiddleware:

@@ -13,7 +13,8 @@ from bilingual_crawler.pairing.classifier import FOLDER, PairClassifier
 from bilingual_crawler.pairing.e5 import E5Encoder
 from bilingual_crawler.pairing.encoders import is_installed, load_encoder
 from bilingual_crawler.pairing.errors import EncoderError
-from bilingual_crawler.pairing.evidence import gather
+from bilingual_crawler.pairing.evidence import VIEWS, Evidence
+from bilingual_crawler.pairing.matching import greedy
 from bilingual_crawler.pairing.url_evidence import SCORES, together
 from bilingual_crawler.pairing.url_method import alike_urls, url_evidence
 from bilingual_crawler.scoring.models import ParallelnessModel, models_folder
@@ -28,19 +29,20 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.pairing.domain import Domain
     from bilingual_crawler.pairing.embeddings import Encoder
+    from bilingual_crawler.pairing.evidence import Proposals
 
 
-DOUBT = 0.05
-"""Probability up to which a candidate, or that it is none, counts as unlikely."""
+LIKELY = 0.95
+"""Probability from which a document is in no doubt about its partner."""
 MANY_DOUBTS = 0.05
-"""Share of the documents in doubt from which it is worth while to read the content of a domain."""
+"""Share of the documents that could have a partner, from which it is worth while to look at words and content."""
 SURE = 0.95
 """Probability from which the parallelness model makes a pair by itself.
 
 Under it, the model confuses pages whose URLs end in names, such as those of talks and articles.
 """
 FEW_DOUBTS = 20
-"""Documents in doubt for which it is not worth while to load the encoder."""
+"""Documents with HTML in doubt for which it is not worth while to load the encoder."""
 LEADS = 0.2
 """Sum of both leads by content from which content counts as the strongest evidence."""
 
@@ -58,6 +60,11 @@ class Candidates:
     """What speaks most for each pair: ``hreflang``, ``switcher``, ``url``, ``structure`` or ``content``."""
     threshold: float
     """Score from which a candidate may become a pair."""
+
+    def pairs(self, least: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Places of one-to-one pairs with a score of *least* or more, best first."""
+        chosen = greedy(self.a, self.b, self.scores, least)
+        return self.a[chosen], self.b[chosen]
 
 
 class Method(Protocol):
@@ -91,58 +98,67 @@ class UrlMethod:
         )
 
 
-class LearntMethod:
+class Judge:
     """A trained judge that sees one view of the evidence (see :data:`~bilingual_crawler.pairing.evidence.VIEWS`)."""
 
-    def __init__(self, models: Traversable, view: str, encoder: Encoder | None = None) -> None:
+    def __init__(self, models: Traversable, view: str) -> None:
         self._view = view
         self._classifier = PairClassifier(models, view)
-        self._structure = PairClassifier(models, "structure") if view.startswith("auto") else None
-        self._encoder = encoder
+        self._structure = PairClassifier(models, "structure") if "hreflang" in VIEWS[view] else None
+
+    def __call__(self, proposed: Proposals) -> Candidates:
+        """Score what is *proposed*."""
+        columns = proposed.columns
+        scores = self._classifier.probabilities(columns)
+        names = np.full(len(scores), "content" if self._view == "content" else "structure", dtype=object)
+        if "dde" in columns:
+            names[columns["dde_lead_a"] + columns["dde_lead_b"] > LEADS] = "content"
+        if self._structure is not None:
+            # the judge has met few announced pairs, and the rule is simple: what the pages hold must not contradict
+            alike = self._structure.probabilities(columns)
+            for count, name in ((1, "hreflang"), (2, "hreflang+")):
+                said = columns["hreflang"] == count
+                scores[said] = np.maximum(scores[said], together(np.full(said.sum(), SCORES[name]), alike[said]))
+            for column, least, name in (("key", 1, "url"), ("switcher", 2, "switcher"), ("hreflang", 1, "hreflang")):
+                names[columns[column] >= least] = name
+        return Candidates(proposed.a, proposed.b, scores, names.tolist(), self._classifier.view.threshold)
+
+
+class LearntMethod:
+    """One view of the evidence, and its judge."""
+
+    def __init__(self, models: Traversable, view: str, encoder: Encoder | None = None) -> None:
+        self._view, self._encoder = view, encoder
+        self._judge = Judge(models, view)
 
     def __call__(self, domain: Domain) -> Candidates:
         """Score what the indexes of the view find."""
-        return self.judge(domain)[0]
-
-    def judge(self, domain: Domain) -> tuple[Candidates, int]:
-        """Scored candidates, and the number of documents whose best candidate is neither likely nor unlikely."""
-        evidence = gather(domain, self._view, self._encoder)
-        scores = self._classifier.probabilities(evidence.columns)
-        names = np.full(len(scores), "content" if self._view == "content" else "structure", dtype=object)
-        if self._view.endswith("-content"):
-            names[evidence.columns["dde_lead_a"] + evidence.columns["dde_lead_b"] > LEADS] = "content"
-        if self._structure is not None:
-            # the judge has met few announced pairs, and the rule is simple: what the pages hold must not contradict
-            alike = self._structure.probabilities(evidence.columns)
-            for count, name in ((1, "hreflang"), (2, "hreflang+")):
-                said = evidence.columns["hreflang"] == count
-                scores[said] = np.maximum(scores[said], together(np.full(said.sum(), SCORES[name]), alike[said]))
-            for column, least, name in (("key", 1, "url"), ("switcher", 2, "switcher"), ("hreflang", 1, "hreflang")):
-                names[evidence.columns[column] >= least] = name
-        best = evidence.best(scores)
-        doubtful = int(np.sum((best > DOUBT) & (best < 1 - DOUBT)))
-        threshold = self._classifier.view.threshold
-        return Candidates(evidence.a, evidence.b, scores, names.tolist(), threshold), doubtful
+        return self._judge(Evidence(domain, self._view, self._encoder).candidates())
 
 
 class AutoMethod:
-    """URLs, announced links and structure; content too where these leave many documents of a domain in doubt."""
+    """URLs, announced links and structure; where these leave many documents in doubt, words and content too.
+
+    Without an encoder, words are looked at only if no document has HTML.
+    """
 
     def __init__(self, models: Traversable, encoder: Callable[[], Encoder] | None) -> None:
-        self._models = models
         self._plain = LearntMethod(models, "auto")
+        self._thorough = Judge(models, "thorough")
         self._encoder = encoder
-        self._thorough: LearntMethod | None = None
 
     def __call__(self, domain: Domain) -> Candidates:
-        """Score what URLs and the index suggest."""
-        candidates, doubtful = self._plain.judge(domain)
-        enough = max(FEW_DOUBTS, MANY_DOUBTS * (len(domain.a) + len(domain.b)))
-        if self._encoder is None or doubtful < enough:
+        """Score what URLs and the index suggest; then what the pairs found so far teach, and the encoder."""
+        candidates = self._plain(domain)
+        html = any(profile.tags for profile in (*domain.a, *domain.b))
+        if html and self._encoder is None:
+            return candidates  # words alone do not know better than HTML
+        documents = min(len(domain.a), len(domain.b))
+        likely, _ = candidates.pairs(LIKELY)
+        if documents - len(likely) <= max(FEW_DOUBTS if html else 0, MANY_DOUBTS * documents):
             return candidates
-        if self._thorough is None:
-            self._thorough = LearntMethod(self._models, "auto-content", self._encoder())
-        return self._thorough(domain)
+        evidence = Evidence(domain, "thorough", self._encoder() if self._encoder is not None else None)
+        return self._thorough(evidence.candidates(candidates.pairs(candidates.threshold)))
 
 
 def make_method(name: str, models: Traversable, encoder: str, cache: Path) -> Method:

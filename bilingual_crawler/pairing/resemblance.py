@@ -128,7 +128,7 @@ class Resemblance:
     def see(self, outline: Outline, side: int) -> None:
         """Learn from a document of the site, once for each, in the first (0) or second (1) language of the pair."""
         self._seen += 1
-        self._frequency[np.unique(_slots(items_of(outline)))] += 1
+        self._frequency[_slots(items_of(outline))] += 1  # once for items that share a slot
         recent, others = self._recent[side], self._recent[1 - side]
         if others:
             other = self._random.choice(others)
@@ -168,11 +168,11 @@ class Resemblance:
     def features(self, a: Outline, b: Outline) -> NDArray[np.float64]:
         """The values of :data:`FEATURES`; 0 where the documents have nothing of a kind."""
         similarity, shared, least = self._compare(a, b)
-        beyond = np.where(self._compared > 0, similarity - self._usual, 0)
+        beyond = np.where((self._compared > 0) & ~np.isnan(similarity), similarity - self._usual, 0)
         ratio = _length_ratio(a, b)
         return np.concatenate(
             (
-                np.nan_to_num(beyond),
+                beyond,
                 np.log1p(shared),
                 np.log1p(least),
                 (
@@ -212,11 +212,11 @@ class Resemblance:
         rarity = -np.log((others + _VIRTUAL * supposed) / (max(self._seen - 2, 0) + _VIRTUAL))
         weights = np.maximum(rarity, 0)
 
-        def of_kind(which: NDArray[np.bool_]) -> NDArray[np.float64]:
+        def of_kind(which: NDArray[np.bool_ | np.intp]) -> NDArray[np.float64]:
             return np.bincount(kinds[which], weights[which], len(KINDS)).astype(np.float64)
 
         shared = of_kind(owners == 2)
-        in_a = of_kind(np.isin(items, of_a, assume_unique=True))
+        in_a = of_kind(np.searchsorted(items, of_a))
         together = np.bincount(kinds, weights, len(KINDS))
         in_b = together + shared - in_a
         similarity = np.where(np.maximum(in_a, in_b) > _TRIFLE, shared / (together + _TRIFLE), np.nan)

@@ -116,6 +116,10 @@ class Policy(ABC):
         """The priority of *url* now that its turn has come; a lower one sends it back to its place in the queue."""
         return priority
 
+    def terms(self, url: str) -> Mapping[str, float]:
+        """What the priority of *url* is made of now, by name; empty if the policy does not keep that."""
+        return {}
+
     def note(self, page: FetchedPage, links: Sequence[Link]) -> None:  # noqa: B027
         """*page* had *links* to queued URLs before the crawl was resumed: what :meth:`priorities` learns from them."""
 

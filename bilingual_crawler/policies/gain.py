@@ -60,7 +60,7 @@ class GainWeights:
     """Added worth of a seed that is in a language of the pair."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Worth:
     """The terms of a URL's priority."""
 
@@ -136,19 +136,31 @@ class Gain(Policy):
 
     def explain(self, url: str) -> Worth:
         """The terms of what *url* is worth now: the formula of docs/gain.md."""
+        target = self._known.target(url)
         belief = self._known.prior
         for group in self._language:
             for kind in group:
-                updated = kind.update(url, belief)
+                updated = kind.update(target, belief)
                 if updated is not None:
                     belief = updated
                     break
-        chances = {kind.name: kind.chance(url, belief) for kind in self._partner}
+        chances = {kind.name: kind.chance(target, belief) for kind in self._partner}
         in_pair = belief[0] + belief[1]
-        counterpart = self._weights.counterpart * max((kind.counterpart(url) for kind in self._couples), default=0.0)
-        later = in_pair * max(counterpart, prod(prospect.factor(url) for prospect in self._prospects))
+        counterpart = self._weights.counterpart * max([kind.counterpart(target) for kind in self._couples], default=0.0)
+        later = in_pair * max(counterpart, prod([prospect.factor(target) for prospect in self._prospects]))
         seed = self._weights.seed * in_pair if url in self._seeds else 0.0
         return Worth(belief, chances, self._weights.future * later, seed)
+
+    def terms(self, url: str) -> Mapping[str, float]:
+        worth = self.explain(url)
+        languages = (self._known.pair.a, self._known.pair.b, "neither")
+        return {
+            "worth": worth.total,
+            **{f"belief: {language}": share for language, share in zip(languages, worth.belief, strict=True)},
+            **{f"completes a pair, by {kind}": chance for kind, chance in worth.chances.items()},
+            "pair to come": worth.later,
+            "seed": worth.seed,
+        }
 
     def seed_priority(self, url: str) -> float:
         """Seeds are worth more than other URLs, but not if they are known to be in another language."""

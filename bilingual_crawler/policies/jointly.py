@@ -34,6 +34,9 @@ class Jointly(Policy):
     def seed_priority(self, url: str) -> float:
         return self._joint([part.seed_priority(url) for part in self._parts])
 
+    def terms(self, url: str) -> Mapping[str, float]:
+        return {f"{part.pair} {name}": value for part in self._parts for name, value in part.terms(url).items()}
+
     def changed(self) -> Mapping[str, float]:
         changed = {*chain.from_iterable(part.changed() for part in self._parts)}
         return {url: self.reconsider(url, 0.0) for url in changed}

@@ -119,10 +119,20 @@ class Results:
         return sum(self.pair_counts.values())
 
 
-def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
-    """Read ``directory``; all files but ``summary.json`` may be missing, or cut off by a crash."""
-    summary = read_summary(directory)
-    languages = pairs_of(summary, directory)
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How a crawl went, page by page: what its logs tell without the documents."""
+
+    ledger: Ledger
+    rows: list[dict[str, str]]
+    """The pairs, best first."""
+    curve: tuple[tuple[int, int], ...]
+    hosts: dict[str, HostCounts]
+    sites: Mapping[str, SiteCounts]
+
+
+def read_course(directory: Path, languages: LanguagePairs) -> Course:
+    """Read the logs in ``directory``, which may be missing, or cut off by a crash."""
     ledger = Ledger(languages)
     # older crawls had one pair, and did not name it
     rows = one_to_one({"pair": str(languages)} | row for row in read_tsv(directory / PAIRS))
@@ -132,6 +142,15 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
     for row in rows:
         for site in {registered_domain(row["url_a"]), registered_domain(row["url_b"])}:
             sites[site].pairs += 1
+    return Course(ledger, rows, curve, hosts, sites)
+
+
+def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
+    """Read ``directory``; all files but ``summary.json`` may be missing, or cut off by a crash."""
+    summary = read_summary(directory)
+    languages = pairs_of(summary, directory)
+    course = read_course(directory, languages)
+    ledger, rows, hosts = course.ledger, course.rows, course.hosts
     paired = {row[side] for row in rows for side in ("url_a", "url_b")}
     for url in paired:
         hosts.setdefault(_host(url), HostCounts()).paired += 1
@@ -147,9 +166,9 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
         summary={
             **summary,
             **_recounted(summary, directory, ledger, languages, rows, unpaired, len(paired)),
-            "sites": _sites(sites, summary.get("sites", {}), ledger.fetched),
+            "sites": _sites(course.sites, summary.get("sites", {}), ledger.fetched),
         },
-        curve=curve,
+        curve=course.curve,
         hosts=hosts,
         pairs=tuple(_found_pair(row, titles) for row in best),
         doubtful=tuple(_found_pair(row, titles) for row in doubtful),

@@ -115,6 +115,10 @@ class SummaryExtension:
         self._crawler.stats.set_value("bilingual/fetched", self._ledger.fetched)
         print_summary(self._saved)
 
+    def now(self) -> Mapping[str, Any]:
+        """The counts as they are now; when the crawl has ended, those of ``summary.json``."""
+        return self._summary(UNFINISHED) if self._saving.running else read_summary(self._context.output_dir)
+
     def _save(self, reason: str = UNFINISHED) -> None:
         summary = self._summary(reason)
         if summary != self._saved:

@@ -151,7 +151,6 @@ def parse_discovery(
             languages,
             load_detector(detector, options.models_dir),
             site_order(policy),
-            sources.ways_back,
             own_links=sources.own_links,
         )
     except (SourceError, DetectorError, ModelError, OrderError) as error:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Request
-from scrapy.exceptions import UsageError
 from scrapy.utils.asyncio import run_in_thread
 
 from bilingual_crawler.crawl.meta import ARCHIVED_DATE, ENTRY, LANGUAGE, OUTLINE, PAGE
@@ -15,12 +16,11 @@ from bilingual_crawler.crawl.visits import utc_now
 from bilingual_crawler.discovery.detector.base import DetectorPage
 from bilingual_crawler.discovery.policy import fact_of
 from bilingual_crawler.discovery.sites import JudgedSite
-from bilingual_crawler.discovery.sources import SourceError
 from bilingual_crawler.spiders.arguments import parse_discovery
 from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Callable
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import Page
 
 
+SOURCES_FIRST = 10.0
+"""Seconds that the first download waits for the sources; what takes longer is read beside the crawl."""
 READ_AT_ONCE = 1000
 """Candidates that are queued in one go, while no page can be taken in."""
 
@@ -45,39 +47,67 @@ class DiscoverySpider(BilingualSpider):
 
     name = "discovery"
     context: DiscoveryContext
+    _looking_back: asyncio.Lock
+    """DuckDB answers one question at a time."""
     parse_arguments: ClassVar[Callable[..., DiscoveryContext]] = staticmethod(parse_discovery)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
-        context = spider.context
-        try:
-            context.sources.open(context.output_dir)
-        except SourceError as error:
-            raise UsageError(f"backlinks: {error}", print_help=False) from error
-        context.search.judged = spider._judged
+        spider.context.search.judged = spider._judged
         # sitemaps name pages, not sites
         spider._reads_sitemaps = False
+        spider._looking_back = asyncio.Lock()
         return spider
 
     async def start(self) -> AsyncIterator[Any]:
+        reading = self._reading
+        # a graph of Common Crawl takes hours
+        await asyncio.wait([reading], timeout=SOURCES_FIRST)
         for seed in self.context.seeds:
             yield Request(seed.url)
+        await reading
+        # the sites that an earlier run has found
+        await self._look_back()
+
+    @cached_property
+    def _reading(self) -> asyncio.Task[None]:
+        return asyncio.create_task(self._read_sources())
+
+    async def _read_sources(self) -> None:
         sources = self.context.sources
         candidates = sources.candidates(self.context.policy.pair)
         while read := await run_in_thread(lambda: list(islice(candidates, READ_AT_ONCE))):
             self.context.search.start(sources.ways(read))
             self.visits.pursue()
+        await run_in_thread(sources.open, self.context.output_dir)
 
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[FoundLinks | Document]:
+    async def parse(  # type: ignore[override]
+        self, response: Response, **kwargs: Any
+    ) -> AsyncIterator[FoundLinks | Document]:
         page: Page = response.meta[PAGE]
         identified: Identification = response.meta[LANGUAGE]
         outline = response.meta[OUTLINE]
         links = tuple(self.links_of(page))
         archived = response.meta.get(ARCHIVED_DATE) or ""
-        seen = DetectorPage(page.url, identified.language, links, page.text, outline, page.language, archived)
+        backlink = self.context.search.is_backlink(page.url)
+        seen = DetectorPage(page.url, identified.language, links, page.text, outline, page.language, archived, backlink)
         self.visits.recall(response.meta[ENTRY], fact_of(seen))
-        yield from super().parse(response, **kwargs)
+        for found in super().parse(response, **kwargs):
+            yield found
+        await self._look_back()
+
+    async def _look_back(self) -> None:
+        """Have the pages visited that link to the bilingual sites found, in the order of the verdicts."""
+        found = self.context.search.found()
+        if not found:
+            return
+        async with self._looking_back:
+            # ends with a reading that was cancelled, too
+            await asyncio.wait([self._reading])
+            for entry in found:
+                self.context.search.go_back(await run_in_thread(self.context.sources.ways_back, entry))
+            self.visits.pursue()
 
     def _judged(self, name: str, site: Site) -> None:
         judged = JudgedSite.of(name, site, self.context.sources.pages.get(name, {}), utc_now())

@@ -26,7 +26,7 @@ from bilingual_crawler.urls.token_tables import (
 from bilingual_crawler.urls.tokens import languages_of, pick
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 
 class Component(StrEnum):
@@ -92,10 +92,15 @@ def _find(url: str, languages: frozenset[str] | None) -> tuple[Marker, ...]:
     found = [
         *_in_query(parts[3] or "", parts.start(3), languages),
         *_in_path(parts[2], parts.start(2), languages, project=parts[1].endswith(_PROJECT_HOSTS)),
-        *_in_host(parts[1], parts.start(1), languages),
+        *_moved(_in_host(parts[1], languages), parts.start(1)),
     ]
     # Among marks of one component the first wins, but a token that may be a word comes after one that may not.
     return tuple(sorted(found, key=lambda m: (m.weak and m.component == "suffix", _ORDER[m.component], m.weak)))
+
+
+def _moved(markers: Iterable[Marker], by: int) -> Iterator[Marker]:
+    for m in markers:
+        yield Marker(m.language, m.component, m.token, m.start + by, m.end + by, m.weak)
 
 
 def _in_query(query: str, start: int, languages: frozenset[str] | None) -> Iterator[Marker]:
@@ -115,24 +120,29 @@ def _in_query(query: str, start: int, languages: frozenset[str] | None) -> Itera
 def _in_path(path: str, start: int, languages: frozenset[str] | None, project: bool) -> Iterator[Marker]:
     segments = list(_SEGMENT.finditer(path))
     for number, match in enumerate(segments):
-        text, at = match[0], start + match.start()
-        if "=" in text:
-            yield from _in_query(text, at, languages)
-            continue
-        whole = unquote(text) if "%" in text else text
-        first = number <= project or segments[number - 1][0].lower() in ANNOUNCING
-        lang = pick(whole, languages, first)
-        if lang is not None:
-            weak = whole.lower() in COMMON_WORDS
-            yield Marker(lang, Component.DIRECTORY, text, at, at + len(text), weak)
-            continue
-        if number <= project and languages is None and whole.lower() in NEVER_ALONE and len(whole) == 2:
-            yield Marker(None, Component.DIRECTORY, text, at, at + 2, weak=True)
-            continue
-        affix = _affix(text, languages, first, last=number == len(segments) - 1)
-        if affix is not None:
-            lang, begin, end = affix
-            yield Marker(lang, Component.SUFFIX, text[begin:end], at + begin, at + end)
+        leading, last = number <= project, number == len(segments) - 1
+        first = leading or segments[number - 1][0].lower() in ANNOUNCING
+        yield from _moved(_in_segment(match[0], languages, leading, first, last), start + match.start())
+
+
+@url_cache(16384)
+def _in_segment(
+    text: str, languages: frozenset[str] | None, leading: bool, first: bool, last: bool
+) -> tuple[Marker, ...]:
+    """*leading*: it is where a path begins; *first*: it is where sites name languages; *last*: it is the file name."""
+    if "=" in text:
+        return tuple(_in_query(text, 0, languages))
+    whole = unquote(text) if "%" in text else text
+    lang = pick(whole, languages, first)
+    if lang is not None:
+        return (Marker(lang, Component.DIRECTORY, text, 0, len(text), weak=whole.lower() in COMMON_WORDS),)
+    if leading and languages is None and whole.lower() in NEVER_ALONE and len(whole) == 2:
+        return (Marker(None, Component.DIRECTORY, text, 0, 2, weak=True),)
+    affix = _affix(text, languages, first, last)
+    if affix is None:
+        return ()
+    lang, begin, end = affix
+    return (Marker(lang, Component.SUFFIX, text[begin:end], begin, end),)
 
 
 def _affix(name: str, languages: frozenset[str] | None, first: bool, last: bool) -> tuple[str, int, int] | None:
@@ -181,19 +191,18 @@ def _affix_fits(stem: str, separator: str, token: str, extension: bool) -> bool:
 
 
 @url_cache(4096)
-def _in_host(host: str, start: int, languages: frozenset[str] | None) -> tuple[Marker, ...]:
+def _in_host(host: str, languages: frozenset[str] | None) -> tuple[Marker, ...]:
     found = []
     subdomain, _, suffix = split_host(host)
-    at = start
+    at = 0
     for label in subdomain.split("."):
         lang = pick(label, languages, first=True) if label else None
         if lang is not None and (languages is not None or label not in NEVER_SUBDOMAIN):
-            token = host[at - start : at - start + len(label)]
-            found.append(Marker(lang, Component.SUBDOMAIN, token, at, at + len(label)))
+            found.append(Marker(lang, Component.SUBDOMAIN, host[at : at + len(label)], at, at + len(label)))
         at += len(label) + 1
     last = suffix.rpartition(".")[2]
     lang = SUFFIX_LANGUAGES.get(last)
     if lang is not None and (languages is None or lang in languages):
-        end = start + len(host)
-        found.append(Marker(lang, Component.SUFFIX, host[len(host) - len(last) :], end - len(last), end, weak=True))
+        begin = len(host) - len(last)
+        found.append(Marker(lang, Component.SUFFIX, host[begin:], begin, len(host), weak=True))
     return tuple(found)

@@ -21,7 +21,7 @@ from bilingual_crawler.discovery.detector.weights import EVIDENCE, FOLDER
 from bilingual_crawler.harvest.cuts import site_folders
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
 from training.discovery.examples import read_examples
-from training.discovery.fit import fit_barbosa, fit_evidence
+from training.discovery.fit import fit_barbosa, fit_evidence, without_each_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,9 +48,7 @@ def report(examples: Sequence[Examples]) -> None:
     scores: dict[str, list[tuple[float, bool]]] = {
         name: [] for name in ("language", "translation", "parallel", "barbosa")
     }
-    for kind in track(sorted({one.kind for one in examples}), "Leaving out"):
-        others = [one for one in examples if one.kind != kind]
-        evidence, barbosa = fit_evidence(others), fit_barbosa(others)
+    for kind, evidence, barbosa in without_each_kind(examples):
         for one in (one for one in examples if one.kind == kind):
             for link in one.links:
                 scores["language"].append((evidence.language.probability(link.features), link.in_language))

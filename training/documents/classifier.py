@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from training.documents.examples import Examples
 
-FOLDS = 5
+FOLDS = 4
 
 
 def fit(examples: Sequence[Examples], features: Sequence[str]) -> HistGradientBoostingClassifier:
@@ -40,15 +40,14 @@ def fit(examples: Sequence[Examples], features: Sequence[str]) -> HistGradientBo
 
 
 def cross_validated(examples: Sequence[Examples], features: Sequence[str]) -> list[NDArray[np.float64]]:
-    """Raw scores of each domain's candidates by a classifier that saw no site of its family."""
-    families = sorted({one.family for one in examples})
-    np.random.default_rng(SEED).shuffle(families)
+    """Raw scores of each domain's candidates by a classifier that saw no site of its kind."""
     scores: list[NDArray[np.float64]] = [np.zeros(0)] * len(examples)
+    kinds = sorted({one.kind for one in examples})
     for fold in range(FOLDS):
-        held = set(families[fold::FOLDS])
-        model = fit([one for one in examples if one.family not in held], features)
+        held = kinds[fold::FOLDS]
+        model = fit([one for one in examples if one.kind not in held], features)
         for place, one in enumerate(examples):
-            if one.family in held and len(one.a):
+            if one.kind in held and len(one.a):
                 scores[place] = model.decision_function(one.rows(features))
     return scores
 
@@ -72,4 +71,4 @@ def measure(examples: Sequence[Examples], scores: Sequence[NDArray[np.float64]],
         chosen = greedy(one.a, one.b, score, least)
         right += int(one.parallel[chosen].sum())
         touching += int(one.touching[chosen].sum())
-    return right / sum(one.gold for one in examples), right / max(touching, 1)
+    return right / max(sum(one.gold for one in examples), 1), right / max(touching, 1)

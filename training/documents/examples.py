@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from random import Random
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,31 +11,38 @@ import numpy as np
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.pairing.align import read_corpus
-from bilingual_crawler.pairing.domain import Domain
-from bilingual_crawler.pairing.evidence import gather
+from bilingual_crawler.pairing.evidence import NO_PAIRS, Evidence
+from bilingual_crawler.pairing.matching import greedy
+from training.documents.encounters import kind_of
+from training.documents.forms import FORMS, DisguisedCorpus
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from bilingual_crawler.harvest.sites import Task
+    from bilingual_crawler.pairing.documents import Profile
+    from bilingual_crawler.pairing.domain import Domain
     from bilingual_crawler.pairing.embeddings import Encoder
 
-MOST_ROWS = 3000
+MOST_ROWS = 600
 """Most candidates of a domain in the training of a classifier."""
+MOST_PAIRS = 200
+"""Gold pairs of a domain whose documents are read; documents in none: at most so many again."""
 SEED = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """The candidate pairs of one domain of a task, with their features and labels."""
+    """The candidate pairs of one domain of a task in one form, with their features and labels."""
 
-    family: str
-    """Tasks of one family are always on the same side of a split."""
+    kind: str
+    """Of website; tasks of one kind are always on the same side of a split."""
+    form: str
     gold: int
-    """Gold pairs of the task; 0 for all but its first domain."""
+    """Gold pairs of the domain."""
     a: NDArray[np.intp]
     b: NDArray[np.intp]
     columns: dict[str, NDArray[np.float32]]
@@ -52,6 +60,41 @@ class Examples:
     def rows(self, features: Sequence[str]) -> NDArray[np.float32]:
         """All candidates as rows of *features*."""
         return np.column_stack([self.columns[name] for name in features])
+
+    def pairs(self, scores: NDArray[np.float64], least: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """One-to-one pairs with a score of *least* or more, best first."""
+        chosen = greedy(self.a, self.b, scores, least)
+        return self.a[chosen], self.b[chosen]
+
+    def without(self, features: Iterable[str]) -> Examples:
+        """The same where nothing is known of *features*."""
+        return replace(self, columns=self.columns | dict.fromkeys(features, np.full(len(self.a), np.nan, np.float32)))
+
+
+class DisguisedSite:
+    """The documents of one domain of a task in one form."""
+
+    def __init__(self, task: Task, form: str, domain: Domain, gold: set[tuple[str, str]], encoder: Encoder) -> None:
+        self._task, self._form, self._domain = task, form, domain
+        held = {profile.url for profile in (*domain.a, *domain.b)}
+        self._gold = {pair for pair in gold if held.issuperset(pair)}
+        self._evidence = Evidence(domain, "thorough", encoder)
+
+    def examples(self, pairs: tuple[NDArray[np.intp], NDArray[np.intp]] = NO_PAIRS) -> Examples:
+        """All candidates with all features; *pairs* teach how the site translates."""
+        domain, found, gold = self._domain, self._evidence.candidates(pairs), self._gold
+        urls = {url for pair in gold for url in pair}
+        proposed = [(domain.a[i].url, domain.b[j].url) for i, j in zip(found.a, found.b, strict=True)]
+        return Examples(
+            kind_of(self._task.site),
+            self._form,
+            len(gold),
+            found.a,
+            found.b,
+            found.columns,
+            np.array([one in gold for one in proposed], dtype=bool),
+            np.array([not urls.isdisjoint(one) for one in proposed], dtype=bool),
+        )
 
 
 def gold_pairs(sites: Path, task: Task) -> set[tuple[str, str]]:
@@ -71,26 +114,23 @@ def family(site: str) -> str:
     return "-".join(site.removeprefix("deb.").split("-")[:2]).removesuffix("-help").removesuffix("-en")
 
 
-def read_examples(sites: Path, task: Task, encoder: Encoder) -> list[Examples]:
-    """Candidates with all features and labels, domain by domain."""
+def read_sites(sites: Path, task: Task, encoder: Encoder) -> Iterator[DisguisedSite]:
+    """The domains of a task in all forms; those without gold pairs teach nothing."""
     corpus = read_corpus([sites / task.site], LanguagePairs.parse(task.pair))
     gold = gold_pairs(sites, task)
-    urls = {url for urls in gold for url in urls}
-    found: list[Examples] = []
-    (pair,) = corpus.pairs
     for group in corpus.groups():
-        domain = Domain.of(group, corpus, pair, corpus.profiles(group))
-        evidence = gather(domain, "auto-content", encoder)
-        pairs = [(domain.a[i].url, domain.b[j].url) for i, j in zip(evidence.a, evidence.b, strict=True)]
-        found.append(
-            Examples(
-                family(task.site),
-                0 if found else len(gold),
-                evidence.a,
-                evidence.b,
-                evidence.columns,
-                np.array([one in gold for one in pairs], dtype=bool),
-                np.array([not urls.isdisjoint(one) for one in pairs], dtype=bool),
-            )
-        )
-    return found
+        kept = _sample(corpus.profiles(group), gold)
+        for form in FORMS:
+            disguised = DisguisedCorpus(corpus, FORMS[form])
+            shown = {(disguised.url(a), disguised.url(b)) for a, b in gold}
+            yield DisguisedSite(task, form, disguised.domain(group, kept.__contains__), shown, encoder)
+
+
+def _sample(profiles: Sequence[Profile], gold: set[tuple[str, str]]) -> set[str]:
+    """URLs of documents: those of some gold pairs, and as many others."""
+    random = Random(SEED)
+    held = {profile.url for profile in profiles}
+    pairs = sorted(pair for pair in gold if held.issuperset(pair))
+    chosen = {url for pair in random.sample(pairs, min(len(pairs), MOST_PAIRS)) for url in pair}
+    others = sorted(held.difference(*pairs))
+    return chosen.union(random.sample(others, min(len(others), 2 * MOST_PAIRS)))

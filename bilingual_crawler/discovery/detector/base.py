@@ -40,6 +40,8 @@ class DetectorPage:
     """``lang`` of the root element, ISO 639-3."""
     archived: str = ""
     """When it was archived, if an archive was asked in place of the site: its ``WARC-Date``."""
+    backlink: bool = False
+    """It was visited because it links to a bilingual site."""
 
     @classmethod
     def of(cls, read: ReadPage) -> DetectorPage:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .base import Backlink, BacklinkSource, Candidate, CandidateSource, SourceError, WarcRange
 from .cc_pages import ArchivedPages
-from .specs import backlink_source, candidate_source
+from .specs import backlink_source, candidate_source, check_backlinks
 
 __all__ = [
     "ArchivedPages",
@@ -16,4 +16,5 @@ __all__ = [
     "WarcRange",
     "backlink_source",
     "candidate_source",
+    "check_backlinks",
 ]

@@ -19,7 +19,7 @@ from bilingual_crawler.discovery.sources.packed import DAMAGE, open_packed
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from duckdb import DuckDBPyConnection
 
@@ -33,7 +33,7 @@ _FORMAT = 1
 _HOSTS, _DOMAINS = "hosts", "domains"
 
 _CHECK_VERTICES = "SELECT count(*), count(id), count(name), min(id), max(id) FROM vertex"
-_ASKED = "WHERE target IN (SELECT id FROM vertex SEMI JOIN asked USING (name))"
+_AMONG = "target IN (SELECT id FROM vertex SEMI JOIN {names} USING (name))"
 # Links of hosts that do not link to a host asked about are one group, so that one reading checks all edges.
 _DEGREES = """
 CREATE TABLE degree AS
@@ -46,9 +46,9 @@ _CHECK_EDGES = "SELECT sum(links)::BIGINT, max(last), sum(missing)::BIGINT FROM 
 _TABLE = """
 CREATE TABLE pruned.backlink AS
 SELECT md5_number_lower(target.name) AS key, target.name AS target, source.name AS source,
-    (asked / (links + {doubt}))::FLOAT AS weight
+    (worth / (links + {doubt}))::FLOAT AS weight
 FROM edge
-JOIN (SELECT source, count(*) AS asked FROM edge GROUP BY source) USING (source)
+JOIN (SELECT source, count(*) FILTER ({worth}) AS worth FROM edge GROUP BY source) USING (source)
 JOIN degree USING (source)
 JOIN vertex AS source ON source.id = edge.source
 JOIN vertex AS target ON target.id = edge.target
@@ -64,19 +64,28 @@ class _Graph(NamedTuple):
     edges: list[Path]
 
 
-def prune(folder: Path, table: Path, hosts: Iterable[str] | None = None, *, memory: str = MEMORY) -> None:
+def prune(
+    folder: Path,
+    table: Path,
+    hosts: Iterable[str] | None = None,
+    *,
+    likely: Collection[str] = (),
+    memory: str = MEMORY,
+) -> None:
     """Write the links of a graph that lead to *hosts* (all, if None) to a table for look-ups.
 
     *folder* holds the vertices and edges of one graph of hosts or domains as published: the lists of paths with the
-    files they name, the folders ``vertices`` and ``edges``, or the two files of a graph of domains. A table that was
-    made of the same files for the same hosts is left as it is. DuckDB stays below *memory*; it needs room beside the
+    files they name, the folders ``vertices`` and ``edges``, or the two files of a graph of domains. A linking host
+    weighs by its links to *likely* hosts, or without such by all that are kept. A table that was made of the same files
+    for the same hosts is left as it is. DuckDB stays below *memory*; it needs room beside the
     table for the vertices, the links kept and what it sorts. SourceError if files are missing or damaged, or vertices
     and edges do not fit.
     """
-    graph = _find(folder)
+    graph = find_graph(folder)
     level = _level(graph.vertices[0])
-    asked = None if hosts is None else sorted({name for host in hosts for name in _names(host, level)})
-    origin = _origin(graph, asked)
+    asked = None if hosts is None else _all_names(hosts, level)
+    valued = _all_names(likely, level) if likely else None
+    origin = _origin(graph, asked, valued)
     if table.exists() and _read_origin(table) == origin:
         return
     started = time.monotonic()
@@ -84,9 +93,9 @@ def prune(folder: Path, table: Path, hosts: Iterable[str] | None = None, *, memo
     part.unlink(missing_ok=True)
     try:
         with scratch(table.parent, memory=memory) as db:
-            _load(db, folder, graph, level, asked)
+            _load(db, folder, graph, level, _condition(db, "asked", asked))
             db.execute(f"ATTACH {_quoted(part)} AS pruned")
-            db.execute(_TABLE.format(doubt=_DOUBT))
+            db.execute(_TABLE.format(worth=_condition(db, "valued", valued), doubt=_DOUBT))
             db.execute("CREATE TABLE pruned.origin AS SELECT ? AS level, ? AS made_of", [level, origin])
             kept = db.execute("SELECT count(*) FROM edge").fetchall()[0][0]
             db.execute("DETACH pruned")
@@ -101,8 +110,8 @@ def prune(folder: Path, table: Path, hosts: Iterable[str] | None = None, *, memo
 class CommonCrawlGraph:
     """Answers from a table that :func:`prune` made; a host has at most 1,000 backlinks, those from its own site aside.
 
-    The weight of a linking host is the share of its links that lead to hosts asked about, after ten more links to
-    nowhere. Memory does not grow with the table. SourceError if it is no such table.
+    The weight of a linking host is the share of its links that lead to likely hosts, after ten more links to nowhere.
+    Memory does not grow with the table. SourceError if it is no such table.
     """
 
     def __init__(self, table: Path) -> None:
@@ -136,7 +145,8 @@ class CommonCrawlGraph:
         self._db.close()
 
 
-def _find(folder: Path) -> _Graph:
+def find_graph(folder: Path) -> _Graph:
+    """The files of the graph in *folder*; SourceError if they are not there, or those of several graphs."""
     if not folder.is_dir():
         raise SourceError(f"{folder}: no such folder; give one with the vertices and edges of a graph of Common Crawl")
     vertices, edges = _parts(folder, "vertices"), _parts(folder, "edges")
@@ -189,7 +199,20 @@ def _names(host: str, level: str) -> tuple[str, ...]:
     return reverse(bare), f"{reverse(bare)}.www"
 
 
-def _load(db: DuckDBPyConnection, folder: Path, graph: _Graph, level: str, asked: list[str] | None) -> None:
+def _all_names(hosts: Iterable[str], level: str) -> list[str]:
+    return sorted({name for host in hosts for name in _names(host, level)})
+
+
+def _condition(db: DuckDBPyConnection, table: str, names: list[str] | None) -> str:
+    """For SQL: that an edge leads to a host with one of *names*, which are loaded as *table*; true if None."""
+    if names is None:
+        return "true"
+    db.execute(f"CREATE TABLE {table} AS SELECT unnest(?::VARCHAR[]) AS name", [names])
+    return _AMONG.format(names=table)
+
+
+def _load(db: DuckDBPyConnection, folder: Path, graph: _Graph, level: str, kept: str) -> None:
+    """Load the vertices of *graph*, and those edges for which the condition *kept* holds."""
     columns = {"id": "BIGINT", "name": "VARCHAR"} | ({"hosts": "BIGINT"} if level == _DOMAINS else {})
     db.execute(f"CREATE TABLE vertex AS SELECT id, name FROM {_rows(graph.vertices, columns)}")
     ((count, ids, names, first, last),) = db.execute(_CHECK_VERTICES).fetchall()
@@ -198,11 +221,7 @@ def _load(db: DuckDBPyConnection, folder: Path, graph: _Graph, level: str, asked
     if (first, last) != (0, count - 1):
         raise SourceError(f"{folder}: {count:,} vertices, but ids from {first} to {last}; download all their files")
     edges = _rows(graph.edges, {"source": "BIGINT", "target": "BIGINT"})
-    condition = ""
-    if asked is not None:
-        db.execute("CREATE TABLE asked AS SELECT unnest(?::VARCHAR[]) AS name", [asked])
-        condition = _ASKED
-    db.execute(f"CREATE TABLE edge AS SELECT source, target FROM {edges} {condition}")
+    db.execute(f"CREATE TABLE edge AS SELECT source, target FROM {edges} WHERE {kept}")
     db.execute(_DEGREES.format(edges=edges))
     ((links, highest, missing),) = db.execute(_CHECK_EDGES).fetchall()
     if not links:
@@ -216,11 +235,11 @@ def _load(db: DuckDBPyConnection, folder: Path, graph: _Graph, level: str, asked
         )
 
 
-def _origin(graph: _Graph, asked: list[str] | None) -> str:
-    """What a table is made of, as text: it is the same as long as the files and the hosts are."""
+def _origin(graph: _Graph, *hosts: list[str] | None) -> str:
+    """What a table is made of, as text: it is the same as long as the files and the lists of *hosts* are."""
     files = [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in (*graph.vertices, *graph.edges)]
-    hosts = None if asked is None else hashlib.sha256("\n".join(asked).encode()).hexdigest()
-    return json.dumps([_FORMAT, files, hosts])
+    lists = [None if names is None else hashlib.sha256("\n".join(names).encode()).hexdigest() for names in hosts]
+    return json.dumps([_FORMAT, files, *lists])
 
 
 def _read_origin(table: Path) -> str | None:

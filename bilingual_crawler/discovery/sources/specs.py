@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.sources.base import SourceError
-from bilingual_crawler.discovery.sources.tsv import TsvBacklinks, TsvCandidates
+from bilingual_crawler.discovery.sources.tsv import TsvBacklinks, TsvCandidates, check_list
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from bilingual_crawler.discovery.sources.base import BacklinkSource, CandidateSource
 
 CANDIDATES = ("cc-index:PATHS", "tsv:FILE")
@@ -27,11 +29,24 @@ def candidate_source(spec: str) -> CandidateSource:
             return TsvCandidates(Path(where))
 
 
-def backlink_source(spec: str, folder: Path) -> BacklinkSource:
+def check_backlinks(spec: str) -> None:
+    """SourceError, as :func:`backlink_source`, for what can be told before the source is read."""
+    match _split(spec, BACKLINKS):
+        case "cc-graph", where:
+            # DuckDB is in an extra
+            from bilingual_crawler.discovery.sources.cc_graph import find_graph
+
+            if not Path(where).is_file():
+                find_graph(Path(where))
+        case _, where:
+            check_list(Path(where))
+
+
+def backlink_source(spec: str, folder: Path, likely: Collection[str] = ()) -> BacklinkSource:
     """``cc-graph:DIR`` or ``tsv:FILE``; SourceError naming the input and the fix.
 
-    The links of a graph become a table, ``backlinks-DIR.duckdb`` in *folder*. It serves later runs, and other crawls
-    as ``cc-graph:FOLDER/backlinks-DIR.duckdb``.
+    The links of a graph become a table, ``backlinks-DIR.duckdb`` in *folder*, in which the hosts come first that link
+    to *likely* ones. It serves later runs, and other crawls as ``cc-graph:FOLDER/backlinks-DIR.duckdb``.
     """
     match _split(spec, BACKLINKS):
         case "cc-graph", where:
@@ -41,7 +56,7 @@ def backlink_source(spec: str, folder: Path) -> BacklinkSource:
             table = Path(where)
             if not table.is_file():
                 table = folder / f"backlinks-{table.resolve().name}.duckdb"
-                prune(Path(where), table)
+                prune(Path(where), table, likely=likely)
             return CommonCrawlGraph(table)
         case _, where:
             return TsvBacklinks(Path(where))

@@ -39,7 +39,7 @@ class TsvCandidates:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.left_out = LeftOut()
-        _check(path)
+        check_list(path)
 
     def candidates(self, pair: LanguagePair) -> Iterator[Candidate]:
         """Yield the sites in the order of the file, each once."""
@@ -67,7 +67,7 @@ class TsvBacklinks:
         self.left_out = LeftOut()
         self._found: defaultdict[str, dict[str, float]] = defaultdict(dict)
         count = 0
-        _check(path)
+        check_list(path)
         for number, row in _rows(path, ("host", "url", "weight"), self.left_out):
             host, url = bare_host(row.get("host", "")), _page(row.get("url", ""))
             if host is None or url is None:
@@ -90,7 +90,8 @@ class TsvBacklinks:
         return sorted((Backlink(*item) for item in found.items()), key=lambda link: (-link.weight, link.url))
 
 
-def _check(path: Path) -> None:
+def check_list(path: Path) -> None:
+    """SourceError if there is no such file."""
     if not path.is_file():
         raise SourceError(f"{path}: no such file; give a list with one URL or host a line")
 

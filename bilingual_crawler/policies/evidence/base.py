@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import FetchedPage, Proposal
     from bilingual_crawler.policies.evidence.belief import Belief
-    from bilingual_crawler.policies.evidence.known import Known
+    from bilingual_crawler.policies.evidence.known import Known, Target
 
 
 @dataclass
@@ -72,19 +72,19 @@ class LanguageEvidence(Evidence, ABC):
     """Tells the language of a queued URL."""
 
     @abstractmethod
-    def update(self, url: str, belief: Belief) -> Belief | None:
-        """What to believe of the language of *url* after *belief* by other evidence; None to say nothing."""
+    def update(self, target: Target, belief: Belief) -> Belief | None:
+        """What to believe of the language of *target* after *belief* by other evidence; None to say nothing."""
 
 
 class PartnerEvidence(Evidence, ABC):
     """Tells which documents are translations of each other."""
 
     @abstractmethod
-    def chance(self, url: str, belief: Belief) -> float:
-        """Probability that the queued *url* completes a pair with a document held; *belief* is in its language."""
+    def chance(self, target: Target, belief: Belief) -> float:
+        """Probability that *target* completes a pair with a document held; *belief* is in its language."""
 
-    def counterpart(self, url: str) -> float:
-        """Probability that the translation of the queued *url* is another queued URL, which is known."""
+    def counterpart(self, target: Target) -> float:
+        """Probability that the translation of *target* is another queued URL, which is known."""
         return 0.0
 
 
@@ -92,5 +92,5 @@ class Prospect(Evidence, ABC):
     """Tells how likely it is that a page finds its partner later."""
 
     @abstractmethod
-    def factor(self, url: str) -> float:
-        """Factor, 0 to 1, of the worth of *url* as half of a pair to come."""
+    def factor(self, target: Target) -> float:
+        """Factor, 0 to 1, of the worth of *target* as half of a pair to come."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.policies.evidence.belief import Belief
+    from bilingual_crawler.policies.evidence.known import Target
 
 
 @dataclass
@@ -55,11 +56,11 @@ class Claims(PartnerEvidence):
     def note(self, page: FetchedPage, link: Link) -> bool:
         return page.url in self._sources.get(link.url, ())
 
-    def chance(self, url: str, belief: Belief) -> float:
-        sources = self._sources.get(url)
+    def chance(self, target: Target, belief: Belief) -> float:
+        sources = self._sources.get(target.url)
         if not sources:
             return 0.0
-        trust, lacking = self.trust_in(url), self.known.lacking(sources)
+        trust, lacking = self.trust_in(target.url), self.known.lacking(sources)
         return max((trust * part_left(belief[other], self.slope, self.base) for _, other in lacking), default=0.0)
 
     def redirected(self, url: str, target: str) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.policies.evidence.belief import Belief
+    from bilingual_crawler.policies.evidence.known import Target
 
 
 @dataclass
@@ -34,8 +35,8 @@ class Folders(LanguageEvidence):
             self._counts[folder][index] += 1
         return ()
 
-    def update(self, url: str, belief: Belief) -> Belief | None:
-        for folder in self.known.place(url).folders:
+    def update(self, target: Target, belief: Belief) -> Belief | None:
+        for folder in target.place.folders:
             counts = self._counts.get(folder)
             if counts is None:
                 break

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from bilingual_crawler.policies.evidence.places import place_of
+from bilingual_crawler.policies.evidence.places import Place, place_of
 from bilingual_crawler.policies.partners import Partners
 from bilingual_crawler.urls.markers import strip_language
 
@@ -15,10 +15,19 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.policies.evidence.belief import Belief
-    from bilingual_crawler.policies.evidence.places import Place
 
 MAX_TWINS = 50
 """URLs that are equal but for language marks and are remembered as such; further ones are by themselves."""
+
+
+class Target(NamedTuple):
+    """A URL about which evidence is asked, with what was read from it once."""
+
+    url: str
+    place: Place
+    key: int
+    """The same number for twins; it takes less memory than a text."""
+
 
 Held: TypeAlias = tuple[list[str], list[str]]
 """Documents in the first and in the second language."""
@@ -40,8 +49,7 @@ class Known:
         self._partners = Partners()
         self._single: dict[str, list[int]] = {}
         self._held: dict[int, Held] = {}
-        self._queued: dict[str, int] = {}
-        self._places: dict[str, Place] = {}
+        self._queued: dict[str, Target] = {}
         self._queued_twins: dict[int, tuple[str, ...]] = {}
 
     def index(self, side: str | None) -> int:
@@ -57,7 +65,7 @@ class Known:
         self._sides[page.url] = page.side
         if page.url not in self._partners:
             self._count_single(page.url, 1)
-        held = self._held.setdefault(self._key(page.url), ([], []))
+        held = self._held.setdefault(self.target(page.url).key, ([], []))
         if len(held[0]) + len(held[1]) < MAX_TWINS:
             held[self.index(page.side)].append(page.url)
 
@@ -89,9 +97,9 @@ class Known:
             if side is not None and url not in self._partners:
                 yield url, 1 - self.index(side)
 
-    def twins(self, url: str) -> Held:
-        """The documents held that are twins of *url*, itself included."""
-        return self._held.get(self._key(url), _NONE_HELD)
+    def twins(self, target: Target) -> Held:
+        """The documents held that are twins of *target*, itself included."""
+        return self._held.get(target.key, _NONE_HELD)
 
     # the queue --------------------------------------------------------------------------------------------------------
 
@@ -99,40 +107,38 @@ class Known:
         """*url* is queued; False if it was before."""
         if url in self._queued:
             return False
-        key = self._queued[url] = self._key(url)
-        self._places[url] = place_of(url)
-        twins = self._queued_twins.get(key, ())
+        target = self._queued[url] = self.target(url)
+        twins = self._queued_twins.get(target.key, ())
         if len(twins) < MAX_TWINS:
-            self._queued_twins[key] = (*twins, url)
+            self._queued_twins[target.key] = (*twins, url)
         return True
 
     def is_queued(self, url: str) -> bool:
         return url in self._queued
 
     def dequeue(self, url: str) -> None:
-        key = self._queued.pop(url, None)
-        if key is None:
+        target = self._queued.pop(url, None)
+        if target is None:
             return
-        del self._places[url]
-        twins = tuple(twin for twin in self._queued_twins.pop(key, ()) if twin != url)
+        twins = tuple(twin for twin in self._queued_twins.pop(target.key, ()) if twin != url)
         if twins:
-            self._queued_twins[key] = twins
+            self._queued_twins[target.key] = twins
+
+    def target(self, url: str) -> Target:
+        """What evidence is asked of *url*, queued or not."""
+        return self._queued.get(url) or Target(url, place_of(url), hash(strip_language(url, self._languages)))
 
     def place(self, url: str) -> Place:
         """Where *url*, queued or not, is."""
-        return self._places.get(url) or place_of(url)
+        target = self._queued.get(url)
+        return place_of(url) if target is None else target.place
 
-    def queued_twins(self, url: str) -> tuple[str, ...]:
-        """The queued URLs that are twins of *url*, itself included."""
-        return self._queued_twins.get(self._key(url), ())
+    def queued_twins(self, target: Target) -> tuple[str, ...]:
+        """The queued URLs that are twins of *target*, itself included."""
+        return self._queued_twins.get(target.key, ())
 
     def _count_single(self, url: str, documents: int) -> None:
         # a pair of an earlier run may be known before its documents are
         side = self._sides.get(url)
         if side is not None:
             self._single.setdefault(self.place(url).site, [0, 0])[self.index(side)] += documents
-
-    def _key(self, url: str) -> int:
-        """For twins the same number, which takes less memory than a text."""
-        key = self._queued.get(url)
-        return hash(strip_language(url, self._languages)) if key is None else key

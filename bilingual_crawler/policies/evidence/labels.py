@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.policies.evidence.belief import Belief
+    from bilingual_crawler.policies.evidence.known import Target
 
 
 def label_of(link: Link) -> str | None:
@@ -39,8 +40,8 @@ class Labels(LanguageEvidence):
         self._labels[link.url] = said
         return news
 
-    def update(self, url: str, belief: Belief) -> Belief | None:
-        said = self._labels.get(url)
+    def update(self, target: Target, belief: Belief) -> Belief | None:
+        said = self._labels.get(target.url)
         if said is None:
             return None
         return normal(*(p * (self.trust if index == said else 1 - self.trust) for index, p in enumerate(belief)))

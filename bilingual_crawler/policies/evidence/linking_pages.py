@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from bilingual_crawler.policies.evidence.base import LanguageEvidence
-from bilingual_crawler.policies.evidence.belief import normal
+from bilingual_crawler.policies.evidence.belief import NOTHING, normal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -14,24 +14,25 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import Link, LinkPosition
     from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.policies.evidence.belief import Belief
+    from bilingual_crawler.policies.evidence.known import Target
 
 Source: TypeAlias = "tuple[int, LinkPosition]"
 """Language of the linking page (0, 1, or 2 for neither), and where on it the link is."""
 
 
 class _Links:
-    """Links to the pages of a site that are in one language, by source."""
+    """Links to the pages of a site, by source and by language of these pages."""
 
     __slots__ = ("all", "by_source")
 
     def __init__(self, usual: float) -> None:
-        self.by_source: dict[Source, float] = {}
-        self.all = usual
+        self.by_source: dict[Source, list[float]] = {}
+        self.all = [usual] * 3
 
-    def add(self, sources: Sequence[Source]) -> None:
+    def add(self, sources: Sequence[Source], language: int) -> None:
         for source in sources:
-            self.by_source[source] = self.by_source.get(source, 0.0) + 1 / len(sources)
-        self.all += 1
+            self.by_source.setdefault(source, [0.0, 0.0, 0.0])[language] += 1 / len(sources)
+        self.all[language] += 1
 
 
 @dataclass
@@ -50,9 +51,10 @@ class LinkingPages(LanguageEvidence):
 
     def __post_init__(self) -> None:
         self._sources: dict[str, tuple[Source, ...]] = {}
-        self._by_site: dict[str, tuple[_Links, ...]] = {}
-        """Site -> the links to pages in each language."""
+        self._by_site: dict[str, _Links] = {}
         self._unseen = self._before_any()
+        self._usual = [[self.own if source == language else self.other for language in range(3)] for source in range(3)]
+        """Links from pages in each language to pages in each, before the site has shown any."""
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         sources = self._sources.get(page.url, ())
@@ -60,7 +62,7 @@ class LinkingPages(LanguageEvidence):
             site = self.known.place(page.url).site
             if site not in self._by_site:
                 self._by_site[site] = self._before_any()
-            self._by_site[site][self.known.index(page.side)].add(sources)
+            self._by_site[site].add(sources, self.known.index(page.side))
         return ()
 
     def note(self, page: FetchedPage, link: Link) -> bool:
@@ -71,24 +73,25 @@ class LinkingPages(LanguageEvidence):
         self._sources[link.url] = (*sources, source)
         return True
 
-    def update(self, url: str, belief: Belief) -> Belief | None:
-        sources = self._sources.get(url)
+    def update(self, target: Target, belief: Belief) -> Belief | None:
+        sources = self._sources.get(target.url)
         if not sources:
             return None
-        by_language = self._by_site.get(self.known.place(url).site, self._unseen)
-        first, second, neither = (self._likelihood(sources, language, by_language[language]) for language in range(3))
+        links = self._by_site.get(target.place.site, self._unseen)
+        # the geometric mean of how often links to pages in each language are from such sources
+        first = second = neither = 1.0
+        for source in sources:
+            seen, usual = links.by_source.get(source, NOTHING), self._usual[source[0]]
+            first *= (seen[0] + usual[0]) / links.all[0]
+            second *= (seen[1] + usual[1]) / links.all[1]
+            neither *= (seen[2] + usual[2]) / links.all[2]
+        if len(sources) > 1:
+            root = 1 / len(sources)
+            first, second, neither = first**root, second**root, neither**root
         return normal(belief[0] * first, belief[1] * second, belief[2] * neither)
 
-    def _before_any(self) -> tuple[_Links, ...]:
-        return tuple(_Links(self.own + 2 * self.other) for _ in range(3))
-
-    def _likelihood(self, sources: Sequence[Source], language: int, links: _Links) -> float:
-        """How often links to pages in the *language* are from such *sources*: the geometric mean."""
-        product = 1.0
-        for source in sources:
-            usual = self.own if source[0] == language else self.other
-            product *= (links.by_source.get(source, 0.0) + usual) / links.all
-        return product if len(sources) == 1 else product ** (1 / len(sources))
+    def _before_any(self) -> _Links:
+        return _Links(self.own + 2 * self.other)
 
     def redirected(self, url: str, target: str) -> None:
         if url in self._sources:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.policies.evidence.belief import Belief
+    from bilingual_crawler.policies.evidence.known import Target
 
 
 @dataclass
@@ -41,8 +42,8 @@ class Marks(LanguageEvidence):
             self._counts[mark][self.known.index(page.side)] += 1
         return ()
 
-    def update(self, url: str, belief: Belief) -> Belief | None:
-        place = self.known.place(url)
+    def update(self, target: Target, belief: Belief) -> Belief | None:
+        place = target.place
         if place.mark is None:
             return None
         named = self.known.index(self.known.pair.side(place.marked) if place.marked else None)

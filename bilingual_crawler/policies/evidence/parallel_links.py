@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.policies.evidence.belief import Belief
+    from bilingual_crawler.policies.evidence.known import Target
 
 MAX_PAGES = 20_000
 """Documents without a partner whose links are kept, those that came last."""
@@ -41,6 +42,8 @@ class ParallelLinks(PartnerEvidence):
     right: float = 4.0
     wrong: float = 1.0
     """Couples that were right, and that were wrong, as if counted before the site has shown any."""
+    least: float = 0.1
+    """Reliability of the couples of a site from which a new one is news."""
     slope: float = 2.0
     base: float = 0.4
     """The part of the chance that is left, ``slope`` x belief in the other language + ``base``, at most 1."""
@@ -67,38 +70,42 @@ class ParallelLinks(PartnerEvidence):
         if not couples:
             return ()
         likeliest = max(couples, key=couples.__getitem__)
-        if self.known.side(likeliest) is not None:
-            self._by_site.count(self.known.place(page.url).site, self.known.partner(page.url) == likeliest)
+        partner = self.known.partner(page.url)
+        if partner or self.known.side(likeliest) is not None:
+            self._by_site.count(self.known.place(page.url).site, partner == likeliest)
         return [url for url in couples if self.known.is_queued(url)]
 
     def learn_pair(self, url: str, partner: str) -> Iterable[str]:
         links, others = self._links.pop(url, ()), self._links.pop(partner, ())
         changed: list[str] = []
+        # a couple that was known is news as well: what else is believed of the site has changed since it was weighed
         for one, other in self._aligned(links, others, {url, partner}):
             changed += [first for first, second in ((one, other), (other, one)) if self._count(first, second)]
             if self.known.side(one) and self.known.side(other):
                 self._proposals.append((one, Proposal(other, self.name, self._probability(one, other))))
         for one in (url, partner):
             self._drop(one)
-        return filter(self.known.is_queued, changed)
+        believed = self._by_site.of(self.known.place(url).site) >= self.least
+        return filter(self.known.is_queued, changed) if believed else ()
 
-    def chance(self, url: str, belief: Belief) -> float:
-        couples = self._couples.get(url)
+    def chance(self, target: Target, belief: Belief) -> float:
+        couples = self._couples.get(target.url)
         if not couples:
             return 0.0
         return max(
             (
-                self._probability(url, other) * part_left(belief[index], self.slope, self.base)
+                self._probability(target.url, other) * part_left(belief[index], self.slope, self.base)
                 for other, index in self.known.lacking(couples)
             ),
             default=0.0,
         )
 
-    def counterpart(self, url: str) -> float:
-        couples = self._couples.get(url)
+    def counterpart(self, target: Target) -> float:
+        couples = self._couples.get(target.url)
         if not couples:
             return 0.0
-        return max((self._probability(url, other) for other in couples if self.known.is_queued(other)), default=0.0)
+        queued = filter(self.known.is_queued, couples)
+        return max((self._probability(target.url, other) for other in queued), default=0.0)
 
     def redirected(self, url: str, target: str) -> None:
         for other, times in self._couples.get(url, {}).items():
@@ -134,13 +141,12 @@ class ParallelLinks(PartnerEvidence):
         return self._by_site.of(self.known.place(url).site) * couples[other] / sum(couples.values())
 
     def _count(self, url: str, other: str, times: int = 1) -> bool:
-        """More pages say that *url* corresponds to *other*; whether that makes it another couple."""
+        """More pages say that *url* corresponds to *other*; false if *url* has others enough."""
         couples = self._couples.setdefault(url, Counter())
-        known = len(couples)
-        if other not in couples and known == MAX_COUPLES:
+        if other not in couples and len(couples) == MAX_COUPLES:
             return False
         couples[other] += times
-        return known != 1 or len(couples) != 1
+        return True
 
     def _drop(self, url: str) -> None:
         """*url* corresponds to nothing any more."""

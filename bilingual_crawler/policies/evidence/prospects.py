@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import FetchedPage
+    from bilingual_crawler.policies.evidence.known import Target
 
 
 @dataclass
@@ -51,9 +52,9 @@ class PairRate(Prospect):
             self._paired.subtract(self.known.place(one).folders)
             self._count(one, self._alone(one) - 1)
 
-    def factor(self, url: str) -> float:
+    def factor(self, target: Target) -> float:
         rate = self.rate
-        for folder in self.known.place(url).folders:
+        for folder in target.place.folders:
             documents = self._documents.get(folder)
             if not documents:
                 break
@@ -78,11 +79,11 @@ class Served(Prospect):
     """Part of the worth that is left."""
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        return self.known.queued_twins(page.url) if page.side else ()
+        return self.known.queued_twins(self.known.target(page.url)) if page.side else ()
 
     def learn_pair(self, url: str, partner: str) -> Iterable[str]:
-        return self.known.queued_twins(partner)
+        return self.known.queued_twins(self.known.target(partner))
 
-    def factor(self, url: str) -> float:
-        twins = [*chain.from_iterable(self.known.twins(url))]
+    def factor(self, target: Target) -> float:
+        twins = [*chain.from_iterable(self.known.twins(target))]
         return self.left if twins and not any(self.known.lacking(twins)) else 1.0

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.policies.evidence.belief import Belief
+    from bilingual_crawler.policies.evidence.known import Target
 
 MAX_URLS = 50_000
 """URLs, queued ones and documents each, whose words are known: those that came last, some 2 kB each."""
@@ -125,13 +126,13 @@ class SharedWords(PartnerEvidence):
         self._count(self._queued.add(link.url, _words_of_text(link.text) | _words_of_url(link.url)))
         return False
 
-    def chance(self, url: str, belief: Belief) -> float:
-        found = self._nearest(url)
+    def chance(self, target: Target, belief: Belief) -> float:
+        found = self._nearest(target.url)
         if found is None:
             return 0.0
         document, share = found
         other = 1 - self.known.index(self.known.side(document))
-        reliability = self._by_step.of((self.known.place(url).site, _step(share)))
+        reliability = self._by_step.of((target.place.site, _step(share)))
         return share * reliability * part_left(belief[other], self.slope, self.base)
 
     def redirected(self, url: str, target: str) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.policies.evidence.belief import Belief
+    from bilingual_crawler.policies.evidence.known import Target
     from bilingual_crawler.urls.rewriting import Rewriting
 
 MAX_RULES = 8
@@ -123,11 +124,14 @@ class Substitutions(PartnerEvidence):
             return ()
         return self._introduce(site, _Rule(rewriting, self.right, self.wrong))
 
-    def chance(self, url: str, belief: Belief) -> float:
+    def chance(self, target: Target, belief: Belief) -> float:
+        expected = self._expected.get(target.url)
+        if not expected:
+            return 0.0
         return max(
             (
                 rule.reliability * part_left(belief[other], self.slope, self.base)
-                for source, rule in self._expected.get(url, {}).items()
+                for source, rule in expected.items()
                 for _, other in self.known.lacking((source,))
             ),
             default=0.0,

@@ -9,6 +9,7 @@ from bilingual_crawler.policies.evidence.base import PartnerEvidence
 
 if TYPE_CHECKING:
     from bilingual_crawler.policies.evidence.belief import Belief
+    from bilingual_crawler.policies.evidence.known import Target
 
 
 @dataclass
@@ -24,8 +25,8 @@ class Surplus(PartnerEvidence):
     weight: float = 2.0
     """Documents that have to be there for half of it."""
 
-    def chance(self, url: str, belief: Belief) -> float:
-        single = self.known.single(self.known.place(url).site)
+    def chance(self, target: Target, belief: Belief) -> float:
+        single = self.known.single(target.place.site)
         more = int(single[1] > single[0])
         surplus = single[more] - single[1 - more]
         return self.trust * belief[1 - more] * surplus / (single[more] + self.weight)

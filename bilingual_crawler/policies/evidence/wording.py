@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.policies.evidence.belief import Belief
+    from bilingual_crawler.policies.evidence.known import Target
 
 
 @dataclass
@@ -59,11 +60,12 @@ class Wording(LanguageEvidence):
         self._wordings[link.url] = (len(link.text), read)
         return read != step
 
-    def update(self, url: str, belief: Belief) -> Belief | None:
-        if url not in self._wordings:
+    def update(self, target: Target, belief: Belief) -> Belief | None:
+        wording = self._wordings.get(target.url)
+        if wording is None:
             return None
-        step = self._wordings[url][1]
-        rows = self._by_site.get(self.known.place(url).site, self._usual)
+        step = wording[1]
+        rows = self._by_site.get(target.place.site, self._usual)
         return normal(*(p * row[step] / sum(row) for p, row in zip(belief, rows, strict=True)))
 
     def redirected(self, url: str, target: str) -> None:

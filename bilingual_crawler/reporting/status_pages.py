@@ -1,0 +1,171 @@
+"""The pages under the address at which a crawl is watched."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from typing import TYPE_CHECKING, Any, Protocol
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from scrapy.utils.defer import deferred_from_coro
+from twisted.web.resource import ErrorPage, Resource
+from twisted.web.server import NOT_DONE_YET
+
+from bilingual_crawler.reporting.markup import render
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from prometheus_client.core import Metric
+    from twisted.web.server import Request
+
+HTML, JSON = "text/html; charset=utf-8", "application/json"
+NAMESPACE = "bilingual"
+"""First part of the names of all metrics."""
+MAX_URL = 2000
+"""Characters of an address that is explained."""
+
+
+class Watched(Protocol):
+    """A crawl that is watched."""
+
+    @property
+    def has_begun(self) -> bool: ...
+
+    def status(self) -> Mapping[str, Any]: ...
+
+    def page(self) -> str: ...
+
+    async def explain(self, url: str) -> Mapping[str, Any]: ...
+
+
+def root(crawl: Watched, host: str) -> Resource:
+    """The pages of *crawl*, which are served at *host*."""
+    registry = CollectorRegistry()
+    registry.register(_Metrics(crawl))
+    pages = _Guarded(crawl, host)
+    children: dict[bytes, Any] = {
+        b"": _Page(crawl, crawl.page, HTML),
+        b"status.json": _Page(crawl, lambda: json.dumps(crawl.status(), ensure_ascii=False), JSON),
+        # not the library's Twisted resource, which asks in another thread
+        b"metrics": _Page(crawl, lambda: generate_latest(registry).decode(), CONTENT_TYPE_LATEST),
+        b"explain": _Explain(crawl),
+    }
+    for path, child in children.items():
+        pages.putChild(path, child)
+    return pages
+
+
+class _Guarded(Resource):
+    """On loopback, answers only those that ask for loopback: no website may read it through a name of its own."""
+
+    def __init__(self, crawl: Watched, host: str) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._crawl = crawl
+        self._local = ipaddress.ip_address(host).is_loopback
+
+    def getChildWithDefault(self, path: bytes, request: Request) -> Any:
+        if self._local and not _is_local(request.getRequestHostname().decode("latin-1")):
+            return ErrorPage(403, "Forbidden", "Ask for localhost.")
+        if not self._crawl.has_begun:
+            request.setHeader(b"refresh", b"1")
+            return ErrorPage(503, "Starting", "The crawl is starting.")
+        return super().getChildWithDefault(path, request)  # type: ignore[no-untyped-call]
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+class _Page(Resource):
+    """A text that is made once for each state of the figures, however many ask for it."""
+
+    isLeaf = True
+
+    def __init__(self, crawl: Watched, make: Callable[[], str], kind: str) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._crawl = crawl
+        self._make = make
+        self._kind = kind
+        self._shown: Mapping[str, Any] = {}
+        self._text = ""
+
+    def render_GET(self, request: Request) -> bytes:
+        status = self._crawl.status()
+        if status is not self._shown:
+            self._shown, self._text = status, self._make()
+        return _answer(request, self._text, self._kind)
+
+
+class _Explain(Resource):
+    """The terms of the priority of the address in the query; as JSON if that is asked for."""
+
+    isLeaf = True
+
+    def __init__(self, crawl: Watched) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._crawl = crawl
+
+    def render_GET(self, request: Request) -> int:
+        url = (request.args or {}).get(b"url", [b""])[0].decode("utf-8", "replace").strip()[:MAX_URL]
+        deferred_from_coro(self._explain(request, url))
+        return NOT_DONE_YET
+
+    async def _explain(self, request: Request, url: str) -> None:
+        told = await self._crawl.explain(url) if url else None
+        if b"application/json" in (request.getHeader(b"accept") or b""):
+            body = _answer(request, json.dumps(told), JSON)
+        else:
+            body = _answer(request, render("explain.html", told=told), HTML)
+        if not request._disconnected:
+            request.write(body)
+            request.finish()
+
+
+def _answer(request: Request, text: str, kind: str) -> bytes:
+    request.setHeader(b"content-type", kind.encode())
+    request.setHeader(b"x-content-type-options", b"nosniff")
+    request.setHeader(b"cache-control", b"no-store")
+    return text.encode("utf-8", "replace")
+
+
+class _Metrics:
+    """The figures as metrics of Prometheus."""
+
+    def __init__(self, crawl: Watched) -> None:
+        self._crawl = crawl
+
+    def collect(self) -> Iterator[Metric]:
+        status = self._crawl.status()
+        summary = status["summary"]
+        for name, key, text in (
+            ("tried", "tried", "Addresses that were tried"),
+            ("fetched", "fetched", "Pages that were fetched"),
+            ("downloaded_bytes", "bytes", "Bytes downloaded"),
+        ):
+            yield CounterMetricFamily(f"{NAMESPACE}_{name}", text, value=summary[key])
+        for name, value, text in (
+            ("queued", summary["queued"], "URLs that are queued or in flight"),
+            ("harvest_rate", summary["harvest_rate"], "Share of the fetched pages that are in a pair"),
+            ("pages_per_second", status["pages_per_second"], "Pages per second of the last minute"),
+        ):
+            yield GaugeMetricFamily(f"{NAMESPACE}_{name}", text, value=value)
+        # a better pair takes the place of two, and the alignment replaces them all
+        pairs = GaugeMetricFamily(f"{NAMESPACE}_pairs", "Document pairs", labels=["pair"])
+        for name, counts in summary["by_pair"].items():
+            pairs.add_metric([name], counts["pairs"])
+        yield pairs
+        for name, text, label in (
+            ("documents", "Documents", "language"),
+            ("dropped", "Addresses that gave no document", "reason"),
+            ("failures", "Requests that failed", "reason"),
+            ("traps", "Links and pages left out as traps", "kind"),
+        ):
+            family = CounterMetricFamily(f"{NAMESPACE}_{name}", text, labels=[label])
+            for value, count in summary[name].items():
+                family.add_metric([value], count)
+            yield family

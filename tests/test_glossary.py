@@ -1,0 +1,75 @@
+"""What a site's own pairs teach of its words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from bilingual_crawler.language_pairs import LanguagePairs
+from bilingual_crawler.pages.outline import hash_text
+from bilingual_crawler.pairing.corpus import Corpus
+from bilingual_crawler.pairing.domain import Domain
+from bilingual_crawler.pairing.glossary import glossary_channels
+from bilingual_crawler.pairing.methods import make_method
+from bilingual_crawler.pairing.reading import RawPage, read_document
+from bilingual_crawler.scoring.models import models_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from bilingual_crawler.pairing.documents import Profile
+
+PAIRS = LanguagePairs.parse("eng-spa")
+SENTENCES = {
+    "eng": "The museum is closed on Mondays and on public holidays, and nobody remembers why.",
+    "spa": "El museo está cerrado los lunes y los días festivos, y nadie recuerda por qué.",
+}
+DOCUMENTS, TAUGHT, WORDS = 60, 40, 80
+MODELS = models_folder(None)
+
+
+def profile(language: str, name: str) -> Profile:
+    read = read_document(RawPage(f"https://a.example/{name}", None, text=SENTENCES[language]), PAIRS)
+    assert read is not None
+    return read[1]
+
+
+@pytest.fixture
+def texts() -> Domain:
+    """Texts with their translations, word by word; those that teach share numbers with theirs, the others nothing."""
+    random = np.random.default_rng(0)
+    profiles = []
+    for number in range(DOCUMENTS):
+        meanings = random.choice(WORDS, 12, replace=False).tolist()
+        numbers = [f"{number} {place}" for place in range(3)] if number < TAUGHT else []
+        for language in ("eng", "spa"):
+            words = np.unique(hashes(f"{language}{one}" for one in meanings))
+            profiles.append(replace(profile(language, f"{language}{number}"), words=words, numbers=hashes(numbers)))
+    return Domain.of(("a.example",), Corpus(PAIRS), PAIRS.pairs[0], profiles)
+
+
+def hashes(texts: Iterable[str]) -> NDArray[np.uint32]:
+    return np.array([hash_text(text) for text in texts], dtype=np.uint32)
+
+
+def test_pairs_teach_which_words_are_translations(texts: Domain) -> None:
+    taught = np.arange(TAUGHT)
+    for channel in glossary_channels(texts, taught, taught).values():
+        likeness = (channel.a @ channel.b.T).toarray()
+        # those that taught nothing, and those that taught others
+        assert np.mean(likeness.argmax(axis=1) == np.arange(DOCUMENTS)) > 0.9
+    untaught = glossary_channels(texts, taught[:0], taught[:0])
+    assert all(np.isnan(channel.cosine(taught, taught)).all() for channel in untaught.values())
+
+
+def test_texts_that_share_nothing_are_paired_by_the_words_that_others_teach(texts: Domain, tmp_path: Path) -> None:
+    found = make_method("auto", MODELS, "", tmp_path)(texts)
+    i, j = found.pairs(found.threshold)
+    assert np.mean(i == j) > 0.9
+    assert np.sum(i[i == j] >= TAUGHT) > 0.9 * (DOCUMENTS - TAUGHT)

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from benchmarks.sentences import f1, main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENGLISH = """\
+The museum was opened in 1987 by Helga Brandt.
+It has 12 rooms.
+In 2004 a hall for concerts was built next to the old house in the park.
+Tickets cost 8 euros.
+"""
+GERMAN = """\
+Das Museum wurde 1987 von Helga Brandt eröffnet.
+Es hat 12 Räume.
+Im Jahr 2004 wurde ein Saal gebaut.
+Er dient Konzerten und steht neben dem alten Haus im Park.
+Die Karten kosten 8 Euro.
+Montags und an den Feiertagen im Dezember bleibt das ganze Haus für alle Besucher geschlossen, auch 2024 und 2025.
+"""
+BEADS = "[0]:[0]\n[1]:[1]\n[2]:[2, 3]\n[3]:[4]\n[]:[5]\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for suffix, text in {"en": ENGLISH, "de": GERMAN, "ende": BEADS}.items():
+        (tmp_path / f"museum.{suffix}").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_an_article_of_known_beads_is_aligned_and_scored(folder: Path) -> None:
+    main([str(folder), "--pair", "eng-deu", "--json", str(folder / "result.json"), "--cache", str(folder / "cache")])
+    assert json.loads((folder / "result.json").read_text())["lexical"] == {"strict": 1.0, "lax": 1.0}
+
+
+def test_exact_beads_count_as_strict_and_overlapping_ones_as_lax() -> None:
+    gold = {((0,), (0,)), ((1, 2), (1,)), ((3,), (2,)), ((4,), ())}
+    found = {((0,), (0,)), ((1,), (1,)), ((2,), ()), ((3,), (2,)), ((4,), ())}
+    # strict precision 3 of 5, recall 2 of 3; lax 4 of 5 and 3 of 3
+    assert f1([(gold, found)]) == {"strict": 0.6316, "lax": 0.8889}
+    assert f1([(gold, gold)]) == {"strict": 1.0, "lax": 1.0}
+
+
+def test_a_folder_without_articles_of_the_pair_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([str(folder), "--pair", "eng-fra"])
+    assert "eng-fra" in capsys.readouterr().err
