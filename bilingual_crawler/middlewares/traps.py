@@ -6,6 +6,7 @@ import logging
 import secrets
 from collections import Counter
 from dataclasses import replace
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -38,7 +39,8 @@ logger = logging.getLogger(__name__)
 class TrapPagesMiddleware:
     """Downloader middleware: learns from pages, and drops soft-404 pages and queued URLs that have become traps.
 
-    After ten pages of a host, it requests once a page of the host that cannot exist, for comparison. Stats:
+    After ten pages of a host, it requests a page of the host that cannot exist, for comparison. If the host does not
+    answer, it asks again after 20, 40 and 80 pages. Stats:
     ``bilingual/traps/soft-404``, ``bilingual/traps/refused/<kind>``, and, for pages that are kept, ``bilingual/probes``
     and ``bilingual/copies``.
     """
@@ -88,7 +90,9 @@ class TrapPagesMiddleware:
         if not self._traps.missing.wants_probe(parts.netloc) or not self._probes:
             return
         self._stats.inc_value("bilingual/probes")
-        url = f"{parts.scheme}://{parts.netloc}/{secrets.token_hex(8)}"
+        # one word: "a" in "3a7" would be skipped in the page's text as well
+        nowhere = "".join(secrets.choice(ascii_lowercase) for _ in range(16))
+        url = f"{parts.scheme}://{parts.netloc}/{nowhere}"
         meta = {"download_slot": request.meta["download_slot"], "dont_redirect": True}
         assert self._crawler.engine
         try:
@@ -96,6 +100,8 @@ class TrapPagesMiddleware:
             if answer.status == 200:
                 shown = await self._reader.read(page_job(answer, url), url)
                 self._traps.missing.learn(parts.netloc, shown.page.text, url)
+            if answer.status != 429 and answer.status < 500:
+                self._traps.missing.answered(parts.netloc)
         except Exception as error:
             logger.debug(f"{url}: {error}")
 

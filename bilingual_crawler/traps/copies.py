@@ -17,6 +17,8 @@ MAX_COPIES = 20
 under the URLs of several languages."""
 PROBE_AFTER = 10
 """Pages of a host after which a page that cannot exist is requested."""
+_PROBES_AFTER = frozenset(PROBE_AFTER << doubled for doubled in range(4))
+"""The first probe and, as long as none was answered, the next ones."""
 _PAGES = 200_000
 _MIN_SEQUENCES = 10
 _HOSTS = 10_000
@@ -43,12 +45,17 @@ class MissingPages:
 
     def __init__(self) -> None:
         self._pages: LRUCache[str, int] = LRUCache(_HOSTS)
+        self._answered: LRUCache[str, bool] = LRUCache(_HOSTS)
         self._shown: LRUCache[str, AbstractSet[int]] = LRUCache(_SEQUENCES, getsizeof=len)
 
     def wants_probe(self, host: str) -> bool:
         """Whether to request a page of *host* that cannot exist. Called once per page."""
         pages = self._pages[host] = self._pages.get(host, 0) + 1
-        return pages == PROBE_AFTER
+        return pages in _PROBES_AFTER and host not in self._answered
+
+    def answered(self, host: str) -> None:
+        """*host* answered a probe, so it is not asked again."""
+        self._answered[host] = True
 
     def learn(self, host: str, text: str, url: str) -> None:
         """*host* shows *text* for the missing page *url*. Texts of a few words are not compared."""
