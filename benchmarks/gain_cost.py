@@ -20,6 +20,7 @@ from pathlib import Path
 
 from memory import own_memory
 
+from bilingual_crawler.crawl.collector import collect_rarely
 from bilingual_crawler.crawl.facts import news_fact, page_fact, relearn
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.frontier.entry import NEVER, Entry
@@ -58,6 +59,7 @@ def main() -> None:
     parser.add_argument("--queued", type=int, default=100_000)
     parser.add_argument("--pages", type=int, default=1000)
     options = parser.parse_args()
+    collect_rarely()
     rng = random.Random(1)
     policy = Gain(LanguagePair.parse("eng-isl"))
     learner = Learner(policy)

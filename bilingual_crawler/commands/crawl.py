@@ -17,6 +17,7 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.project import inside_project
 
 from bilingual_crawler.commands import PROJECT_SETTINGS
+from bilingual_crawler.crawl.collector import collect_rarely
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.discovery.policies import ORDERS
 from bilingual_crawler.discovery.sites import read_bilingual
@@ -98,6 +99,7 @@ class Command(CrawlCommand):
     def _crawl(self, spider: str, opts: argparse.Namespace) -> None:
         assert self.crawler_process
         assert self.settings
+        collect_rarely()
         crawler = self._create_crawler(spider)
         crawling = self.crawler_process.crawl(crawler, **opts.spargs)
         if opts.spargs.get("then") and isinstance(crawling, asyncio.Task):

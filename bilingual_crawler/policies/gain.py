@@ -232,10 +232,10 @@ class Gain(Policy):
 
     def _is_news(self, page: FetchedPage, link: Link) -> bool:
         """Whether the link changes what its URL is worth; most lead to a queued URL and say nothing new of it."""
-        news = self._known.enqueue(link.url)
+        news = False
         for kind in self._noting:
             news = kind.note(page, link) or news
-        return news
+        return self._known.enqueue(link.url) or news
 
 
 def _by_kind(weights: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -55,9 +55,9 @@ class Evidence:
         """The two documents are no pair any more, since one of them has found a better partner."""
 
     def note(self, page: FetchedPage, link: Link) -> bool:
-        """*page* has a *link* to a queued URL; whether that is news about the URL.
+        """*page* has a *link* to a URL that is queued or will be; whether that is news about the URL.
 
-        Called after :meth:`learn` of *page*.
+        Called after :meth:`learn` of *page*, and before :attr:`known` learns of a new URL.
         """
         return False
 

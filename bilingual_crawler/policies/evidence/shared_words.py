@@ -116,12 +116,14 @@ class SharedWords(PartnerEvidence):
         return ()
 
     def note(self, page: FetchedPage, link: Link) -> bool:
-        if self._queued.words(link.url):
+        if self.known.is_queued(link.url):
             if not link.text:
                 return False
+            # a URL that fell out of the index comes back with the words of the text, which is no news
+            known = bool(self._queued.words(link.url))
             new = self._queued.add(link.url, _words_of_text(link.text))
             self._count(new)
-            return bool(new)
+            return known and bool(new)
         self._seen += 1
         self._count(self._queued.add(link.url, _words_of_text(link.text) | _words_of_url(link.url)))
         return False
