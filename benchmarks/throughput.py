@@ -6,8 +6,8 @@ All crawl the same generated hosts (13 links a page, 6 kB of text) with the same
 start-up included. Plain Scrapy extracts links with its LinkExtractor and yields a Request for each; ours also
 identifies the language, keeps documents and finds pairs; no WARC is written, and the alignment of all documents, which
 begins when a crawl has ended, is in the row that says so only. The crawl that is watched answers 1,000 requests for its
-status, 100 a second. The last two rows are one worker, and two at the same
-time, on one Redis.
+status, 100 a second. The last two rows are one worker, and two at the same time, on one Redis. Processor time is that
+of the crawl with its helpers, so whoever asks a watched crawl is not in it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -54,8 +55,19 @@ QUICK = ("CONCURRENT_REQUESTS_PER_DOMAIN=8", "CONCURRENT_REQUESTS=16", "DOWNLOAD
 COMMON = [part for setting in (*QUICK, "ROBOTSTXT_OBEY=1", "LOG_LEVEL=INFO") for part in ("-s", setting)]
 
 
-def run(commands: Sequence[list[str]], settings: str, count: Callable[[Path], int]) -> tuple[float, int]:
-    """Wall seconds until all *commands*, begun at once in folders of their own, have ended, and the pages in these."""
+@dataclass
+class Crawled:
+    """What one or several crawls at the same time took."""
+
+    seconds: float
+    """Until the last has ended."""
+    processor: float
+    """Seconds of all processes."""
+    pages: int
+
+
+def run(commands: Sequence[list[str]], settings: str, count: Callable[[Path], int]) -> Crawled:
+    """All *commands* begun at once, each in a folder of its own, in which *count* finds the pages."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": settings}
     with tempfile.TemporaryDirectory(prefix="bench-") as root:
         folders = [Path(root, str(number)) for number in range(len(commands))]
@@ -66,23 +78,21 @@ def run(commands: Sequence[list[str]], settings: str, count: Callable[[Path], in
             (folder / "plain.py").write_text(PLAIN_SPIDER)
             with (folder / "log").open("w") as log:
                 running.append(subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, env=environment))
-        failed = [folder for process, folder in zip(running, folders, strict=True) if process.wait()]
+        ends = [os.wait4(process.pid, 0) for process in running]
         seconds = time.perf_counter() - begun
-        if failed:
-            sys.exit((failed[0] / "log").read_text()[-2000:])
-        return seconds, sum(map(count, folders))
+        for folder, (_, status, _) in zip(folders, ends, strict=True):
+            if status:
+                sys.exit((folder / "log").read_text()[-2000:])
+        processor = sum(usage.ru_utime + usage.ru_stime for _, _, usage in ends)
+        return Crawled(seconds, processor, sum(map(count, folders)))
 
 
-def plain(seeds: str) -> tuple[float, int]:
-    """Seconds and pages."""
+def plain(seeds: str) -> Crawled:
     command = [sys.executable, "-m", "scrapy", "runspider", "plain.py", "-a", f"seeds={seeds}", "-O", "items.jsonl"]
     return run([[*command, *COMMON]], "", lambda folder: len((folder / "items.jsonl").read_text().splitlines()))
 
 
-def ours(
-    seeds: str, policy: str, workers: int = 1, frontier: str = "", align: str = "", status: str = ""
-) -> tuple[float, int]:
-    """Seconds and pages."""
+def ours(seeds: str, policy: str, workers: int = 1, frontier: str = "", align: str = "", status: str = "") -> Crawled:
     command = [sys.executable, "-m", "scrapy", "crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={seeds}"]
     command += ["-a", f"policy={policy}", "-s", "BILINGUAL_WARC=0", "-s", "BILINGUAL_OUTPUT_DIR=out", *COMMON]
     command += ["-s", f"BILINGUAL_ALIGN={align}", "-s", f"BILINGUAL_STATUS={status}"]
@@ -94,16 +104,16 @@ def ours(
     )
 
 
-def shared(seeds: str, workers: int) -> tuple[float, int]:
-    """Seconds and pages of *workers* on a Redis of their own."""
+def shared(seeds: str, workers: int) -> Crawled:
+    """*workers* on a Redis of their own."""
     from redis_server import redis_server
 
     with tempfile.TemporaryDirectory() as folder, redis_server(Path(folder)) as server:
         return ours(seeds, "bfs", workers, server.url)
 
 
-def watched(seeds: str, requests: int = 1000) -> tuple[float, int]:
-    """Seconds and pages of a crawl whose status is asked for so often."""
+def watched(seeds: str, requests: int = 1000) -> Crawled:
+    """A crawl whose status is asked for so often."""
     from components import free_port
 
     address = f"127.0.0.1:{free_port()}"
@@ -136,7 +146,7 @@ def main() -> None:
     options = parser.parse_args()
     site = {path(number): answer_of(html(number, options.pages)) for number in range(options.pages)}
     seeds = ",".join(f"{base}{path(0)}" for base in start(site, options.hosts))
-    crawls: dict[str, Callable[[], tuple[float, int]]] = {
+    crawls: dict[str, Callable[[], Crawled]] = {
         PLAIN: lambda: plain(seeds),
         "bfs": lambda: ours(seeds, "bfs"),
         "smart": lambda: ours(seeds, "smart"),
@@ -147,17 +157,21 @@ def main() -> None:
         "bfs, Redis, 2 workers": lambda: shared(seeds, 2),
     }
     speeds: dict[str, list[float]] = {name: [] for name in crawls}
+    costs: dict[str, list[float]] = {name: [] for name in crawls}
     counts: dict[str, int] = {}
     for _ in range(options.runs):
         for name, crawl in crawls.items():
-            seconds, counts[name] = crawl()
-            speeds[name].append(counts[name] / seconds)
-    print("| crawl | pages | pages/s | × plain Scrapy | of one worker |")
-    print("|---|--:|--:|--:|--:|")
+            crawled = crawl()
+            counts[name] = crawled.pages
+            speeds[name].append(crawled.pages / crawled.seconds)
+            costs[name].append(1000 * crawled.processor / crawled.pages)
+    print("| crawl | pages | pages/s | × plain Scrapy | of one worker | processor ms a page |")
+    print("|---|--:|--:|--:|--:|--:|")
     medians = {name: statistics.median(measured) for name, measured in speeds.items()}
     for name, speed in medians.items():
         of_one = f"{speed / medians['bfs, Redis']:.2f}" if "Redis" in name else ""
-        print(f"| {name} | {counts[name]:,} | {speed:.1f} | {speed / medians[PLAIN]:.2f} | {of_one} |")
+        cost = statistics.median(costs[name])
+        print(f"| {name} | {counts[name]:,} | {speed:.1f} | {speed / medians[PLAIN]:.2f} | {of_one} | {cost:.1f} |")
 
 
 if __name__ == "__main__":

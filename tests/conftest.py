@@ -11,6 +11,27 @@ from hypothesis import settings
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
+LONGEST = (
+    "test_hostile",
+    "test_deploy_page",
+    "test_shared_crawl",
+    "test_transformer",
+    "test_wheel",
+    "test_scrapyd",
+    "test_several_pairs",
+    "test_faults",
+    "test_resume",
+    "test_traps",
+    "test_manners",
+    "test_render",
+)
+"""Files of which each takes a minute or more: one that began last would keep one process busy while others wait."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files."""
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
+
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
