@@ -60,6 +60,7 @@ Reader = Callable[[Any], T]
 _REDIS = "give redis://[user:password@]host[:port][/db][#name of the crawl], or rediss:// for TLS"
 _CONTACT = re.compile(r"https?://[^\s/]\S*|mailto:[^\s@]+@[^\s@]+")
 _PASSWORD = re.compile(r"(?<=//).*@", re.DOTALL)
+_USER = re.compile(r"(?<=://)[^/?#\s]*@")
 _SHOWN = 200
 """Characters of an invalid value that a message shows."""
 
@@ -69,6 +70,11 @@ def wrong(name: str, value: object, right: str) -> UsageError:
     text = " ".join(_PASSWORD.sub("…@", str(value)).split())
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
     return UsageError(f"{name}={shown}: {right}", print_help=False)
+
+
+def without_password(text: str) -> str:
+    """*text* without the user names and passwords of the URLs in it."""
+    return _USER.sub("", text)
 
 
 def check_folder(name: str, given: Path) -> None:
@@ -254,6 +260,7 @@ class Options:
     models_dir: Annotated[Path | None, models_folder]
     providers: Annotated[tuple[str, ...], each(text)]
     replay: Annotated[tuple[str, ...], each(text)]
+    known: Annotated[tuple[str, ...], each(text)]
     render: Annotated[str, one_of(*RENDER_MODES)]
     render_max_pages: Annotated[int, whole()]
     render_max_pages_per_site: Annotated[int, whole()]
@@ -295,6 +302,10 @@ class Options:
         for part in (Part.TRAPS, Part.PAIRS):
             if part in self.parts and not {Part.FRONTIER, Part.LANGUAGE} <= set(self.parts):
                 raise wrong(f"{PREFIX}PARTS", ",".join(self.parts), f"{part} needs frontier and language")
+        if self.known and self.replay:
+            raise wrong(
+                f"{PREFIX}KNOWN", ",".join(self.known), f"asks the sites what has changed; leave {PREFIX}REPLAY out"
+            )
 
     @classmethod
     def of(cls, settings: BaseSettings) -> Options:

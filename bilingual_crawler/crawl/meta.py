@@ -30,6 +30,9 @@ WARC_LOCATION = "bilingual_warc"
 ARCHIVED_DATE = "bilingual_archived"
 """The ``WARC-Date`` of a response from an archive; None for one that the replay made up."""
 
+NOT_MODIFIED = "bilingual_not_modified"
+"""True if the response is from the archive of an earlier crawl, and the site has said that it has not changed."""
+
 REDIRECT_FLAG = "replay-redirect"
 """In ``response.flags`` of a redirect that the replay made up: the page is archived under another URL."""
 MISSING_FLAG = "replay-missing"

@@ -11,9 +11,9 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.defer import deferred_from_coro
 
-from bilingual_crawler.archive import Exchange, WarcWriter
+from bilingual_crawler.archive import Exchange, WarcLocation, WarcWriter
 from bilingual_crawler.crawl.context import CrawlContext
-from bilingual_crawler.crawl.meta import ARCHIVED_DATE, MISSING_FLAG, WARC_LOCATION
+from bilingual_crawler.crawl.meta import ARCHIVED_DATE, MISSING_FLAG, NOT_MODIFIED, WARC_LOCATION
 from bilingual_crawler.crawl.signals import output_failed, page_rendered
 from bilingual_crawler.options import Options
 
@@ -36,7 +36,8 @@ class WarcMiddleware:
 
     A downloader middleware that ``BILINGUAL_WARC`` switches. Its place is 650, between cookies and redirects, so it
     sees redirects, errors, ``robots.txt`` and bodies as sent. Responses from an HTTP cache, and 404 answers of a replay
-    for missing URLs, are left out. Replayed responses keep their date. If writing fails (disk full), the crawl is
+    for missing URLs, are left out. Replayed responses keep their date. So do responses that have not changed since an
+    earlier crawl: they are written again, with the answer that said so. If writing fails (disk full), the crawl is
     closed with the reason ``warc_error``.
 
     Stats: ``bilingual/warc/{exchanges,bytes,files,repaired_bytes}``.
@@ -75,7 +76,7 @@ class WarcMiddleware:
         request.meta.pop(WARC_LOCATION, None)
         if self._writer is not None and _NOT_FETCHED.isdisjoint(response.flags):
             try:
-                location = self._writer.write_exchange(_exchange(request, response))
+                location = self._write(self._writer, request, response)
             except OSError as error:
                 self._give_up(error)
             else:
@@ -85,6 +86,12 @@ class WarcMiddleware:
                 stats.set_value("bilingual/warc/bytes", self._writer.bytes_written)
                 stats.set_value("bilingual/warc/files", self._writer.files_written)
         return response
+
+    @staticmethod
+    def _write(writer: WarcWriter, request: Request, response: Response) -> WarcLocation:
+        if request.meta.get(NOT_MODIFIED):
+            return writer.write_unchanged(_exchange(request, response), datetime.now(UTC))
+        return writer.write_exchange(_exchange(request, response))
 
     def page_rendered(self, request: Request, response: Response) -> None:
         """Write the rendered form of a page beside its download."""

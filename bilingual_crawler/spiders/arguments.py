@@ -62,7 +62,7 @@ def parse_arguments(
     *,
     pair: str | None = None,
     languages: str | None = None,
-    seeds: str | None = None,
+    seeds: str | Sequence[str] | None = None,
     policy: str | None = None,
     scope: str = "site",
     max_pages: str = "0",
@@ -109,7 +109,7 @@ def parse_discovery(
     settings: BaseSettings,
     *,
     pair: str | None = None,
-    seeds: str | None = None,
+    seeds: str | Sequence[str] | None = None,
     candidates: str = "",
     backlinks: str = "",
     policy: str = "both",
@@ -189,8 +189,7 @@ def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
     if not options.pair:
         raise _error("which languages? Set BILINGUAL_PAIR, for example: BILINGUAL_PAIR = 'eng-mlt'")
     pairs = parse_pairs(options.pair, None, options)
-    if options.replay:
-        _check_replay(options)
+    _check_archives(options)
     try:
         chosen = policy_class(options.policy, "BILINGUAL_POLICY")
     except PolicyError as error:
@@ -262,9 +261,8 @@ def _detection(pairs: LanguagePairs, options: Options) -> Detection:
 
 def _check_network(seeds: Sequence[Seed], options: Options) -> None:
     """Check that what answers is known, and who asks."""
-    if options.replay:
-        _check_replay(options)
-    elif not options.contact and not (seeds and all(_is_loopback(seed.url) for seed in seeds)):
+    _check_archives(options)
+    if not options.replay and not options.contact and not (seeds and all(_is_loopback(seed.url) for seed in seeds)):
         raise _error(
             "say who is crawling: -s BILINGUAL_CONTACT=https://your.page/about-this-crawl (or mailto:you@...) goes "
             "into the user agent, so that webmasters can reach you"
@@ -276,11 +274,13 @@ def _check_network(seeds: Sequence[Seed], options: Options) -> None:
         )
 
 
-def _check_replay(options: Options) -> None:
-    try:
-        open_archive(options.replay)
-    except ArchiveError as error:
-        raise _error(f"BILINGUAL_REPLAY: {error}") from error
+def _check_archives(options: Options) -> None:
+    for name, archives in (("BILINGUAL_REPLAY", options.replay), ("BILINGUAL_KNOWN", options.known)):
+        try:
+            if archives:
+                open_archive(archives)
+        except ArchiveError as error:
+            raise _error(f"{name}: {error}") from error
 
 
 def _scope(name: str, seeds: Sequence[Seed], options: Options) -> Scope:
@@ -292,7 +292,12 @@ def _scope(name: str, seeds: Sequence[Seed], options: Options) -> Scope:
 
 
 def _budget(
-    scope: str, seeds: Sequence[Seed], given: str | None, policy: type[Policy], pairs: LanguagePairs, options: Options
+    scope: str,
+    seeds: Sequence[Seed],
+    given: str | Sequence[str] | None,
+    policy: type[Policy],
+    pairs: LanguagePairs,
+    options: Options,
 ) -> SiteBudget | None:
     """The budget over the sites of *seeds*; None if there is one site only, in whose scope all links are.
 
@@ -302,7 +307,7 @@ def _budget(
     if len(sites) == 1 and scope != "web":
         return None
     budget = site_budget(options.site_budget, sites, promises=pairs.most if policy.promises_pairs else 0)
-    if budget and given and is_table(Path(given)):
+    if budget and isinstance(given, str) and is_table(Path(given)):
         try:
             budget.expect(expected_pairs(Path(given), pairs))
         except ValueError as error:
