@@ -77,7 +77,15 @@ def _watch(pid: int, running: object) -> int:
 def _check_files(folder: Path, out: Path) -> None:
     """The crawl wrote only its usual files, no pickle, and a complete archive."""
     written = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-    known = {"crawl.tsv", "documents.jsonl.gz", "pairs.tsv", "report.html", "summary.json", "unpaired.tsv"}
+    known = {
+        "crawl.toml",
+        "crawl.tsv",
+        "documents.jsonl.gz",
+        "pairs.tsv",
+        "report.html",
+        "summary.json",
+        "unpaired.tsv",
+    }
     allowed = {f"out/{name}" for name in known}
     others = {name for name in written - allowed if not re.fullmatch(r"out/crawl-[\w.-]+\.warc\.gz|job/.+", name)}
     assert not others
