@@ -37,6 +37,8 @@ SITE_BUDGETS = ("bandit", "even", "sequential", "best")
 """Which site's best URL comes next."""
 RENDER_MODES = ("auto", "never", "always")
 BITEXT_FORMATS = ("bitextor", "tmx", "moses", "jsonl", "parquet")
+USUAL_FORMATS = ("bitextor", "tmx", "moses", "jsonl")
+"""Those that need no extra."""
 
 
 class Part(StrEnum):
@@ -306,6 +308,11 @@ class Options:
             raise wrong(
                 f"{PREFIX}KNOWN", ",".join(self.known), f"asks the sites what has changed; leave {PREFIX}REPLAY out"
             )
+
+    @property
+    def full_user_agent(self) -> str:
+        """The name of the crawler and, if there is one, the contact."""
+        return f"{self.user_agent} (+{self.contact})" if self.contact else self.user_agent
 
     @classmethod
     def of(cls, settings: BaseSettings) -> Options:

@@ -1,0 +1,203 @@
+r"""The URL stage of ``scrapy mine`` on frozen sites laid out as an index: recall, precision, time, memory.
+
+    python -m benchmarks.mining ../shared/data/sites/dev ../shared/data/sites/train
+    python -m benchmarks.mining ../shared/data/sites/dev ../shared/data/sites/train --copies 45 --engine spark
+    python -m benchmarks.mining ../shared/data/sites/dev ../shared/data/sites/train --copies 256 --only longest \
+        --memory 800MB
+    python -m benchmarks.mining ../shared/data/sites/dev --content eng-*
+
+Each page is a row: its language by CLD2, the length of its text as that of its record, the site as its domain. Copies
+are under other hosts and domains. Recall is the share of gold pairs that are found. Precision: of the pairs with a
+document in gold, the share that is gold, and the same for those between languages that gold has on the site. Times are
+seconds of processor time of all processes, without making the table. With ``--content`` the pages are laid out as WARC
+files, too, and the content stage is measured without an encoder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import lzma
+import resource
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+from rich.console import Console
+
+from bilingual_crawler.archive.files import open_warc
+from bilingual_crawler.harvest.sites import read_site
+from bilingual_crawler.languages import from_cld2
+from bilingual_crawler.mining.asked import AskedPairs
+from bilingual_crawler.mining.candidates import longest
+from bilingual_crawler.mining.duck import MEMORY, DuckEngine
+from bilingual_crawler.mining.run import Mining, Request
+from bilingual_crawler.mining.tables import read_tables
+from bilingual_crawler.mining.urls import mine_urls
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bilingual_crawler.mining.engine import Engine
+
+Gold = dict[tuple[str, str, str], frozenset[str]]
+"""Site and URLs of a gold pair, in alphabetical order, to its languages."""
+
+NAMES = (
+    *("url", "url_host_private_domain", "content_languages"),
+    *("warc_filename", "warc_record_offset", "warc_record_length"),
+)
+_COPIES = """
+COPY (
+    SELECT replace(url, '://', '://' || copy || '.') AS url, copy || '.' || url_host_private_domain
+        AS url_host_private_domain, * EXCLUDE (url, url_host_private_domain, copy)
+    FROM read_parquet($source), (SELECT 'copy-' || range AS copy FROM range($copies))
+) TO '{target}' (FORMAT parquet)"""
+
+
+def sites_of(folders: Sequence[Path]) -> Iterator[Path]:
+    for folder in folders:
+        yield from sorted(site for site in folder.iterdir() if (site / "graph.tsv.xz").exists())
+
+
+def write_index(folders: Sequence[Path], file: Path) -> None:
+    rows = []
+    for site in sites_of(folders):
+        with lzma.open(site / "graph.tsv.xz", "rt", encoding="utf-8") as lines:
+            for number, line in enumerate(lines):
+                url, language, size, *_ = line.rstrip("\n").split("\t")
+                rows.append((url, site.name, from_cld2(language), f"{site.name}.warc.gz", number, int(size)))
+    pq.write_table(pa.table(dict(zip(NAMES, zip(*rows, strict=True), strict=True))), file)
+
+
+def write_archive(folders: Sequence[Path], folder: Path) -> None:
+    """The pages of the sites as WARC files of one gzip member a record, and their index."""
+    rows = []
+    for site in sites_of(folders):
+        languages = read_site(site).languages
+        with (folder / f"{site.name}.warc.gz").open("wb") as target:
+            warc = open_warc(site / "pages.warc.xz")
+            for offset, head in warc.heads():
+                if head.url in languages:
+                    member = gzip.compress(warc.read(offset))
+                    place = (f"{site.name}.warc.gz", target.tell(), target.write(member))
+                    rows.append((head.url, site.name, from_cld2(languages[head.url]), *place))
+    pq.write_table(pa.table(dict(zip(NAMES, zip(*rows, strict=True), strict=True))), folder / "index.parquet")
+
+
+def mine_content(folders: Sequence[Path], pairs: str, folder: Path) -> str:
+    """Mine the sites to the end; returns what the content stage took."""
+    (folder / "archive").mkdir()
+    write_archive(folders, folder / "archive")
+    request = Request(
+        inputs=(str(folder / "archive" / "index.parquet"),),
+        pairs=pairs,
+        out=folder / "out",
+        buckets=16,
+        base=str(folder / "archive"),
+        rate=1.0,
+        bitext=False,
+        user_agent="",
+        settings={"BILINGUAL_ENCODER": ""},
+    )
+    mining = Mining(request)
+    engine = DuckEngine(mining.work)
+    urls = mining.mine_urls(engine)
+    before = processor_seconds()
+    content = mining.mine_content(engine, urls, lambda: None)
+    spent, pages = processor_seconds() - before, content.total.planned
+    found = sum(sum(methods.values()) for methods in content.total.pairs.values())
+    return (
+        f"{pages:,} pages, {found:,} pairs: {spent:.0f} s of processor time, {1000 * spent / pages:.1f} ms a page,"
+        f" {1e6 * spent / pages / 3600:.1f} core hours a million pages"
+    )
+
+
+def read_gold(folders: Sequence[Path]) -> Gold:
+    return {
+        (site.name, *sorted((pair.url_a, pair.url_b))): frozenset((pair.lang_a, pair.lang_b))
+        for site in sites_of(folders)
+        for pair in read_site(site).pairs
+    }
+
+
+def languages_of(folders: Sequence[Path]) -> set[str]:
+    return set().union(*read_gold(folders).values())
+
+
+def measure(found: pa.Table, gold: Gold) -> str:
+    pairs = {
+        (row["domain"], *sorted((row["url_a"], row["url_b"]))): frozenset(row["pair"].split("-"))
+        for row in found.to_pylist()
+    }
+    documents = {(site, url) for site, *urls in gold for url in urls}
+    languages = {(site, languages) for (site, *_), languages in gold.items()}
+    hits = len(pairs.keys() & gold.keys())
+    judged = [pair for pair in pairs if (pair[0], pair[1]) in documents or (pair[0], pair[2]) in documents]
+    known = [pair for pair in judged if pair in gold or (pair[0], pairs[pair]) in languages]
+    return (
+        f"recall {hits / len(gold):.3f} of {len(gold):,}, precision {hits / len(judged):.3f};"
+        f" between languages of gold {hits / len(known):.3f}"
+    )
+
+
+def processor_seconds() -> float:
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+def engine_of(name: str, work: Path, memory: str) -> Engine:
+    if name == "spark":
+        from bilingual_crawler.mining.spark import SparkEngine
+
+        return SparkEngine(work)
+    return DuckEngine(work, memory)
+
+
+def main() -> None:
+    """Make the table, run the stage or a part of it, and print what it found and took."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sites", nargs="+", type=Path)
+    parser.add_argument("--copies", type=int, default=0)
+    parser.add_argument("--engine", choices=("duckdb", "spark"), default="duckdb")
+    parser.add_argument("--only", choices=("longest",))
+    parser.add_argument("--memory", default=MEMORY)
+    parser.add_argument("--content", metavar="PAIRS")
+    options = parser.parse_args()
+    console = Console(highlight=False, soft_wrap=True)
+    with tempfile.TemporaryDirectory() as folder:
+        if options.content:
+            console.print(mine_content(options.sites, options.content, Path(folder)))
+            return
+        work, index = Path(folder, "work"), Path(folder, "index.parquet")
+        write_index(options.sites, index)
+        if options.copies:
+            source, index = index, Path(folder, "copies.parquet")
+            with duckdb.connect() as db:
+                db.execute(_COPIES.format(target=index), {"source": str(source), "copies": options.copies})
+        engine = engine_of(options.engine, work, options.memory)
+        before, began = processor_seconds(), time.monotonic()
+        if options.only:
+            rows = read_tables(engine, [], [str(index)], work)
+            console.print(f"{engine.keep(longest(rows), 'longest').count().execute():,} rows stay")
+            stage = None
+        else:
+            asked = AskedPairs(",".join(f"{language}-*" for language in sorted(languages_of(options.sites))), ())
+            stage = mine_urls(engine, [], [str(index)], asked, work)
+            console.print(stage.counts)
+        spent, rows_read = processor_seconds() - before, pq.ParquetFile(index).metadata.num_rows
+        console.print(
+            f"{spent:.1f} s of processor time, {1e6 * spent / rows_read:.1f} µs a row,"
+            f" {time.monotonic() - began:.0f} s;"
+            f" peak of the main process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB,"
+            f" of others {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024:.0f} MiB"
+        )
+        if stage is not None and not options.copies:
+            console.print(measure(stage.found.to_pyarrow(), read_gold(options.sites)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""The URL stage as ibis expressions (CCAligned 2020, section 3.2): pages to pairs of URLs, without reading a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import ibis
+from ibis import _
+
+from bilingual_crawler.pairing.url_evidence import SCORES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import ibis.expr.types as ir
+
+    from bilingual_crawler.language_pairs import LanguagePairs
+
+MAX_RATIO = 3
+"""Of the sizes of two pages whose URLs make a pair; a page that is not translated has little but its frame."""
+_BARE = r"^[A-Za-z]+://(?:www[.])?"
+_PLACE = ("url", "file", "offset", "length", "digest")
+_COLUMNS = ("pair", "domain", *(f"{name}_{side}" for side in "ab" for name in _PLACE))
+
+
+def sides_of(pairs: LanguagePairs, languages: Iterable[str]) -> dict[str, str]:
+    """Which language of *pairs* each of *languages* counts as; those that count as none are missing."""
+    return {language: side for language in sorted(languages) if (side := pairs.side(language))}
+
+
+def in_languages(pages: ir.Table, pairs: LanguagePairs, languages: Iterable[str]) -> ir.Table:
+    """The *pages* in a language of *pairs*, among *languages*; ``language`` becomes the one that they count as."""
+    sides = sides_of(pairs, languages)
+    return pages.filter(_.language.isin(list(sides))).mutate(language=_.language.substitute(sides))
+
+
+def longest(pages: ir.Table) -> ir.Table:
+    """Of the *pages* whose URLs differ in scheme or ``www.`` only, the longest, which has the column ``bare``."""
+    bare = pages.mutate(bare=_.url.re_replace(_BARE, ""))
+    order = (ibis.desc("size", nulls_first=False), ibis.desc("url"))
+    return _first(bare, ("bare",), order)
+
+
+def bilingual(pages: ir.Table, asked: ir.Table) -> ir.Table:
+    """The *pages* of domains that have both languages of a pair. *asked*: the pairs, with the columns a, b and pair."""
+    there = pages.select("domain", "language").distinct()
+    wanted = there.rename(a="language").inner_join(asked, "a")
+    both = wanted.semi_join(there.select("domain", b="language"), ("domain", "b")).select("domain")
+    return pages.semi_join(both, "domain")
+
+
+def url_pairs(pages: ir.Table, asked: ir.Table, pairs: LanguagePairs, languages: Iterable[str]) -> ir.Table:
+    """One-to-one pairs of *pages* that have keys: announced ones, and those whose URLs are equal but for the language.
+
+    A page whose URL names another language than its own is in none of the latter. Of the pages of a domain in one
+    language that have one key, the first takes part: one with a mark, the shorter URL. If announcements disagree with
+    that, a pair stays if it is the best of both of its pages.
+    """
+    sides = sides_of(pairs, languages)
+    agree = pages.filter(_.marked.isnull() | (_.marked.substitute(sides) == _.language))
+    order = (_.marked.isnull(), _.url.length(), _.url)
+    one = _first(agree, ("domain", "key", "language"), order).select(*_PLACE, "size", "domain", "key", "language")
+    a = one.rename(a="language", **_beside("a")).inner_join(asked, "a")
+    by_key = a.inner_join(one.rename(b="language", **_beside("b")), ("domain", "key", "b")).select(
+        *_COLUMNS, "size_a", "size_b", score=_score("url"), method=ibis.literal("url")
+    )
+    far = ibis.greatest(_.size_a, _.size_b) > MAX_RATIO * ibis.least(_.size_a, _.size_b)
+    by_key = by_key.filter(~far.fill_null(False)).drop("size_a", "size_b")
+    # pairs by key are one-to-one already
+    return _best(by_key.union(announced_pairs(pages, asked))) if "announced" in pages.columns else by_key
+
+
+def announced_pairs(pages: ir.Table, asked: ir.Table) -> ir.Table:
+    """Pairs of *pages* of which one announces the other, or both do; a page may be in several."""
+    targets = pages.select("bare", "language", target=_.announced.unnest())
+    targets = targets.mutate(target=_.target.re_replace(_BARE, "").re_replace("#.*$", ""))
+    links = targets.inner_join(pages.select(target="bare", other="language"), "target").distinct()
+    forth = links.rename(a="language", b="other", bare_a="bare", bare_b="target")
+    back = links.rename(b="language", a="other", bare_b="bare", bare_a="target")
+    told = [table.inner_join(asked, ("a", "b")).select("pair", "bare_a", "bare_b") for table in (forth, back)]
+    counted = ibis.union(*told).group_by("pair", "bare_a", "bare_b").agg(said=_.count())
+    places = pages.select("bare", "domain", *_PLACE, "size")
+    found = counted.inner_join(places.rename(bare_a="bare", **_beside("a")), "bare_a")
+    found = found.inner_join(places.drop("domain").rename(bare_b="bare", **_beside("b")), "bare_b")
+    score = ibis.ifelse(_.said == 2, _score("hreflang+"), _score("hreflang"))
+    return found.select(*_COLUMNS, score=score, method=ibis.literal("hreflang"))
+
+
+def _score(method: str) -> ir.Value:
+    # DuckDB would make a decimal of a number
+    return ibis.literal(str(SCORES[method])).cast("float64")
+
+
+def _beside(side: str) -> dict[str, str]:
+    """New names for the columns of one page of a pair."""
+    return {f"{name}_{side}": name for name in (*_PLACE, "size")}
+
+
+def _best(found: ir.Table) -> ir.Table:
+    """The pairs that are the best of both of their pages."""
+    for side, other in ("ab", "ba"):
+        order = (ibis.desc("score"), ibis.asc(f"url_{other}"))
+        rank = ibis.row_number().over(group_by=("pair", f"url_{side}"), order_by=order)
+        found = found.mutate(**{f"rank_{side}": rank})
+    return found.filter((_.rank_a == 0) & (_.rank_b == 0)).drop("rank_a", "rank_b")
+
+
+def _first(table: ir.Table, by: tuple[str, ...], order: tuple[ir.Value, ...]) -> ir.Table:
+    rank = ibis.row_number().over(group_by=by, order_by=order)
+    return table.mutate(rank=rank).filter(_.rank == 0).drop("rank")
