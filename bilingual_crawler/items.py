@@ -1,12 +1,14 @@
-"""The items of the spider: documents, and the links of a page."""
+"""What a spider gives: documents, and the links of a page or the requests for them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from scrapy import Request
 
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import FetchedPage
@@ -45,3 +47,19 @@ class FoundLinks:
 
     page: FetchedPage
     links: Sequence[Link]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRequests(FoundLinks):
+    """The requests that a spider of another project has yielded for links of a page: these are followed, no others."""
+
+    requests: Mapping[str, Request]
+    """By the URL of the link."""
+
+
+class Rank(NamedTuple):
+    """The place in the frontier that the policy gives to a request."""
+
+    priority: float
+    parent: str
+    """URL of the page that led to it."""

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
@@ -36,6 +37,17 @@ SITE_BUDGETS = ("bandit", "even", "sequential", "best")
 """Which site's best URL comes next."""
 RENDER_MODES = ("auto", "never", "always")
 BITEXT_FORMATS = ("bitextor", "tmx", "moses", "jsonl", "parquet")
+
+
+class Part(StrEnum):
+    """What the add-on brings to another project, beside archive and replay."""
+
+    FRONTIER = "frontier"
+    LANGUAGE = "language"
+    TRAPS = "traps"
+    PAIRS = "pairs"
+
+
 EDITIONS = ("best", "all")
 """Which editions of a page are paired with its translation."""
 ALIGN_METHODS = ("auto", "url", "content", "structure")
@@ -250,6 +262,9 @@ class Options:
     frontier: Annotated[str, redis]
     oracle_order: Annotated[Path | None, path_or_none]
 
+    pair: Annotated[str, text]
+    parts: Annotated[tuple[str, ...], each(one_of(*Part))]
+
     align: Annotated[str, one_of("", *ALIGN_METHODS)]
     encoder: Annotated[str, text]
     cache_dir: Annotated[Path, path]
@@ -277,6 +292,9 @@ class Options:
         """Refuse settings that contradict each other."""
         if self.bitext and not self.align:
             raise wrong(f"{PREFIX}BITEXT", ",".join(self.bitext), f"needs a method in {PREFIX}ALIGN, which is empty")
+        for part in (Part.TRAPS, Part.PAIRS):
+            if part in self.parts and not {Part.FRONTIER, Part.LANGUAGE} <= set(self.parts):
+                raise wrong(f"{PREFIX}PARTS", ",".join(self.parts), f"{part} needs frontier and language")
 
     @classmethod
     def of(cls, settings: BaseSettings) -> Options:

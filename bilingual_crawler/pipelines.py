@@ -13,7 +13,7 @@ from scrapy.utils.asyncio import run_in_thread
 from bilingual_crawler import sandbox
 from bilingual_crawler.bitext.at_end import AlignedCrawl, AlignmentError, align_crawl
 from bilingual_crawler.crawl.context import CrawlContext
-from bilingual_crawler.crawl.signals import output_failed, pair_found, phase_changed, stop_now
+from bilingual_crawler.crawl.signals import document_read, output_failed, pair_found, phase_changed, stop_now
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.items import Document
 from bilingual_crawler.options import Options
@@ -86,16 +86,22 @@ class OutputPipeline:
         self._in_a_hurry = False
         self._crawler.signals.connect(self._hurry, signal=stop_now)
         self._crawler.signals.connect(self._pair_found, signal=pair_found)
+        self._crawler.signals.connect(self.document_read, signal=document_read)
 
     def process_item(self, item: Any) -> Any:
-        if isinstance(item, Document):
-            try:
-                self._write(item)
-            except OSError as error:
-                self._crawler.signals.send_catch_log(output_failed, error=error)
-                raise DropItem(f"cannot be written: {error}", log_level="ERROR") from error
-            self._count_found()
+        if isinstance(item, Document) and (error := self.document_read(item)):
+            raise DropItem(f"cannot be written: {error}", log_level="ERROR") from error
         return item
+
+    def document_read(self, document: Document) -> OSError | None:
+        """Write *document*; returns the error if that is not possible."""
+        try:
+            self._write(document)
+        except OSError as error:
+            self._crawler.signals.send_catch_log(output_failed, error=error)
+            return error
+        self._count_found()
+        return None
 
     async def close_spider(self) -> None:
         self._documents.close()

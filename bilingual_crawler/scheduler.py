@@ -1,25 +1,35 @@
-"""The Scrapy scheduler over the frontier."""
+"""The Scrapy schedulers over the frontier: for our spiders, and for those of another project."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
-from scrapy.core.scheduler import BaseScheduler
-from scrapy.utils.defer import deferred_from_coro
+from scrapy.core.scheduler import BaseScheduler, Scheduler
+from scrapy.exceptions import IgnoreRequest, StopDownload
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
-from bilingual_crawler.crawl.meta import ENTRY, REST
+from bilingual_crawler.crawl.meta import ENTRY, RANK, REST
+from bilingual_crawler.crawl.requests import asks_for_page, of_its_own, packed, unpacked
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Self
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from twisted.internet.defer import Deferred
+    from twisted.python.failure import Failure
+
+    from bilingual_crawler.items import Rank
+
+logger = logging.getLogger(__name__)
 
 CALLBACKS = {Kind.PAGE: "parse", Kind.SITEMAP: "parse_sitemap"}
 """Names of the spider's methods."""
@@ -46,9 +56,10 @@ class FrontierScheduler(BaseScheduler):
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
 
-    def open(self, spider: Spider) -> None:
+    def open(self, spider: Spider) -> Deferred[None] | None:
         self._spider = spider
         self.visits = Visits(self._crawler)
+        return None
 
     def close(self, reason: str) -> Deferred[None]:
         return deferred_from_coro(self.visits.leave())
@@ -84,17 +95,98 @@ class FrontierScheduler(BaseScheduler):
         self.visits.push([Entry(url, self.visits.slot(url), float(request.priority), parent, depth)])
 
     def _request(self, entry: Entry) -> Request:
-        meta = {ENTRY: entry, "download_slot": self.visits.download_slot(entry.slot), "depth": entry.depth}
-        if entry.attempts:
-            meta["retry_times"] = entry.attempts
         return Request(
             entry.url,
             callback=getattr(self._spider, CALLBACKS[entry.kind]),
             errback=self.visits.fail,
-            meta=meta,
+            meta=self._meta(entry),
             headers={"Referer": entry.parent} if entry.parent else None,
             dont_filter=True,
         )
+
+    def _meta(self, entry: Entry) -> dict[str, Any]:
+        meta = {ENTRY: entry, "download_slot": self.visits.download_slot(entry.slot), "depth": entry.depth}
+        if entry.attempts:
+            meta["retry_times"] = entry.attempts
+        return meta
+
+
+class RequestScheduler(FrontierScheduler):
+    """The scheduler for spiders that yield requests.
+
+    The frontier takes plain requests for pages: :func:`~bilingual_crawler.crawl.requests.asks_for_page`. They come in
+    the order of the policy; one without a rank, because no page led to it, comes as soon as a seed. The others go into
+    Scrapy's scheduler, which comes first: other methods, bodies, ``dont_filter``, URLs that are not http(s), callbacks
+    that are no methods of the spider. Stats: ``bilingual/frontier/unserializable``, and those of Scrapy's scheduler.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._others = Scheduler.from_crawler(crawler)
+
+    def open(self, spider: Spider) -> Deferred[None] | None:
+        super().open(spider)
+        return self._others.open(spider)
+
+    def close(self, reason: str) -> Deferred[None]:
+        return deferred_from_coro(self._close(reason))
+
+    async def _close(self, reason: str) -> None:
+        try:
+            if closing := self._others.close(reason):
+                await maybe_deferred_to_future(closing)
+        finally:
+            await self.visits.leave()
+
+    def has_pending_requests(self) -> bool:
+        return self._others.has_pending_requests() or super().has_pending_requests()
+
+    def enqueue_request(self, request: Request) -> bool:
+        if ENTRY in request.meta:
+            return super().enqueue_request(request)
+        rank: Rank | None = request.meta.pop(RANK, None)
+        url = canonicalise(request.url) if asks_for_page(request) else None
+        text = packed(request, self._spider) if url is not None else None
+        if url is not None and text is not None:
+            self._push_packed(url, text, rank, request.meta.get("depth", 0))
+            return True
+        if url is not None:
+            self._note_unserializable(request)
+        slot = self.visits.slot(request.url)
+        request.meta["download_slot"] = self.visits.download_slot(slot)
+        return self._others.enqueue_request(request)
+
+    def next_request(self) -> Request | None:
+        return self._others.next_request() or super().next_request()
+
+    def _push_packed(self, url: str, text: str, rank: Rank | None, depth: int) -> None:
+        if rank is None:
+            self.visits.push_seed(url, depth=depth, request=text)
+        else:
+            self.visits.push([Entry(url, self.visits.slot(url), rank.priority, rank.parent, depth, request=text)])
+
+    def _request(self, entry: Entry) -> Request:
+        asked = unpacked(entry.request, self._spider)
+        meta = {**asked.meta, **self._meta(entry)}
+        return asked.replace(url=entry.url, meta=meta, errback=partial(self._failed, asked.errback))
+
+    def _failed(self, errback: Callable[[Failure], Any] | None, failure: Failure) -> Any:
+        self.visits.fail(failure)
+        failure.request = of_its_own(failure.request)  # type: ignore[attr-defined]
+        if errback:
+            return errback(failure)
+        # what is not read on purpose is no error for Scrapy's log
+        return None if isinstance(failure.value, IgnoreRequest | StopDownload) else failure
+
+    def _note_unserializable(self, request: Request) -> None:
+        assert self._crawler.stats
+        if not self._crawler.stats.get_value("bilingual/frontier/unserializable"):
+            logger.warning(
+                f"{request}: its callbacks are no methods of the spider, or its meta or cb_kwargs cannot be pickled. "
+                "Such requests are neither ranked nor learnt from",
+                extra={"spider": self._spider},
+            )
+        self._crawler.stats.inc_value("bilingual/frontier/unserializable")
 
 
 def _redirect_status(request: Request) -> int:

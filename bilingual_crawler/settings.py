@@ -25,6 +25,8 @@ BILINGUAL_RENDER_CONCURRENCY = 2
 BILINGUAL_RENDER_TIMEOUT = 60
 DEPTH_LIMIT = 100
 BILINGUAL_FRONTIER: str | None = None
+BILINGUAL_PAIR: str | None = None
+BILINGUAL_PARTS = ["frontier", "language", "traps", "pairs"]
 BILINGUAL_ORACLE_ORDER: str | None = None
 
 # Which documents are pairs

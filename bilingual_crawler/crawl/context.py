@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from scrapy.exceptions import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,11 +60,21 @@ class CrawlContext:
     job: Job
     traps: Traps
 
+    def share(self, crawler: Crawler) -> None:
+        """Let the components of *crawler* find it; our spiders and the add-on do so before there are components."""
+        _SHARED[crawler] = self
+
     @classmethod
     def of(cls, crawler: Crawler) -> CrawlContext:
-        """That of *crawler*: its spider brings it, which Scrapy makes before all other components."""
-        context: CrawlContext = cast("Any", crawler.spider).context
-        return context
+        """That of *crawler*; raises UsageError if there is none, as in a project that uses a component alone."""
+        try:
+            return _SHARED[crawler]
+        except KeyError:
+            raise UsageError(
+                "a component of bilingual_crawler is used without its add-on: set ADDONS = "
+                '{"bilingual_crawler.addon.BilingualAddon": 500}, which brings the components, and BILINGUAL_PAIR',
+                print_help=False,
+            ) from None
 
     @property
     def undetectable(self) -> tuple[str, ...]:
@@ -72,6 +85,9 @@ class CrawlContext:
     def https_guesses(self) -> frozenset[str]:
         """The seeds that were given without a scheme, with the one that is tried first."""
         return frozenset(seed.url for seed in self.seeds if seed.guessed_scheme)
+
+
+_SHARED: WeakKeyDictionary[Crawler, CrawlContext] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)

@@ -39,13 +39,13 @@ class Learner:
     def seed_priority(self, url: str) -> float:
         """The priority of the seed *url*, which an earlier run may have fetched."""
         priority = self.policy.seed_priority(url)
-        if self._is_done(url):
+        if self.is_done(url):
             self._leave(url)
         return priority
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> list[Pair]:
         """*page* was downloaded and has *links*; returns the pairs that this makes."""
-        if self._is_done(page.url):
+        if self.is_done(page.url):
             self._leave(page.url)
             return []
         self._done.add(hash(page.url))
@@ -60,14 +60,14 @@ class Learner:
 
     def redirected(self, url: str, target: str) -> list[Pair]:
         """*url* gave a redirect to *target*; returns the pairs that this makes of documents held."""
-        if self._is_done(url):
+        if self.is_done(url):
             return []
         self._done.add(hash(url))
         promised = self._promised(url)
         found: list[Pair] = []
         for part in self.policy.parts:
             part.redirected(url, target)
-            if self._is_done(target):
+            if self.is_done(target):
                 part.gone(target)
             pair = self.ledgers[part.pair].alias(url, target)
             if pair:
@@ -77,14 +77,14 @@ class Learner:
 
     def gone(self, url: str) -> None:
         """*url* gave no page."""
-        if not self._is_done(url):
+        if not self.is_done(url):
             self._paid(url, self._promised(url), [])
         self._done.add(hash(url))
         self._leave(url)
 
     def note(self, page: FetchedPage, links: Iterable[Link]) -> None:
         """*page* had *links* to queued URLs in an earlier run, or at another worker."""
-        queued = [link for link in links if not self._is_done(link.url)]
+        queued = [link for link in links if not self.is_done(link.url)]
         for part in self.policy.parts:
             part.note(page.seen_by(part.pair), queued)
 
@@ -99,12 +99,13 @@ class Learner:
             if str(part.pair) == pair.pair and self.ledgers[part.pair].adopt(pair):
                 part.paired(pair.url_a, pair.url_b)
 
+    def is_done(self, url: str) -> bool:
+        """Whether *url* was fetched or given up."""
+        return hash(url) in self._done
+
     def _leave(self, url: str) -> None:
         for part in self.policy.parts:
             part.gone(url)
-
-    def _is_done(self, url: str) -> bool:
-        return hash(url) in self._done
 
     def _promised(self, url: str) -> float:
         """What the policy thought of *url* before it was fetched."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+PREFIX = "bilingual_"
+"""All of them begin with it."""
+
 ENTRY = "bilingual_entry"
 """The :class:`~bilingual_crawler.frontier.entry.Entry` that a request fetches."""
 REST = "bilingual_rest"
 """The :class:`~bilingual_crawler.frontier.backoff.Rest` with which a request goes back to the frontier."""
+RANK = "bilingual_rank"
+"""The :class:`~bilingual_crawler.items.Rank` of a request that a spider has yielded."""
 OPEN = "bilingual_open"
 """How many things of a response are still being processed."""
 

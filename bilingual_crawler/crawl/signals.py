@@ -9,6 +9,9 @@ pair_found = object()
 url_fetched = object()
 """Sent once for every URL that was asked for, with ``fetch``: a :class:`Fetch`."""
 
+document_read = object()
+"""Sent with ``document`` for each :class:`~bilingual_crawler.items.Document` of a spider that yields other items."""
+
 site_judged = object()
 """Sent with ``site``, a :class:`~bilingual_crawler.discovery.sites.JudgedSite`, at each verdict of a discovery."""
 

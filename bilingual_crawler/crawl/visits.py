@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from scrapy import signals
+from scrapy.exceptions import UsageError
 from scrapy.http import Response
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
@@ -95,8 +96,14 @@ class Visits:
 
     @classmethod
     def of(cls, crawler: Crawler) -> Visits:
-        """Those of *crawler*, once its scheduler is open."""
-        visits: Visits = cast("Any", crawler.engine).scheduler.visits
+        """Those of *crawler*, once its scheduler is open; raises UsageError if it has a scheduler without them."""
+        visits: Visits | None = getattr(cast("Any", crawler.engine).scheduler, "visits", None)
+        if visits is None:
+            raise UsageError(
+                "a component of bilingual_crawler needs its frontier: set ADDONS = "
+                '{"bilingual_crawler.addon.BilingualAddon": 500}, and leave frontier in BILINGUAL_PARTS',
+                print_help=False,
+            )
         return visits
 
     # a URL's life ---------------------------------------------------------------------------------------------------
@@ -105,8 +112,8 @@ class Visits:
         """Queue or raise *entries* in one transaction."""
         self._frontier.push(entries, functools.partial(self._pushed, entries))
 
-    def push_seed(self, url: str) -> None:
-        self.push([Entry(url, self.slot(url), self._learner.seed_priority(url))])
+    def push_seed(self, url: str, *, depth: int = 0, request: str = "") -> None:
+        self.push([Entry(url, self.slot(url), self._learner.seed_priority(url), depth=depth, request=request)])
 
     def hand_out(self) -> Entry | None:
         """The best URL that may be fetched now."""
@@ -131,6 +138,7 @@ class Visits:
             return self._end_redirect(entry, "offsite", status, location=url)
         target = Entry(url, self.slot(url), entry.priority, entry.parent, entry.depth, entry.kind)
         target.redirects = entry.redirects + 1
+        target.request = entry.request
         if url == entry.url or target.redirects > self._max_redirects:
             return self._end_redirect(entry, "endless", status, location=url)
         self.log(entry, status=status, outcome="redirect", location=url)
@@ -157,6 +165,11 @@ class Visits:
         refused = isinstance(error, Refused) and not error.status
         self._frontier.finish(entry, State.REFUSED if refused else State.DONE)
 
+    def no_page(self, entry: Entry, status: int) -> None:
+        """*entry* was answered with *status*, and a spider of another project looks at the answer, which is no page."""
+        self.log(entry, status=status, outcome=f"http-{status}")
+        self._gone(entry)
+
     def learn(self, entry: Entry, page: FetchedPage, links: Sequence[Link]) -> None:
         """*entry* gave *page* with *links*: policy and ledger learn from it, and those after this process can."""
         self._announce(self._learner.learn(page, links))
@@ -176,14 +189,17 @@ class Visits:
             self.push([Entry(one.url, self.slot(one.url), one.priority, one.parent) for one in wanted])
         self._frontier.rescore(self._policy.changed())
 
-    def follow(
+    def weigh(
         self, entry: Entry, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
-    ) -> None:
-        """Queue or raise *links* of *page*, which *entry* gave, in one transaction; the policy weighs them."""
-        priorities = self._policy.priorities(page, links, scores)
-        weighed = list(zip(links, priorities, strict=True))
+    ) -> list[tuple[Link, float]]:
+        """*links* of *page*, which *entry* gave, with the priorities that the policy gives them."""
+        weighed = list(zip(links, self._policy.priorities(page, links, scores), strict=True))
         if news := [link for link, priority in weighed if priority != NEVER]:
             self._frontier.remember(entry, news_fact(page, news))
+        return weighed
+
+    def follow(self, entry: Entry, page: FetchedPage, weighed: Iterable[tuple[Link, float]]) -> None:
+        """Queue or raise the *weighed* links of *page*, which *entry* gave, in one transaction."""
         self.push(
             [Entry(link.url, self.slot(link.url), priority, page.url, entry.depth + 1) for link, priority in weighed]
         )
@@ -323,8 +339,10 @@ class Visits:
     def _callback_failed(self, response: Response | Failure) -> None:
         """A callback raised an exception: its URL is done all the same."""
         if isinstance(response, Response) and ENTRY in response.meta:
-            self._gone(response.meta[ENTRY])
-            self._frontier.finish(response.meta[ENTRY])
+            entry: Entry = response.meta[ENTRY]
+            if not self._learner.is_done(entry.url):
+                self._gone(entry)
+            self._frontier.finish(entry)
 
     def _item_left(self, response: Response | None) -> None:
         if response is not None and OPEN in response.meta:

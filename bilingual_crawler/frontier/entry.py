@@ -69,6 +69,8 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     """Failed fetches so far."""
     redirects: int = 0
     """Number of redirects from the first URL of the chain."""
+    request: str = ""
+    """The request of a spider that yields requests, packed; empty if it is made from the other fields."""
     state: State = State.QUEUED
 
     @property

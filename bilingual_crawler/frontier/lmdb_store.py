@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.frontier.lmdb_transaction import Tables
 
-FORMAT = b"bilingual-frontier 4"
+FORMAT = b"bilingual-frontier 5"
 _RANK = struct.Struct(">QQ")
 """Priority, inverted so that the highest sorts first, and discovery order."""
 _DOUBLE = struct.Struct(">d")

@@ -157,6 +157,8 @@ class MemoryStore:
         self._count(entry, -1)
         entry.state = state
         self._count(entry, 1)
+        if state not in (State.QUEUED, State.IN_FLIGHT):
+            entry.request = ""
 
     def _count(self, entry: Entry, by: int) -> None:
         self._counts[entry.state] += by

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.frontier.entry import Entry
 
-FORMAT = b"bilingual-frontier-redis 2"
+FORMAT = b"bilingual-frontier-redis 3"
 WORKER_SECONDS = 15.0
 """Seconds without a heartbeat after which a worker counts as dead."""
 _OUTCOMES = {"n": Push.NEW, "r": Push.RAISED, "i": Push.IGNORED}

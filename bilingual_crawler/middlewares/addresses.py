@@ -177,6 +177,7 @@ class AddressGuardMiddleware:
         if Options.of(crawler.settings).replay:
             raise NotConfigured
         self._crawler = crawler
+        self._seeds = [seed.url for seed in CrawlContext.of(crawler).seeds]
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -186,8 +187,7 @@ class AddressGuardMiddleware:
         return middleware
 
     def spider_opened(self) -> None:
-        seeds = [seed.url for seed in CrawlContext.of(self._crawler).seeds]
-        self._rule = AddressRule.of(Options.of(self._crawler.settings).allowed_networks, seeds)
+        self._rule = AddressRule.of(Options.of(self._crawler.settings).allowed_networks, self._seeds)
 
     def spider_closed(self) -> None:
         if resolver := GuardedResolver.installed():

@@ -57,6 +57,7 @@ class BackoffMiddleware:
         assert crawler.stats
         settings, options = crawler.settings, Options.of(crawler.settings)
         self._crawler = crawler
+        self._context = CrawlContext.of(crawler)
         self._stats = crawler.stats
         self._enabled = settings.getbool("RETRY_ENABLED")
         self._tries = settings.getint("RETRY_TIMES")
@@ -98,7 +99,7 @@ class BackoffMiddleware:
         unavailable = exception if isinstance(exception, HostUnavailable) else None
         if entry is None or not self._enabled or not (unavailable or isinstance(exception, self._errors)):
             return None
-        if entry.url in CrawlContext.of(self._crawler).https_guesses:
+        if entry.url in self._context.https_guesses:
             return None
         self._stats.inc_value(f"bilingual/backoff/{type(exception).__name__}")
         if unavailable:

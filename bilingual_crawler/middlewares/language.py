@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from scrapy import signals
 from scrapy.exceptions import StopDownload
@@ -12,11 +12,14 @@ from scrapy.exceptions import StopDownload
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.meta import ENTRY, LANGUAGE, OUTLINE, PAGE, SITEMAP
 from bilingual_crawler.crawl.refused import Refused
+from bilingual_crawler.crawl.requests import asks_for_page
 from bilingual_crawler.crawl.visits import Visits
-from bilingual_crawler.frontier.entry import Entry, Kind
+from bilingual_crawler.frontier.entry import Kind
 from bilingual_crawler.middlewares.read import Reader
+from bilingual_crawler.options import Options, Part
 from bilingual_crawler.pages.formats import ONLY_HTML, PDF, format_of
 from bilingual_crawler.pages.jobs import PageJob, PdfJob, SitemapJob
+from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
     from typing import Self
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.http.headers import Headers
 
+    from bilingual_crawler.frontier.entry import Entry
+
 logger = logging.getLogger(__name__)
 
 
@@ -33,7 +38,8 @@ class LanguageFilterMiddleware:
     """Puts the parsed page, the language of its text and its outline, or the parsed sitemap, into ``response.meta``.
 
     Responses in none of the formats of the crawl are dropped by their headers, before the body is read if the download
-    handler allows it. The policy decides whether links of a page in neither language are followed. Stats:
+    handler allows it. The policy decides whether links of a page in neither language are followed. With the scheduler
+    of another project, all that :func:`~bilingual_crawler.crawl.requests.asks_for_page` counts as pages. Stats:
     ``bilingual/language/<code>``, ``bilingual/dropped/not_html``, ``bilingual/pdf/whole|too-long``.
     """
 
@@ -42,6 +48,7 @@ class LanguageFilterMiddleware:
         self._stats = crawler.stats
         self._reader = Reader(crawler)
         self._formats = CrawlContext.of(crawler).formats
+        self._has_frontier = Part.FRONTIER in Options.of(crawler.settings).parts
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -50,40 +57,46 @@ class LanguageFilterMiddleware:
         return middleware
 
     def headers_received(self, headers: Headers, request: Request) -> None:
-        entry: Entry | None = request.meta.get(ENTRY)
-        if entry is not None and entry.kind is Kind.PAGE and self._format(headers, entry) is None:
+        url = self._url(request)
+        if url is not None and not _is_sitemap(request) and self._format(headers, url) is None:
             raise StopDownload(fail=True)
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        entry: Entry | None = request.meta.get(ENTRY)
-        if entry is None or response.status != 200:
+        url = self._url(request)
+        if url is None or response.status != 200:
             return response
-        if entry.kind is Kind.SITEMAP:
-            job = SitemapJob(response.body, entry.url, self._formats)
-            request.meta[SITEMAP] = await self._reader.read(job, entry.url)
+        if _is_sitemap(request):
+            job = SitemapJob(response.body, url, self._formats)
+            request.meta[SITEMAP] = await self._reader.read(job, url)
             return response
-        if self._format(response.headers, entry) is None:
+        if self._format(response.headers, url) is None:
             self._stats.inc_value("bilingual/dropped/not_html")
             raise Refused("not-html", f"not a document: {_content_type(response.headers)}", status=200)
-        await read_response(request, response, self._reader)
+        await read_response(request, response, url, self._reader)
         return response
 
-    def _format(self, headers: Headers, entry: Entry) -> str | None:
+    def _url(self, request: Request) -> str | None:
+        """The URL of the page or sitemap that *request* asks for; None if its answer is not read."""
+        if ENTRY in request.meta:
+            entry: Entry = request.meta[ENTRY]
+            return entry.url
+        return None if self._has_frontier or not asks_for_page(request) else canonicalise(request.url)
+
+    def _format(self, headers: Headers, url: str) -> str | None:
         """The format of a response; None if the crawl does not read it."""
-        found = format_of(_content_type(headers), entry.url)
+        found = format_of(_content_type(headers), url)
         return found if found in self._formats else None
 
 
-async def read_response(request: Request, response: Response, reader: Reader) -> None:
-    """Put the page in *response*, its language and its outline into the meta of *request*; raises Refused.
+async def read_response(request: Request, response: Response, url: str, reader: Reader) -> None:
+    """Put the page *url* in *response*, its language and its outline into the meta of *request*; raises Refused.
 
     A page has links to documents in the formats of the crawl; a PDF is a page without links.
     """
-    url = cast("Entry", request.meta[ENTRY]).url
     context, stats = CrawlContext.of(reader.crawler), reader.stats
     is_pdf = is_of(PDF, response, url)
     job = PdfJob(response.body, url) if is_pdf else page_job(response, url, context.formats)
-    announced = Visits.of(reader.crawler).announced_language(url)
+    announced = Visits.of(reader.crawler).announced_language(url) if ENTRY in request.meta else None
     found = await reader.read(replace(job, detection=context.detection, announced=announced), url)
     request.meta[PAGE] = found.page
     request.meta[LANGUAGE] = found.identification
@@ -102,6 +115,10 @@ def page_job(response: Response, url: str, formats: frozenset[str] = ONLY_HTML) 
 def is_of(wanted: str, response: Response, url: str) -> bool:
     """Whether *response*, fetched from *url*, has the format *wanted*."""
     return format_of(_content_type(response.headers), url) == wanted
+
+
+def _is_sitemap(request: Request) -> bool:
+    return ENTRY in request.meta and request.meta[ENTRY].kind is Kind.SITEMAP
 
 
 def _content_type(headers: Headers) -> str:

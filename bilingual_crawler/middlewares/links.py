@@ -1,4 +1,4 @@
-"""Spider middleware: score the links of a page in one batch and push them to the frontier."""
+"""Spider middleware: score the links of a page in one batch and push them, or their requests, to the frontier."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import logging
 import math
 from typing import TYPE_CHECKING, Any
 
-from scrapy import signals
+from scrapy import Request, signals
 
 from bilingual_crawler.crawl.context import CrawlContext
-from bilingual_crawler.crawl.meta import ENTRY
+from bilingual_crawler.crawl.meta import ENTRY, RANK
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.entry import Kind, State
-from bilingual_crawler.items import FoundLinks
+from bilingual_crawler.items import FoundLinks, FoundRequests, Rank
 from bilingual_crawler.options import Options
 from bilingual_crawler.scoring.links import BatchingScorer, LinkScorer, PageLinks
 from bilingual_crawler.scoring.models import load_models, models_folder
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 class LinkPriorityMiddleware:
     """Consumes :class:`FoundLinks`: drops links that are out of scope or done, scores the rest, and pushes them to the
-    frontier.
+    frontier. In place of :class:`FoundRequests` it yields those of the requests that are left, with their rank.
 
     Stats: ``bilingual/links/found|out_of_scope|too_deep|known|scoring_failed``, ``bilingual/traps/links/queue-full``.
     """
@@ -72,31 +72,34 @@ class LinkPriorityMiddleware:
             async for output in result:
                 yield output
             return
+        entry: Entry = response.meta[ENTRY]
         self._visits.hold(response)
-        items = []
         try:
             async for output in result:
-                if isinstance(output, FoundLinks):
-                    await self._follow(output, response.meta[ENTRY])
+                if isinstance(output, FoundRequests):
+                    for request in _ranked(output, await self._weigh(output, entry)):
+                        yield request
+                elif isinstance(output, FoundLinks):
+                    if entry.kind is Kind.PAGE:
+                        self._visits.learn(entry, output.page, output.links)
+                    self._visits.follow(entry, output.page, await self._weigh(output, entry))
                 else:
-                    items.append(output)
-            for item in items:
-                self._visits.hold(response)
-                yield item
+                    if not isinstance(output, Request):
+                        self._visits.hold(response)
+                    yield output
         finally:
             self._visits.release(response)
 
-    async def _follow(self, found: FoundLinks, entry: Entry) -> None:
+    async def _weigh(self, found: FoundLinks, entry: Entry) -> list[tuple[Link, float]]:
+        """The links that are followed, with their priorities."""
         self._stats.inc_value("bilingual/links/found", len(found.links))
-        if entry.kind is Kind.PAGE:
-            self._visits.learn(entry, found.page, found.links)
         if not self._policy.expands(found.page):
-            return
+            return []
         if entry.depth >= self._max_depth:
             self._stats.inc_value("bilingual/links/too_deep", len(found.links))
-            return
+            return []
         links = await self._admitted(found)
-        self._visits.follow(entry, found.page, links, await self._scores(found.page, links))
+        return self._visits.weigh(entry, found.page, links, await self._scores(found.page, links))
 
     async def _admitted(self, found: FoundLinks) -> list[Link]:
         followed = [link for link in found.links if link.source in self._sources and link.url != found.page.url]
@@ -126,3 +129,13 @@ class LinkPriorityMiddleware:
                 logger.exception("The URL models failed; links of such pages are queued last", exc_info=error)
             self._stats.inc_value("bilingual/links/scoring_failed", len(links))
             return None
+
+
+def _ranked(found: FoundRequests, weighed: list[tuple[Link, float]]) -> Iterator[Request]:
+    """The requests of *weighed* links; of several links to one URL the best counts."""
+    best: dict[str, float] = {}
+    for link, priority in weighed:
+        best[link.url] = max(priority, best.get(link.url, priority))
+    for url, priority in best.items():
+        found.requests[url].meta[RANK] = Rank(priority, found.page.url)
+        yield found.requests[url]

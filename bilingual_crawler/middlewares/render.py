@@ -132,7 +132,7 @@ class RenderMiddleware:
         self._stats.inc_value("bilingual/render/pages")
         self._crawler.signals.send_catch_log(page_rendered, request=request, response=response)
         self._stats.inc_value(f"bilingual/language/{request.meta[LANGUAGE].language}", -1)
-        await read_response(request, response, self._reader)
+        await read_response(request, response, request.meta[ENTRY].url, self._reader)
         return response
 
     def _note_shell(self, response: Response) -> None:

@@ -12,6 +12,7 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
+from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.meta import ENTRY, REST
 from bilingual_crawler.crawl.refused import StillWanted
 from bilingual_crawler.crawl.signals import phase_changed, stop_now
@@ -46,6 +47,8 @@ class StopMiddleware:
 
     def __init__(self, crawler: Crawler) -> None:
         assert crawler.stats
+        # another frontier would not take back what is waiting
+        CrawlContext.of(crawler)
         self._crawler = crawler
         self._stats = crawler.stats
         self._timeout = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")

@@ -44,6 +44,7 @@ class WarcMiddleware:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
+        self._folder = CrawlContext.of(crawler).output_dir
         self._writer: WarcWriter | None = None
 
     @classmethod
@@ -64,7 +65,7 @@ class WarcMiddleware:
             "robots": "obey" if settings.getbool("ROBOTSTXT_OBEY") else "ignore",
         }
         try:
-            self._writer = WarcWriter(CrawlContext.of(self._crawler).output_dir, info=info)
+            self._writer = WarcWriter(self._folder, info=info)
         except OSError as error:
             self._give_up(error)
         else:

@@ -178,6 +178,44 @@ def parse_discovery(
     return context
 
 
+def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
+    """As :func:`parse_arguments`, for the *spider* of another project, from its settings.
+
+    Such a spider says itself where to start, what to follow and when to end.
+    """
+    options = Options.of(settings)
+    if options.frontier:
+        raise _error("BILINGUAL_FRONTIER: several processes share no crawl of the add-on; leave it out, JOBDIR resumes")
+    if not options.pair:
+        raise _error("which languages? Set BILINGUAL_PAIR, for example: BILINGUAL_PAIR = 'eng-mlt'")
+    pairs = parse_pairs(options.pair, None, options)
+    if options.replay:
+        _check_replay(options)
+    try:
+        chosen = policy_class(options.policy, "BILINGUAL_POLICY")
+    except PolicyError as error:
+        raise _error(str(error)) from error
+    context = CrawlContext(
+        pairs=pairs,
+        seeds=(),
+        policy=_policy(chosen, pairs, options),
+        scope=_scope("web", (), options),
+        max_pages=0,
+        max_pages_per_site=0,
+        budget=_budget("web", (), None, chosen, pairs, options),
+        render="never",
+        detection=_detection(pairs, options),
+        formats=frozenset(options.documents),
+        output_dir=choose_output_dir(settings, f"{spider}-{_folder(pairs)}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
+        job=Job(str(pairs), f"spider {spider}", options.scope_prefixes, ()),
+        traps=Traps(stale_pages=options.stale_pages, barren_pages=options.barren_pages),
+    )
+    _check_job(context, settings)
+    _check_models(options, chosen)
+    _check_alignment(settings)
+    return context
+
+
 def _specs(name: str, text: str) -> list[str]:
     """The sources in *text*, which commas separate; paths may have commas, too."""
     specs = [spec.strip() for spec in _NEXT_SOURCE.split(text) if spec.strip()]
@@ -225,10 +263,7 @@ def _detection(pairs: LanguagePairs, options: Options) -> Detection:
 def _check_network(seeds: Sequence[Seed], options: Options) -> None:
     """Check that what answers is known, and who asks."""
     if options.replay:
-        try:
-            open_archive(options.replay)
-        except ArchiveError as error:
-            raise _error(f"BILINGUAL_REPLAY: {error}") from error
+        _check_replay(options)
     elif not options.contact and not (seeds and all(_is_loopback(seed.url) for seed in seeds)):
         raise _error(
             "say who is crawling: -s BILINGUAL_CONTACT=https://your.page/about-this-crawl (or mailto:you@...) goes "
@@ -239,6 +274,13 @@ def _check_network(seeds: Sequence[Seed], options: Options) -> None:
             "BILINGUAL_POLITENESS=address: workers on one BILINGUAL_FRONTIER do not know each other's addresses; "
             "choose domain or host"
         )
+
+
+def _check_replay(options: Options) -> None:
+    try:
+        open_archive(options.replay)
+    except ArchiveError as error:
+        raise _error(f"BILINGUAL_REPLAY: {error}") from error
 
 
 def _scope(name: str, seeds: Sequence[Seed], options: Options) -> Scope:

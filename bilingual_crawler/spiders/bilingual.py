@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from scrapy import Request, Spider
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.crawl.meta import ENTRY, LANGUAGE, OUTLINE, PAGE, SITEMAP, WARC_LOCATION
+from bilingual_crawler.crawl.meta import ENTRY, SITEMAP
 from bilingual_crawler.crawl.output_folder import make_output_dir
+from bilingual_crawler.crawl.reading import Reading
 from bilingual_crawler.crawl.signals import sitemaps_named
-from bilingual_crawler.crawl.visits import Visits, utc_now
+from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.frontier.job import JobError
-from bilingual_crawler.items import Document, FoundLinks
+from bilingual_crawler.items import FoundLinks
 from bilingual_crawler.languages import language_name
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.language import REMEDY
-from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.policies.base import FetchedPage
 from bilingual_crawler.spiders.arguments import parse_arguments
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from bilingual_crawler.crawl.context import CrawlContext
-    from bilingual_crawler.pages.detectors.base import Identification
+    from bilingual_crawler.items import Document
     from bilingual_crawler.pages.jobs import Sitemap
     from bilingual_crawler.pages.model import Link, Page
 
@@ -70,6 +70,7 @@ class BilingualSpider(Spider):
         spider._obeys_meta = options.meta_robots_obey
         spider._reads_sitemaps = str(Kind.SITEMAP) in options.link_sources
         spider._set_crawler(crawler)
+        context.share(crawler)
         crawler.signals.connect(spider.sitemaps_named, signal=sitemaps_named)
         return spider
 
@@ -92,32 +93,12 @@ class BilingualSpider(Spider):
             yield Request(seed.url)
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[FoundLinks | Document]:
-        entry: Entry = response.meta[ENTRY]
-        page: Page = response.meta[PAGE]
-        identified: Identification = response.meta[LANGUAGE]
-        side = self.context.pairs.side(identified.language)
-        links = self.links_of(page)
-        self._count_documents(page.documents)
-        noindex = page.noindex and self._obeys_meta
-        kept = side is not None and not noindex
-        outcome = "document" if kept else "noindex" if side else "other-language"
-        self.visits.log(entry, status=response.status, outcome=outcome, language=identified.language)
-        claims = tuple(link for link in page.links if link.claims)
-        fetched = FetchedPage(
-            entry.url,
-            identified.language,
-            side,
-            not entry.parent,
-            entry.depth,
-            len(page.text),
-            claims,
-            noindex,
-            response.meta[OUTLINE],
-        )
-        yield FoundLinks(fetched, links)
-        if kept:
-            assert side is not None
-            yield self._document(response, entry, page, identified, side)
+        read = Reading.of(response, self.context.pairs, obeys_meta=self._obeys_meta)
+        self._count_documents(read.page.documents)
+        self.visits.log(read.entry, status=response.status, outcome=read.outcome, language=read.identified.language)
+        yield FoundLinks(read.fetched, self.links_of(read.page))
+        if document := read.document:
+            yield document
 
     def links_of(self, page: Page) -> Sequence[Link]:
         """The links of *page* that may be followed."""
@@ -158,28 +139,3 @@ class BilingualSpider(Spider):
             assert self.crawler.stats
             self.crawler.stats.inc_value("bilingual/traps/sitemaps", len(found) - len(entries))
         self.visits.push(entries)
-
-    def _document(
-        self, response: Response, entry: Entry, page: Page, identified: Identification, side: str
-    ) -> Document:
-        warc_file, warc_offset = response.meta.get(WARC_LOCATION, (None, None))[:2]
-        alternates = [(link.hreflang, link.url) for link in page.links if link.hreflang and link.announces]
-        return Document(
-            url=entry.url,
-            language=side,
-            shares=list(identified.shares),
-            reliable=identified.reliable,
-            title=page.title,
-            text=page.text,
-            fetched_at=utc_now(),
-            status=response.status,
-            depth=entry.depth,
-            referrer=entry.parent or None,
-            score=entry.priority if entry.parent else None,
-            warc_file=warc_file,
-            warc_offset=warc_offset,
-            alternates=alternates,
-            switches=[
-                (link.hreflang or link.label, link.url) for link in page.links if link.position is LinkPosition.SWITCHER
-            ],
-        )

@@ -9,7 +9,7 @@
 --   counts, done     URLs by state; done ones by slot. facts:S the facts of slot S
 local prefix, worker = KEYS[1], ARGV[1]
 local QUEUED, IN_FLIGHT, DONE, REDIRECTED = 0, 1, 2, 3
-local SLOT, PRIORITY, PARENT, DEPTH, ORDER, ATTEMPTS, STATE = 2, 3, 4, 5, 7, 8, 10
+local SLOT, PRIORITY, PARENT, DEPTH, ORDER, ATTEMPTS, STATE = 2, 3, 4, 5, 7, 8, 11
 local SUSPECT, POISON = -1e300, 1e300
 local NEVER, LAST = '-inf', 2 ^ 53
 

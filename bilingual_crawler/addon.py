@@ -1,0 +1,100 @@
+"""The parts of the crawler for the spiders of another Scrapy project."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import UsageError
+from scrapy.utils.misc import load_object
+
+from bilingual_crawler.crawl.output_folder import make_output_dir
+from bilingual_crawler.extensions.budgets import ByteBudgetExtension
+from bilingual_crawler.frontier.job import JobError
+from bilingual_crawler.middlewares.language import LanguageFilterMiddleware
+from bilingual_crawler.middlewares.links import LinkPriorityMiddleware
+from bilingual_crawler.middlewares.ordinary import OrdinarySpiderMiddleware
+from bilingual_crawler.middlewares.poison import PoisonMiddleware
+from bilingual_crawler.middlewares.traps import TrapLinksMiddleware, TrapPagesMiddleware
+from bilingual_crawler.middlewares.warc import WarcMiddleware
+from bilingual_crawler.options import Options, Part
+from bilingual_crawler.pipelines import OutputPipeline
+from bilingual_crawler.reporting.crawl_log import CrawlLogExtension
+from bilingual_crawler.reporting.status import StatusExtension
+from bilingual_crawler.reporting.summary import SummaryExtension
+from bilingual_crawler.scheduler import RequestScheduler
+from bilingual_crawler.spiders.arguments import parse_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+COMPONENTS: Mapping[str, tuple[tuple[str, type, int], ...]] = {
+    Part.FRONTIER: (
+        ("DOWNLOADER_MIDDLEWARES", PoisonMiddleware, 85),
+        ("SPIDER_MIDDLEWARES", LinkPriorityMiddleware, 100),
+        ("SPIDER_MIDDLEWARES", OrdinarySpiderMiddleware, 300),
+        ("EXTENSIONS", ByteBudgetExtension, 480),
+    ),
+    Part.LANGUAGE: (("DOWNLOADER_MIDDLEWARES", LanguageFilterMiddleware, 560),),
+    Part.TRAPS: (
+        ("DOWNLOADER_MIDDLEWARES", TrapPagesMiddleware, 550),
+        ("SPIDER_MIDDLEWARES", TrapLinksMiddleware, 200),
+    ),
+    Part.PAIRS: (
+        ("ITEM_PIPELINES", OutputPipeline, 900),
+        ("EXTENSIONS", CrawlLogExtension, 490),
+        ("EXTENSIONS", SummaryExtension, 500),
+        ("EXTENSIONS", StatusExtension, 520),
+    ),
+}
+"""The components of each part: setting, class and place."""
+REPLAY = "bilingual_crawler.handlers.replay.ReplayDownloadHandler"
+
+
+class BilingualAddon:
+    """``ADDONS = {"bilingual_crawler.addon.BilingualAddon": 500}`` gives the spiders of a project our parts.
+
+    ``BILINGUAL_PAIR`` names the languages, ``BILINGUAL_PARTS`` the parts; ``BILINGUAL_WARC`` switches the archive,
+    ``BILINGUAL_REPLAY`` the replay. What the project sets itself stays as it is, apart from the download handlers of a
+    replay, which must not ask the web. Raises UsageError for wrong settings.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        options = Options.of(settings)
+        context = parse_settings(settings, self._crawler.spidercls.name)
+        try:
+            context.job.keep(settings)
+        except JobError as error:
+            raise UsageError(str(error), print_help=False) from error
+        make_output_dir(settings, context.output_dir)
+        context.share(self._crawler)
+        for part in options.parts:
+            for name, component, place in COMPONENTS[part]:
+                settings.setdefault_in_component_priority_dict(name, component, place)
+        settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", WarcMiddleware, 650)
+        if Part.FRONTIER in options.parts:
+            settings.set("SCHEDULER", RequestScheduler, "addon")
+            _check_scheduler(settings["SCHEDULER"])
+        if options.replay:
+            handlers = settings.getdict("DOWNLOAD_HANDLERS") | dict.fromkeys(("http", "https"), REPLAY)
+            settings.set("DOWNLOAD_HANDLERS", handlers, settings.getpriority("DOWNLOAD_HANDLERS") or 0)
+
+
+def _check_scheduler(chosen: str | type) -> None:
+    # any class with a scheduler's methods counts as a subclass
+    if RequestScheduler not in load_object(chosen).__mro__:
+        raise UsageError(
+            f"SCHEDULER={chosen}: the part frontier is a scheduler itself; leave SCHEDULER out, or frontier out of "
+            "BILINGUAL_PARTS",
+            print_help=False,
+        )

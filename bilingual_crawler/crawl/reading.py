@@ -1,0 +1,89 @@
+"""A page of the crawl, as the language filter has read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.crawl.meta import ENTRY, LANGUAGE, OUTLINE, PAGE, WARC_LOCATION
+from bilingual_crawler.crawl.visits import utc_now
+from bilingual_crawler.items import Document
+from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.policies.base import FetchedPage
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+    from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.language_pairs import LanguagePairs
+    from bilingual_crawler.pages.detectors.base import Identification
+    from bilingual_crawler.pages.model import Page
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    response: Response
+    entry: Entry
+    page: Page
+    identified: Identification
+    side: str | None
+    """The language of the crawl that the page counts as, if any."""
+    noindex: bool
+    """The page asks to be in no index, and is obeyed."""
+
+    @classmethod
+    def of(cls, response: Response, pairs: LanguagePairs, *, obeys_meta: bool) -> Reading:
+        """That in *response*, which has one; *obeys_meta* is ``BILINGUAL_META_ROBOTS_OBEY``."""
+        meta = response.meta
+        page, identified = meta[PAGE], meta[LANGUAGE]
+        side = pairs.side(identified.language)
+        return cls(response, meta[ENTRY], page, identified, side, page.noindex and obeys_meta)
+
+    @property
+    def outcome(self) -> str:
+        """What ``crawl.tsv`` says about the page."""
+        if self.side is None:
+            return "other-language"
+        return "noindex" if self.noindex else "document"
+
+    @property
+    def fetched(self) -> FetchedPage:
+        """The page as a policy sees it."""
+        return FetchedPage(
+            self.entry.url,
+            self.identified.language,
+            self.side,
+            not self.entry.parent,
+            self.entry.depth,
+            len(self.page.text),
+            tuple(link for link in self.page.links if link.claims),
+            self.noindex,
+            self.response.meta[OUTLINE],
+        )
+
+    @property
+    def document(self) -> Document | None:
+        """None if the page is none."""
+        if self.side is None or self.noindex:
+            return None
+        entry, page = self.entry, self.page
+        warc_file, warc_offset = self.response.meta.get(WARC_LOCATION, (None, None))[:2]
+        return Document(
+            url=entry.url,
+            language=self.side,
+            shares=list(self.identified.shares),
+            reliable=self.identified.reliable,
+            title=page.title,
+            text=page.text,
+            fetched_at=utc_now(),
+            status=self.response.status,
+            depth=entry.depth,
+            referrer=entry.parent or None,
+            score=entry.priority if entry.parent else None,
+            warc_file=warc_file,
+            warc_offset=warc_offset,
+            alternates=[(link.hreflang, link.url) for link in page.links if link.hreflang and link.announces],
+            switches=[
+                (link.hreflang or link.label, link.url) for link in page.links if link.position is LinkPosition.SWITCHER
+            ],
+        )

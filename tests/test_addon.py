@@ -1,0 +1,347 @@
+"""The parts in projects of others: an ordinary spider, ranked, resumed, replayed, and each part left out."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+from scrapy import Request, Spider
+from scrapy.core.scheduler import Scheduler
+from scrapy.crawler import Crawler
+from scrapy.downloadermiddlewares.retry import RetryMiddleware
+from scrapy.exceptions import NotConfigured, UsageError
+from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.misc import build_from_crawler, load_object
+from test_examples import check
+from test_examples import serve as example
+from webserver import QUICK, bilingual_site, serve, varied
+
+from bilingual_crawler import settings as defaults
+from bilingual_crawler.addon import COMPONENTS, BilingualAddon
+from bilingual_crawler.archive import open_archive
+from bilingual_crawler.crawl.requests import asks_for_page, of_its_own, packed, unpacked
+from bilingual_crawler.middlewares.language import LanguageFilterMiddleware
+from bilingual_crawler.middlewares.ordinary import OrdinarySpiderMiddleware
+from bilingual_crawler.middlewares.traps import TrapPagesMiddleware
+from bilingual_crawler.middlewares.warc import WarcMiddleware
+from bilingual_crawler.records import read_tsv
+from bilingual_crawler.scheduler import RequestScheduler
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROOT = Path(__file__).parent.parent
+PROJECT = ROOT / "examples" / "addon"
+PLACES = ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS")
+
+ALONE = {
+    load_object(path)
+    for path in (
+        "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware",
+        "scrapy.downloadermiddlewares.retry.RetryMiddleware",
+        "scrapy.extensions.spiderstate.SpiderState",
+        "bilingual_crawler.middlewares.poison.PoisonMiddleware",
+        "bilingual_crawler.middlewares.robots.RobotsMiddleware",
+        "bilingual_crawler.extensions.budgets.ByteBudgetExtension",
+        "bilingual_crawler.reporting.progress.ProgressExtension",
+        "bilingual_crawler.reporting.status.StatusExtension",
+    )
+}
+"""Components that work without ours, or do nothing unless asked."""
+
+TOUR = '''
+"""An ordinary spider with all kinds of requests; it notes each call of a callback in a file."""
+import json
+import scrapy
+
+
+class Tour(scrapy.Spider):
+    name = "tour"
+    handle_httpstatus_list = [404, 501]
+
+    def __init__(self, site, notes):
+        self.site, self.notes = site, notes
+
+    async def start(self):
+        yield scrapy.Request(self.site + "/", cb_kwargs={"by": "start"})
+
+    def note(self, kind, response, **more):
+        with open(self.notes, "a") as file:
+            print(json.dumps({"kind": kind, "url": response.url, "status": response.status, **more}), file=file)
+
+    def parse(self, response, by):
+        self.note("page", response, by=by, mark=response.meta.get("mark"), depth=response.meta["depth"],
+                  sent=response.request.headers.get("X-Mark", b"").decode())
+        if by == "start":
+            yield scrapy.FormRequest(self.site + "/search", formdata={"q": "x"}, callback=self.searched)
+            yield response.request.replace(dont_filter=True, callback=self.again, cb_kwargs={})
+            yield scrapy.Request(self.site + "/paper.pdf", errback=self.failed)
+            yield scrapy.Request(self.site + "/en/", callback=lambda response: self.note("lambda", response))
+        for link in response.css("a[href]"):
+            yield response.follow(link, self.parse, cb_kwargs={"by": response.url}, headers={"X-Mark": "yes"},
+                                  meta={**response.meta, "mark": ["a", 1]})
+        yield {"url": response.url}
+
+    def searched(self, response):
+        self.note("post", response, sent=response.request.body.decode())
+
+    def again(self, response):
+        self.note("again", response, ours="bilingual_entry" in response.meta)
+
+    def failed(self, failure):
+        self.note("failed", failure.value.response)
+'''
+
+
+class Plain(Spider):
+    name = "plain"
+
+    def parse_page(self, response: object) -> None: ...
+
+
+def settings_of(folder: Path, **given: Any) -> Crawler:
+    """A crawler with the add-on in a project with these settings."""
+    crawler = Crawler(Plain, {"BILINGUAL_PAIR": "eng-mlt", "BILINGUAL_OUTPUT_DIR": str(folder), **given})
+    BilingualAddon.from_crawler(crawler).update_settings(crawler.settings)
+    return crawler
+
+
+def components(crawler: Crawler) -> dict[str, dict[type, int | None]]:
+    return {name: {load_object(key): place for key, place in crawler.settings.getdict(name).items()} for name in PLACES}
+
+
+def project(
+    folder: Path, *arguments: str, settings: Mapping[str, str] | None = None, **more: Any
+) -> subprocess.Popen[str]:
+    """Start ``scrapy`` in the example project."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment.pop("SCRAPY_SETTINGS_MODULE", None)
+    given = {"BILINGUAL_OUTPUT_DIR": str(folder / "out"), "LOG_LEVEL": "INFO", **(settings or {})}
+    options = [part for name, value in given.items() for part in ("-s", f"{name}={value}")]
+    return subprocess.Popen(
+        [sys.executable, "-m", "scrapy", *arguments, *QUICK, *options],
+        cwd=PROJECT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_the_parts_come_at_their_places_and_what_the_project_sets_stays(tmp_path: Path) -> None:
+    crawler = settings_of(
+        tmp_path,
+        DOWNLOADER_MIDDLEWARES={RetryMiddleware: 540, TrapPagesMiddleware: None},
+        SPIDER_MIDDLEWARES={"bilingual_crawler.middlewares.ordinary.OrdinarySpiderMiddleware": 310},
+        ITEM_PIPELINES={"scrapy.pipelines.files.FilesPipeline": 1},
+        DOWNLOAD_DELAY=7,
+    )
+    places = components(crawler)
+    assert places["DOWNLOADER_MIDDLEWARES"][RetryMiddleware] == 540
+    assert places["DOWNLOADER_MIDDLEWARES"][TrapPagesMiddleware] is None
+    assert places["DOWNLOADER_MIDDLEWARES"][LanguageFilterMiddleware] == 560
+    assert places["SPIDER_MIDDLEWARES"][OrdinarySpiderMiddleware] == 310
+    assert list(places["ITEM_PIPELINES"].values()) == [1, 900]
+    assert crawler.settings["DOWNLOAD_DELAY"] == 7
+    assert crawler.settings["SCHEDULER"] is RequestScheduler
+    assert crawler.settings.getpriority("SCHEDULER") == 15
+    # one and the same place in all projects
+    ours = {load_object(path): place for name in PLACES for path, place in getattr(defaults, name).items()}
+    for name, component, place in [entry for part in COMPONENTS.values() for entry in part]:
+        assert component is OrdinarySpiderMiddleware or ours[component] == place, (name, component)
+
+
+@pytest.mark.parametrize(
+    ("parts", "left"),
+    [
+        ("language", {"DOWNLOADER_MIDDLEWARES": {LanguageFilterMiddleware, WarcMiddleware}}),
+        ("", {"DOWNLOADER_MIDDLEWARES": {WarcMiddleware}}),
+    ],
+)
+def test_a_part_that_is_left_out_is_not_there(parts: str, left: dict[str, set[type]], tmp_path: Path) -> None:
+    crawler = settings_of(tmp_path, BILINGUAL_PARTS=parts)
+    assert {name: set(found) for name, found in components(crawler).items() if found} == left
+    assert load_object(crawler.settings["SCHEDULER"]) is Scheduler
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"BILINGUAL_PAIR": None}, "Set BILINGUAL_PAIR, for example"),
+        ({"BILINGUAL_PAIR": "eng-xx"}, "pair=eng-xx"),
+        ({"BILINGUAL_PARTS": "frontier,traps"}, "traps needs frontier and language"),
+        ({"BILINGUAL_PARTS": "links"}, "choose one of frontier, language, traps, pairs"),
+        ({"BILINGUAL_POLICY": "best"}, "BILINGUAL_POLICY"),
+        ({"BILINGUAL_REPLAY": "nowhere"}, "BILINGUAL_REPLAY"),
+        ({"BILINGUAL_FRONTIER": "redis://127.0.0.1"}, "JOBDIR resumes"),
+        ({"SCHEDULER": "scrapy.core.scheduler.Scheduler"}, "leave SCHEDULER out, or frontier out"),
+    ],
+)
+def test_wrong_settings_are_named(given: dict[str, Any], said: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=said):
+        settings_of(tmp_path, **given)
+
+
+@pytest.mark.parametrize("name", sorted(path for place in PLACES for path in getattr(defaults, place)))
+def test_a_component_without_the_addon_works_or_says_what_it_needs(name: str) -> None:
+    """In a project of others that uses it alone."""
+    crawler = Crawler(Plain, {"TELNETCONSOLE_ENABLED": False, "TWISTED_REACTOR_ENABLED": False})
+    crawler._apply_settings()
+    component = load_object(name)
+    if component in ALONE:
+        with suppress(NotConfigured):
+            build_from_crawler(component, crawler)
+    else:
+        with pytest.raises(UsageError, match=r"bilingual_crawler\.addon\.BilingualAddon"):
+            build_from_crawler(component, crawler)
+
+
+def test_what_the_frontier_takes_and_what_scrapys_own_queue() -> None:
+    def request(**given: Any) -> Request:
+        return Request("https://a.mt/", **given)
+
+    assert asks_for_page(request())
+    assert asks_for_page(request(dont_filter=True, meta={"is_start_request": True}))
+    others: list[dict[str, Any]] = [{"method": "POST"}, {"body": "x"}, {"dont_filter": True}, {"callback": NO_CALLBACK}]
+    assert not any(asks_for_page(request(**given)) for given in others)
+
+
+def test_a_request_is_kept_with_all_that_its_callback_needs() -> None:
+    spider = Plain()
+    asked = Request(
+        "https://a.mt/x",
+        callback=spider.parse_page,
+        cb_kwargs={"when": (1, 2), "who": {"x"}},
+        meta={"a": b"\xff", "bilingual_open": 3, "is_start_request": True},
+        headers={"Accept-Language": "mt"},
+        cookies={"session": "1"},
+        priority=3,
+    )
+    text = packed(of_its_own(asked), spider)
+    assert text is not None
+    back = unpacked(text, spider)
+    assert back.meta == {"a": b"\xff"}
+    for name in ("url", "callback", "cb_kwargs", "headers", "cookies", "priority", "method"):
+        assert getattr(back, name) == getattr(asked, name)
+    assert packed(Request("https://a.mt/x", callback=lambda response: None), spider) is None
+    assert packed(Request("https://a.mt/x", meta={"made": lambda: 1}), spider) is None
+
+
+def test_the_example_project_finds_pairs_and_its_archive_is_crawled_again(tmp_path: Path) -> None:
+    items = tmp_path / "items.jsonl"
+    quick = {"BILINGUAL_ENCODER": ""}
+    with example.serving() as site:
+        process = project(tmp_path, "crawl", "headings", "-a", f"site={site}", "-O", str(items), settings=quick)
+        log = process.communicate(timeout=120)[0]
+    assert process.returncode == 0, log
+    assert "Traceback" not in log
+    found = lines(items)
+    assert {item["section"] for item in found} >= {"home", "navigation", "Blog"}
+    assert sum(bool(item["headings"]) for item in found) > 50
+    out = tmp_path / "out"
+    pairs = {tuple(urlsplit(row[side]).path for side in ("url_a", "url_b")) for row in read_tsv(out / "pairs.tsv")}
+    gold = {tuple(urlsplit(url).path for url in pair) for pair in check.gold_pairs("eng-spa")}
+    assert pairs == gold
+    with gzip.open(out / "documents.jsonl.gz", "rt") as file:
+        documents = {record["url"] for record in map(json.loads, file)}
+    assert documents == {item["url"] for item in found if item["language"] in ("eng", "spa")}
+    summary = json.loads((out / "summary.json").read_text())
+    assert (summary["pairs"], summary["finish_reason"]) == (len(gold), "finished")
+    archive = open_archive([str(out)])
+    assert all(archive.find(item["url"]) for item in found)
+
+    # again from the archive, the site being away: only the language filter beside Scrapy's own scheduler
+    again = tmp_path / "again.jsonl"
+    settings = {
+        "BILINGUAL_PARTS": "language",
+        "BILINGUAL_WARC": "0",
+        "BILINGUAL_REPLAY": str(out),
+        "BILINGUAL_OUTPUT_DIR": str(tmp_path / "second"),
+    }
+    process = project(tmp_path, "crawl", "headings", "-a", f"site={site}", "-O", str(again), settings=settings)
+    log = process.communicate(timeout=120)[0]
+    assert process.returncode == 0, log
+    assert "Traceback" not in log
+
+    def languages(items: list[dict[str, Any]]) -> dict[str, str]:
+        return {item["url"]: item["language"] for item in items}
+
+    assert languages(lines(again)) == languages(found)
+    assert not list((tmp_path / "second").iterdir())
+
+
+def test_all_requests_reach_their_callbacks_in_the_order_of_the_policy_also_after_a_kill(tmp_path: Path) -> None:
+    number = 30
+    notes, spider = tmp_path / "notes.jsonl", tmp_path / "tour.py"
+    spider.write_text(TOUR)
+    settings = {
+        "JOBDIR": str(tmp_path / "job"),
+        "CONCURRENT_REQUESTS_PER_DOMAIN": "2",
+        "BILINGUAL_ALIGN": "",
+        "BILINGUAL_POLICY": "gain",
+    }
+
+    def start(site: str) -> subprocess.Popen[str]:
+        arguments = ("runspider", str(spider), "-a", f"site={site}", "-a", f"notes={notes}")
+        return project(tmp_path, *arguments, settings=settings)
+
+    with serve(varied(bilingual_site(number)), redirects={"/old": "/es/page-1.html"}, delay=0.05) as site:
+        first = start(site.url)
+        site.wait_until_asked(30)
+        os.killpg(first.pid, signal.SIGKILL)
+        first.communicate()
+        seen_before = len(lines(notes))
+        second = start(site.url)
+        log = second.communicate(timeout=120)[0]
+        asked, home = dict(site.asked), site.url
+    assert second.returncode == 0, log
+    assert "Traceback" not in log
+    called = lines(notes)
+    assert 5 < seen_before < len(called) - 20
+
+    pages = {note["url"].removeprefix(home): note for note in called if note["kind"] == "page"}
+    paths = [f"/{lang}/page-{page}.html" for lang in ("en", "es") for page in range(number)]
+    assert set(pages) == {"/", "/fi/", "/en/", "/es/", "/gone", *paths}
+    assert pages["/"] | {"url": ""} == {
+        "kind": "page",
+        "url": "",
+        "status": 200,
+        "by": "start",
+        "mark": None,
+        "depth": 0,
+        "sent": "",
+    }
+    for path in paths:
+        assert (pages[path]["mark"], pages[path]["sent"]) == (["a", 1], "yes")
+        assert pages[path]["by"].startswith(home)
+    assert (pages["/gone"]["status"], pages["/en/"]["depth"]) == (404, 2)
+    # what was in flight at the kill is fetched again, and nothing else
+    assert sum(asked[path] - 1 for path in paths) <= 4
+
+    others = {note["kind"]: note for note in called if note["kind"] != "page"}
+    assert (others["post"]["status"], others["post"]["sent"]) == (501, "q=x")
+    assert (others["again"]["url"], others["again"]["ours"]) == (f"{home}/", False)
+    assert others["failed"]["url"].endswith("/paper.pdf")
+    assert others["lambda"]["url"] == f"{home}/en/"
+
+    out = tmp_path / "out"
+    assert len(list(read_tsv(out / "pairs.tsv"))) == number + 1
+    rows = [row for row in read_tsv(out / "crawl.tsv") if row["outcome"] == "document"]
+    half = [row["url"].removeprefix(home) for row in rows][: number + 1]
+    # in the order of discovery, all pages of one language would come first
+    assert sum(path.replace("/en/", "/es/") in half for path in half if path.startswith("/en/")) > number / 3
+    assert all(row["priority"] for row in rows)
