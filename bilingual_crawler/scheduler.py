@@ -157,7 +157,13 @@ class RequestScheduler(FrontierScheduler):
         return self._others.enqueue_request(request)
 
     def next_request(self) -> Request | None:
-        return self._others.next_request() or super().next_request()
+        if request := self._others.next_request():
+            return request
+        try:
+            return super().next_request()
+        except ValueError as error:
+            self.visits.stop(error)
+            return None
 
     def _push_packed(self, url: str, text: str, rank: Rank | None, depth: int) -> None:
         if rank is None:

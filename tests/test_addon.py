@@ -73,6 +73,7 @@ class Tour(scrapy.Spider):
 
     async def start(self):
         yield scrapy.Request(self.site + "/", cb_kwargs={"by": "start"})
+        yield scrapy.Request(self.site + "/first.pdf", callback=self.first)
 
     def note(self, kind, response, **more):
         with open(self.notes, "a") as file:
@@ -90,6 +91,9 @@ class Tour(scrapy.Spider):
             yield response.follow(link, self.parse, cb_kwargs={"by": response.url}, headers={"X-Mark": "yes"},
                                   meta={**response.meta, "mark": ["a", 1]})
         yield {"url": response.url}
+
+    def first(self, response):
+        self.note("first", response, size=len(response.body))
 
     def searched(self, response):
         self.note("post", response, sent=response.request.body.decode())
@@ -237,6 +241,8 @@ def test_a_request_is_kept_with_all_that_its_callback_needs() -> None:
     assert back.meta == {"a": b"\xff"}
     for name in ("url", "callback", "cb_kwargs", "headers", "cookies", "priority", "method"):
         assert getattr(back, name) == getattr(asked, name)
+    with pytest.raises(ValueError, match="parse_page"):
+        unpacked(text, Spider("renamed"))
     assert packed(Request("https://a.mt/x", callback=lambda response: None), spider) is None
     assert packed(Request("https://a.mt/x", meta={"made": lambda: 1}), spider) is None
 
@@ -336,6 +342,7 @@ def test_all_requests_reach_their_callbacks_in_the_order_of_the_policy_also_afte
     assert (others["post"]["status"], others["post"]["sent"]) == (501, "q=x")
     assert (others["again"]["url"], others["again"]["ours"]) == (f"{home}/", False)
     assert others["failed"]["url"].endswith("/paper.pdf")
+    assert others["first"]["size"] > 1000
     assert others["lambda"]["url"] == f"{home}/en/"
 
     out = tmp_path / "out"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from base64 import b85decode, b85encode
+from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING
 
 from scrapy.http.request import NO_CALLBACK
@@ -36,11 +36,14 @@ def of_its_own(request: Request) -> Request:
 def packed(request: Request, spider: Spider) -> str | None:
     """*request* as text; None if callbacks are no methods of *spider*, or values cannot be pickled."""
     try:
-        return b85encode(pickle.dumps(request.to_dict(spider=spider))).decode()
+        return b64encode(pickle.dumps(request.to_dict(spider=spider))).decode()
     except (pickle.PicklingError, AttributeError, TypeError, ValueError):
         return None
 
 
 def unpacked(text: str, spider: Spider) -> Request:
-    """What :func:`packed` made *text* of."""
-    return request_from_dict(pickle.loads(b85decode(text)), spider=spider)
+    """What :func:`packed` made *text* of; raises ValueError if the spider's code has changed too much since then."""
+    try:
+        return request_from_dict(pickle.loads(b64decode(text)), spider=spider)
+    except (AttributeError, ImportError, ValueError) as error:
+        raise ValueError(f"a stored request needs what the spider has no more, give it back: {error}") from error

@@ -167,7 +167,7 @@ class Visits:
 
     def no_page(self, entry: Entry, status: int) -> None:
         """*entry* was answered with *status*, and a spider of another project looks at the answer, which is no page."""
-        self.log(entry, status=status, outcome=f"http-{status}")
+        self.log(entry, status=status, outcome="not-html" if status == 200 else f"http-{status}")
         self._gone(entry)
 
     def learn(self, entry: Entry, page: FetchedPage, links: Sequence[Link]) -> None:

@@ -58,18 +58,20 @@ class LanguageFilterMiddleware:
 
     def headers_received(self, headers: Headers, request: Request) -> None:
         url = self._url(request)
-        if url is not None and not _is_sitemap(request) and self._format(headers, url) is None:
+        if url is not None and not _any_format(request) and self._format(headers, url) is None:
             raise StopDownload(fail=True)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         url = self._url(request)
         if url is None or response.status != 200:
             return response
-        if _is_sitemap(request):
+        if ENTRY in request.meta and request.meta[ENTRY].kind is Kind.SITEMAP:
             job = SitemapJob(response.body, url, self._formats)
             request.meta[SITEMAP] = await self._reader.read(job, url)
             return response
         if self._format(response.headers, url) is None:
+            if _any_format(request):
+                return response
             self._stats.inc_value("bilingual/dropped/not_html")
             raise Refused("not-html", f"not a document: {_content_type(response.headers)}", status=200)
         await read_response(request, response, url, self._reader)
@@ -117,8 +119,10 @@ def is_of(wanted: str, response: Response, url: str) -> bool:
     return format_of(_content_type(response.headers), url) == wanted
 
 
-def _is_sitemap(request: Request) -> bool:
-    return ENTRY in request.meta and request.meta[ENTRY].kind is Kind.SITEMAP
+def _any_format(request: Request) -> bool:
+    """Whether all formats are welcome: in a sitemap, and where a spider of another project starts."""
+    entry: Entry | None = request.meta.get(ENTRY)
+    return entry is not None and (entry.kind is Kind.SITEMAP or (bool(entry.request) and not entry.parent))
 
 
 def _content_type(headers: Headers) -> str:
