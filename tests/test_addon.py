@@ -112,7 +112,7 @@ class Plain(Spider):
     def parse_page(self, response: object) -> None: ...
 
 
-def settings_of(folder: Path, **given: Any) -> Crawler:
+def crawler_with(folder: Path, **given: Any) -> Crawler:
     """A crawler with the add-on in a project with these settings."""
     crawler = Crawler(Plain, {"BILINGUAL_PAIR": "eng-mlt", "BILINGUAL_OUTPUT_DIR": str(folder), **given})
     BilingualAddon.from_crawler(crawler).update_settings(crawler.settings)
@@ -147,7 +147,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def test_the_parts_come_at_their_places_and_what_the_project_sets_stays(tmp_path: Path) -> None:
-    crawler = settings_of(
+    crawler = crawler_with(
         tmp_path,
         DOWNLOADER_MIDDLEWARES={RetryMiddleware: 540, TrapPagesMiddleware: None},
         SPIDER_MIDDLEWARES={"bilingual_crawler.middlewares.ordinary.OrdinarySpiderMiddleware": 310},
@@ -177,7 +177,7 @@ def test_the_parts_come_at_their_places_and_what_the_project_sets_stays(tmp_path
     ],
 )
 def test_a_part_that_is_left_out_is_not_there(parts: str, left: dict[str, set[type]], tmp_path: Path) -> None:
-    crawler = settings_of(tmp_path, BILINGUAL_PARTS=parts)
+    crawler = crawler_with(tmp_path, BILINGUAL_PARTS=parts)
     assert {name: set(found) for name, found in components(crawler).items() if found} == left
     assert load_object(crawler.settings["SCHEDULER"]) is Scheduler
 
@@ -197,7 +197,7 @@ def test_a_part_that_is_left_out_is_not_there(parts: str, left: dict[str, set[ty
 )
 def test_wrong_settings_are_named(given: dict[str, Any], said: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=said):
-        settings_of(tmp_path, **given)
+        crawler_with(tmp_path, **given)
 
 
 @pytest.mark.parametrize("name", sorted(path for place in PLACES for path in getattr(defaults, place)))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
+    """What a response says to policy, log and outputs; its meta has the page, its language and its outline."""
+
     response: Response
     entry: Entry
     page: Page
