@@ -67,6 +67,7 @@ import scrapy
 class Tour(scrapy.Spider):
     name = "tour"
     handle_httpstatus_list = [404, 501]
+    allowed_domains = ["127.0.0.1"]
 
     def __init__(self, site, notes):
         self.site, self.notes = site, notes
@@ -86,6 +87,7 @@ class Tour(scrapy.Spider):
             yield scrapy.FormRequest(self.site + "/search", formdata={"q": "x"}, callback=self.searched)
             yield response.request.replace(dont_filter=True, callback=self.again, cb_kwargs={})
             yield scrapy.Request(self.site + "/paper.pdf", errback=self.failed)
+            yield scrapy.Request("http://elsewhere.invalid/")
             yield scrapy.Request(self.site + "/en/", callback=lambda response: self.note("lambda", response))
         for link in response.css("a[href]"):
             yield response.follow(link, self.parse, cb_kwargs={"by": response.url}, headers={"X-Mark": "yes"},
@@ -347,7 +349,9 @@ def test_all_requests_reach_their_callbacks_in_the_order_of_the_policy_also_afte
 
     out = tmp_path / "out"
     assert len(list(read_tsv(out / "pairs.tsv"))) == number + 1
-    rows = [row for row in read_tsv(out / "crawl.tsv") if row["outcome"] == "document"]
+    tried = list(read_tsv(out / "crawl.tsv"))
+    assert all(row["url"].startswith(home) for row in tried)
+    rows = [row for row in tried if row["outcome"] == "document"]
     half = [row["url"].removeprefix(home) for row in rows][: number + 1]
     # in the order of discovery, all pages of one language would come first
     assert sum(path.replace("/en/", "/es/") in half for path in half if path.startswith("/en/")) > number / 3

@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
+from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.meta import ENTRY, PAGE
@@ -68,8 +69,8 @@ class OrdinarySpiderMiddleware:
                     yield output
                     continue
                 request = of_its_own(output)
-                url = canonicalise(request.url) if asks_for_page(request) else None
-                if url is None or PAGE not in response.meta or ENTRY not in response.meta:
+                url = self._ranked_url(request, response)
+                if url is None:
                     yield request
                 else:
                     requests.setdefault(url, request)
@@ -80,6 +81,20 @@ class OrdinarySpiderMiddleware:
             yield self._found(response, requests)
         if failure:
             raise failure
+
+    def _ranked_url(self, request: Request, response: Response) -> str | None:
+        """The URL under which *request* is ranked by the page in *response*; None if it is not ranked."""
+        if PAGE not in response.meta or ENTRY not in response.meta or not asks_for_page(request):
+            return None
+        return None if self._is_offsite(request) else canonicalise(request.url)
+
+    def _is_offsite(self, request: Request) -> bool:
+        """Whether the engine will drop *request*, so that the policy must not wait for its page."""
+        offsite = self._crawler.get_downloader_middleware(OffsiteMiddleware)
+        if offsite is None or request.meta.get("allow_offsite"):
+            return False
+        assert self._crawler.spider
+        return not offsite.should_follow(request, self._crawler.spider)
 
     def _found(self, response: Response, requests: Mapping[str, Request]) -> FoundRequests:
         read = Reading.of(response, self._pairs, obeys_meta=self._obeys_meta)
