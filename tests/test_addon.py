@@ -116,7 +116,8 @@ class Plain(Spider):
 
 def crawler_with(folder: Path, **given: Any) -> Crawler:
     """A crawler with the add-on in a project with these settings."""
-    crawler = Crawler(Plain, {"BILINGUAL_PAIR": "eng-mlt", "BILINGUAL_OUTPUT_DIR": str(folder), **given})
+    usual = {"BILINGUAL_PAIR": "eng-mlt", "BILINGUAL_OUTPUT_DIR": str(folder), "BILINGUAL_ALIGN": ""}
+    crawler = Crawler(Plain, {**usual, **given})
     BilingualAddon.from_crawler(crawler).update_settings(crawler.settings)
     return crawler
 
@@ -251,7 +252,7 @@ def test_a_request_is_kept_with_all_that_its_callback_needs() -> None:
 
 def test_the_example_project_finds_pairs_and_its_archive_is_crawled_again(tmp_path: Path) -> None:
     items = tmp_path / "items.jsonl"
-    quick = {"BILINGUAL_ENCODER": ""}
+    quick = {"BILINGUAL_ALIGN": "url"}
     with example.serving() as site:
         process = project(tmp_path, "crawl", "headings", "-a", f"site={site}", "-O", str(items), settings=quick)
         log = process.communicate(timeout=120)[0]
