@@ -21,6 +21,7 @@ from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.exceptions import NotConfigured, UsageError
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import build_from_crawler, load_object
+from scrapy.utils.reactor import is_reactor_installed
 from test_examples import check
 from test_examples import serve as example
 from webserver import QUICK, bilingual_site, serve, varied
@@ -126,9 +127,7 @@ def components(crawler: Crawler) -> dict[str, dict[type, int | None]]:
     return {name: {load_object(key): place for key, place in crawler.settings.getdict(name).items()} for name in PLACES}
 
 
-def project(
-    folder: Path, *arguments: str, settings: Mapping[str, str] | None = None, **more: Any
-) -> subprocess.Popen[str]:
+def project(folder: Path, *arguments: str, settings: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
     """Start ``scrapy`` in the example project."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     environment.pop("SCRAPY_SETTINGS_MODULE", None)
@@ -173,16 +172,14 @@ def test_the_parts_come_at_their_places_and_what_the_project_sets_stays(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("parts", "left"),
-    [
-        ("language", {"DOWNLOADER_MIDDLEWARES": {LanguageFilterMiddleware, WarcMiddleware}}),
-        ("", {"DOWNLOADER_MIDDLEWARES": {WarcMiddleware}}),
-    ],
+    ("parts", "scheduler"), [("frontier,language", RequestScheduler), ("language", Scheduler), ("", Scheduler)]
 )
-def test_a_part_that_is_left_out_is_not_there(parts: str, left: dict[str, set[type]], tmp_path: Path) -> None:
+def test_a_part_that_is_left_out_is_not_there(parts: str, scheduler: type, tmp_path: Path) -> None:
     crawler = crawler_with(tmp_path, BILINGUAL_PARTS=parts)
-    assert {name: set(found) for name, found in components(crawler).items() if found} == left
-    assert load_object(crawler.settings["SCHEDULER"]) is Scheduler
+    found = {component for place in components(crawler).values() for component in place}
+    named = {component for part in parts.split(",") if part for _, component, _ in COMPONENTS[part]}
+    assert found == {*named, WarcMiddleware}
+    assert load_object(crawler.settings["SCHEDULER"]) is scheduler
 
 
 @pytest.mark.parametrize(
@@ -206,7 +203,9 @@ def test_wrong_settings_are_named(given: dict[str, Any], said: str, tmp_path: Pa
 @pytest.mark.parametrize("name", sorted(path for place in PLACES for path in getattr(defaults, place)))
 def test_a_component_without_the_addon_works_or_says_what_it_needs(name: str) -> None:
     """In a project of others that uses it alone."""
-    crawler = Crawler(Plain, {"TELNETCONSOLE_ENABLED": False, "TWISTED_REACTOR_ENABLED": False})
+    # other tests of this process may have installed any reactor
+    reactor = {"TWISTED_REACTOR_ENABLED": is_reactor_installed(), "TWISTED_REACTOR": None}
+    crawler = Crawler(Plain, {"TELNETCONSOLE_ENABLED": False, **reactor})
     crawler._apply_settings()
     component = load_object(name)
     if component in ALONE:
