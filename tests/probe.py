@@ -118,6 +118,7 @@ def _main(out: Path, settings: dict[str, Any], urls: list[str]) -> None:
     import scrapy
     from scrapy.crawler import CrawlerProcess
 
+    from bilingual_crawler.crawl.context import CrawlContext
     from bilingual_crawler.crawl.meta import WARC_LOCATION
 
     pages: dict[str, dict[str, Any]] = {}
@@ -125,7 +126,6 @@ def _main(out: Path, settings: dict[str, Any], urls: list[str]) -> None:
 
     class ProbeSpider(scrapy.Spider):
         name = "probe"
-        context = SimpleNamespace(output_dir=out.parent)
         start_urls = urls
 
         def parse(self, response: Any) -> Any:
@@ -162,6 +162,7 @@ def _main(out: Path, settings: dict[str, Any], urls: list[str]) -> None:
         }
     )
     crawler = process.create_crawler(ProbeSpider)
+    CrawlContext.share(SimpleNamespace(output_dir=out.parent), crawler)  # type: ignore[arg-type]
     process.crawl(crawler)
     process.start()
     stats = {name: value for name, value in crawler.stats.get_stats().items() if isinstance(value, str | int)}
