@@ -48,6 +48,7 @@ Reader = Callable[[Any], T]
 _REDIS = "give redis://[user:password@]host[:port][/db][#name of the crawl], or rediss:// for TLS"
 _CONTACT = re.compile(r"https?://[^\s/]\S*|mailto:[^\s@]+@[^\s@]+")
 _PASSWORD = re.compile(r"(?<=//).*@", re.DOTALL)
+_USER = re.compile(r"(?<=://)[^/?#\s]*@")
 _SHOWN = 200
 """Characters of an invalid value that a message shows."""
 
@@ -57,6 +58,11 @@ def wrong(name: str, value: object, right: str) -> UsageError:
     text = " ".join(_PASSWORD.sub("…@", str(value)).split())
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
     return UsageError(f"{name}={shown}: {right}", print_help=False)
+
+
+def without_password(text: str) -> str:
+    """*text* without the user names and passwords of the URLs in it."""
+    return _USER.sub("", text)
 
 
 def check_folder(name: str, given: Path) -> None:

@@ -23,6 +23,7 @@ UNPAIRED = "unpaired.tsv"
 SITES = "sites.tsv"
 SUMMARY = "summary.json"
 BITEXT = "bitext"
+DESCRIPTION = "crawl.toml"
 
 
 class _Records:

@@ -13,7 +13,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError
-from bilingual_crawler.commands import PROJECT_SETTINGS
+from bilingual_crawler.commands import PROJECT_SETTINGS, name_program
 from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.languages import LanguageError
 from bilingual_crawler.options import (
@@ -63,6 +63,7 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
+        name_program(parser)
         add = parser.add_argument
         add(
             "--pair",

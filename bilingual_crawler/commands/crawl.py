@@ -16,9 +16,10 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.project import inside_project
 
-from bilingual_crawler.commands import PROJECT_SETTINGS
+from bilingual_crawler.commands import PROJECT_SETTINGS, SPIDERS, TOOL
 from bilingual_crawler.crawl.collector import collect_rarely
 from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.description import read_description
 from bilingual_crawler.discovery.policies import ORDERS
 from bilingual_crawler.discovery.sites import read_bilingual
 from bilingual_crawler.frontier.store import StoreError
@@ -26,7 +27,7 @@ from bilingual_crawler.languages import language_name
 from bilingual_crawler.options import RENDER_MODES, Options
 from bilingual_crawler.pages.language import REMEDY
 from bilingual_crawler.policies import POLICIES
-from bilingual_crawler.records import SITES
+from bilingual_crawler.records import DESCRIPTION, SITES
 from bilingual_crawler.reporting.results import read_summary
 from bilingual_crawler.spiders.arguments import parse_arguments, parse_discovery
 from bilingual_crawler.spiders.seeds import any_page, named, without_page
@@ -77,10 +78,27 @@ class Command(CrawlCommand):
             self.settings.setdict(PROJECT_SETTINGS, priority="command")
         super().add_options(parser)
         if self._has_our_spider():
-            parser.usage = "scrapy crawl bilingual -a pair=eng-mlt -a seeds=URL [-a NAME=VALUE …] [options]"
+            called = f"{TOOL} crawl|discover" if parser.prog == TOOL else "scrapy crawl bilingual|discovery"
+            parser.usage = f"{called} -a pair=eng-mlt -a seeds=URL [-a NAME=VALUE …] [options]"
+            parser.add_argument(
+                "--config",
+                type=Path,
+                metavar="FILE",
+                help=f"TOML file with [arguments] and [settings], such as {DESCRIPTION} of a crawl; options here win",
+            )
             parser.formatter_class = _LinesAsTheyAre
             for name, described in (("bilingual", SPIDER_ARGUMENTS), ("discovery", DISCOVERY_ARGUMENTS)):
                 parser.add_argument_group(f"Arguments of the spider {name}", _spider_arguments(described))
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        assert self.settings
+        if not (args and self._has_our_spider() and opts.config):
+            super().process_options(args, opts)
+            return
+        described = read_description(opts.config, args[0], self.settings)
+        self.settings.setdict(described.settings, priority="cmdline")
+        super().process_options(args, opts)
+        opts.spargs = {**described.arguments, **opts.spargs}
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1 or args[0] not in PARSERS or not self._has_our_spider():
@@ -94,7 +112,8 @@ class Command(CrawlCommand):
             if self.settings["LOG_FILE"]:
                 # a Scrapyd job has no terminal
                 logger.error(error)
-            raise UsageError(str(error), print_help=False) from error
+            where = f" (with --config {opts.config})" if opts.config else ""
+            raise UsageError(f"{error}{where}", print_help=False) from error
 
     def _crawl(self, spider: str, opts: argparse.Namespace) -> None:
         assert self.crawler_process
@@ -140,7 +159,7 @@ class Command(CrawlCommand):
     def _has_our_spider(self) -> bool:
         """Whether this is our project: the command replaces Scrapy's in all projects of the environment."""
         assert self.settings
-        return "bilingual_crawler.spiders" in self.settings.getlist("SPIDER_MODULES")
+        return SPIDERS in self.settings.getlist("SPIDER_MODULES")
 
 
 def _unseen(context: CrawlContext) -> list[str]:

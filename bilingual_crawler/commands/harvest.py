@@ -13,7 +13,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError
-from bilingual_crawler.commands import PROJECT_SETTINGS
+from bilingual_crawler.commands import PROJECT_SETTINGS, name_program
 from bilingual_crawler.harvest.deciles import write_deciles
 from bilingual_crawler.harvest.explain import explain
 from bilingual_crawler.harvest.run import LINK_SOURCES, Harvest
@@ -54,6 +54,7 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
+        name_program(parser)
         add = parser.add_argument
         add("--policies", help="separated by commas (bfs,cld2,smart,oracle, or gain with --together)")
         add("--out", type=Path, default=Path("harvest"), help="output folder (%(default)s)")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.commands import PROJECT_SETTINGS
+from bilingual_crawler.commands import PROJECT_SETTINGS, name_program
 from bilingual_crawler.reporting.judged import SheetError, read_judged, sheet_folders
 
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ class Command(ScrapyCommand):
 
     def short_desc(self) -> str:
         return "Read the filled sheet of a review and print the precision"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        name_program(parser)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:

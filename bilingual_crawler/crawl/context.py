@@ -28,6 +28,10 @@ class Seed:
     guessed_scheme: bool
     """The user gave no scheme: https is tried first, then http."""
 
+    @property
+    def as_given(self) -> str:
+        return self.url.removeprefix("https://") if self.guessed_scheme else self.url
+
     def addresses(self) -> tuple[str, ...]:
         """Where it is looked for."""
         return (self.url, "http" + self.url.removeprefix("https")) if self.guessed_scheme else (self.url,)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from rich.console import Console
 from scrapy import signals
@@ -18,6 +17,7 @@ from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.signals import stop_now
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.languages import language_name
+from bilingual_crawler.options import without_password
 from bilingual_crawler.records import SUMMARY
 from bilingual_crawler.reporting.crawl_log import CrawlLogExtension
 from bilingual_crawler.reporting.hints import why_no_pair
@@ -174,12 +174,6 @@ def changed_settings(settings: BaseSettings) -> dict[str, Any]:
     names = (str(name) for name in settings if str(name).startswith("BILINGUAL_") or name in POLITENESS)
     changed = {name: settings[name] for name in sorted(names) if _shown(settings[name]) != _shown(_default(name))}
     return {name: without_password(_shown(value)) for name, value in changed.items()}
-
-
-def without_password(text: str) -> str:
-    """A URL without user name and password."""
-    authority = urlsplit(text).netloc if "://" in text else ""
-    return text.replace(authority, authority.rpartition("@")[2]) if "@" in authority else text
 
 
 def print_summary(summary: Mapping[str, Any]) -> None:

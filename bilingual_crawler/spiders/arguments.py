@@ -62,7 +62,7 @@ def parse_arguments(
     *,
     pair: str | None = None,
     languages: str | None = None,
-    seeds: str | None = None,
+    seeds: str | Sequence[str] | None = None,
     policy: str | None = None,
     scope: str = "site",
     max_pages: str = "0",
@@ -109,7 +109,7 @@ def parse_discovery(
     settings: BaseSettings,
     *,
     pair: str | None = None,
-    seeds: str | None = None,
+    seeds: str | Sequence[str] | None = None,
     candidates: str = "",
     backlinks: str = "",
     policy: str = "both",
@@ -250,7 +250,12 @@ def _scope(name: str, seeds: Sequence[Seed], options: Options) -> Scope:
 
 
 def _budget(
-    scope: str, seeds: Sequence[Seed], given: str | None, policy: type[Policy], pairs: LanguagePairs, options: Options
+    scope: str,
+    seeds: Sequence[Seed],
+    given: str | Sequence[str] | None,
+    policy: type[Policy],
+    pairs: LanguagePairs,
+    options: Options,
 ) -> SiteBudget | None:
     """The budget over the sites of *seeds*; None if there is one site only, in whose scope all links are.
 
@@ -260,7 +265,7 @@ def _budget(
     if len(sites) == 1 and scope != "web":
         return None
     budget = site_budget(options.site_budget, sites, promises=pairs.most if policy.promises_pairs else 0)
-    if budget and given and is_table(Path(given)):
+    if budget and isinstance(given, str) and is_table(Path(given)):
         try:
             budget.expect(expected_pairs(Path(given), pairs))
         except ValueError as error:

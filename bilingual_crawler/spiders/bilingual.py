@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Request, Spider
 from scrapy.exceptions import UsageError
 
+from bilingual_crawler.crawl.description import write_description
 from bilingual_crawler.crawl.meta import ENTRY, LANGUAGE, OUTLINE, PAGE, SITEMAP, WARC_LOCATION
 from bilingual_crawler.crawl.output_folder import make_output_dir
 from bilingual_crawler.crawl.signals import sitemaps_named
 from bilingual_crawler.crawl.visits import Visits, utc_now
+from bilingual_crawler.discovery.sites import is_table
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.frontier.job import JobError
 from bilingual_crawler.items import Document, FoundLinks
@@ -60,6 +63,7 @@ class BilingualSpider(Spider):
         except JobError as error:
             raise UsageError(str(error), print_help=False) from error
         make_output_dir(crawler.settings, context.output_dir)
+        write_description(context.output_dir, cls.name, _arguments(kwargs, context), crawler.settings)
         spider = cls(context)
         if context.undetectable:
             names = " or ".join(map(language_name, context.undetectable))
@@ -183,3 +187,15 @@ class BilingualSpider(Spider):
                 (link.hreflang or link.label, link.url) for link in page.links if link.position is LinkPosition.SWITCHER
             ],
         )
+
+
+def _arguments(given: Mapping[str, Any], context: CrawlContext) -> dict[str, Any]:
+    """The arguments that were *given*, with the seeds one by one: the file that has held them may change.
+
+    Of a ``sites.tsv``, which says more of its sites than their addresses, the path stays.
+    """
+    # Scrapyd adds its own
+    arguments = {name: value for name, value in given.items() if not name.startswith("_")}
+    if context.seeds and (isinstance(given["seeds"], list) or not is_table(Path(given["seeds"]))):
+        arguments["seeds"] = [seed.as_given for seed in context.seeds]
+    return arguments

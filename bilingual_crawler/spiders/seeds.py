@@ -29,16 +29,18 @@ _NAMED = 5
 """Number of seeds that a message names."""
 
 
-def parse_seeds(seeds: str | None) -> list[Seed]:
-    """Seeds from the path of a file, or from addresses separated by commas or blanks.
+def parse_seeds(seeds: str | Sequence[str] | None) -> list[Seed]:
+    """Seeds from the path of a file, from addresses separated by commas or blanks, or from a list of addresses.
 
     Of a ``sites.tsv`` the bilingual sites are taken, each with its confirmed pair of pages. In another file ``#``
     starts a comment, and a comma may be part of an address. Raises UsageError if there is no seed, or one is no URL,
     with its line number.
     """
-    if not seeds or not seeds.strip():
+    if not seeds or (isinstance(seeds, str) and not seeds.strip()):
         raise _error("where to start? Give -a seeds=URL[,URL...] or the path of a file with one URL a line")
-    if not os.path.isfile(seeds) and _lists_urls(seeds):
+    if not isinstance(seeds, str):
+        found = [_seed(text, "") for text in seeds]
+    elif not os.path.isfile(seeds) and _lists_urls(seeds):
         found = [_seed(part, "") for part in re.split(r"[\s,]+", seeds.replace(_MARK, "")) if part]
     elif is_table(Path(seeds)):
         found = [Seed(url, False) for row in read_bilingual(Path(seeds)) for url in entries_of(row)]

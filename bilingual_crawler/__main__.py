@@ -1,0 +1,55 @@
+"""The console script ``bilingual-crawler``: the commands of the project in any folder."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from scrapy.cmdline import execute
+from scrapy.settings import Settings
+from scrapy.utils.project import get_project_settings
+
+from bilingual_crawler import settings as defaults
+from bilingual_crawler.commands import SPIDERS, TOOL
+
+COMMANDS = {
+    "crawl": (("crawl", "bilingual"), "crawl sites for documents in two languages, or in several"),
+    "discover": (("crawl", "discovery"), "find bilingual sites"),
+    "align": (("align",), "pair the documents of crawls and archives, align their sentences"),
+    "report": (("report",), "count the outputs of a crawl, and write its report"),
+    "review": (("review",), "tell the precision of an alignment by the sheet that a human has filled in"),
+    "harvest": (("harvest",), "measure how early policies find the pairs of archived sites"),
+}
+"""What each is for Scrapy, and what it does."""
+
+
+def main() -> None:
+    """Hand the command to Scrapy's command line, with its options; the exit code is that of Scrapy.
+
+    The settings are those of the project around the current folder if it has our spiders, else the defaults.
+    """
+    parser = argparse.ArgumentParser(
+        prog=TOOL,
+        description="Find parallel documents: the same page in two languages.",
+        epilog=f"commands:\n{_described()}\n\n{TOOL} COMMAND --help tells its arguments and options.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="one of the commands below")
+    parser.add_argument("options", nargs=argparse.REMAINDER, metavar="OPTIONS", help="its arguments and options")
+    given = parser.parse_args(sys.argv[1:] or ["--help"])
+    settings = get_project_settings()
+    if SPIDERS not in settings.getlist("SPIDER_MODULES"):
+        settings = Settings()
+        settings.setmodule(defaults)
+    command, _ = COMMANDS[given.command]
+    # Scrapy names the program in its messages by this
+    sys.argv = [TOOL, *command, *given.options]
+    execute(sys.argv, settings)
+
+
+def _described() -> str:
+    return "\n".join(f"  {name:<10}{does}" for name, (_, does) in COMMANDS.items())
+
+
+if __name__ == "__main__":
+    main()

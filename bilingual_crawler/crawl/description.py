@@ -1,0 +1,184 @@
+"""A crawl described in a TOML file: what ``--config`` reads, and what each crawl writes beside its outputs.
+
+``spider`` names the spider. The table ``arguments`` holds its arguments, the table ``settings`` settings of this
+project and of Scrapy. Paths are relative to the folder in which the command runs, as on the command line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import tomllib
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import tomli_w
+from scrapy.exceptions import UsageError
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
+
+import bilingual_crawler
+from bilingual_crawler import settings as defaults
+from bilingual_crawler.characters import one_line
+from bilingual_crawler.options import without_password, wrong
+from bilingual_crawler.records import DESCRIPTION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Argument: TypeAlias = str | list[str]
+"""Only seeds are a list."""
+
+_SPIDER, _ARGUMENTS, _SETTINGS = _KEYS = ("spider", "arguments", "settings")
+_SEEDS = "seeds"
+_PLACES = frozenset(("BILINGUAL_OUTPUT_DIR", "BILINGUAL_FRONTIER", "JOBDIR", "FEEDS", "LOG_FILE", "EDITOR"))
+"""Settings that a crawl does not share with its repetition: where its outputs and its state are."""
+_PLAYWRIGHT = "PLAYWRIGHT_"
+"""Settings of scrapy-playwright, which have no default."""
+_SECRET_NAME = re.compile(r"PASS(WORD)?$|SECRET|TOKEN|ACCESS_KEY")
+_SECRET_TEXT = re.compile(r"password|secret|token|credential|authorization|cookie", re.IGNORECASE)
+
+
+_DEFAULT, _BY_SPIDER = SETTINGS_PRIORITIES["default"], SETTINGS_PRIORITIES["spider"]
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a file says."""
+
+    arguments: Mapping[str, Argument]
+    settings: Mapping[str, Any]
+
+
+# reading --------------------------------------------------------------------------------------------------------------
+
+
+def read_description(path: Path, spider: str, settings: BaseSettings) -> Description:
+    """The description of a crawl by *spider* in the file *path*; *settings* are those that it may change.
+
+    Raises UsageError, which names the file and the key, if the file cannot be read or describes a crawl by another
+    spider, and for an unknown key or setting and a value of a wrong type.
+    """
+    try:
+        told = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise wrong("--config", path, f"{error.strerror}; give a TOML file, such as {DESCRIPTION} of a crawl") from None
+    except ValueError as error:
+        raise wrong("--config", path, f"is no TOML: {error}") from None
+    for key, value in told.items():
+        if key not in _KEYS:
+            raise _error(path, key, f"there is no such key; there are {', '.join(_KEYS)}")
+        if key != _SPIDER and not isinstance(value, dict):
+            raise _error(path, key, f"give a table: [{key}]")
+    if told.get(_SPIDER, spider) != spider:
+        raise _error(path, _SPIDER, f"the file describes a crawl by {told[_SPIDER]}, and the command is for {spider}")
+    arguments = {name: _argument(path, name, value) for name, value in told.get(_ARGUMENTS, {}).items()}
+    for name, value in told.get(_SETTINGS, {}).items():
+        _check_setting(path, name, value, settings)
+    return Description(arguments, told.get(_SETTINGS, {}))
+
+
+def _argument(path: Path, name: str, value: object) -> Argument:
+    """*value* as it would be on the command line."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        # a comma may be part of an address
+        return value if name == _SEEDS else ",".join(value)
+    if isinstance(value, str):
+        return value
+    raise _error(path, f"{_ARGUMENTS}.{name}", "give text, a whole number or a list of texts")
+
+
+def _check_setting(path: Path, name: str, value: object, settings: BaseSettings) -> None:
+    key = f"{_SETTINGS}.{name}"
+    if name not in settings and not _is_known(name):
+        nearest = get_close_matches(name, map(str, settings), 1, 0.0)
+        raise _error(path, key, f"there is no such setting; did you mean {nearest[0]}?")
+    default = settings[name]
+    if isinstance(default, bool):
+        fits, right = value in (True, False), "true or false"
+    elif isinstance(default, int | float):
+        fits, right = isinstance(value, int | float) and not isinstance(value, bool), "a number"
+    elif isinstance(default, BaseSettings):
+        fits, right = isinstance(value, dict), "a table"
+    elif isinstance(default, list | tuple):
+        fits, right = isinstance(value, list), "a list"
+    elif isinstance(default, str):
+        fits, right = False, "text"
+    else:
+        fits, right = isinstance(value, int | float | list | dict) and not isinstance(value, bool), "text"
+    # what a command line can give is right, too
+    if not (fits or isinstance(value, str)):
+        raise _error(path, key, f"give {right}")
+
+
+def _error(path: Path, key: str, right: str) -> UsageError:
+    return UsageError(f"{path}: {key}: {right}", print_help=False)
+
+
+# writing --------------------------------------------------------------------------------------------------------------
+
+
+def write_description(folder: Path, spider: str, arguments: Mapping[str, Argument], settings: BaseSettings) -> None:
+    """Write what makes *spider* crawl again as with *arguments* and *settings* into *folder*.
+
+    The settings are those that differ from the defaults. Left out is where the crawl keeps its outputs and its state.
+    What may be secret, and what the defaults do not know, is left out and named in a comment. Raises UsageError.
+    """
+    changed = {name: _plain(settings[name]) for name in sorted(map(str, settings)) if _is_given(name, settings)}
+    kept = {name: value for name, value in changed.items() if _is_known(name) and not _is_secret(name, value)}
+    path = folder / DESCRIPTION
+    again = f"cd {shlex.quote(str(Path.cwd()))} && {shlex.join(('scrapy', 'crawl', spider, '--config', str(path)))}"
+    notes = [f"bilingual-crawler {bilingual_crawler.__version__}. To crawl this again: {again}"]
+    if left_out := sorted(changed.keys() - kept.keys()):
+        notes.append(f"Give these settings again, which may be secret or are of other packages: {', '.join(left_out)}")
+    told = {
+        _SPIDER: spider,
+        _ARGUMENTS: {name: _without_passwords(value) for name, value in arguments.items()},
+        _SETTINGS: {name: _without_passwords(value) for name, value in kept.items()},
+    }
+    head = "".join(f"# {one_line(note)}\n" for note in notes)
+    try:
+        path.write_text(head + tomli_w.dumps(told), encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise wrong("BILINGUAL_OUTPUT_DIR", folder, f"{error.strerror}; give a folder that can be written") from error
+
+
+def _is_given(name: str, settings: BaseSettings) -> bool:
+    """Whether somebody has set *name*, other than the spider itself, and it is not the place of the crawl."""
+    if name in _PLACES or settings.getpriority(name) in (_DEFAULT, _BY_SPIDER):
+        return False
+    return not _is_known(name) or _plain(settings[name]) != _plain(_default(name))
+
+
+def _is_known(name: str) -> bool:
+    return hasattr(defaults, name) or hasattr(default_settings, name) or name.startswith(_PLAYWRIGHT)
+
+
+def _default(name: str) -> Any:
+    """The project's default, else Scrapy's."""
+    return getattr(defaults, name, getattr(default_settings, name, None))
+
+
+def _is_secret(name: str, value: Any) -> bool:
+    return bool(_SECRET_NAME.search(name) or (isinstance(value, str) and _SECRET_TEXT.search(value)))
+
+
+def _plain(value: Any) -> Any:
+    """*value* as TOML can hold it; tables as JSON, which Scrapy reads, too, since they may hold nulls."""
+    if isinstance(value, BaseSettings):
+        value = value.copy_to_dict()
+    if isinstance(value, dict):
+        return json.dumps(value, default=str, skipkeys=True)
+    if isinstance(value, list | tuple):
+        return [str(part) for part in value]
+    return value if isinstance(value, bool | int | float) else "" if value is None else str(value)
+
+
+def _without_passwords(value: Any) -> Any:
+    if isinstance(value, list):
+        return list(map(without_password, value))
+    return without_password(value) if isinstance(value, str) else value
