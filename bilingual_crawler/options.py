@@ -248,6 +248,7 @@ class Options:
     models_dir: Annotated[Path | None, models_folder]
     providers: Annotated[tuple[str, ...], each(text)]
     replay: Annotated[tuple[str, ...], each(text)]
+    known: Annotated[tuple[str, ...], each(text)]
     render: Annotated[str, one_of(*RENDER_MODES)]
     render_max_pages: Annotated[int, whole()]
     render_max_pages_per_site: Annotated[int, whole()]
@@ -283,6 +284,10 @@ class Options:
         """Refuse settings that contradict each other."""
         if self.bitext and not self.align:
             raise wrong(f"{PREFIX}BITEXT", ",".join(self.bitext), f"needs a method in {PREFIX}ALIGN, which is empty")
+        if self.known and self.replay:
+            raise wrong(
+                f"{PREFIX}KNOWN", ",".join(self.known), f"asks the sites what has changed; leave {PREFIX}REPLAY out"
+            )
 
     @classmethod
     def of(cls, settings: BaseSettings) -> Options:

@@ -18,6 +18,7 @@ BILINGUAL_EQUIVALENT_LANGUAGES = ["hrv bos srp cnr", "msa ind", "nor nno"]
 BILINGUAL_MODELS_DIR = os.environ.get("BILINGUAL_MODELS_DIR")
 BILINGUAL_PROVIDERS: list[str] = []
 BILINGUAL_REPLAY: list[str] = []
+BILINGUAL_KNOWN: list[str] = []
 BILINGUAL_RENDER = "never"
 BILINGUAL_RENDER_MAX_PAGES = 10_000
 BILINGUAL_RENDER_MAX_PAGES_PER_SITE = 1_000
@@ -95,6 +96,7 @@ DOWNLOADER_MIDDLEWARES = {
     "bilingual_crawler.middlewares.render.RenderMiddleware": 555,
     "bilingual_crawler.middlewares.language.LanguageFilterMiddleware": 560,
     "bilingual_crawler.middlewares.warc.WarcMiddleware": 650,
+    "bilingual_crawler.middlewares.known.KnownPagesMiddleware": 660,
 }
 SPIDER_MIDDLEWARES = {
     "bilingual_crawler.middlewares.traps.TrapLinksMiddleware": 200,

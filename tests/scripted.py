@@ -33,6 +33,9 @@ class Scripted:
     requests: list[str] = field(default_factory=list)
     """Request line and headers of every request."""
 
+    sent: list[tuple[str, int]] = field(default_factory=list)
+    """Path and bytes of the body of each answer other than 304."""
+
     def times(self, path: str) -> list[float]:
         return [when for when, asked in self.asked if asked == path]
 
@@ -42,7 +45,10 @@ class Scripted:
 
 @contextmanager
 def scripted(answer: Callable[[str], Answer], address: str = "127.0.0.1") -> Iterator[Scripted]:
-    """Serve on a free port; *answer* is called with the path in a thread of the request."""
+    """Serve on a free port; *answer* is called with the path in a thread of the request.
+
+    An answer with ``ETag`` or ``Last-Modified`` becomes a 304 if the request has it already.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -58,7 +64,14 @@ def scripted(answer: Callable[[str], Answer], address: str = "127.0.0.1") -> Ite
                         self.wfile.write(part)
                         self.wfile.flush()
                     return
+                if _has(self.headers, given.headers):
+                    self.send_response(304)
+                    for name, value in given.headers.items():
+                        self.send_header(name, value)
+                    self.end_headers()
+                    return
                 body = given.body.encode() if isinstance(given.body, str) else given.body
+                site.sent.append((self.path, len(body)))
                 self.send_response(given.status)
                 for name, value in {"Content-Type": given.kind, **given.headers}.items():
                     self.send_header(name, value)
@@ -78,3 +91,11 @@ def scripted(answer: Callable[[str], Answer], address: str = "127.0.0.1") -> Ite
     finally:
         server.shutdown()
         server.server_close()
+
+
+def _has(request: Mapping[str, str], answer: Mapping[str, str]) -> bool:
+    """Whether a request with these headers names the version that the answer has; an ETag is asked first."""
+    for condition, validator in (("If-None-Match", "ETag"), ("If-Modified-Since", "Last-Modified")):
+        if condition in request and validator in answer:
+            return request[condition] == answer[validator]
+    return False

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 
 _FIELD = re.compile(
-    rb"^(WARC-(?:Type|Target-URI|Date|IP-Address|Payload-Digest)|Content-(?:Length|Type))[ \t]*:[ \t]*(.*?)[ \t]*\r$",
+    rb"^(WARC-(?:Type|Target-URI|Date|IP-Address|Payload-Digest|Truncated)|Content-(?:Length|Type))"
+    rb"[ \t]*:[ \t]*(.*?)[ \t]*\r$",
     re.IGNORECASE | re.MULTILINE,
 )
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})")
@@ -27,6 +28,8 @@ class RecordHead:
     ip: str | None
     digest: bytes | None
     """``WARC-Payload-Digest``"""
+    truncated: bool
+    """Whether a part of the block is missing, by ``WARC-Truncated``."""
     media_type: str
     """``Content-Type`` of the record."""
     block: int
@@ -54,6 +57,8 @@ class ArchivedResponse:
     body: bytes
     """The body as sent, without transfer coding but with its content coding."""
     ip: str | None = None
+    truncated: bool = False
+    """Whether a part of the body is missing."""
 
 
 def parse_head(data: bytes) -> RecordHead | None:
@@ -75,6 +80,7 @@ def parse_head(data: bytes) -> RecordHead | None:
         date=fields.get(b"warc-date", b"").decode("ascii", "replace"),
         ip=fields[b"warc-ip-address"].decode("ascii", "replace") if b"warc-ip-address" in fields else None,
         digest=fields.get(b"warc-payload-digest"),
+        truncated=b"warc-truncated" in fields,
         media_type=fields.get(b"content-type", b"").decode("ascii", "replace").lower(),
         block=end + 4,
         length=length,
@@ -101,7 +107,7 @@ def parse_response(record: bytes) -> ArchivedResponse | None:
     if body[:2] != b"\x1f\x8b" and headers.get(b"content-encoding") in ([b"gzip"], [b"x-gzip"]):
         del headers[b"content-encoding"]  # some archivers store the decoded body under the old header
         headers.pop(b"content-length", None)
-    return ArchivedResponse(head.url, head.date, head.status, headers, body, head.ip)
+    return ArchivedResponse(head.url, head.date, head.status, headers, body, head.ip, head.truncated)
 
 
 def parse_conversion(record: bytes) -> bytes | None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _COMPRESSION = 6
 _VERSION = "1.0"
 """The version that Common Crawl, Heritrix and wget write, and that every reader reads."""
+_NOT_MODIFIED = "http://netpreserve.org/warc/1.0/revisit/server-not-modified"
 _REPLACED = frozenset((b"transfer-encoding", b"content-length"))
 
 
@@ -94,31 +95,33 @@ class WarcWriter:
 
     def write_exchange(self, exchange: Exchange) -> WarcLocation:
         """Write a response and its request; return where the response is."""
-        if self._size >= self._max_bytes:
-            self.close()
-            self._open_file()
-        url = urldefrag(exchange.url).url
-        fields = {
-            "WARC-Date": f"{exchange.fetched.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
-            "WARC-Warcinfo-ID": self._warcinfo_id,
+        self._next_file_if_full()
+        response = self._response(exchange)
+        return self._write(response, self._request(exchange, response))
+
+    def write_unchanged(self, exchange: Exchange, known: Exchange) -> WarcLocation:
+        """Write an answer 304 and its request as a visit that found the *known* response again, which is written too.
+
+        So the folder holds all that its documents need, wherever the archive of *known* is. Return where the response
+        is; it keeps its date.
+        """
+        self._next_file_if_full()
+        response = self._response(known)
+        original = {
+            "WARC-Profile": _NOT_MODIFIED,
+            "WARC-Refers-To": _header(response, "WARC-Record-ID"),
+            "WARC-Refers-To-Target-URI": _header(response, "WARC-Target-URI"),
+            "WARC-Refers-To-Date": _header(response, "WARC-Date"),
+            "WARC-Payload-Digest": _header(response, "WARC-Payload-Digest"),
         }
-        if exchange.ip:
-            fields["WARC-IP-Address"] = exchange.ip
-        truncated = {"WARC-Truncated": exchange.truncated} if exchange.truncated else {}
-        response = self._record("response", url, _response_head(exchange), exchange.body, fields | truncated)
-        concurrent = {"WARC-Concurrent-To": response.rec_headers.get_header("WARC-Record-ID")}
-        request = self._record("request", url, _request_head(exchange, url), exchange.request_body, fields | concurrent)
-        location = WarcLocation(self._name, self._size, response.rec_headers.get_header("WARC-Record-ID"))
-        self._append(self._member(response) + self._member(request))
-        return location
+        head = _response_head(exchange)
+        head.remove_header("Content-Length")
+        revisit = self._record("revisit", exchange, head, b"", original)
+        return self._write(response, revisit, self._request(exchange, revisit))
 
     def write_conversion(self, url: str, html: bytes, made: datetime, original: str) -> WarcLocation:
         """Write the rendered form of the response record *original*; return where the record is."""
-        fields = {
-            "WARC-Date": f"{made.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
-            "WARC-Warcinfo-ID": self._warcinfo_id,
-            "WARC-Refers-To": original,
-        }
+        fields = self._fields(made) | {"WARC-Refers-To": original}
         record = self._warc.create_warc_record(
             urldefrag(url).url,
             "conversion",
@@ -127,9 +130,7 @@ class WarcWriter:
             warc_content_type="text/html; charset=utf-8",
             warc_headers_dict=fields,
         )
-        location = WarcLocation(self._name, self._size, record.rec_headers.get_header("WARC-Record-ID"))
-        self._append(self._member(record))
-        return location
+        return self._write(record)
 
     def close(self) -> None:
         """Bring the current file to the disk; no record can be written afterwards."""
@@ -145,13 +146,44 @@ class WarcWriter:
         self._size = 0
         self.files_written += 1
         record = self._warc.create_warcinfo_record(self._name, self._info)
-        self._warcinfo_id = record.rec_headers.get_header("WARC-Record-ID")
+        self._warcinfo_id = _header(record, "WARC-Record-ID")
         self._append(self._member(record))
 
-    def _record(self, kind: str, url: str, head: _HttpHead, body: bytes, fields: dict[str, str]) -> Any:
+    def _next_file_if_full(self) -> None:
+        if self._size >= self._max_bytes:
+            self.close()
+            self._open_file()
+
+    def _response(self, exchange: Exchange) -> Any:
+        truncated = {"WARC-Truncated": exchange.truncated} if exchange.truncated else {}
+        return self._record("response", exchange, _response_head(exchange), exchange.body, truncated)
+
+    def _request(self, exchange: Exchange, answer: Any) -> Any:
+        concurrent = {"WARC-Concurrent-To": _header(answer, "WARC-Record-ID")}
+        return self._record("request", exchange, _request_head(exchange), exchange.request_body, concurrent)
+
+    def _record(self, kind: str, exchange: Exchange, head: _HttpHead, body: bytes, more: dict[str, str]) -> Any:
+        ip = {"WARC-IP-Address": exchange.ip} if exchange.ip else {}
         return self._warc.create_warc_record(
-            url, kind, payload=BytesIO(body), length=len(body), http_headers=head, warc_headers_dict=fields
+            urldefrag(exchange.url).url,
+            kind,
+            payload=BytesIO(body),
+            length=len(body),
+            http_headers=head,
+            warc_headers_dict=self._fields(exchange.fetched) | ip | more,
         )
+
+    def _fields(self, when: datetime) -> dict[str, str]:
+        return {
+            "WARC-Date": f"{when.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
+            "WARC-Warcinfo-ID": self._warcinfo_id,
+        }
+
+    def _write(self, *records: Any) -> WarcLocation:
+        """Write *records* at once; return where the first of them is."""
+        location = WarcLocation(self._name, self._size, _header(records[0], "WARC-Record-ID"))
+        self._append(b"".join(map(self._member, records)))
+        return location
 
     def _member(self, record: Any) -> bytes:
         self._buffer.seek(0)
@@ -174,6 +206,11 @@ class WarcWriter:
         self.bytes_written += written
 
 
+def _header(record: Any, name: str) -> str:
+    header: str = record.rec_headers.get_header(name)
+    return header
+
+
 class _HttpHead(StatusAndHeaders):  # type: ignore[misc]
     """An HTTP header that is written byte for byte; warcio's own escapes bytes beyond ASCII."""
 
@@ -191,8 +228,8 @@ def _response_head(exchange: Exchange) -> _HttpHead:
     return _HttpHead(f"{exchange.status} {reason}", headers, exchange.protocol)
 
 
-def _request_head(exchange: Exchange, url: str) -> _HttpHead:
-    parts = urlsplit(url)
+def _request_head(exchange: Exchange) -> _HttpHead:
+    parts = urlsplit(urldefrag(exchange.url).url)
     target = parts._replace(scheme="", netloc="", path=parts.path or "/").geturl()
     headers = [_on_one_line(header) for header in exchange.request_headers]
     if not any(name.lower() == b"host" for name, _ in headers):

@@ -25,6 +25,9 @@ WARC_LOCATION = "bilingual_warc"
 ARCHIVED_DATE = "bilingual_archived"
 """The ``WARC-Date`` of a response from an archive; None for one that the replay made up."""
 
+NOT_MODIFIED = "bilingual_not_modified"
+"""The answer 304 of a site to a request, whose response is from the archive of an earlier crawl."""
+
 REDIRECT_FLAG = "replay-redirect"
 """In ``response.flags`` of a redirect that the replay made up: the page is archived under another URL."""
 MISSING_FLAG = "replay-missing"

@@ -11,9 +11,9 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.defer import deferred_from_coro
 
-from bilingual_crawler.archive import Exchange, WarcWriter
+from bilingual_crawler.archive import Exchange, WarcLocation, WarcWriter
 from bilingual_crawler.crawl.context import CrawlContext
-from bilingual_crawler.crawl.meta import ARCHIVED_DATE, MISSING_FLAG, WARC_LOCATION
+from bilingual_crawler.crawl.meta import ARCHIVED_DATE, MISSING_FLAG, NOT_MODIFIED, WARC_LOCATION
 from bilingual_crawler.crawl.signals import output_failed, page_rendered
 from bilingual_crawler.options import Options
 
@@ -36,7 +36,8 @@ class WarcMiddleware:
 
     A downloader middleware that ``BILINGUAL_WARC`` switches. Its place is 650, between cookies and redirects, so it
     sees redirects, errors, ``robots.txt`` and bodies as sent. Responses from an HTTP cache, and 404 answers of a replay
-    for missing URLs, are left out. Replayed responses keep their date. If writing fails (disk full), the crawl is
+    for missing URLs, are left out. Replayed responses keep their date. So do responses that have not changed since an
+    earlier crawl: they are written again, with the answer that said so. If writing fails (disk full), the crawl is
     closed with the reason ``warc_error``.
 
     Stats: ``bilingual/warc/{exchanges,bytes,files,repaired_bytes}``.
@@ -74,7 +75,7 @@ class WarcMiddleware:
         request.meta.pop(WARC_LOCATION, None)
         if self._writer is not None and _NOT_FETCHED.isdisjoint(response.flags):
             try:
-                location = self._writer.write_exchange(_exchange(request, response))
+                location = self._write(self._writer, request, response)
             except OSError as error:
                 self._give_up(error)
             else:
@@ -84,6 +85,15 @@ class WarcMiddleware:
                 stats.set_value("bilingual/warc/bytes", self._writer.bytes_written)
                 stats.set_value("bilingual/warc/files", self._writer.files_written)
         return response
+
+    @staticmethod
+    def _write(writer: WarcWriter, request: Request, response: Response) -> WarcLocation:
+        date, not_modified = request.meta.get(ARCHIVED_DATE), request.meta.get(NOT_MODIFIED)
+        now = datetime.now(UTC)
+        exchange = _exchange(request, response, datetime.fromisoformat(date) if date else now)
+        if not_modified is None:
+            return writer.write_exchange(exchange)
+        return writer.write_unchanged(_exchange(request, not_modified, now), exchange)
 
     def page_rendered(self, request: Request, response: Response) -> None:
         """Write the rendered form of a page beside its download."""
@@ -111,10 +121,9 @@ class WarcMiddleware:
         deferred_from_coro(engine.close_spider_async(reason="warc_error"))
 
 
-def _exchange(request: Request, response: Response) -> Exchange:
+def _exchange(request: Request, response: Response, fetched: datetime) -> Exchange:
     sent = ((name, value) for name, value in _pairs(request.headers) if name.lower() not in _UNSENT)
     protocol = response.protocol or ""
-    archived = request.meta.get(ARCHIVED_DATE)
     truncated = next((reason for flag, reason in _TRUNCATIONS.items() if flag in response.flags), None)
     return Exchange(
         url=response.url,
@@ -123,7 +132,7 @@ def _exchange(request: Request, response: Response) -> Exchange:
         status=response.status,
         headers=_pairs(response.headers),
         body=response.body,
-        fetched=datetime.fromisoformat(archived) if archived else datetime.now(UTC),
+        fetched=fetched,
         request_body=request.body,
         ip=str(response.ip_address) if response.ip_address else None,
         protocol=protocol if protocol.startswith("HTTP/1") else "HTTP/1.1",

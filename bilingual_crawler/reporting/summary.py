@@ -152,6 +152,7 @@ class SummaryExtension:
             **self._sites(),
             "document_links": self._of_all_runs("document_links", _under(stats, "bilingual/links/documents/")),
             "pdf": self._of_all_runs("pdf", _under(stats, "bilingual/pdf/")),
+            "known": self._of_all_runs("known", _under(stats, "bilingual/known/")),
             "traps": self._of_all_runs("traps", _under(stats, "bilingual/traps/")),
             "failures": self._of_all_runs("failures", _under(stats, "bilingual/backoff/")),
             "bytes": self._before.get("bytes", 0) + self._bytes,
@@ -216,6 +217,7 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         (f"{summary['harvest_rate']:.0%}", "harvest rate: documents in pairs per page fetched"),
     ]
     for name, text in (
+        ("known", "pages and sitemaps known from an earlier crawl"),
         ("pdf", "PDFs read"),
         ("document_links", "links to documents that are not HTML"),
         ("traps", "links and pages left out as traps"),

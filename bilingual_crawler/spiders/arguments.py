@@ -224,12 +224,13 @@ def _detection(pairs: LanguagePairs, options: Options) -> Detection:
 
 def _check_network(seeds: Sequence[Seed], options: Options) -> None:
     """Check that what answers is known, and who asks."""
-    if options.replay:
+    for name, archives in (("BILINGUAL_REPLAY", options.replay), ("BILINGUAL_KNOWN", options.known)):
         try:
-            open_archive(options.replay)
+            if archives:
+                open_archive(archives)
         except ArchiveError as error:
-            raise _error(f"BILINGUAL_REPLAY: {error}") from error
-    elif not options.contact and not (seeds and all(_is_loopback(seed.url) for seed in seeds)):
+            raise _error(f"{name}: {error}") from error
+    if not options.replay and not options.contact and not (seeds and all(_is_loopback(seed.url) for seed in seeds)):
         raise _error(
             "say who is crawling: -s BILINGUAL_CONTACT=https://your.page/about-this-crawl (or mailto:you@...) goes "
             "into the user agent, so that webmasters can reach you"

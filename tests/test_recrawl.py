@@ -1,0 +1,161 @@
+"""A recrawl downloads what has changed, and takes the rest from the archive of the earlier crawl."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request
+from scrapy.exceptions import UsageError
+from scrapy.settings import Settings
+from scrapy.utils.test import get_crawler
+from scripted import Answer, scripted
+from test_replay import page as archived
+from test_replay import write_warc
+from warcio.archiveiterator import ArchiveIterator
+from webserver import bilingual_site, html, run_scrapy, varied
+
+from bilingual_crawler.archive import ArchivedResponse, open_archive
+from bilingual_crawler.crawl.meta import ENTRY
+from bilingual_crawler.middlewares.known import KnownPagesMiddleware
+from bilingual_crawler.records import read_json_lines, read_tsv
+from bilingual_crawler.spiders.arguments import parse_arguments
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGES = 30
+SPA_NEW, ENG_NEW = "/es/new.html", "/en/new.html"
+CHANGED = {f"/{lang}/page-{number}.html" for lang in ("en", "es") for number in (3, 7, 9)}
+"""A tenth of the pages."""
+LINKS_TO_NEW = "/en/page-3.html"
+GONE = "/es/page-11.html"
+
+
+def crawl(folder: Path, url: str, out: str, *more: str) -> None:
+    given = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={url}/en/", "-s", f"BILINGUAL_OUTPUT_DIR={out}")
+    result = run_scrapy(folder, *given, "-s", "BILINGUAL_STALE_PAGES=0", "-s", "BILINGUAL_ENCODER=", *more)
+    assert result.returncode == 0, result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def pairs(folder: Path, url: str) -> set[tuple[str, str]]:
+    return {(row["url_a"].removeprefix(url), row["url_b"].removeprefix(url)) for row in read_tsv(folder / "pairs.tsv")}
+
+
+def documents(folder: Path) -> set[str]:
+    return {record["url"] for record in read_json_lines(folder / "documents.jsonl.gz")}
+
+
+def summary(folder: Path) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    return read
+
+
+def test_a_recrawl_downloads_what_has_changed_and_has_the_pairs_of_both_crawls(tmp_path: Path) -> None:
+    pages = varied(bilingual_site(PAGES))
+    modified = dict.fromkeys(pages, "Mon, 02 Nov 2026 10:00:00 GMT")
+
+    def answer(path: str) -> Answer:
+        if path not in pages:
+            return Answer(status=404)
+        if path.startswith("/en/"):
+            return Answer(pages[path], headers={"Last-Modified": modified[path]})
+        etag = hashlib.sha256(pages[path].encode()).hexdigest()
+        return Answer(pages[path], headers={"ETag": f'"{etag}"', "Last-Modified": modified[path]})
+
+    one, two = tmp_path / "one", tmp_path / "two"
+    with scripted(answer) as site:
+        crawl(tmp_path, site.url, "one")
+        before, everything = pairs(one, site.url), sum(size for _, size in site.sent)
+        assert before == {("/en/", "/es/")} | {(f"/en/page-{i}.html", f"/es/page-{i}.html") for i in range(PAGES)}
+
+        for path in CHANGED:
+            pages[path] = pages[path].replace("</body>", "<p>2026</p></body>")
+            modified[path] = "Tue, 03 Nov 2026 10:00:00 GMT"
+        pages[LINKS_TO_NEW] = pages[LINKS_TO_NEW].replace("</body>", f"<a href={ENG_NEW}>new</a></body>")
+        for path, lang, other in ((ENG_NEW, "en", SPA_NEW), (SPA_NEW, "es", ENG_NEW)):
+            link = f"<nav class=language-switcher><a href={other}>{'es' if lang == 'en' else 'en'}</a></nav>"
+            pages[path] = html(lang, "new", f"{link}<p>{path}</p>")
+            modified[path] = modified[LINKS_TO_NEW]
+        del pages[GONE]
+        site.sent.clear()
+        crawl(tmp_path, site.url, "two", "-s", "BILINGUAL_KNOWN=one")
+        new = {ENG_NEW, SPA_NEW}
+        sent = [(path, size) for path, size in site.sent if size]
+        assert sorted(path for path, _ in sent) == sorted(CHANGED | new)
+        assert sum(size for path, size in sent if path not in new) <= everything / 10
+        assert pairs(two, site.url) == before - {(GONE.replace("es", "en"), GONE)} | {(ENG_NEW, SPA_NEW)}
+        told = summary(two)
+        found = {url.removeprefix(site.url) for url in documents(two)}
+        assert found == {path for path in pages if path.startswith(("/en/", "/es/"))}
+        assert told["known"] == {"unchanged": len(found - CHANGED - new), "changed": len(CHANGED)}
+        assert told["aligned"] == "auto"
+        assert site.paths().count("/robots.txt") == 2
+        assert not any("If-" in request for request in site.requests if "robots.txt" in request)
+    # the new folder needs the earlier one no more
+    one.rename(tmp_path / "away")
+    archive = open_archive(two)
+    for url in documents(two):
+        page = archive.find(url)
+        assert isinstance(page, ArchivedResponse)
+        assert page.body.decode() == pages[url.removeprefix(site.url)]
+        assert {b"last-modified"} <= page.headers.keys()
+    check_revisits(two, told["known"]["unchanged"])
+
+
+def check_revisits(folder: Path, unchanged: int) -> None:
+    """As another reader sees them."""
+    responses: dict[str, str] = {}
+    revisits = []
+    with (folder / "crawl-00000.warc.gz").open("rb") as file:
+        for record in ArchiveIterator(file, verify_http=False):
+            header = record.rec_headers.get_header
+            if record.rec_type == "response":
+                responses[header("WARC-Record-ID")] = header("WARC-Target-URI")
+            elif record.rec_type == "revisit":
+                assert record.http_headers.get_statuscode() == "304"
+                assert header("WARC-Profile").endswith("/revisit/server-not-modified")
+                assert header("WARC-Refers-To-Date") <= header("WARC-Date")
+                assert responses[header("WARC-Refers-To")] == header("WARC-Target-URI")
+                revisits.append(header("WARC-Target-URI"))
+    assert len(revisits) == len(set(revisits)) == unchanged
+
+
+def test_a_page_that_is_archived_in_part_is_downloaded_again(tmp_path: Path) -> None:
+    headers = [(b"ETag", b'"1"'), (b"Last-Modified", b"yesterday")]
+    write_warc(
+        tmp_path,
+        archived("whole", url="http://a.b/whole", headers=headers),
+        archived("part", url="http://a.b/part", headers=headers, truncated="length"),
+        archived("gone", url="http://a.b/gone", headers=headers, status=404),
+    )
+    crawler: Any = get_crawler(settings_dict={"BILINGUAL_KNOWN": [str(tmp_path)]})
+    crawler.spider = SimpleNamespace(context=None)
+    known = KnownPagesMiddleware(crawler)
+
+    def conditions(path: str, **meta: object) -> dict[bytes, list[bytes]]:
+        request = Request(f"http://a.b/{path}", meta=meta)
+        known.process_request(request)
+        return dict(request.headers)
+
+    asked = {b"If-None-Match": [b'"1"'], b"If-Modified-Since": [b"yesterday"]}
+    assert conditions("whole", **{ENTRY: None}) == asked
+    assert conditions("whole") == conditions("part", **{ENTRY: None}) == conditions("gone", **{ENTRY: None}) == {}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"BILINGUAL_KNOWN": "nowhere"}, "BILINGUAL_KNOWN: nowhere: no such file or folder"),
+        ({"BILINGUAL_KNOWN": "."}, "BILINGUAL_KNOWN: .: no *.warc"),
+        ({"BILINGUAL_KNOWN": "one", "BILINGUAL_REPLAY": "two"}, "BILINGUAL_KNOWN=one: asks the sites what has changed"),
+    ],
+)
+def test_what_is_no_earlier_crawl(settings: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_arguments(Settings(settings), pair="eng-spa", seeds="http://127.0.0.1/")
+    assert message in str(caught.value)
