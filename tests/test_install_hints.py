@@ -12,8 +12,8 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 PACKAGES = {re.split(r"[<>=]", requirement)[0] for extra in EXTRAS.values() for requirement in extra}
-PEERS = {"sentence-transformers", "scrapy-redis", "nltk", "sentalign", "{missing}"}
-"""Named by the user, or used in comparisons only; and the placeholder of one message."""
+PEERS = {"sentence-transformers", "scrapy-redis", "nltk", "sentalign", "wacz", "{missing}"}
+"""Named by the user, or used beside the project only; and the placeholder of one message."""
 COMMAND = re.compile(r"pip install ((?:'[^']*'|[^'`\"&\n(;,])+)")
 
 FILES = [

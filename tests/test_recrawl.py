@@ -117,7 +117,8 @@ def check_revisits(folder: Path, unchanged: int) -> None:
             if record.rec_type == "response":
                 responses[header("WARC-Record-ID")] = header("WARC-Target-URI")
             elif record.rec_type == "revisit":
-                assert record.http_headers.get_statuscode() == "304"
+                # else pywb answers with the headers of the 304
+                assert header("Content-Length") == "0"
                 assert header("WARC-Profile").endswith("/revisit/server-not-modified")
                 assert header("WARC-Refers-To-Date") <= header("WARC-Date")
                 assert responses[header("WARC-Refers-To")] == header("WARC-Target-URI")

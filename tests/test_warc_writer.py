@@ -78,6 +78,23 @@ def test_exchange_is_two_linked_records(tmp_path: Path) -> None:
     versions = set(re.findall(rb"^WARC/.*?$", gzip.decompress(path.read_bytes()), re.MULTILINE))
     assert versions == {b"WARC/1.0\r"}
     assert b"format: WARC File Format 1.0" in info[2]
+
+
+def test_a_response_that_has_not_changed_keeps_its_date_beside_the_visit(tmp_path: Path) -> None:
+    writer = WarcWriter(tmp_path)
+    location = writer.write_unchanged(exchange(1), datetime(2026, 2, 2, tzinfo=UTC))
+    writer.close()
+    path = tmp_path / location.file
+    assert_sound(path)
+    with path.open("rb") as file:
+        _, response, revisit, request = (record.rec_headers for record in ArchiveIterator(file))
+    assert [record["WARC-Type"] for record in (response, revisit, request)] == ["response", "revisit", "request"]
+    assert response["WARC-Date"] == revisit["WARC-Refers-To-Date"] == "2026-01-02T03:04:05Z"
+    assert revisit["WARC-Date"] == request["WARC-Date"] == "2026-02-02T00:00:00Z"
+    assert revisit["WARC-Refers-To"] == response["WARC-Record-ID"] == location.record
+    assert revisit["WARC-Target-URI"] == revisit["WARC-Refers-To-Target-URI"] == "https://example.com/1"
+    assert revisit["WARC-Payload-Digest"] == response["WARC-Payload-Digest"]
+    assert request["WARC-Concurrent-To"] == revisit["WARC-Record-ID"]
     assert "over the wire, WARC 1.0," in (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
     with path.open("rb") as file:
         file.seek(location.offset)

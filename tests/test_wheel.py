@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from scrapyd_server import copy_checkout
 from test_examples import check, serve
 from webserver import QUICK
 
+from bilingual_crawler.__main__ import COMMANDS
 from bilingual_crawler.records import read_tsv
 
 MODELS = Path(__file__).parent.parent / "models"
@@ -49,6 +51,7 @@ def test_the_wheel_holds_every_model(python: Path, tmp_path: Path) -> None:
 
 def test_a_crawl_with_the_wheel_ends_with_the_alignment(python: Path, tmp_path: Path) -> None:
     scrapy = (python, "-m", "scrapy")
+    tool = python.with_name("bilingual-crawler")
     with serve.serving() as url:
         arguments = (
             "-a",
@@ -60,7 +63,7 @@ def test_a_crawl_with_the_wheel_ends_with_the_alignment(python: Path, tmp_path: 
             "-s",
             "BILINGUAL_ENCODER=",
         )
-        crawl = run_outside(tmp_path, *scrapy, "crawl", "bilingual", *arguments, *QUICK)
+        crawl = run_outside(tmp_path, tool, "crawl", *arguments, *QUICK)
     assert crawl.returncode == 0, crawl.stderr
     assert "(bot: from-wheel)" in crawl.stderr
     assert "Traceback" not in crawl.stderr
@@ -70,7 +73,7 @@ def test_a_crawl_with_the_wheel_ends_with_the_alignment(python: Path, tmp_path: 
     assert check.read_pairs(tmp_path / "out" / "pairs.tsv") == gold
 
     replay = ("-s", "BILINGUAL_REPLAY=out", "-s", "BILINGUAL_OUTPUT_DIR=again")
-    crawl = run_outside(tmp_path, *scrapy, "crawl", "bilingual", *arguments, *replay)
+    crawl = run_outside(tmp_path, *scrapy, "crawl", "bilingual", "--config", "out/crawl.toml", *replay)
     assert crawl.returncode == 0, crawl.stderr
     assert check.read_pairs(tmp_path / "again" / "pairs.tsv") == gold
 
@@ -97,7 +100,7 @@ def test_a_crawl_with_the_wheel_ends_with_the_alignment(python: Path, tmp_path: 
 
 
 def test_another_project_of_the_environment_keeps_its_own_crawl(python: Path, tmp_path: Path) -> None:
-    scrapy = (python, "-m", "scrapy")
+    scrapy, tool = (python, "-m", "scrapy"), python.with_name("bilingual-crawler")
     assert run_outside(tmp_path, *scrapy, "startproject", "other", ".").returncode == 0
     spider = "import scrapy\nclass Other(scrapy.Spider):\n    name = 'bilingual'\n    start_urls = ['data:,text']\n"
     spider += "    def parse(self, response):\n        yield {'said': self.said}\n"
@@ -107,12 +110,21 @@ def test_another_project_of_the_environment_keeps_its_own_crawl(python: Path, tm
     assert json.loads((tmp_path / "out.json").read_text()) == [{"said": "hello"}]
     assert "seeds" not in run_outside(tmp_path, *scrapy, "crawl", "--help").stdout
     assert "--bitext" in run_outside(tmp_path, *scrapy, "align", "--help").stdout
+    # the console script is ours in every folder, with the settings of a project that has our spiders
+    spam = ("crawl", "-a", "pair=eng-spam")
+    assert "(bot: from-wheel)" in (told := run_outside(tmp_path, tool, *spam)).stderr
+    assert "unknown language" in told.stderr
+    settings = tmp_path / "other" / "settings.py"
+    settings.write_text("from bilingual_crawler.settings import *\nBOT_NAME = 'mine'\nBILINGUAL_WARC = 'maybe'")
+    assert "(bot: mine)" in (told := run_outside(tmp_path, tool, *spam)).stderr
+    assert "BILINGUAL_WARC=maybe" in told.stderr
 
 
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (("crawl", "bilingual", "-a", "pair=eng-spam"), "pair=eng-spam: unknown language"),
+        (("crawl", "-a", "pair=eng-spam"), "pair=eng-spam: unknown language"),
+        (("discover", "-a", "pair=eng-spa"), "-a candidates=tsv:FILE"),
         (("align", "nowhere", "--pair", "eng-spa"), "nowhere"),
         (("harvest", "nowhere"), "nowhere"),
         (("report", "nowhere"), "nowhere is not a crawl's output folder"),
@@ -122,7 +134,21 @@ def test_another_project_of_the_environment_keeps_its_own_crawl(python: Path, tm
 def test_every_command_is_there_outside_the_repository(
     python: Path, tmp_path: Path, command: tuple[str, ...], message: str
 ) -> None:
-    result = run_outside(tmp_path, python, "-m", "scrapy", *command)
+    result = run_outside(tmp_path, python.with_name("bilingual-crawler"), *command)
     assert result.returncode == 2
     assert message in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_the_console_script_tells_its_commands(python: Path, tmp_path: Path) -> None:
+    tool = python.with_name("bilingual-crawler")
+    told = run_outside(tmp_path, tool)
+    assert told.returncode == 0
+    assert set(re.findall(r"^  (\w+)  ", told.stdout, re.MULTILINE)) >= set(COMMANDS)
+    crawl = run_outside(tmp_path, tool, "crawl", "--help")
+    assert crawl.returncode == 0
+    assert "bilingual-crawler crawl|discover -a pair=eng-mlt" in crawl.stdout
+    assert "--config FILE" in crawl.stdout
+    wrong = run_outside(tmp_path, tool, "spam")
+    assert wrong.returncode == 2
+    assert "invalid choice: 'spam'" in wrong.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from io import BytesIO
@@ -99,25 +99,26 @@ class WarcWriter:
         response = self._response(exchange)
         return self._write(response, self._request(exchange, response))
 
-    def write_unchanged(self, exchange: Exchange, known: Exchange) -> WarcLocation:
-        """Write an answer 304 and its request as a visit that found the *known* response again, which is written too.
+    def write_unchanged(self, exchange: Exchange, asked: datetime) -> WarcLocation:
+        """Write a response that was archived before, and that the site, *asked* again, said to have not changed.
 
-        So the folder holds all that its documents need, wherever the archive of *known* is. Return where the response
-        is; it keeps its date.
+        The response keeps its date; a revisit record and the request have that of the question. So the folder holds all
+        that its documents need. Return where the response is.
         """
         self._next_file_if_full()
-        response = self._response(known)
-        original = {
+        response = self._response(exchange)
+        fields = {
             "WARC-Profile": _NOT_MODIFIED,
             "WARC-Refers-To": _header(response, "WARC-Record-ID"),
             "WARC-Refers-To-Target-URI": _header(response, "WARC-Target-URI"),
             "WARC-Refers-To-Date": _header(response, "WARC-Date"),
             "WARC-Payload-Digest": _header(response, "WARC-Payload-Digest"),
         }
-        head = _response_head(exchange)
-        head.remove_header("Content-Length")
-        revisit = self._record("revisit", exchange, head, b"", original)
-        return self._write(response, revisit, self._request(exchange, revisit))
+        # pywb shows the response at this date only if the record is empty: the headers of a 304 would be its answer
+        revisit = self._warc.create_warc_record(
+            _header(response, "WARC-Target-URI"), "revisit", warc_headers_dict=self._fields(asked) | fields
+        )
+        return self._write(response, revisit, self._request(replace(exchange, fetched=asked), revisit))
 
     def write_conversion(self, url: str, html: bytes, made: datetime, original: str) -> WarcLocation:
         """Write the rendered form of the response record *original*; return where the record is."""

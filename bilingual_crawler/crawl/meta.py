@@ -26,7 +26,7 @@ ARCHIVED_DATE = "bilingual_archived"
 """The ``WARC-Date`` of a response from an archive; None for one that the replay made up."""
 
 NOT_MODIFIED = "bilingual_not_modified"
-"""The answer 304 of a site to a request, whose response is from the archive of an earlier crawl."""
+"""True if the response is from the archive of an earlier crawl, and the site has said that it has not changed."""
 
 REDIRECT_FLAG = "replay-redirect"
 """In ``response.flags`` of a redirect that the replay made up: the page is archived under another URL."""

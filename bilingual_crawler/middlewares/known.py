@@ -63,7 +63,7 @@ class KnownPagesMiddleware:
         if known is None:
             return response
         self._stats.inc_value("bilingual/known/unchanged")
-        request.meta[NOT_MODIFIED] = response
+        request.meta[NOT_MODIFIED] = True
         return archived_answer(request, known, known.body, [])
 
     def _known(self, request: Request) -> ArchivedResponse | None:

@@ -88,12 +88,9 @@ class WarcMiddleware:
 
     @staticmethod
     def _write(writer: WarcWriter, request: Request, response: Response) -> WarcLocation:
-        date, not_modified = request.meta.get(ARCHIVED_DATE), request.meta.get(NOT_MODIFIED)
-        now = datetime.now(UTC)
-        exchange = _exchange(request, response, datetime.fromisoformat(date) if date else now)
-        if not_modified is None:
-            return writer.write_exchange(exchange)
-        return writer.write_unchanged(_exchange(request, not_modified, now), exchange)
+        if request.meta.get(NOT_MODIFIED):
+            return writer.write_unchanged(_exchange(request, response), datetime.now(UTC))
+        return writer.write_exchange(_exchange(request, response))
 
     def page_rendered(self, request: Request, response: Response) -> None:
         """Write the rendered form of a page beside its download."""
@@ -121,9 +118,10 @@ class WarcMiddleware:
         deferred_from_coro(engine.close_spider_async(reason="warc_error"))
 
 
-def _exchange(request: Request, response: Response, fetched: datetime) -> Exchange:
+def _exchange(request: Request, response: Response) -> Exchange:
     sent = ((name, value) for name, value in _pairs(request.headers) if name.lower() not in _UNSENT)
     protocol = response.protocol or ""
+    archived = request.meta.get(ARCHIVED_DATE)
     truncated = next((reason for flag, reason in _TRUNCATIONS.items() if flag in response.flags), None)
     return Exchange(
         url=response.url,
@@ -132,7 +130,7 @@ def _exchange(request: Request, response: Response, fetched: datetime) -> Exchan
         status=response.status,
         headers=_pairs(response.headers),
         body=response.body,
-        fetched=fetched,
+        fetched=datetime.fromisoformat(archived) if archived else datetime.now(UTC),
         request_body=request.body,
         ip=str(response.ip_address) if response.ip_address else None,
         protocol=protocol if protocol.startswith("HTTP/1") else "HTTP/1.1",
