@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import tomli_w
 from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
+from scrapy.utils.python import global_object_name
 
 import bilingual_crawler
 from bilingual_crawler import settings as defaults
@@ -172,10 +173,17 @@ def _plain(value: Any) -> Any:
     if isinstance(value, BaseSettings):
         value = value.copy_to_dict()
     if isinstance(value, dict):
-        return json.dumps(value, default=str, skipkeys=True)
+        return json.dumps({_text(name): part for name, part in value.items()}, default=_text)
     if isinstance(value, list | tuple):
-        return [str(part) for part in value]
-    return value if isinstance(value, bool | int | float) else "" if value is None else str(value)
+        return list(map(_text, value))
+    return value if isinstance(value, bool | int | float) else _text(value)
+
+
+def _text(value: Any) -> str:
+    """*value* as on the command line; Scrapy takes a class and its name alike."""
+    if isinstance(value, type):
+        return global_object_name(value)
+    return "" if value is None else str(value)
 
 
 def _without_passwords(value: Any) -> Any:
