@@ -18,7 +18,7 @@ from bilingual_crawler.languages import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 MAX_PAIRS = 15
 """All pairs among six languages. Every pair has a knowledge of its own of every queued URL, half a kilobyte each."""
@@ -31,14 +31,12 @@ class LanguagePairs:
     pairs: tuple[LanguagePair, ...]
 
     def __post_init__(self) -> None:
-        """Refuse a pair that is given twice, and too many; a class of languages with two of the crawl joins none."""
+        """Refuse a pair that is given twice; a class of languages with two of the pairs' joins none."""
         twice = [
             names for names, count in Counter(frozenset((one.a, one.b)) for one in self.pairs).items() if count > 1
         ]
         if twice:
             raise LanguageError(f"the pair {'-'.join(sorted(twice[0]))} is given twice; give it once")
-        if len(self.pairs) > MAX_PAIRS:
-            raise LanguageError(f"{len(self.pairs)} pairs are too many for one crawl: give at most {MAX_PAIRS}")
         given = frozenset(self.languages)
         apart = tuple(
             replace(one, equivalents=frozenset(c for c in one.equivalents if c & given <= {one.a, one.b}))
@@ -54,7 +52,7 @@ class LanguagePairs:
         """
         parts = text.split(",")
         if all(map(split_pair, parts)) and any(map(_is_pair, parts)):
-            return cls(tuple(LanguagePair.parse(part, equivalents) for part in parts))
+            return cls._of_a_crawl([LanguagePair.parse(part, equivalents) for part in parts])
         if len(parts) > 2:
             raise LanguageError(
                 f"{text!r} is no list of pairs: write it like eng-isl,eng-dan, "
@@ -72,7 +70,13 @@ class LanguagePairs:
         if count > 1:
             raise LanguageError(f"{language_name(language)} is given twice; give it once")
         classes = parse_equivalents(equivalents)
-        return cls(tuple(LanguagePair(a, b, classes) for a, b in combinations(languages, 2)))
+        return cls._of_a_crawl([LanguagePair(a, b, classes) for a, b in combinations(languages, 2)])
+
+    @classmethod
+    def _of_a_crawl(cls, pairs: Sequence[LanguagePair]) -> LanguagePairs:
+        if len(pairs) > MAX_PAIRS:
+            raise LanguageError(f"{len(pairs)} pairs are too many for one crawl: give at most {MAX_PAIRS}")
+        return cls(tuple(pairs))
 
     @property
     def languages(self) -> tuple[str, ...]:

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin
-
-from scrapy import Request, Spider
-from scrapy.crawler import Crawler
-from scrapy.downloadermiddlewares.httpcompression import ACCEPTED_ENCODINGS, HttpCompressionMiddleware
-from scrapy.http import Response
-from scrapy.statscollectors import DummyStatsCollector
 
 from bilingual_crawler.archive.errors import ArchiveError
 from bilingual_crawler.archive.files import open_warc
@@ -21,6 +13,7 @@ from bilingual_crawler.archive.sites import Source, find_sources
 from bilingual_crawler.characters import one_line
 from bilingual_crawler.languages import from_bcp47
 from bilingual_crawler.pages.formats import HTML, ONLY_HTML, format_of
+from bilingual_crawler.pairing.of_records import RENDERED, TEXT, PagesOfRecords, headers_of, in_lines
 from bilingual_crawler.pairing.reading import RawPage
 from bilingual_crawler.pairing.texts import has_texts, read_texts
 from bilingual_crawler.records import CRAWL, DOCUMENTS, PAIRS, read_json_lines, read_tsv
@@ -31,18 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bilingual_crawler.archive.files import WarcFile
-    from bilingual_crawler.archive.records import ArchivedResponse
     from bilingual_crawler.language_pairs import LanguagePairs
-
-logger = logging.getLogger(__name__)
-
-RENDERED = "text/html; charset=utf-8"
-"""What a conversion record of a crawl holds."""
-_TEXT = "text/plain"
-"""What a conversion record of a WET file holds."""
-_CODINGS = {*ACCEPTED_ENCODINGS, b"x-gzip"}
-MAX_BODY = 20 * 1024 * 1024
-"""Bytes of a page after decompression beyond which it is left out."""
 
 
 class Inputs:
@@ -55,7 +37,7 @@ class Inputs:
     """
 
     def __init__(self, paths: Sequence[Path], pairs: LanguagePairs, formats: Collection[str] = ONLY_HTML) -> None:
-        self._formats = formats
+        self._records = PagesOfRecords(formats)
         self._crawls = [path for path in paths if (path / DOCUMENTS).exists()]
         self._unkept = {folder: _unkept(folder, pairs) for folder in self._crawls}
         for folder, urls in self._unkept.items():
@@ -69,15 +51,14 @@ class Inputs:
             next(read_texts(path), None)
         archives = [path for path in paths if path not in (*self._crawls, *self._texts)]
         self._sources = find_sources(archives) if archives else []
-        self.redirects: dict[str, str] = {}
+        self.redirects = self._records.redirects
         """URL to the URL that answers for it."""
         self.alias_bases: dict[str, str] = {}
         """Start of a URL to the start that a frozen site has instead."""
         self.announced: Counter[tuple[str, str]] = Counter()
         """Pairs that crawls have found between the documents of two registered domains."""
-        self.refused: Counter[str] = Counter()
+        self.refused = self._records.refused
         """Responses that were left out, by reason."""
-        self._decompression = _decompression()
         for source in self._sources:
             self.redirects.update(source.redirects)
             self.alias_bases.update(dict.fromkeys(source.alias_bases, source.base or ""))
@@ -116,10 +97,10 @@ class Inputs:
                     files[name] = open_warc(folder / name)
                 archived = files[name].read(record["warc_offset"])
                 response, rendered = parse_response(archived), parse_conversion(archived)
-                content_type, links = _headers(response) if response else (RENDERED, ())
+                content_type, links = headers_of(response) if response else (RENDERED, ())
                 # what the crawl kept of a PDF is all that there is to compare
                 if format_of(content_type, page.url) == HTML:
-                    body = self._body(response) if response else rendered
+                    body = self._records.body(response) if response else rendered
             yield replace(
                 page,
                 body=body,
@@ -139,7 +120,7 @@ class Inputs:
             url,
             None,
             title=one_line(record.get("title") or ""),
-            text=_in_lines(record["text"]),
+            text=in_lines(record["text"]),
             alternates=tuple((tag, url) for tag, url in record.get("alternates") or ()),
             switches=tuple((tag, url) for tag, url in record.get("switches") or ()),
             language=from_bcp47(record.get("language") or ""),
@@ -149,74 +130,15 @@ class Inputs:
         for path in source.files:
             file = open_warc(path)
             for offset, head in file.heads():
-                url = canonicalise(head.url)
-                if url is None or (source.pages and head.url not in source.pages):
+                if source.pages and head.url not in source.pages:
                     continue
-                if head.kind == b"conversion" and head.media_type.startswith(_TEXT):
-                    text = (parse_conversion(file.read(offset)) or b"").decode("utf-8", "replace")
-                    yield RawPage(url, None, text=_in_lines(text), warc_file=str(path), warc_offset=offset)
-                response = parse_response(file.read(offset)) if head.status else None
-                if response is None:
-                    continue
-                if response.status != 200:
-                    self._note(url, response)
-                    continue
-                content_type, links = _headers(response)
-                if format_of(content_type, url) not in self._formats:
-                    self.refused["not_html"] += 1
-                    continue
-                body = self._body(response)
-                if body is not None:
-                    yield RawPage(url, body, content_type, links, warc_file=str(path), warc_offset=offset)
-
-    def _note(self, url: str, response: ArchivedResponse) -> None:
-        location = response.headers.get(b"location")
-        target = canonicalise(urljoin(url, location[0].decode("utf-8", "replace"))) if location else None
-        if target and 300 <= response.status < 400:
-            self.redirects[url] = target
-        else:
-            self.refused[f"http_{response.status}"] += 1
-
-    def _body(self, response: ArchivedResponse) -> bytes | None:
-        """The body without content coding; None, counted and logged once, if it cannot be undone."""
-        named = b",".join(response.headers.get(b"content-encoding", [])).lower().split(b",")
-        codings = [coding for coding in map(bytes.strip, named) if coding not in (b"", b"identity")]
-        if not codings:
-            return response.body
-        try:
-            if unknown := set(codings) - _CODINGS:
-                raise ValueError(f"unknown content coding {sorted(unknown)!r}")
-            coded = Response(response.url, headers={"Content-Encoding": b",".join(codings)}, body=response.body)
-            return self._decompression.process_response(Request(response.url), coded).body
-        except Exception as error:
-            problem = str(error)
-        self.refused["coding"] += 1
-        if self.refused["coding"] == 1:
-            logger.warning(f"{response.url}: {problem}; such pages are left out")
-        return None
+                if head.status or (head.kind == b"conversion" and head.media_type.startswith(TEXT)):
+                    page = self._records.page(file.read(offset))
+                    if page is not None:
+                        yield replace(page, warc_file=str(path), warc_offset=offset)
 
 
 def _unkept(folder: Path, pairs: LanguagePairs) -> frozenset[str]:
     """The pages that the crawl in *folder* did not keep as documents, and that are in a language of *pairs*."""
     rows = (row for row in read_tsv(folder / CRAWL) if row["outcome"] == "other-language")
     return frozenset(row["url"] for row in rows if pairs.side(row["language"]))
-
-
-def _in_lines(text: str) -> str:
-    """*text* without empty lines, and without characters that would break a line."""
-    return "\n".join(filter(None, map(one_line, text.split("\n"))))
-
-
-def _decompression() -> HttpCompressionMiddleware:
-    """What undoes content codings in a crawl."""
-    crawler = Crawler(Spider, {"DOWNLOAD_MAXSIZE": MAX_BODY, "DOWNLOAD_WARNSIZE": 0})
-    # it gets one of its own when it crawls, which this one never does
-    crawler.stats = DummyStatsCollector(crawler)
-    return HttpCompressionMiddleware.from_crawler(crawler)
-
-
-def _headers(response: ArchivedResponse) -> tuple[str | None, tuple[str, ...]]:
-    """``Content-Type`` and the values of ``Link``."""
-    types = response.headers.get(b"content-type")
-    links = tuple(value.decode("latin-1") for value in response.headers.get(b"link", ()))
-    return (types[0].decode("latin-1") if types else None), links

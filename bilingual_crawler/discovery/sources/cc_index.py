@@ -93,7 +93,7 @@ class CommonCrawlIndex:
 
     def __init__(self, where: str, *, memory: str = MEMORY) -> None:
         self._where, self._memory = where, memory
-        self._files = _files(where)
+        self._files = index_files(where)
         self.left_out = LeftOut()
 
     def candidates(self, pair: LanguagePair) -> Iterator[Candidate]:
@@ -136,7 +136,7 @@ class CommonCrawlIndex:
         return common or frozenset()
 
 
-def _files(where: str) -> list[str]:
+def index_files(where: str) -> list[str]:
     if "://" in where:
         return [where]
     if Path(where).is_dir():

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-import zlib
 from http.client import HTTPException
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import Request, urlopen
 
-from bilingual_crawler.archive.records import parse_head, parse_response
+from bilingual_crawler.archive.ranges import NoRecord, check_place, unpack
+from bilingual_crawler.archive.records import parse_response
 from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.left_out import LeftOut
 
@@ -28,10 +28,6 @@ TIMEOUT = 30.0
 """Seconds that a server may take for its next bytes, and for all but the last of them."""
 _CHUNK = 1 << 16
 _PARTIAL = 206
-
-
-class _NoPage(Exception):
-    """Why a row of the index gives no page."""
 
 
 class ArchivedPages:
@@ -52,22 +48,22 @@ class ArchivedPages:
     def read(self, place: WarcRange) -> ArchivedResponse | None:
         """The response, its body with its content coding; None, counted, if there is none. Blocks while it reads."""
         try:
-            if place.length > self._max_bytes:
-                raise _NoPage("too long")
-            if place.offset < 0 or place.length <= 0 or _leads_out(place.filename):
-                raise _NoPage("not a place in an archive")
-            record = self._unpack(self._get(place) if self._remote else self._cut(place))
-        except _NoPage as reason:
+            check_place(place.filename, place.offset, place.length, self._max_bytes)
+            record = unpack(self._get(place) if self._remote else self._cut(place), self._max_bytes)
+            response = parse_response(record)
+            if response is None:
+                raise NoRecord("no response")
+        except NoRecord as reason:
             self.left_out.add(str(reason), f"{place.filename} at {place.offset}")
             return None
-        return parse_response(record)
+        return response
 
     def _cut(self, place: WarcRange) -> bytes:
         try:
             with (Path(self._base) / place.filename).open("rb") as file:
                 return os.pread(file.fileno(), place.length, place.offset)
         except OSError as error:
-            raise _NoPage("no such file") from error
+            raise NoRecord("no such file") from error
 
     def _get(self, place: WarcRange) -> bytes:
         request = Request(
@@ -80,27 +76,12 @@ class ArchivedPages:
         try:
             with urlopen(request, timeout=TIMEOUT) as answer:
                 if answer.status != _PARTIAL:
-                    raise _NoPage("server does not cut files")
+                    raise NoRecord("server does not cut files")
                 return _body(answer, place.length)
         except HTTPError as error:
-            raise _NoPage(f"HTTP {error.code}") from error
+            raise NoRecord(f"HTTP {error.code}") from error
         except (OSError, HTTPException) as error:
-            raise _NoPage("no answer") from error
-
-    def _unpack(self, member: bytes) -> bytes:
-        inflate = zlib.decompressobj(31)
-        try:
-            record = inflate.decompress(member, self._max_bytes)
-        except zlib.error as error:
-            raise _NoPage("damaged record") from error
-        if inflate.unconsumed_tail:
-            raise _NoPage("too long")
-        head = parse_head(record)
-        if not inflate.eof or head is None or head.end > len(record):
-            raise _NoPage("damaged record")
-        if head.status is None:
-            raise _NoPage("no response")
-        return record
+            raise NoRecord("no answer") from error
 
 
 def _body(answer: HTTPResponse, length: int) -> bytes:
@@ -108,11 +89,6 @@ def _body(answer: HTTPResponse, length: int) -> bytes:
     body = bytearray()
     while len(body) < length and (chunk := answer.read1(min(_CHUNK, length - len(body)))):
         if time.monotonic() > until:
-            raise _NoPage("too slow")
+            raise NoRecord("too slow")
         body += chunk
     return bytes(body)
-
-
-def _leads_out(filename: str) -> bool:
-    path = PurePosixPath(filename)
-    return path.is_absolute() or ".." in path.parts

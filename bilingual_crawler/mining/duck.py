@@ -1,0 +1,121 @@
+"""The engine of one machine: DuckDB within bounded memory, and a pool of processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import TYPE_CHECKING
+
+import ibis
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bilingual_crawler.discovery.sources.database import duckdb, first_line, read_remote
+from bilingual_crawler.mining.errors import MiningError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    import ibis.expr.types as ir
+
+    from bilingual_crawler.mining.engine import BatchFunction, Fields, Result
+
+MEMORY = "2GB"
+"""What DuckDB holds in memory; the rest is on disk."""
+ROWS = 50_000
+"""Rows that a process works on at a time."""
+_AHEAD = 2
+"""Jobs by process that are handed out ahead."""
+
+
+class DuckEngine:
+    """Keeps its tables in the folder *work*."""
+
+    def __init__(self, work: Path, memory: str = MEMORY) -> None:
+        self._work = work
+        work.mkdir(parents=True, exist_ok=True)
+        self.processes = os.cpu_count() or 1
+        self._ibis = ibis.duckdb.connect(
+            memory_limit=memory,
+            threads=self.processes,
+            temp_directory=str(work / "spilled"),
+            preserve_insertion_order=False,
+            enable_progress_bar=False,
+        )
+
+    def read(self, files: Sequence[str]) -> ir.Table:
+        read_remote(self._ibis.con, files)
+        try:
+            return self._ibis.read_parquet(list(files), hive_partitioning=False, union_by_name=False)
+        except duckdb.Error as error:
+            raise MiningError(f"{files[0]}: {first_line(error)}; download it again if it is damaged") from error
+
+    def keep(self, table: ir.Table, name: str) -> ir.Table:
+        file = self._work / f"{name}.parquet"
+        try:
+            self._ibis.to_parquet(table, file, row_group_size=ROWS)
+        except duckdb.Error as error:
+            raise MiningError(f"{name}: {first_line(error)}") from error
+        return self.read([str(file)])
+
+    def add(self, table: ir.Table, function: BatchFunction, fields: Fields, name: str) -> ir.Table:
+        self.keep(table, name)
+        source = self._work / f"{name}.parquet"
+        groups = pq.ParquetFile(source).num_row_groups
+        if not groups:
+            return table.mutate(**{field: ibis.null(str(kind)) for field, kind in fields})
+        targets = [str(self._work / f"{name}-{group}.parquet") for group in range(groups)]
+        if groups == 1:
+            _add_to_group(function, source, 0, targets[0])
+        else:
+            with self._pool() as pool:
+                for done in [pool.submit(_add_to_group, function, source, *each) for each in enumerate(targets)]:
+                    done.result()
+        source.unlink()
+        return self.read(targets)
+
+    def write(self, table: ir.Table, folder: Path, by: str) -> None:
+        self._ibis.to_parquet(table, folder, partition_by=(by,))
+        folder.mkdir(exist_ok=True)  # DuckDB makes none for no rows
+
+    def each(self, job: Callable[[int], Result], numbers: Iterable[int]) -> Iterator[tuple[int, Result | Exception]]:
+        left = list(numbers)[::-1]
+        while left:
+            running: dict[Future[Result], int] = {}
+            with self._pool() as pool:
+                whole = True
+                while running or (left and whole):
+                    while left and whole and len(running) < _AHEAD * self.processes:
+                        number = left.pop()
+                        running[pool.submit(job, number)] = number
+                    for future in wait(running, return_when=FIRST_COMPLETED).done:
+                        error = future.exception()
+                        # a process that dies takes the pool along, and all jobs that it had
+                        whole = whole and not isinstance(error, BrokenProcessPool)
+                        yield running.pop(future), error if isinstance(error, Exception) else future.result()
+
+    def _pool(self) -> ProcessPoolExecutor:
+        # DuckDB has threads, which a fork would lose
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(self.processes, context, initializer=_end_with_parent)
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed cannot end its processes, which would wait for jobs for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _add_to_group(function: BatchFunction, source: Path, group: int, target: str) -> None:
+    table = pq.ParquetFile(source).read_row_group(group).combine_chunks()
+    pq.write_table(pa.Table.from_batches(map(function, table.to_batches())), target)

@@ -1,0 +1,38 @@
+"""What a mining asks of its engine; the expressions in ``tables``, ``candidates`` and ``plan`` are the same for all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    import ibis.expr.types as ir
+    import pyarrow as pa
+
+    Result = TypeVar("Result")
+    Fields: TypeAlias = tuple[tuple[str, pa.DataType], ...]
+    BatchFunction: TypeAlias = Callable[[pa.RecordBatch], pa.RecordBatch]
+
+
+class Engine(Protocol):
+    """Runs ibis expressions, functions of Arrow batches, and jobs."""
+
+    def read(self, files: Sequence[str]) -> ir.Table:
+        """The rows of Parquet files; MiningError if they cannot be read."""
+
+    def add(self, table: ir.Table, function: BatchFunction, fields: Fields, name: str) -> ir.Table:
+        """*table* with the columns that *function* adds, as *fields* describes them; kept under *name*."""
+
+    def keep(self, table: ir.Table, name: str) -> ir.Table:
+        """*table*, computed once and kept under *name*."""
+
+    def write(self, table: ir.Table, folder: Path, by: str) -> None:
+        """Write *table* into the new *folder* as Parquet, a folder ``by=value`` for each value."""
+
+    def each(self, job: Callable[[int], Result], numbers: Iterable[int]) -> Iterator[tuple[int, Result | Exception]]:
+        """Run *job* for each number in other processes; yield its result, or why it has none, in any order.
+
+        *job* may be run more often than once for a number.
+        """
