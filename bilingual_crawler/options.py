@@ -36,6 +36,8 @@ SITE_BUDGETS = ("bandit", "even", "sequential", "best")
 """Which site's best URL comes next."""
 RENDER_MODES = ("auto", "never", "always")
 BITEXT_FORMATS = ("bitextor", "tmx", "moses", "jsonl", "parquet")
+USUAL_FORMATS = ("bitextor", "tmx", "moses", "jsonl")
+"""Those that need no extra."""
 EDITIONS = ("best", "all")
 """Which editions of a page are paired with its translation."""
 ALIGN_METHODS = ("auto", "url", "content", "structure")
@@ -277,6 +279,11 @@ class Options:
         """Refuse settings that contradict each other."""
         if self.bitext and not self.align:
             raise wrong(f"{PREFIX}BITEXT", ",".join(self.bitext), f"needs a method in {PREFIX}ALIGN, which is empty")
+
+    @property
+    def full_user_agent(self) -> str:
+        """The name of the crawler and, if there is one, the contact."""
+        return f"{self.user_agent} (+{self.contact})" if self.contact else self.user_agent
 
     @classmethod
     def of(cls, settings: BaseSettings) -> Options:

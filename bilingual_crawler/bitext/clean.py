@@ -21,6 +21,20 @@ LEGIBLE = 40
 """Characters from which the language of a sentence is identified."""
 
 
+class Seen:
+    """The sentence pairs that there were, 8 bytes of each."""
+
+    def __init__(self) -> None:
+        self._digests: set[bytes] = set()
+
+    def is_new(self, a: str, b: str) -> bool:
+        """Whether the pair of *a* and *b*, but for case and blanks, comes for the first time."""
+        digest = blake2b(f"{_normal(a)}\t{_normal(b)}".encode(errors="replace"), digest_size=8).digest()
+        new = digest not in self._digests
+        self._digests.add(digest)
+        return new
+
+
 class Cleaner:
     """Keeps a sentence pair, or counts the reason why it is dropped. Each pair is kept once.
 
@@ -30,7 +44,7 @@ class Cleaner:
     def __init__(self, pair: LanguagePair, detection: Detection = BY_DEFAULT) -> None:
         self._pair = pair
         self._detection = detection
-        self._seen: set[bytes] = set()
+        self._seen = Seen()
         self.dropped: Counter[str] = Counter()
 
     def keeps(self, found: SentencePair) -> bool:
@@ -52,11 +66,7 @@ class Cleaner:
             return "length"
         if not (self._may_be(a, self._pair.a) and self._may_be(b, self._pair.b)):
             return "language"
-        digest = blake2b(f"{_normal(a)}\t{_normal(b)}".encode(errors="replace"), digest_size=8).digest()
-        if digest in self._seen:
-            return "duplicate"
-        self._seen.add(digest)
-        return None
+        return None if self._seen.is_new(a, b) else "duplicate"
 
     def _may_be(self, text: str, language: str) -> bool:
         if len(text) < LEGIBLE:

@@ -20,6 +20,7 @@ from bilingual_crawler.options import (
     ALIGN_METHODS,
     BITEXT_FORMATS,
     EDITIONS,
+    USUAL_FORMATS,
     Options,
     bitext_format,
     check_folder,
@@ -78,7 +79,7 @@ class Command(ScrapyCommand):
         add("--out", type=Path, default=Path("pairs.tsv"), help="output file (%(default)s)")
         add("--bitext", type=Path, metavar="DIR", help="align sentences too, and write them into this folder")
         add("--review", type=Path, metavar="DIR", help="write a sample of the pairs there for a human check")
-        add("--formats", default="bitextor,tmx,moses,jsonl", help=f"any of {', '.join(BITEXT_FORMATS)} (%(default)s)")
+        add("--formats", default=",".join(USUAL_FORMATS), help=f"any of {', '.join(BITEXT_FORMATS)} (%(default)s)")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if not args:

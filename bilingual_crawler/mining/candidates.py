@@ -10,17 +10,25 @@ from ibis import _
 from bilingual_crawler.pairing.url_evidence import SCORES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import ibis.expr.types as ir
 
     from bilingual_crawler.language_pairs import LanguagePairs
 
 _BARE = r"^[A-Za-z]+://(?:www[.])?"
 _PLACE = ("url", "file", "offset", "length", "digest")
+_COLUMNS = ("pair", "domain", *(f"{name}_{side}" for side in "ab" for name in _PLACE))
 
 
-def in_languages(pages: ir.Table, pairs: LanguagePairs, languages: frozenset[str]) -> ir.Table:
-    """The *pages* in a language of *pairs*, of the *languages* that there are; ``language`` is the one they count as."""
-    sides = {language: side for language in languages if (side := pairs.side(language))}
+def sides_of(pairs: LanguagePairs, languages: Iterable[str]) -> dict[str, str]:
+    """Which language of *pairs* each of *languages* counts as; those that count as none are missing."""
+    return {language: side for language in sorted(languages) if (side := pairs.side(language))}
+
+
+def in_languages(pages: ir.Table, pairs: LanguagePairs, languages: Iterable[str]) -> ir.Table:
+    """The *pages* in a language of *pairs*, among *languages*; ``language`` becomes the one that they count as."""
+    sides = sides_of(pairs, languages)
     return pages.filter(_.language.isin(list(sides))).mutate(language=_.language.substitute(sides))
 
 
@@ -34,55 +42,49 @@ def longest(pages: ir.Table) -> ir.Table:
 def bilingual(pages: ir.Table, asked: ir.Table) -> ir.Table:
     """The *pages* of domains that have both languages of a pair. *asked*: the pairs, with the columns a, b and pair."""
     there = pages.select("domain", "language").distinct()
-    one = there.join(asked, there.language == asked.a).select("domain", "b")
-    both = one.semi_join(there, (one.domain == there.domain) & (one.b == there.language))
+    wanted = there.rename(a="language").inner_join(asked, "a")
+    both = wanted.semi_join(there.select("domain", b="language"), ("domain", "b")).select("domain")
     return pages.semi_join(both, "domain")
 
 
-def url_pairs(pages: ir.Table, asked: ir.Table, pairs: LanguagePairs, languages: frozenset[str]) -> ir.Table:
+def url_pairs(pages: ir.Table, asked: ir.Table, pairs: LanguagePairs, languages: Iterable[str]) -> ir.Table:
     """One-to-one pairs of *pages* that have keys: announced ones, and those whose URLs are equal but for the language.
 
     A page whose URL names another language than its own is in none of the latter. Of the pages of a domain in one
     language that have one key, the first takes part: one with a mark, the shorter URL. If announcements disagree with
     that, a pair stays if it is the best of both of its pages.
     """
-    sides = {language: side for language in languages if (side := pairs.side(language))}
+    sides = sides_of(pairs, languages)
     agree = pages.filter(_.marked.isnull() | (_.marked.substitute(sides) == _.language))
     order = (_.marked.isnull(), _.url.length(), _.url)
     one = _first(agree, ("domain", "key", "language"), order).select(*_PLACE, "domain", "key", "language")
-    by_key = _joined(one, one.view(), asked, ("domain", "key")).mutate(score=SCORES["url"], method=ibis.literal("url"))
-    return _best(by_key.union(announced_pairs(pages, asked)))
+    a = one.rename(a="language", **_beside("a")).inner_join(asked, "a")
+    by_key = a.inner_join(one.rename(b="language", **_beside("b")), ("domain", "key", "b")).select(
+        *_COLUMNS, score=SCORES["url"], method=ibis.literal("url")
+    )
+    # pairs by key are one-to-one already
+    return _best(by_key.union(announced_pairs(pages, asked))) if "announced" in pages.columns else by_key
 
 
 def announced_pairs(pages: ir.Table, asked: ir.Table) -> ir.Table:
     """Pairs of *pages* of which one announces the other, or both do; a page may be in several."""
-    told = pages.select("bare", "language", target=_.announced.unnest()).mutate(
-        target=_.target.re_replace(_BARE, "").re_replace("#.*$", "")
-    )
-    there = pages.select(target="bare", other="language")
-    links = told.inner_join(there, "target").filter(_.language != _.other).distinct()
-    forth = links.join(asked, (links.language == asked.a) & (links.other == asked.b))
-    back = links.join(asked, (links.language == asked.b) & (links.other == asked.a))
-    both = forth.select("pair", bare_a="bare", bare_b="target").union(
-        back.select("pair", bare_a="target", bare_b="bare")
-    )
-    counted = both.group_by("pair", "bare_a", "bare_b").agg(said=_.count())
+    targets = pages.select("bare", "language", target=_.announced.unnest())
+    targets = targets.mutate(target=_.target.re_replace(_BARE, "").re_replace("#.*$", ""))
+    links = targets.inner_join(pages.select(target="bare", other="language"), "target").distinct()
+    forth = links.rename(a="language", b="other", bare_a="bare", bare_b="target")
+    back = links.rename(b="language", a="other", bare_b="bare", bare_a="target")
+    told = [table.inner_join(asked, ("a", "b")).select("pair", "bare_a", "bare_b") for table in (forth, back)]
+    counted = ibis.union(*told).group_by("pair", "bare_a", "bare_b").agg(said=_.count())
+    places = pages.select("bare", *_PLACE)
+    found = counted.inner_join(places.mutate(domain=pages.domain).rename(bare_a="bare", **_beside("a")), "bare_a")
+    found = found.inner_join(places.rename(bare_b="bare", **_beside("b")), "bare_b")
     score = ibis.ifelse(_.said == 2, SCORES["hreflang+"], SCORES["hreflang"])
-    places = pages.select("bare", "domain", *_PLACE)
-    a, b = (places.rename({f"{name}_{side}": name for name in ("bare", *_PLACE)}) for side in "ab")
-    found = counted.inner_join(a, "bare_a").inner_join(b.drop("domain"), "bare_b")
-    return found.mutate(score=score, method=ibis.literal("hreflang")).select(*_columns(), "score", "method")
+    return found.select(*_COLUMNS, score=score, method=ibis.literal("hreflang"))
 
 
-def _columns() -> tuple[str, ...]:
-    return ("pair", "domain", *(f"{name}_{side}" for side in "ab" for name in _PLACE))
-
-
-def _joined(one: ir.Table, other: ir.Table, asked: ir.Table, on: tuple[str, ...]) -> ir.Table:
-    """*one* in the first language of a pair beside *other* in the second, where both have the same *on*."""
-    a = one.join(asked, one.language == asked.a).select("pair", "b", *on, **{f"{name}_a": one[name] for name in _PLACE})
-    b = other.select(*on, b=other.language, **{f"{name}_b": other[name] for name in _PLACE})
-    return a.inner_join(b, (*on, "b")).select(*_columns())
+def _beside(side: str) -> dict[str, str]:
+    """New names for the columns of one page of a pair."""
+    return {f"{name}_{side}": name for name in _PLACE}
 
 
 def _best(found: ir.Table) -> ir.Table:

@@ -44,8 +44,8 @@ class DuckEngine:
             threads=self.processes,
             temp_directory=str(work / "spilled"),
             preserve_insertion_order=False,
-            enable_progress_bar=False,
         )
+        self._ibis.con.execute("SET enable_progress_bar = false")
 
     def read(self, files: Sequence[str]) -> ir.Table:
         read_remote(self._ibis.con, files)
@@ -78,9 +78,12 @@ class DuckEngine:
         source.unlink()
         return self.read(targets)
 
-    def write(self, table: ir.Table, folder: Path, by: str) -> None:
-        self._ibis.to_parquet(table, folder, partition_by=(by,))
-        folder.mkdir(exist_ok=True)  # DuckDB makes none for no rows
+    def write(self, table: ir.Table, folder: Path, by: str | None = None) -> None:
+        folder.mkdir(parents=True)  # DuckDB makes none for no rows
+        if by is None:
+            self._ibis.to_parquet(table, folder / "part-0.parquet")
+        else:
+            self._ibis.to_parquet(table, folder, partition_by=(by,))
 
     def each(self, job: Callable[[int], Result], numbers: Iterable[int]) -> Iterator[tuple[int, Result | Exception]]:
         left = list(numbers)[::-1]

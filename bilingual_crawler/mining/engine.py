@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 class Engine(Protocol):
     """Runs ibis expressions, functions of Arrow batches, and jobs."""
 
+    processes: int
+    """How many jobs run at a time."""
+
     def read(self, files: Sequence[str]) -> ir.Table:
         """The rows of Parquet files; MiningError if they cannot be read."""
 
@@ -28,8 +31,8 @@ class Engine(Protocol):
     def keep(self, table: ir.Table, name: str) -> ir.Table:
         """*table*, computed once and kept under *name*."""
 
-    def write(self, table: ir.Table, folder: Path, by: str) -> None:
-        """Write *table* into the new *folder* as Parquet, a folder ``by=value`` for each value."""
+    def write(self, table: ir.Table, folder: Path, by: str | None = None) -> None:
+        """Write *table* into the new *folder* as Parquet, with *by* a folder ``by=value`` for each value."""
 
     def each(self, job: Callable[[int], Result], numbers: Iterable[int]) -> Iterator[tuple[int, Result | Exception]]:
         """Run *job* for each number in other processes; yield its result, or why it has none, in any order.

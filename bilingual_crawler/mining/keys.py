@@ -11,7 +11,7 @@ from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.markers import marked_language, strip_language
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
 KEYS = (("key", pa.string()), ("marked", pa.string()), ("of_domain", pa.int64()), ("of_directory", pa.int64()))
 DOMAINS = (("domain", pa.string()),)
@@ -42,7 +42,7 @@ def add_domains(hosts: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _with(
-    batch: pa.RecordBatch, fields: tuple[tuple[str, pa.DataType], ...], columns: tuple[list[object], ...]
+    batch: pa.RecordBatch, fields: tuple[tuple[str, pa.DataType], ...], columns: tuple[Sequence[object], ...]
 ) -> pa.RecordBatch:
     added = [pa.array(column, kind) for (_, kind), column in zip(fields, columns, strict=True)]
     return pa.RecordBatch.from_arrays(

@@ -74,8 +74,8 @@ class SparkEngine:
         added = [f"`{column}` {_SPARK_TYPES[str(kind)]}" for column, kind in fields]
         return self._kept(frame.mapInArrow(run, ", ".join((*columns, *added))), name)
 
-    def write(self, table: ir.Table, folder: Path, by: str) -> None:
-        self._frame(table).write.partitionBy(by).parquet(str(folder))
+    def write(self, table: ir.Table, folder: Path, by: str | None = None) -> None:
+        self._frame(table).write.partitionBy(*filter(None, (by,))).parquet(str(folder))
 
     def each(self, job: Callable[[int], Result], numbers: Iterable[int]) -> Iterator[tuple[int, Result | Exception]]:
         def run(number: int) -> tuple[int, Result | Exception]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import ibis
-from ibis import _
+from ibis import _ as row
 
 from bilingual_crawler.mining.crawls import table_of_crawl
 from bilingual_crawler.mining.errors import MiningError
@@ -42,25 +42,26 @@ def read_tables(engine: Engine, crawls: Sequence[Path], files: Sequence[str], wo
     """The pages of crawls, and of Parquet *files* that have the same columns: an index of Common Crawl, or another one.
 
     Columns: url, domain (registered), language (main one, ISO 639-3), digest, file, offset, length, size (what the
-    longest of duplicates is told by), announced (URLs of translations). Only HTML pages with status 200, where the
-    table knows that. MiningError names a column that is missing.
+    longest of duplicates is told by) and, if one of the tables has it, announced (URLs of translations). Only HTML
+    pages with status 200, where the table knows that. MiningError names a column that is missing.
     """
-    work.mkdir(parents=True, exist_ok=True)
-    tables = [_named(engine.read([str(table_of_crawl(folder, work))]), str(folder)) for folder in crawls]
+    read = [(engine.read([str(table_of_crawl(folder, work))]), str(folder)) for folder in crawls]
     if files:
-        tables.append(_named(engine.read(files), files[0]))
+        read.append((engine.read(files), files[0]))
+    announced = any("announced" in table.columns for table, where in read)
+    tables = [_named(table, where, announced) for table, where in read]
     return ibis.union(*tables) if len(tables) > 1 else tables[0]
 
 
 def with_domains(engine: Engine, pages: ir.Table) -> ir.Table:
     """*pages* with the registered domain, where they have none, of their host."""
-    hosts = pages.filter(_.domain.isnull()).select(host=_.url.re_extract(_HOST, 1)).distinct()
+    hosts = pages.filter(row.domain.isnull()).select(host=row.url.re_extract(_HOST, 1)).distinct()
     found = engine.add(hosts, add_domains, DOMAINS, "domains").rename(found="domain")
-    known = pages.mutate(host=_.url.re_extract(_HOST, 1)).left_join(found, "host")
-    return known.mutate(domain=ibis.coalesce(_.domain, _.found)).select(*pages.columns)
+    known = pages.mutate(host=row.url.re_extract(_HOST, 1)).left_join(found, "host")
+    return known.mutate(domain=ibis.coalesce(row.domain, row.found)).select(*pages.columns)
 
 
-def _named(table: ir.Table, where: str) -> ir.Table:
+def _named(table: ir.Table, where: str, announced: bool) -> ir.Table:
     columns = set(table.columns)
     found = {ours: next(filter(columns.__contains__, theirs), None) for ours, theirs in (REQUIRED | OPTIONAL).items()}
     for ours, theirs in REQUIRED.items():
@@ -68,12 +69,15 @@ def _named(table: ir.Table, where: str) -> ir.Table:
             raise MiningError(f"{where}: no column {theirs[0]}; give a table that has it, or call it so")
     pages = table
     if "fetch_status" in columns:
-        pages = pages.filter(_.fetch_status == 200)
+        pages = pages.filter(row.fetch_status == 200)
     if "content_mime_detected" in columns:
-        pages = pages.filter(_.content_mime_detected.isin(_HTML))
+        pages = pages.filter(row.content_mime_detected.isin(_HTML))
     values = {
         ours: (ibis.null() if theirs is None else pages[theirs]).cast(_TYPES.get(ours, "string"))
         for ours, theirs in found.items()
     }
     language = values.pop("languages").split(",")[0]
-    return pages.select(**values, language=language).filter(_.url.notnull() & _.language.notnull() & (_.language != ""))
+    if not announced:
+        del values["announced"]
+    known = row.url.notnull() & row.language.notnull() & (row.language != "")
+    return pages.select(**values, language=language).filter(known)

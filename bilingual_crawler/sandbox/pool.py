@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _PATIENCE = 30.0
 """A silent helper is ended after this many seconds of wall time plus this many times the job's processor time."""
+_most = os.cpu_count() or 1
 _thread = threading.local()
 _helpers: set[_Helper] = set()
 """Those that are to be ended."""
@@ -42,7 +43,13 @@ def submit(job: Job[Result]) -> Future[Result]:
 
 def processes() -> int:
     """Number of jobs that run at a time."""
-    return os.cpu_count() or 1
+    return _most
+
+
+def use(count: int) -> None:
+    """Run at most *count* jobs at a time, as one of several processes that share a machine; before the first job."""
+    global _most
+    _most = count
 
 
 @functools.cache

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from scrapy.exceptions import UsageError
 
@@ -38,6 +36,7 @@ from bilingual_crawler.rendering.options import missing_for_rendering
 from bilingual_crawler.spiders.seeds import parse_seeds
 from bilingual_crawler.traps.traps import Traps
 from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -229,7 +228,7 @@ def _check_network(seeds: Sequence[Seed], options: Options) -> None:
             open_archive(options.replay)
         except ArchiveError as error:
             raise _error(f"BILINGUAL_REPLAY: {error}") from error
-    elif not options.contact and not (seeds and all(_is_loopback(seed.url) for seed in seeds)):
+    elif not options.contact and not (seeds and all(is_loopback(seed.url) for seed in seeds)):
         raise _error(
             "say who is crawling: -s BILINGUAL_CONTACT=https://your.page/about-this-crawl (or mailto:you@...) goes "
             "into the user agent, so that webmasters can reach you"
@@ -325,14 +324,6 @@ def _check_alignment(settings: BaseSettings) -> None:
         method_of(options.align, settings)
     except (ModelError, EncoderError) as error:
         raise _error(str(error)) from error
-
-
-def _is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 def _count(name: str, value: str) -> int:

@@ -77,8 +77,7 @@ class BilingualSpider(Spider):
     def update_settings(cls, settings: BaseSettings) -> None:
         super().update_settings(settings)
         options = Options.of(settings)
-        contact = f" (+{options.contact})" if options.contact else ""
-        settings.set("USER_AGENT", options.user_agent + contact, "spider")
+        settings.set("USER_AGENT", options.full_user_agent, "spider")
         if options.replay:
             handler = "bilingual_crawler.handlers.replay.ReplayDownloadHandler"
             settings.set("DOWNLOAD_HANDLERS", {"http": handler, "https": handler}, "spider")

@@ -59,6 +59,15 @@ def host_of(url_or_host: str) -> str:
     return f"[{host}]" if host.count(":") > 1 else host.partition(":")[0]
 
 
+def is_loopback(url: str) -> bool:
+    """Whether the host of *url* is this machine, by its name."""
+    host = host_of(url).strip("[]")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
 @url_cache(65536)
 def _split(host: str) -> tuple[str, str, str]:
     """Subdomain, label and public suffix; an address or a local name is one label."""

@@ -1,0 +1,145 @@
+"""``scrapy mine INPUT…``: find parallel documents in tables of pages and archives of any size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+from bilingual_crawler.commands import PROJECT_SETTINGS
+from bilingual_crawler.languages import LanguageError
+from bilingual_crawler.options import PREFIX, USUAL_FORMATS, Options, check_folder, wrong
+from bilingual_crawler.pages.language import LanguageDetectorError
+from bilingual_crawler.pairing.errors import EncoderError
+from bilingual_crawler.scoring.models import ModelError
+from bilingual_crawler.urls.hosts import is_loopback
+
+if TYPE_CHECKING:
+    import argparse
+
+    from bilingual_crawler.mining.engine import Engine
+    from bilingual_crawler.mining.run import Mining
+
+_COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+
+
+class Command(ScrapyCommand):
+    """Mine pairs by URLs, then by the content of the pages, and report both."""
+
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "INPUT… --pairs eng-mlt|eng-* --out DIR [options]"
+
+    def short_desc(self) -> str:
+        return "Find parallel documents in Common Crawl, or in many crawls"
+
+    def long_desc(self) -> str:
+        return (
+            "INPUT is a Parquet file of Common Crawl's columnar index or of another table with its columns, a folder"
+            " or glob of them, an s3:// address, a list of such paths (.paths, .txt), or the output folder of a crawl."
+            " First pairs URLs, without reading any page, then reads the pages of the domains that have both languages"
+            " from their WARC or WET files and aligns them as scrapy align does. A mining that was interrupted goes on"
+            " where it was if the command is repeated."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        add = parser.add_argument
+        add("--pairs", help="languages, such as eng-mlt,eng-isl; eng-* pairs English with every other language")
+        add("--out", type=Path, help="folder for everything that is found")
+        add("--engine", choices=("duckdb", "spark"), default="duckdb", help="what runs the queries (%(default)s)")
+        add("--stage", choices=("urls", "content", "all"), default="all", help="what to do now (%(default)s)")
+        add("--base-url", metavar="URL|DIR", help="where the files lie that the table names")
+        add("--buckets", type=int, default=256, help="parts of the content stage (%(default)s)")
+        add("--rate", type=float, default=20.0, help="requests a second, all together (%(default)s)")
+        add("--bitext", type=Path, metavar="DIR", help="align sentences too, and write them into this folder")
+        add("--hosts", action="store_true", help="write the domains with both languages into sites.tsv")
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        for name in ("pairs", "out"):
+            if not args or not getattr(opts, name):
+                raise UsageError(f"give an INPUT, --pairs and --out; {f'--{name}' if args else 'INPUT'} is missing")
+        if opts.buckets < 1:
+            raise wrong("--buckets", opts.buckets, "give 1 or more")
+        if not opts.rate > 0:
+            raise wrong("--rate", opts.rate, "give more than 0")
+        assert self.settings
+        options = Options.of(self.settings)
+        web = opts.base_url is not None and opts.base_url.startswith(("http://", "https://"))
+        if web and not options.contact and not is_loopback(opts.base_url):
+            raise UsageError(
+                "BILINGUAL_CONTACT is missing: give a page or address where the archive can reach you", print_help=False
+            )
+        for name, folder in (("--out", opts.out), ("--bitext", opts.bitext)):
+            if folder is not None:
+                check_folder(name, folder)
+        try:
+            # it needs an extra, and every scrapy command imports this module
+            from bilingual_crawler.discovery.sources import SourceError
+            from bilingual_crawler.mining.errors import MiningError
+            from bilingual_crawler.mining.run import Mining, Request
+        except ImportError as error:
+            raise UsageError(f"{error.name} is missing: pip install -e '.[mine]' in the checkout") from None
+        try:
+            mining = Mining(
+                Request(
+                    tuple(args),
+                    opts.pairs,
+                    opts.out,
+                    opts.buckets,
+                    opts.base_url,
+                    opts.rate,
+                    opts.bitext is not None,
+                    options.full_user_agent,
+                    {name: self.settings[name] for name in self.settings if name.startswith(PREFIX)},
+                )
+            )
+            self._mine(mining, opts)
+        except (MiningError, SourceError, LanguageError, LanguageDetectorError, ModelError, EncoderError) as error:
+            raise UsageError(str(error), print_help=False) from None
+        except OSError as error:
+            raise UsageError(f"{error.filename or opts.out}: {error.strerror}", print_help=False) from None
+
+    def _mine(self, mining: Mining, opts: argparse.Namespace) -> None:
+        from bilingual_crawler.mining.report import print_content, print_urls, write_report
+
+        console = Console(highlight=False, soft_wrap=True)
+        urls = mining.urls_done
+        if opts.stage == "content" and urls is None:
+            raise wrong("--stage", opts.stage, f"{opts.out} has no pairs of URLs yet; begin with --stage urls")
+        if opts.stage != "urls":
+            mining.check_content()
+        engine = _engine(opts.engine, mining.work)
+        if urls is None:
+            with console.status("pairing URLs"):
+                urls = mining.mine_urls(engine)
+        print_urls(console, urls)
+        if opts.hosts:
+            mining.write_hosts()
+        content, sentences = None, {}
+        if opts.stage != "urls":
+            with Progress(*_COLUMNS, console=console) as progress:
+                task = progress.add_task("mining buckets", total=len(urls.buckets))
+                content = mining.mine_content(engine, urls, lambda: progress.advance(task))
+            if opts.bitext and not content.failed:
+                sentences = mining.export(urls, USUAL_FORMATS, opts.bitext)
+            print_content(console, content, sentences)
+        write_report(opts.out, urls, content, sentences)
+        if content is not None and content.failed:
+            self.exitcode = 1
+
+
+def _engine(name: str, work: Path) -> Engine:
+    if name == "spark":
+        from bilingual_crawler.mining.spark import SparkEngine
+
+        return SparkEngine(work)
+    from bilingual_crawler.mining.duck import DuckEngine
+
+    return DuckEngine(work)

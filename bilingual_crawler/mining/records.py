@@ -1,0 +1,125 @@
+"""The records that rows of a table name: in the order of their files, near ones with one request."""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.archive.errors import ArchiveError
+from bilingual_crawler.archive.files import open_warc
+from bilingual_crawler.archive.ranges import NoRecord, check_place, unpack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from concurrent.futures import Future
+
+    from bilingual_crawler.archive.files import WarcFile
+    from bilingual_crawler.mining.ranges import Ranges
+
+MAX_BYTES = 20 << 20
+"""Limit of a record, packed and unpacked; Common Crawl cuts pages at 5 MB."""
+GAP = 256 << 10
+"""Bytes between two records that are worth reading to save a request: 20 requests a second at 5 MB a second."""
+MAX_SPAN = 8 << 20
+"""Bytes of one request for several records."""
+_THREADS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A page of the plan, and where its record is."""
+
+    url: str
+    domain: str
+    language: str
+    file: str
+    offset: int
+    length: int | None
+    """None for a record of a crawl, which is read from the file itself."""
+    digest: str | None
+    unit: int
+
+
+def read_records(rows: Iterable[Row], ranges: Ranges | None) -> Iterator[tuple[Row, bytes | NoRecord]]:
+    """The record of each row, or why there is none, in the order of the files; raises Unavailable.
+
+    *ranges*: where the files of rows with a length are.
+    """
+    ordered = sorted(rows, key=lambda row: (row.file, row.offset))
+    yield from _read_crawls([row for row in ordered if row.length is None])
+    indexed = [row for row in ordered if row.length is not None]
+    if not indexed:
+        return
+    assert ranges
+    good = []
+    for row in indexed:
+        try:
+            check_place(row.file, row.offset, row.length or 0, MAX_BYTES)
+        except NoRecord as reason:
+            yield row, reason
+        else:
+            good.append(row)
+    with ThreadPoolExecutor(_THREADS) as threads:
+        waiting: deque[Future[list[tuple[Row, bytes | NoRecord]]]] = deque()
+        for span in _spans(good):
+            waiting.append(threads.submit(_read_span, span, ranges))
+            if len(waiting) > 2 * _THREADS:
+                yield from waiting.popleft().result()
+        while waiting:
+            yield from waiting.popleft().result()
+
+
+def _read_crawls(rows: Iterable[Row]) -> Iterator[tuple[Row, bytes | NoRecord]]:
+    name, file = "", None
+    for row in rows:
+        if row.file != name:
+            name, file = row.file, _open(row.file)
+        yield row, file.read(row.offset) if file is not None else NoRecord("no such file")
+
+
+def _open(file: str) -> WarcFile | None:
+    try:
+        return open_warc(Path(file))
+    except ArchiveError:
+        return None
+
+
+def _spans(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    span: list[Row] = []
+    for row in rows:
+        assert row.length is not None
+        if span:
+            last = span[-1]
+            near = row.file == last.file and row.offset - _end(last) <= GAP
+            if not near or _end(row) - span[0].offset > MAX_SPAN:
+                yield span
+                span = []
+        span.append(row)
+    if span:
+        yield span
+
+
+def _end(row: Row) -> int:
+    assert row.length is not None
+    return row.offset + row.length
+
+
+def _read_span(span: Sequence[Row], ranges: Ranges) -> list[tuple[Row, bytes | NoRecord]]:
+    start = span[0].offset
+    try:
+        data = ranges.get(span[0].file, start, max(map(_end, span)) - start)
+    except NoRecord as reason:
+        return [(row, reason) for row in span]
+    found: list[tuple[Row, bytes | NoRecord]] = []
+    for row in span:
+        member = data[row.offset - start : _end(row) - start]
+        try:
+            if len(member) != row.length:
+                raise NoRecord("clipped range")
+            found.append((row, unpack(member, MAX_BYTES)))
+        except NoRecord as reason:
+            found.append((row, reason))
+    return found
