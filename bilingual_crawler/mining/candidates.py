@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.language_pairs import LanguagePairs
 
+MAX_RATIO = 3
+"""Of the sizes of two pages whose URLs make a pair; a page that is not translated has little but its frame."""
 _BARE = r"^[A-Za-z]+://(?:www[.])?"
 _PLACE = ("url", "file", "offset", "length", "digest")
 _COLUMNS = ("pair", "domain", *(f"{name}_{side}" for side in "ab" for name in _PLACE))
@@ -57,11 +59,13 @@ def url_pairs(pages: ir.Table, asked: ir.Table, pairs: LanguagePairs, languages:
     sides = sides_of(pairs, languages)
     agree = pages.filter(_.marked.isnull() | (_.marked.substitute(sides) == _.language))
     order = (_.marked.isnull(), _.url.length(), _.url)
-    one = _first(agree, ("domain", "key", "language"), order).select(*_PLACE, "domain", "key", "language")
+    one = _first(agree, ("domain", "key", "language"), order).select(*_PLACE, "size", "domain", "key", "language")
     a = one.rename(a="language", **_beside("a")).inner_join(asked, "a")
     by_key = a.inner_join(one.rename(b="language", **_beside("b")), ("domain", "key", "b")).select(
-        *_COLUMNS, score=SCORES["url"], method=ibis.literal("url")
+        *_COLUMNS, "size_a", "size_b", score=SCORES["url"], method=ibis.literal("url")
     )
+    far = ibis.greatest(_.size_a, _.size_b) > MAX_RATIO * ibis.least(_.size_a, _.size_b)
+    by_key = by_key.filter(~far.fill_null(False)).drop("size_a", "size_b")
     # pairs by key are one-to-one already
     return _best(by_key.union(announced_pairs(pages, asked))) if "announced" in pages.columns else by_key
 
@@ -75,7 +79,7 @@ def announced_pairs(pages: ir.Table, asked: ir.Table) -> ir.Table:
     back = links.rename(b="language", a="other", bare_b="bare", bare_a="target")
     told = [table.inner_join(asked, ("a", "b")).select("pair", "bare_a", "bare_b") for table in (forth, back)]
     counted = ibis.union(*told).group_by("pair", "bare_a", "bare_b").agg(said=_.count())
-    places = pages.select("bare", *_PLACE)
+    places = pages.select("bare", *_PLACE, "size")
     found = counted.inner_join(places.mutate(domain=pages.domain).rename(bare_a="bare", **_beside("a")), "bare_a")
     found = found.inner_join(places.rename(bare_b="bare", **_beside("b")), "bare_b")
     score = ibis.ifelse(_.said == 2, SCORES["hreflang+"], SCORES["hreflang"])
@@ -84,7 +88,7 @@ def announced_pairs(pages: ir.Table, asked: ir.Table) -> ir.Table:
 
 def _beside(side: str) -> dict[str, str]:
     """New names for the columns of one page of a pair."""
-    return {f"{name}_{side}": name for name in _PLACE}
+    return {f"{name}_{side}": name for name in (*_PLACE, "size")}
 
 
 def _best(found: ir.Table) -> ir.Table:
