@@ -62,7 +62,7 @@ def url_pairs(pages: ir.Table, asked: ir.Table, pairs: LanguagePairs, languages:
     one = _first(agree, ("domain", "key", "language"), order).select(*_PLACE, "size", "domain", "key", "language")
     a = one.rename(a="language", **_beside("a")).inner_join(asked, "a")
     by_key = a.inner_join(one.rename(b="language", **_beside("b")), ("domain", "key", "b")).select(
-        *_COLUMNS, "size_a", "size_b", score=SCORES["url"], method=ibis.literal("url")
+        *_COLUMNS, "size_a", "size_b", score=_score("url"), method=ibis.literal("url")
     )
     far = ibis.greatest(_.size_a, _.size_b) > MAX_RATIO * ibis.least(_.size_a, _.size_b)
     by_key = by_key.filter(~far.fill_null(False)).drop("size_a", "size_b")
@@ -79,11 +79,16 @@ def announced_pairs(pages: ir.Table, asked: ir.Table) -> ir.Table:
     back = links.rename(b="language", a="other", bare_b="bare", bare_a="target")
     told = [table.inner_join(asked, ("a", "b")).select("pair", "bare_a", "bare_b") for table in (forth, back)]
     counted = ibis.union(*told).group_by("pair", "bare_a", "bare_b").agg(said=_.count())
-    places = pages.select("bare", *_PLACE, "size")
-    found = counted.inner_join(places.mutate(domain=pages.domain).rename(bare_a="bare", **_beside("a")), "bare_a")
-    found = found.inner_join(places.rename(bare_b="bare", **_beside("b")), "bare_b")
-    score = ibis.ifelse(_.said == 2, SCORES["hreflang+"], SCORES["hreflang"])
+    places = pages.select("bare", "domain", *_PLACE, "size")
+    found = counted.inner_join(places.rename(bare_a="bare", **_beside("a")), "bare_a")
+    found = found.inner_join(places.drop("domain").rename(bare_b="bare", **_beside("b")), "bare_b")
+    score = ibis.ifelse(_.said == 2, _score("hreflang+"), _score("hreflang"))
     return found.select(*_COLUMNS, score=score, method=ibis.literal("hreflang"))
+
+
+def _score(method: str) -> ir.Value:
+    # DuckDB would make a decimal of a number
+    return ibis.literal(str(SCORES[method])).cast("float64")
 
 
 def _beside(side: str) -> dict[str, str]:

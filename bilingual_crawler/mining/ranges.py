@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from functools import cache
 from typing import Protocol
 from urllib.parse import quote
 
@@ -146,6 +147,7 @@ def _left(content_range: str, offset: int, length: int) -> int:
     return min(length, max(int(size) - offset, 0)) if size.isdigit() else length
 
 
+@cache
 def open_ranges(base: str, rate: float, user_agent: str) -> Ranges:
-    """The files below *base*."""
+    """The files below *base*, the same for all who ask in this process, so that they keep the rate together."""
     return HttpRanges(base, rate, user_agent) if base.startswith(("http://", "https://")) else StoredRanges(base)

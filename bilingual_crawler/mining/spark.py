@@ -32,6 +32,7 @@ _ON_THIS_MACHINE = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
 }
 """Unless the configuration of Spark names a master."""
@@ -45,6 +46,7 @@ class SparkEngine:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         configuration = SparkConf()
         if not configuration.contains("spark.master"):
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
             configuration.setAll(list(_ON_THIS_MACHINE.items()))
         try:
             self._session = SparkSession.builder.config(conf=configuration).appName("scrapy mine").getOrCreate()

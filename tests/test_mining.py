@@ -1,0 +1,365 @@
+"""``scrapy mine``: pairs of URLs on both engines, records by range, buckets that stay done."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from components import program
+from range_server import serve_ranges
+from webserver import run_scrapy, start_scrapy
+
+from bilingual_crawler.discovery.sites import expected_pairs, read_bilingual
+from bilingual_crawler.discovery.sources import candidate_source
+from bilingual_crawler.items import Document
+from bilingual_crawler.language_pairs import LanguagePairs
+from bilingual_crawler.languages import DEFAULT_EQUIVALENTS, LanguageError, LanguagePair
+from bilingual_crawler.mining import duck
+from bilingual_crawler.mining.asked import AskedPairs
+from bilingual_crawler.mining.duck import DuckEngine
+from bilingual_crawler.mining.plan import plan
+from bilingual_crawler.mining.run import Mining, Request
+from bilingual_crawler.mining.urls import mine_urls
+from bilingual_crawler.records import DOCUMENTS, GzipJsonLines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bilingual_crawler.mining.engine import Engine
+    from bilingual_crawler.mining.spark import SparkEngine
+    from bilingual_crawler.mining.urls import UrlStage
+
+SETTINGS = {"BILINGUAL_ENCODER": ""}
+COLUMNS = ("url", "content_languages", "warc_filename", "warc_record_offset", "warc_record_length")
+
+
+def write_table(file: Path, rows: Iterable[tuple[str, str]], **more: list[Any]) -> str:
+    """A table of URLs and languages."""
+    urls, languages = zip(*rows, strict=True)
+    places = (["x.warc.gz"] * len(urls), range(len(urls)), [1000] * len(urls))
+    table = dict(zip(COLUMNS, (urls, languages, *places), strict=True)) | more
+    pq.write_table(pa.table(table), file)
+    return str(file)
+
+
+def mined(engine: Engine, files: list[str], pairs: str, work: Path, crawls: list[Path] | None = None) -> UrlStage:
+    work.mkdir(exist_ok=True)
+    return mine_urls(engine, crawls or [], files, AskedPairs(pairs, DEFAULT_EQUIVALENTS), work)
+
+
+def found_in(stage: UrlStage) -> set[tuple[str, str, str, float]]:
+    rows = stage.found.to_pyarrow().to_pylist()
+    return {(row["url_a"], row["url_b"], row["method"], row["score"]) for row in rows}
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> SparkEngine:
+    program("java", package="default-jre-headless")
+    from bilingual_crawler.mining.spark import SparkEngine
+
+    return SparkEngine(tmp_path_factory.mktemp("spark"))
+
+
+# ---- pairs of URLs
+
+
+def test_urls_that_differ_by_their_language_only_are_pairs(tmp_path: Path) -> None:
+    """The cases of CCAligned's Table 1, and what must not be one."""
+    pairs = [
+        ("https://eng.aaa.com/", "https://aaa.com/"),
+        ("https://bbb.com/en-gb/b", "https://bbb.com/zh-cn/b"),
+        ("https://ccc.com/English/b", "https://ccc.com/Chinese/b"),
+        ("https://ddd.com/b/en", "https://ddd.com/b/zh"),
+        ("https://eee.com/b?lang=en", "https://eee.com/b?lang=zh"),
+        ("https://fff.com/b", "https://fff.com/b?lang=1"),
+    ]
+    rows = [(url, language) for pair in pairs for url, language in zip(pair, ("eng,zho", "zho"), strict=True)]
+    rows += [
+        ("http://www.bbb.com/en-gb/b", "eng"),  # shorter than its copy
+        ("https://bbb.com/x/b", "zho"),
+        ("https://bbb.com/fr/c", "eng"),  # names another language
+        ("https://bbb.com/zh-cn/c", "zho"),
+        ("https://only.com/en/b", "eng"),  # no Chinese on its domain
+        ("https://ggg.com/en/b", "eng"),
+        ("https://hhh.com/zh/b", "zho"),
+        ("https://iii.com/en/long", "eng"),
+        ("https://iii.com/zh/long", "zho"),
+    ]
+    lengths = [1000] * len(rows)
+    lengths[12], lengths[-1] = 900, 9000
+    table = write_table(tmp_path / "index.parquet", rows, warc_record_length=lengths)
+    stage = mined(DuckEngine(tmp_path / "work"), [table], "eng-zho", tmp_path / "work")
+    assert {(a, b) for a, b, method, score in found_in(stage)} == set(pairs)
+    assert stage.counts == {
+        "rows": 21,
+        "in_languages": 21,
+        "in_domains": 18,
+        "duplicates": 1,
+        "domains": 7,
+        "url_pairs": 6,
+    }
+
+
+def test_a_crawl_is_a_table_with_announcements(tmp_path: Path) -> None:
+    crawl = tmp_path / "crawl"
+    crawl.mkdir()
+    lines = GzipJsonLines(crawl / DOCUMENTS)
+    announced = {"/one": ["https://a.is/ein"], "/ein": ["https://www.a.is/one#top"], "/en/two": ["https://a.is/tvo"]}
+    for path, language in {"/one": "eng", "/ein": "isl", "/en/two": "eng", "/is/two": "isl", "/tvo": "isl"}.items():
+        alternates = [("x", url) for url in announced.get(path, ())]
+        url = f"https://a.is{path}"
+        lines.write(Document(url, language, [], True, "", path, "", 200, 0, None, None, "x.warc.gz", 7, alternates, []))
+    lines.close()
+    other = write_table(tmp_path / "index.parquet", [("https://b.is/en/", "eng"), ("https://b.is/is/", "isl")])
+    stage = mined(DuckEngine(tmp_path / "work"), [other], "eng-isl", tmp_path / "work", [crawl])
+    assert found_in(stage) == {
+        ("https://a.is/one", "https://a.is/ein", "hreflang", 0.99),
+        ("https://a.is/en/two", "https://a.is/tvo", "hreflang", 0.95),
+        ("https://b.is/en/", "https://b.is/is/", "url", 0.85),
+    }
+    (place,) = {row["file_a"] for row in stage.found.to_pyarrow().to_pylist()} - {"x.warc.gz"}
+    assert place == str(crawl / "x.warc.gz")
+
+
+def test_a_star_stands_for_the_languages_that_there_are() -> None:
+    asked = AskedPairs("eng-*,mlt-isl", DEFAULT_EQUIVALENTS)
+    assert list(map(str, asked.among(["isl", "eng", "hrv", "zz"]))) == ["mlt-isl", "eng-hrv", "eng-isl"]
+    with pytest.raises(LanguageError, match="no language beside eng"):
+        AskedPairs("eng-*", ()).among(["eng"])
+
+
+def test_large_domains_are_cut_by_directory(tmp_path: Path) -> None:
+    rows = [
+        (f"https://a.is/{language[:2]}/{part}/{n}", language)
+        for language in ("eng", "isl")
+        for part in "xy"
+        for n in range(5)
+    ]
+    rows += [("https://b.is/en/", "eng"), ("https://b.is/is/", "isl")]
+    stage = mined(DuckEngine(tmp_path / "w"), [write_table(tmp_path / "i.parquet", rows)], "eng-isl", tmp_path / "w")
+    read = plan(stage.pages, stage.domains, 4, large=10).to_pyarrow().to_pylist()
+    units: dict[int, set[str]] = {}
+    for row in read:
+        units.setdefault(row["unit"], set()).add(row["url"].split("/")[4] if "a.is" in row["url"] else "")
+        assert row["bucket"] == row["unit"] % 4
+    assert sorted(units.values(), key=sorted) == [{""}, {"x"}, {"y"}]
+
+
+def real_looking(rows: int) -> dict[str, list[Any]]:
+    """*rows* rows of an index: three languages, three ways to name them, copies, errors of every kind."""
+    random = Random(7)
+    table: dict[str, list[Any]] = {name: [] for name in (*COLUMNS, "content_digest", "fetch_status")}
+    for number in range(rows):
+        domain, page = random.randrange(rows // 100), random.randrange(40)
+        language = random.choice(("eng", "isl", "fra", "deu"))
+        path = (
+            f"{language[:2]}/page-{page}.html",
+            f"dir/{page}/?lang={language[:2]}",
+            f"page-{page}.{language[:2]}.html",
+        )
+        start = random.choice(("https://", "http://", "https://www."))
+        table["url"].append(f"{start}site-{domain}.example.org/{path[domain % 3]}")
+        table["content_languages"].append(random.choice((language, language, f"{language},deu", None, "fra")))
+        table["warc_filename"].append(f"{number % 9}.warc.gz")
+        table["warc_record_offset"].append(number)
+        table["warc_record_length"].append(random.randrange(500, 3000))
+        table["content_digest"].append(f"{random.randrange(rows)}")
+        table["fetch_status"].append(random.choice((200, 200, 200, 404)))
+    return table
+
+
+def rows_of(table: Any) -> list[tuple[Any, ...]]:
+    return sorted((tuple(row.values()) for row in table.to_pyarrow().to_pylist()), key=repr)
+
+
+def test_both_engines_find_the_same(tmp_path: Path, spark: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duck, "ROWS", 4096)  # several processes add keys
+    file = tmp_path / "index.parquet"
+    pq.write_table(pa.table(real_looking(20_000)), file)
+    one, other = (
+        mined(engine, [str(file)], "eng-isl,eng-fra", tmp_path / name)
+        for name, engine in (("duck", DuckEngine(tmp_path / "duck")), ("spark", spark))
+    )
+    assert one.counts == other.counts
+    assert one.counts["url_pairs"] > 1000
+    assert one.counts["duplicates"] > 100
+    assert rows_of(one.found) == rows_of(other.found)
+    assert rows_of(one.domains) == rows_of(other.domains)
+    assert rows_of(one.plan(16)) == rows_of(other.plan(16))
+
+
+# ---- records
+
+
+@pytest.fixture(scope="module")
+def sites(shared_data: Path) -> Path:
+    return shared_data / "common-crawl" / "frozen-sites-as-cc"
+
+
+def request(sites: Path, out: Path, **more: Any) -> Request:
+    given = {"inputs": (str(sites / "index"),), "base": str(sites)} | more
+    return Request(
+        pairs="eng-isl", out=out, buckets=8, rate=100.0, bitext=False, user_agent="x", settings=SETTINGS, **given
+    )
+
+
+def pairs_in(out: Path) -> list[tuple[str, str]]:
+    rows = [row for file in out.glob("pairs/pair=eng-isl/*.parquet") for row in pq.read_table(file).to_pylist()]
+    return sorted((row["url_a"], row["url_b"]) for row in rows)
+
+
+def test_a_mining_survives_a_bad_server_and_a_kill(sites: Path, tmp_path: Path) -> None:
+    index = pq.read_table(sites / "index" / "part-0.parquet")
+    first = index.slice(0, 1).to_pylist()[0]
+    bad = {
+        "another record": {},
+        "damaged record": {"warc_record_length": first["warc_record_length"] - 100},
+        "HTTP 404": {"warc_filename": "crawl-data/none.warc.gz"},
+        "too long": {"warc_record_length": 30 << 20},
+        "not a place in an archive": {"warc_filename": "../secret"},
+    }
+    rows = [first | {"url": f"https://irhpcwiki.hi.is/{n}/"} | values for n, values in enumerate(bad.values())]
+    file = tmp_path / "index.parquet"
+    pq.write_table(pa.concat_tables([index, pa.Table.from_pylist(rows, schema=index.schema)]), file)
+    tor = {
+        (Path(row["warc_filename"]).name, row["warc_record_offset"])
+        for row in index.to_pylist()
+        if row["url_host_private_domain"] == "torproject.org"
+    }
+    command = (
+        *("mine", str(file), "--pairs", "en-is", "--out", "out", "--buckets", "8", "--rate", "20", "--hosts"),
+        *("--bitext", "bitext", "-s", "BILINGUAL_ENCODER=", "-s", "BILINGUAL_CONTACT=https://who.example/"),
+    )
+    with serve_ranges(sites) as site:
+        site.fault = lambda name, offset, number: (
+            {"00001.warc.gz": 0, "00002.warc.gz": 503}.get(name) if number == 1 else None
+        )
+        site.held = lambda name, offset: (name, offset) in tor
+        process = start_scrapy(tmp_path, *command, "--base-url", site.url)
+        deadline = time.monotonic() + 120
+        while not list(tmp_path.glob("out/done/*.json")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        workers = psutil.Process(process.pid).children(recursive=True)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        assert not psutil.wait_procs(workers, timeout=20)[1]
+        assert len(list(tmp_path.glob("out/done/*.json"))) == 1
+        before = site.asked.copy()
+        site.held = lambda name, offset: False
+        run = run_scrapy(tmp_path, *command, "--base-url", site.url)
+        assert run.returncode == 0, run.stderr
+        again = site.asked - before
+        assert again
+        assert again.keys() <= tor
+        assert site.agents == {"bilingual-crawler/0.1 (+https://who.example/)"}
+        for i, start in enumerate(site.times):
+            # each of the processes may begin at once
+            within = [moment for moment in site.times[i:] if moment < start + 1]
+            assert len(within) <= 20 + 2 * (os.cpu_count() or 1)
+    pairs = pairs_in(tmp_path / "out")
+    assert len(pairs) == len(set(pairs)) == 58
+    report = json.loads((tmp_path / "out" / "report.json").read_bytes())
+    total = report["content"]["total"]
+    assert total["left_out"] == dict.fromkeys(bad, 1) | total["left_out"]
+    assert all(total["left_out"][reason] == 1 and "hi.is/" in total["examples"][reason] for reason in bad)
+    assert sum(total["pairs"]["eng-isl"].values()) == 58
+    assert report["sentence_pairs"]["eng-isl"] > 300
+    assert "another record: 1, such as https://irhpcwiki.hi.is/0/" in run.stdout
+    assert (tmp_path / "bitext" / "en-is.tmx.gz").exists()
+    check_sites(tmp_path / "out" / "sites.tsv")
+
+
+def check_sites(table: Path) -> None:
+    """Crawls and discoveries can read it."""
+    assert {row["site"] for row in read_bilingual(table)} == {"hi.is", "torproject.org"}
+    assert expected_pairs(table, LanguagePairs.parse("eng-isl"))["hi.is"] > 30
+    candidates = list(candidate_source(f"tsv:{table}").candidates(LanguagePair("eng", "isl")))
+    assert [candidate.url for candidate in candidates] == [
+        "https://irhpcwiki.hi.is/",
+        "https://tb-manual.torproject.org/",
+    ]
+    assert candidates[1].pages == {"eng": 66, "isl": 19}
+
+
+def test_spark_finds_the_same_pairs_of_documents(sites: Path, tmp_path: Path, spark: SparkEngine) -> None:
+    results = {}
+    for name, engine in (("duck", DuckEngine(tmp_path / "work")), ("spark", spark)):
+        mining = Mining(request(sites, tmp_path / name))
+        urls = mining.mine_urls(engine)
+        content = mining.mine_content(engine, urls, lambda: None)
+        assert not content.failed
+        results[name] = (pairs_in(tmp_path / name), content.total)
+    assert results["duck"] == results["spark"]
+    assert len(results["duck"][0]) == 58
+
+
+def test_a_bucket_that_fails_is_left_to_the_next_run(sites: Path, tmp_path: Path) -> None:
+    engine = DuckEngine(tmp_path / "work")
+    with serve_ranges(sites) as site:
+        broken = Mining(request(sites, tmp_path / "out", base=site.url))
+        urls = broken.mine_urls(engine)
+        (tmp_path / "out" / "plan" / f"bucket={urls.buckets[0]}" / "data_0.parquet").rename(tmp_path / "away")
+        content = broken.mine_content(engine, urls, lambda: None)
+        assert list(content.failed) == urls.buckets[:1]
+        assert content.done == 1
+        (tmp_path / "away").rename(tmp_path / "out" / "plan" / f"bucket={urls.buckets[0]}" / "data_0.parquet")
+        asked = site.asked.total()
+        content = Mining(request(sites, tmp_path / "out", base=site.url)).mine_content(engine, urls, lambda: None)
+        assert (content.failed, content.done) == ({}, 2)
+        assert site.asked.total() > asked
+    assert len(pairs_in(tmp_path / "out")) == 58
+
+
+# ---- what cannot be mined
+
+
+GOOD = ("index.parquet", "--pairs", "eng-isl", "--out", "o")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("index.parquet", "--pairs", "eng-isl"), "--out is missing"),
+        (("index.parquet", "--out", "o"), "--pairs is missing"),
+        (("none.parquet", "--pairs", "eng-isl", "--out", "o"), "none.parquet: no Parquet file there"),
+        (("index.parquet", "--pairs", "eng-klingon", "--out", "o"), "unknown language 'klingon'"),
+        (GOOD, "--base-url is missing"),
+        (
+            (*GOOD, "--base-url", "none"),
+            "--base-url none: no such folder",
+        ),
+        ((*GOOD, "--base-url", "https://x.org/"), "BILINGUAL_CONTACT"),
+        ((*GOOD, "--stage", "content"), "begin with --stage urls"),
+        (("poor.parquet", "--pairs", "eng-isl", "--out", "o", "--stage", "urls"), "no column content_languages"),
+        (("index.parquet", "--pairs", "eng-isl", "--out", "full"), "not empty"),
+        ((*GOOD, "--rate", "0"), "--rate=0.0"),
+    ],
+)
+def test_errors_name_what_is_missing(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    said: str,
+) -> None:
+    from scrapy.cmdline import execute
+
+    write_table(tmp_path / "index.parquet", [("https://a.is/en/", "eng"), ("https://a.is/is/", "isl")])
+    pq.write_table(pa.table({"url": ["https://a.is/"]}), tmp_path / "poor.parquet")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "letter.txt").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "bilingual_crawler.settings")
+    with pytest.raises(SystemExit) as ended:
+        execute(["scrapy", "mine", *arguments])
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
