@@ -64,6 +64,7 @@ def found_in(stage: UrlStage) -> set[tuple[str, str, str, float]]:
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> SparkEngine:
     program("java", package="default-jre-headless")
+    os.environ["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1"  # short jobs are not worth the best code
     from bilingual_crawler.mining.spark import SparkEngine
 
     return SparkEngine(tmp_path_factory.mktemp("spark"))
@@ -190,7 +191,7 @@ def test_both_engines_find_the_same(tmp_path: Path, spark: SparkEngine, monkeypa
         for name, engine in (("duck", DuckEngine(tmp_path / "duck")), ("spark", spark))
     )
     assert one.counts == other.counts
-    assert one.counts["url_pairs"] > 1000
+    assert one.counts["url_pairs"] > 500
     assert one.counts["duplicates"] > 100
     assert rows_of(one.found) == rows_of(other.found)
     assert rows_of(one.domains) == rows_of(other.domains)

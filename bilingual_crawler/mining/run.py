@@ -130,6 +130,7 @@ class Mining:
         """Run the URL stage; writes ``urls/``, ``plan/`` and ``domains/``."""
         for folder in ("urls", "plan", "domains"):
             shutil.rmtree(self._out / folder, ignore_errors=True)
+        self.work.mkdir(exist_ok=True)
         stage = mine_urls(engine, self._crawls, self._files, self._wanted, self.work)
         engine.write(stage.found.drop("domain"), self._out / "urls", "pair")
         engine.write(stage.plan(self._request.buckets), self._out / "plan", "bucket")
