@@ -4,16 +4,19 @@ r"""The URL stage of ``scrapy mine`` on frozen sites laid out as an index: recal
     python -m benchmarks.mining ../shared/data/sites/dev ../shared/data/sites/train --copies 45 --engine spark
     python -m benchmarks.mining ../shared/data/sites/dev ../shared/data/sites/train --copies 256 --only longest \
         --memory 800MB
+    python -m benchmarks.mining ../shared/data/sites/dev --content eng-*
 
 Each page is a row: its language by CLD2, the length of its text as that of its record, the site as its domain. Copies
 are under other hosts and domains. Recall is the share of gold pairs that are found. Precision: of the pairs with a
 document in gold, the share that is gold, and the same for those between languages that gold has on the site. Times are
-seconds of processor time of all processes, without making the table.
+seconds of processor time of all processes, without making the table. With ``--content`` the pages are laid out as WARC
+files, too, and the content stage is measured without an encoder.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import lzma
 import resource
 import tempfile
@@ -26,11 +29,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from rich.console import Console
 
+from bilingual_crawler.archive.files import open_warc
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.languages import from_cld2
 from bilingual_crawler.mining.asked import AskedPairs
 from bilingual_crawler.mining.candidates import longest
 from bilingual_crawler.mining.duck import MEMORY, DuckEngine
+from bilingual_crawler.mining.run import Mining, Request
 from bilingual_crawler.mining.tables import read_tables
 from bilingual_crawler.mining.urls import mine_urls
 
@@ -42,6 +47,10 @@ if TYPE_CHECKING:
 Gold = dict[tuple[str, str, str], frozenset[str]]
 """Site and URLs of a gold pair, in alphabetical order, to its languages."""
 
+NAMES = (
+    *("url", "url_host_private_domain", "content_languages"),
+    *("warc_filename", "warc_record_offset", "warc_record_length"),
+)
 _COPIES = """
 COPY (
     SELECT replace(url, '://', '://' || copy || '.') AS url, copy || '.' || url_host_private_domain
@@ -62,8 +71,50 @@ def write_index(folders: Sequence[Path], file: Path) -> None:
             for number, line in enumerate(lines):
                 url, language, size, *_ = line.rstrip("\n").split("\t")
                 rows.append((url, site.name, from_cld2(language), f"{site.name}.warc.gz", number, int(size)))
-    names = ("url", "url_host_private_domain", "content_languages", "warc_filename", "warc_record_offset")
-    pq.write_table(pa.table(dict(zip((*names, "warc_record_length"), zip(*rows, strict=True), strict=True))), file)
+    pq.write_table(pa.table(dict(zip(NAMES, zip(*rows, strict=True), strict=True))), file)
+
+
+def write_archive(folders: Sequence[Path], folder: Path) -> None:
+    """The pages of the sites as WARC files of one gzip member a record, and their index."""
+    rows = []
+    for site in sites_of(folders):
+        languages = read_site(site).languages
+        with (folder / f"{site.name}.warc.gz").open("wb") as target:
+            warc = open_warc(site / "pages.warc.xz")
+            for offset, head in warc.heads():
+                if head.url in languages:
+                    member = gzip.compress(warc.read(offset))
+                    place = (f"{site.name}.warc.gz", target.tell(), target.write(member))
+                    rows.append((head.url, site.name, from_cld2(languages[head.url]), *place))
+    pq.write_table(pa.table(dict(zip(NAMES, zip(*rows, strict=True), strict=True))), folder / "index.parquet")
+
+
+def mine_content(folders: Sequence[Path], pairs: str, folder: Path) -> str:
+    """Mine the sites to the end; returns what the content stage took."""
+    (folder / "archive").mkdir()
+    write_archive(folders, folder / "archive")
+    request = Request(
+        inputs=(str(folder / "archive" / "index.parquet"),),
+        pairs=pairs,
+        out=folder / "out",
+        buckets=16,
+        base=str(folder / "archive"),
+        rate=1.0,
+        bitext=False,
+        user_agent="",
+        settings={"BILINGUAL_ENCODER": ""},
+    )
+    mining = Mining(request)
+    engine = DuckEngine(mining.work)
+    urls = mining.mine_urls(engine)
+    before = processor_seconds()
+    content = mining.mine_content(engine, urls, lambda: None)
+    spent, pages = processor_seconds() - before, content.total.planned
+    found = sum(sum(methods.values()) for methods in content.total.pairs.values())
+    return (
+        f"{pages:,} pages, {found:,} pairs: {spent:.0f} s of processor time, {1000 * spent / pages:.1f} ms a page,"
+        f" {1e6 * spent / pages / 3600:.1f} core hours a million pages"
+    )
 
 
 def read_gold(folders: Sequence[Path]) -> Gold:
@@ -114,9 +165,13 @@ def main() -> None:
     parser.add_argument("--engine", choices=("duckdb", "spark"), default="duckdb")
     parser.add_argument("--only", choices=("longest",))
     parser.add_argument("--memory", default=MEMORY)
+    parser.add_argument("--content", metavar="PAIRS")
     options = parser.parse_args()
     console = Console(highlight=False, soft_wrap=True)
     with tempfile.TemporaryDirectory() as folder:
+        if options.content:
+            console.print(mine_content(options.sites, options.content, Path(folder)))
+            return
         work, index = Path(folder, "work"), Path(folder, "index.parquet")
         write_index(options.sites, index)
         if options.copies:

@@ -7,12 +7,14 @@ import os
 import threading
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.util import Finalize
 from typing import TYPE_CHECKING
 
 import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bilingual_crawler import sandbox
 from bilingual_crawler.discovery.sources.database import duckdb, first_line, read_remote
 from bilingual_crawler.mining.errors import MiningError
 
@@ -104,11 +106,12 @@ class DuckEngine:
     def _pool(self) -> ProcessPoolExecutor:
         # DuckDB has threads, which a fork would lose
         context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self.processes, context, initializer=_end_with_parent)
+        return ProcessPoolExecutor(self.processes, context, initializer=_begin)
 
 
-def _end_with_parent() -> None:
-    """A parent that is killed cannot end its processes, which would wait for jobs for ever."""
+def _begin() -> None:
+    """End with the parent, which cannot end its processes if it is killed; end the helper process at the end."""
+    Finalize(None, sandbox.close, exitpriority=0)
     parent = multiprocessing.parent_process()
     assert parent
 
