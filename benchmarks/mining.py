@@ -178,7 +178,7 @@ def main() -> None:
         write_index(options.sites, index)
         if options.copies:
             source, index = index, Path(folder, "copies.parquet")
-            with duckdb.connect() as db:
+            with duckdb.connect(config={"memory_limit": "400MB", "preserve_insertion_order": "false"}) as db:
                 db.execute(_COPIES.format(target=index), {"source": str(source), "copies": options.copies})
         engine = engine_of(options.engine, work, options.memory)
         before, began = processor_seconds(), time.monotonic()
