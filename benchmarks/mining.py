@@ -4,7 +4,7 @@ r"""The URL stage of ``scrapy mine`` on frozen sites laid out as an index: recal
     python -m benchmarks.mining ../shared/data/sites/dev ../shared/data/sites/train --copies 45 --engine spark
     python -m benchmarks.mining ../shared/data/sites/dev ../shared/data/sites/train --copies 256 --only longest \
         --memory 800MB
-    python -m benchmarks.mining ../shared/data/sites/dev --content eng-*
+    python -m benchmarks.mining ../shared/data/sites/dev --pairs eng-* --content
 
 Each page is a row: its language by CLD2, the length of its text as that of its record, the site as its domain. Copies
 are under other hosts and domains. Recall is the share of gold pairs that are found. Precision: of the pairs with a
@@ -31,7 +31,7 @@ from rich.console import Console
 
 from bilingual_crawler.archive.files import open_warc
 from bilingual_crawler.harvest.sites import read_site
-from bilingual_crawler.languages import from_cld2
+from bilingual_crawler.languages import DEFAULT_EQUIVALENTS, from_cld2
 from bilingual_crawler.mining.asked import AskedPairs
 from bilingual_crawler.mining.candidates import longest
 from bilingual_crawler.mining.duck import MEMORY, DuckEngine
@@ -165,18 +165,20 @@ def main() -> None:
     parser.add_argument("--engine", choices=("duckdb", "spark"), default="duckdb")
     parser.add_argument("--only", choices=("longest",))
     parser.add_argument("--memory", default=MEMORY)
-    parser.add_argument("--content", metavar="PAIRS")
+    parser.add_argument("--pairs", help="those of --content and --copies (all languages)")
+    parser.add_argument("--content", action="store_true")
     options = parser.parse_args()
+    pairs = options.pairs or ",".join(f"{language}-*" for language in sorted(languages_of(options.sites)))
     console = Console(highlight=False, soft_wrap=True)
     with tempfile.TemporaryDirectory() as folder:
         if options.content:
-            console.print(mine_content(options.sites, options.content, Path(folder)))
+            console.print(mine_content(options.sites, pairs, Path(folder)))
             return
         work, index = Path(folder, "work"), Path(folder, "index.parquet")
         write_index(options.sites, index)
         if options.copies:
             source, index = index, Path(folder, "copies.parquet")
-            with duckdb.connect() as db:
+            with duckdb.connect(config={"memory_limit": "400MB", "preserve_insertion_order": "false"}) as db:
                 db.execute(_COPIES.format(target=index), {"source": str(source), "copies": options.copies})
         engine = engine_of(options.engine, work, options.memory)
         before, began = processor_seconds(), time.monotonic()
@@ -185,8 +187,7 @@ def main() -> None:
             console.print(f"{engine.keep(longest(rows), 'longest').count().execute():,} rows stay")
             stage = None
         else:
-            asked = AskedPairs(",".join(f"{language}-*" for language in sorted(languages_of(options.sites))), ())
-            stage = mine_urls(engine, [], [str(index)], asked, work)
+            stage = mine_urls(engine, [], [str(index)], AskedPairs(pairs, DEFAULT_EQUIVALENTS), work)
             console.print(stage.counts)
         spent, rows_read = processor_seconds() - before, pq.ParquetFile(index).metadata.num_rows
         console.print(
@@ -195,7 +196,7 @@ def main() -> None:
             f" peak of the main process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB,"
             f" of others {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024:.0f} MiB"
         )
-        if stage is not None and not options.copies:
+        if stage is not None and not (options.copies or options.pairs):
             console.print(measure(stage.found.to_pyarrow(), read_gold(options.sites)))
 
 

@@ -308,14 +308,16 @@ def test_a_bucket_that_fails_is_left_to_the_next_run(sites: Path, tmp_path: Path
     with serve_ranges(sites) as site:
         broken = Mining(request(sites, tmp_path / "out", base=site.url))
         urls = broken.mine_urls(engine)
-        (tmp_path / "out" / "plan" / f"bucket={urls.buckets[0]}" / "data_0.parquet").rename(tmp_path / "away")
-        content = broken.mine_content(engine, urls, lambda: None)
-        assert list(content.failed) == urls.buckets[:1]
-        assert content.done == 1
-        (tmp_path / "away").rename(tmp_path / "out" / "plan" / f"bucket={urls.buckets[0]}" / "data_0.parquet")
+        (plan_file,) = (tmp_path / "out" / "plan" / f"bucket={urls.buckets[0]}").iterdir()
+        content = plan_file.read_bytes()
+        plan_file.write_bytes(b"damaged")
+        first = broken.mine_content(engine, urls, lambda: None)
+        assert list(first.failed) == urls.buckets[:1]
+        assert first.done == 1
+        plan_file.write_bytes(content)
         asked = site.asked.total()
-        content = Mining(request(sites, tmp_path / "out", base=site.url)).mine_content(engine, urls, lambda: None)
-        assert (content.failed, content.done) == ({}, 2)
+        second = Mining(request(sites, tmp_path / "out", base=site.url)).mine_content(engine, urls, lambda: None)
+        assert (second.failed, second.done) == ({}, 2)
         assert site.asked.total() > asked
     assert len(pairs_in(tmp_path / "out")) == 58
 

@@ -55,10 +55,11 @@ def read_tables(engine: Engine, crawls: Sequence[Path], files: Sequence[str], wo
 
 def with_domains(engine: Engine, pages: ir.Table) -> ir.Table:
     """*pages* with the registered domain, where they have none, of their host."""
-    hosts = pages.filter(row.domain.isnull()).select(host=row.url.re_extract(_HOST, 1)).distinct()
+    host = ibis.ifelse(row.domain.isnull(), row.url.re_extract(_HOST, 1), ibis.null("string"))
+    hosted = pages.mutate(host=host)
+    hosts = hosted.filter(row.host.notnull()).select("host").distinct()
     found = engine.add(hosts, add_domains, DOMAINS, "domains").rename(found="domain")
-    known = pages.mutate(host=row.url.re_extract(_HOST, 1)).left_join(found, "host")
-    return known.mutate(domain=ibis.coalesce(row.domain, row.found)).select(*pages.columns)
+    return hosted.left_join(found, "host").mutate(domain=ibis.coalesce(row.domain, row.found)).select(*pages.columns)
 
 
 def _named(table: ir.Table, where: str, announced: bool) -> ir.Table:

@@ -55,7 +55,7 @@ def mine_urls(engine: Engine, crawls: Sequence[Path], files: Sequence[str], want
     pq.write_table(_as_table(pairs), work / "asked.parquet")
     asked = engine.read([str(work / "asked.parquet")])
     sides = sides_of(pairs, by_language)
-    inside = engine.keep(bilingual(with_domains(engine, in_languages(rows, pairs, by_language)), asked), "inside")
+    inside = bilingual(with_domains(engine, in_languages(rows, pairs, by_language)), asked)
     marks = None if wanted.is_open else pairs.equivalents
     pages = engine.add(longest(inside), partial(add_keys, languages=marks), KEYS, "pages")
     found = engine.keep(url_pairs(pages, asked, pairs, {*by_language, *pairs.equivalents}), "found")

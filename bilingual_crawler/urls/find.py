@@ -89,18 +89,20 @@ def _find(url: str, languages: frozenset[str] | None) -> tuple[Marker, ...]:
     parts = _PARTS.match(url)
     if parts is None:
         return ()
+    query = parts[3]
     found = [
-        *_in_query(parts[3] or "", parts.start(3), languages),
+        *(_in_query(query, parts.start(3), languages) if query else ()),
         *_in_path(parts[2], parts.start(2), languages, project=parts[1].endswith(_PROJECT_HOSTS)),
         *_moved(_in_host(parts[1], languages), parts.start(1)),
     ]
+    if len(found) < 2:
+        return tuple(found)
     # Among marks of one component the first wins, but a token that may be a word comes after one that may not.
     return tuple(sorted(found, key=lambda m: (m.weak and m.component == "suffix", _ORDER[m.component], m.weak)))
 
 
-def _moved(markers: Iterable[Marker], by: int) -> Iterator[Marker]:
-    for m in markers:
-        yield Marker(m.language, m.component, m.token, m.start + by, m.end + by, m.weak)
+def _moved(markers: Iterable[Marker], by: int) -> list[Marker]:
+    return [Marker(m.language, m.component, m.token, m.start + by, m.end + by, m.weak) for m in markers]
 
 
 def _in_query(query: str, start: int, languages: frozenset[str] | None) -> Iterator[Marker]:
@@ -119,10 +121,13 @@ def _in_query(query: str, start: int, languages: frozenset[str] | None) -> Itera
 
 def _in_path(path: str, start: int, languages: frozenset[str] | None, project: bool) -> Iterator[Marker]:
     segments = list(_SEGMENT.finditer(path))
+    end, before = len(segments) - 1, ""
     for number, match in enumerate(segments):
-        leading, last = number <= project, number == len(segments) - 1
-        first = leading or segments[number - 1][0].lower() in ANNOUNCING
-        yield from _moved(_in_segment(match[0], languages, leading, first, last), start + match.start())
+        text, leading = match[0], number <= project
+        first = leading or before.lower() in ANNOUNCING
+        if found := _in_segment(text, languages, leading, first, number == end):
+            yield from _moved(found, start + match.start())
+        before = text
 
 
 @url_cache(16384)
