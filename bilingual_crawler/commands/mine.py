@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.commands import PROJECT_SETTINGS
+from bilingual_crawler.commands import PROJECT_SETTINGS, name_program
 from bilingual_crawler.languages import LanguageError
 from bilingual_crawler.options import PREFIX, USUAL_FORMATS, Options, check_folder, wrong
 from bilingual_crawler.pages.language import LanguageDetectorError
@@ -50,6 +50,7 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
+        name_program(parser)
         add = parser.add_argument
         add("--pairs", help="languages, such as eng-mlt,eng-isl; eng-* pairs English with every other language")
         add("--out", type=Path, help="folder for everything that is found")
