@@ -42,7 +42,7 @@ _SECRET_NAME = re.compile(r"PASS(WORD)?$|SECRET|TOKEN|ACCESS_KEY")
 _SECRET_TEXT = re.compile(r"password|secret|token|credential|authorization|cookie", re.IGNORECASE)
 
 
-_DEFAULT, _BY_SPIDER = SETTINGS_PRIORITIES["default"], SETTINGS_PRIORITIES["spider"]
+_DEFAULT, _BY_SPIDER, _BY_COMMAND = (SETTINGS_PRIORITIES[by] for by in ("default", "spider", "cmdline"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,10 @@ def _is_given(name: str, settings: BaseSettings) -> bool:
     """Whether somebody has set *name*, other than the spider itself, and it is not the place of the crawl."""
     if name in _PLACES or settings.getpriority(name) in (_DEFAULT, _BY_SPIDER):
         return False
-    return not _is_known(name) or _plain(settings[name]) != _plain(_default(name))
+    if not _is_known(name):
+        # all others come with the project, or from Scrapy itself
+        return settings.getpriority(name) == _BY_COMMAND
+    return bool(_plain(settings[name]) != _plain(_default(name)))
 
 
 def _is_known(name: str) -> bool:
@@ -170,9 +173,7 @@ def _is_secret(name: str, value: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     """*value* as TOML can hold it; tables as JSON, which Scrapy reads, too, since they may hold nulls."""
-    if isinstance(value, BaseSettings):
-        value = value.copy_to_dict()
-    if isinstance(value, dict):
+    if isinstance(value, BaseSettings | dict):
         return json.dumps({_text(name): part for name, part in value.items()}, default=_text)
     if isinstance(value, list | tuple):
         return list(map(_text, value))
