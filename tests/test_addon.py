@@ -50,6 +50,7 @@ ALONE = {
         "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware",
         "scrapy.downloadermiddlewares.retry.RetryMiddleware",
         "scrapy.extensions.spiderstate.SpiderState",
+        "bilingual_crawler.middlewares.known.KnownPagesMiddleware",
         "bilingual_crawler.middlewares.poison.PoisonMiddleware",
         "bilingual_crawler.middlewares.robots.RobotsMiddleware",
         "bilingual_crawler.extensions.budgets.ByteBudgetExtension",

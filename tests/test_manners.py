@@ -194,6 +194,7 @@ def test_a_dead_host_is_given_up_and_the_others_go_on(tmp_path: Path) -> None:
 
 
 def test_sites_on_one_address_take_turns_if_asked_to(tmp_path: Path) -> None:
+    overlapping = {}
     for politeness in ("domain", "address"):
         (tmp_path / politeness).mkdir()
         with serve(bilingual_site(8), delay=0.05) as site:
@@ -202,8 +203,9 @@ def test_sites_on_one_address_take_turns_if_asked_to(tmp_path: Path) -> None:
             result = crawl(tmp_path / politeness, seeds, *(part for one in settings for part in ("-s", one)))
         assert result.returncode == 0, result.stderr
         assert len(documents(tmp_path / politeness)) == 2 * 18
-        # until their first answers, their common address is unknown
-        assert (site.overlapping <= 4) == (politeness == "address"), site.overlapping
+        overlapping[politeness] = site.overlapping
+    # until their first answers, which a busy machine delays, their common address is unknown
+    assert overlapping["address"] < overlapping["domain"] / 2, overlapping
 
 
 @pytest.mark.parametrize("throttle", [False, True])
