@@ -63,6 +63,7 @@ def found_in(stage: UrlStage) -> set[tuple[str, str, str, float]]:
 
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> SparkEngine:
+    pytest.importorskip("pyspark", reason="needs PySpark, of the extra spark, and takes half a gigabyte")
     program("java", package="default-jre-headless")
     os.environ["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1"  # short jobs are not worth the best code
     from bilingual_crawler.mining.spark import SparkEngine
