@@ -19,6 +19,7 @@ from warcio.archiveiterator import ArchiveIterator
 from webserver import bilingual_site, html, run_scrapy, varied
 
 from bilingual_crawler.archive import ArchivedResponse, open_archive
+from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.meta import ENTRY
 from bilingual_crawler.middlewares.known import KnownPagesMiddleware
 from bilingual_crawler.records import read_json_lines, read_tsv
@@ -135,7 +136,7 @@ def test_a_page_that_is_archived_in_part_is_downloaded_again(tmp_path: Path) -> 
         archived("gone", url="http://a.b/gone", headers=headers, status=404),
     )
     crawler: Any = get_crawler(settings_dict={"BILINGUAL_KNOWN": [str(tmp_path)]})
-    crawler.spider = SimpleNamespace(context=None)
+    CrawlContext.share(SimpleNamespace(), crawler)  # type: ignore[arg-type]
     known = KnownPagesMiddleware(crawler)
 
     def conditions(path: str, **meta: object) -> dict[bytes, list[bytes]]:

@@ -58,7 +58,7 @@ def with_domains(engine: Engine, pages: ir.Table) -> ir.Table:
     host = ibis.ifelse(row.domain.isnull(), row.url.re_extract(_HOST, 1), ibis.null("string"))
     hosted = pages.mutate(host=host)
     hosts = hosted.filter(row.host.notnull()).select("host").distinct()
-    found = engine.add(hosts, add_domains, DOMAINS, "domains").rename(found="domain")
+    found = engine.add(hosts, add_domains, DOMAINS, "hosts").rename(found="domain")
     return hosted.left_join(found, "host").mutate(domain=ibis.coalesce(row.domain, row.found)).select(*pages.columns)
 
 
