@@ -13,7 +13,8 @@ from backports import zstd
 
 from bilingual_crawler.archive import ArchiveError
 from bilingual_crawler.language_pairs import LanguagePairs
-from bilingual_crawler.pairing.inputs import MAX_BODY, Inputs
+from bilingual_crawler.pairing.inputs import Inputs
+from bilingual_crawler.pairing.of_records import MAX_BODY
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -197,12 +197,12 @@ def test_sites_on_one_address_take_turns_if_asked_to(tmp_path: Path) -> None:
     overlapping = {}
     for politeness in ("domain", "address"):
         (tmp_path / politeness).mkdir()
-        with serve(bilingual_site(8), delay=0.05) as site:
+        with serve(bilingual_site(4), delay=0.2) as site:
             seeds = f"{site.url}/en/,{site.url.replace('127.0.0.1', 'localhost')}/en/"
             settings = (f"BILINGUAL_POLITENESS={politeness}", "CONCURRENT_REQUESTS_PER_DOMAIN=1")
             result = crawl(tmp_path / politeness, seeds, *(part for one in settings for part in ("-s", one)))
         assert result.returncode == 0, result.stderr
-        assert len(documents(tmp_path / politeness)) == 2 * 18
+        assert len(documents(tmp_path / politeness)) == 2 * 10
         overlapping[politeness] = site.overlapping
     # until their first answers, which a busy machine delays, their common address is unknown
     assert overlapping["address"] < overlapping["domain"] / 2, overlapping
