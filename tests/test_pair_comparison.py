@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pair_data import tiny_sources
 
-from training.parallelness.comparison import compare, main
-from training.parallelness.examples import Example
+from training.parallelness.comparison import SITE_LINKS, candidates, compare, main
+from training.parallelness.examples import SYNTHETIC, Example
 from training.parallelness.hand_features import hand_features
+from training.parallelness.train import source_splits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,19 +28,35 @@ def test_scores_by_hand() -> None:
     examples += [Example(f"{base}/en/{i}", f"{base}/is/9", 0, "random-bi", "gold", "a") for i in range(2)]
     examples += [Example(f"{base}/en/x", f"{base}/fi/x", 1, "link-positive", "site", "b")]
     examples += [Example(f"{base}/en/x", f"{base}/{end}", 0, "link", "site", "b") for end in ("sv/x", "en/z")]
-    scores = compare(examples, np.array([0.9, 0.9, 0.9, 0.1, 0.8, 0.2, 0.5, 0.7, 0.1]))
-    assert (scores.precision, scores.recall, scores.f1, scores.f1_of_domains) == (0.75, 0.75, 0.75, 0.75)
-    assert scores.links == 0.5
-    assert scores.clear_links == 1.0
+    probabilities = np.array([0.9, 0.9, 0.9, 0.1, 0.8, 0.2, 0.5, 0.7, 0.1])
+    rows = candidates(examples)
+    assert list(rows) == ["gold", SITE_LINKS]
+    gold, links = (compare([examples[i] for i in chosen], probabilities[chosen]) for chosen in rows.values())
+    assert (gold.precision, gold.recall, gold.f1) == (0.75, 0.75, 0.75)
+    assert links.average_precision == 0.5
+
+
+def test_a_source_is_learnt_neither_from_itself_nor_from_its_domains() -> None:
+    def example(source: str, group: str) -> Example:
+        return Example("https://a.com/x", "https://a.com/y", 1, "positive", source, group)
+
+    gold, page, made_up = example("gold", "a"), example("hreflang-html", "a"), example(SYNTHETIC, "a")
+    other, sites = example("hreflang-html", "b"), [example("site-one", "c"), example("site-two", "d")]
+    examples = [gold, page, made_up, other, *sites]
+    by_name = {split.name: split for split in source_splits(examples)}
+    assert sorted(by_name) == ["gold", "hreflang-html", "sites"]
+    assert by_name["gold"].inside.tolist() == [0]
+    assert by_name["gold"].outside.tolist() == [3, 4, 5]
+    assert by_name["sites"].inside.tolist() == [4, 5]
 
 
 def test_one_command_compares_four_systems(tmp_path: Path) -> None:
     sources = tiny_sources(tmp_path, hosts=12)
     places = ["--pairs", str(sources.pairs), "--sites", str(sources.sites), "--work", str(tmp_path / "work")]
-    small = ["--epochs", "2", "--batch", "64", "--rate", "0.01", "--pieces", "300", "--folds", "2"]
+    small = ["--epochs", "2", "--batch", "64", "--rate", "0.01", "--pieces", "300"]
     main([*places, *small, "--json", str(tmp_path / "o.json"), "--table", str(tmp_path / "o.md")])
     found = json.loads((tmp_path / "o.json").read_text())
     assert len(found) == 4
-    assert found["YODA token replacement"]["f1"] > 0.9
-    assert all(0 <= value <= 1 for scores in found.values() for value in scores.values())
-    assert (tmp_path / "o.md").read_text().count("\n") == 6
+    assert found["YODA token replacement"]["gold"]["f1"] > 0.9
+    assert all(0 <= v <= 1 for sources in found.values() for scores in sources.values() for v in scores.values())
+    assert "| worst |" in (tmp_path / "o.md").read_text()

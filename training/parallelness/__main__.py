@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from training.common.soft_labels import SHARE
+from training.parallelness.examples import FOLDS
 from training.parallelness.options import add_options, chosen_options
 from training.parallelness.train import run
 from training.transformer import hand_over
@@ -26,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m training.parallelness", description=__doc__)
     add_options(parser)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--folds", type=int, default=FOLDS, help="how many of the five folds to cross-validate")
     parser.add_argument("--soft-labels", type=Path, help="a teacher's probabilities, written by training.distil")
     parser.add_argument("--soft-share", type=float, default=SHARE, help="of the teacher in the targets")
     options = parser.parse_args(left)

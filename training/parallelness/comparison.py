@@ -1,15 +1,15 @@
-"""`python -m training.parallelness.comparison`: the pair model beside rules and gradient boosting, in one run.
+"""`python -m training.parallelness.comparison`: the pair model beside rules and gradient boosting, by source of data.
 
-All are measured on the WMT16 gold pairs with the paper's negatives and on the real links of frozen sites. The two
-learnt ones learn from the same examples and score a domain that neither saw (five folds of domains); the small
-model goes on from the checkpoints of a training with the same `--work`.
+Each source of real pairs (WMT16, hreflang pages, site repositories, corpus samples, frozen sites) is scored by learnt
+systems that saw nothing of it, nor of its domains in other sources. The candidates are of two kinds: any two documents
+of a site (positives with the paper's negatives), and the links of a page (of frozen sites). The small model goes on
+from the checkpoints of a run with the same `--work`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections import defaultdict
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,10 +21,10 @@ from sklearn.metrics import precision_recall_fscore_support
 from training.common.markdown import table
 from training.common.scores import average_precision
 from training.parallelness.baselines import LanguageStripper, TokenReplacement
-from training.parallelness.examples import is_refused
+from training.parallelness.examples import origin_of
 from training.parallelness.hand_features import hand_features
 from training.parallelness.options import add_options, chosen_options
-from training.parallelness.train import cross_validate, prepare
+from training.parallelness.train import calibration, cross_validate, prepare, source_splits
 from training.parallelness.validation import LINKS, PAPER, by_source
 
 if TYPE_CHECKING:
@@ -33,48 +33,70 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from training.parallelness.examples import Example
-    from training.parallelness.train import Prepared
+    from training.parallelness.train import Prepared, Split
 
 MOST_BOOSTED = 60_000
-
-COLUMNS = (
-    "system",
-    "precision",
-    "recall",
-    "F1",
-    "mean F1 of domains",
-    "AP",
-    "links: mean AP",
-    "links without refused: mean AP",
-)
+SMALL = "small model"
+SITE_LINKS = "links of sites"
+MEASURES = {"precision": "Precision at .5", "recall": "Recall at .5", "f1": "F1 at .5", "average_precision": "AP"}
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Positive class at probability .5 and average precision on WMT16 gold; mean average precision on links."""
+    """Positive class at probability .5, and average precision; of links, the mean average precision of the sites."""
 
     precision: float
     recall: float
     f1: float
-    f1_of_domains: float
     average_precision: float
-    links: float
-    clear_links: float
-    """Without refused links (`pairs.is_refused`)."""
 
 
-def boosted(prepared: Prepared, rows: NDArray[np.int64], folds: int, seed: int) -> NDArray[np.float64]:
-    """Probabilities of the examples at `rows` from gradient-boosted trees that saw nothing of their domain."""
+def candidates(examples: Sequence[Example]) -> dict[str, NDArray[np.int64]]:
+    """Rows of the examples to score, by source: any two documents of a site, and the links of frozen sites."""
+    found: dict[str, list[int]] = {}
+    for i, example in enumerate(examples):
+        if example.kind in LINKS:
+            found.setdefault(SITE_LINKS, []).append(i)
+        elif example.kind in PAPER:
+            found.setdefault(origin_of(example), []).append(i)
+    return {name: np.array(rows, dtype=np.int64) for name, rows in sorted(found.items())}
+
+
+def compare(examples: Sequence[Example], probabilities: NDArray[np.floating]) -> Scores:
+    """Scores of one system on the candidates of one source."""
+    labels = np.array([e.label for e in examples], dtype=np.int64)
+    precision, recall, f1, _ = precision_recall_fscore_support(
+        labels, probabilities >= 0.5, average="binary", zero_division=0
+    )
+    if all(example.kind in LINKS for example in examples):
+        average = float(np.mean(by_source(examples, labels, probabilities, np.ones(len(labels), dtype=bool))))
+    else:
+        average = average_precision(labels, probabilities)
+    return Scores(float(precision), float(recall), float(f1), average)
+
+
+def small_model(prepared: Prepared, splits: Sequence[Split], logits: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Probabilities [N] of held-out logits, each source calibrated by the others."""
+    result = np.zeros(len(logits))
+    for split in splits:
+        others = np.concatenate([other.inside for other in splits if other is not split] or [split.inside])
+        temperature, shift = calibration(prepared, logits, others)
+        result[split.inside] = (logits[split.inside] + shift) / temperature
+    return 1 / (1 + np.exp(-result.clip(-50, 50)))
+
+
+def boosted(prepared: Prepared, splits: Sequence[Split], rows: NDArray[np.int64], seed: int) -> NDArray[np.float64]:
+    """Probabilities [N] from gradient-boosted trees that saw nothing of the split; only for `rows`, others 0."""
     rng = np.random.default_rng(seed)
-    result = np.zeros(len(rows))
-    for number in range(folds):
-        weights = np.where(prepared.folds != number, prepared.weights, 0).astype(np.float64)
+    result = np.zeros(len(prepared.examples))
+    for split in splits:
+        weights = prepared.weights[split.outside].astype(np.float64)
         some = min(MOST_BOOSTED, round(weights.sum()))
-        drawn = rng.choice(len(weights), some, replace=False, p=weights / weights.sum())
+        drawn = rng.choice(split.outside, some, replace=False, p=weights / weights.sum())
         model = HistGradientBoostingClassifier(random_state=seed)
         model.fit(_features(prepared.examples, drawn), prepared.labels[drawn])
-        inside = np.flatnonzero(prepared.folds[rows] == number)
-        result[inside] = model.predict_proba(_features(prepared.examples, rows[inside]))[:, 1]
+        inside = np.intersect1d(rows, split.inside)
+        result[inside] = model.predict_proba(_features(prepared.examples, inside))[:, 1]
     return result
 
 
@@ -82,44 +104,18 @@ def _features(examples: Sequence[Example], rows: NDArray[np.int64]) -> NDArray[n
     return hand_features([(examples[i].url_a, examples[i].url_b) for i in rows])
 
 
-def compare(examples: Sequence[Example], probabilities: NDArray[np.floating]) -> Scores:
-    """Scores of one system on gold and links."""
-    labels = np.array([e.label for e in examples], dtype=np.int64)
-    gold = np.array([e.source == "gold" and e.kind in PAPER for e in examples], dtype=bool)
-    links = np.array([e.kind in LINKS for e in examples], dtype=bool)
-    clear = links & ~np.array([is_refused(e) for e in examples], dtype=bool)
-    chosen = probabilities >= 0.5
-    precision, recall, f1, _ = precision_recall_fscore_support(
-        labels[gold], chosen[gold], average="binary", zero_division=0
-    )
-    domains: dict[str, list[int]] = defaultdict(list)
-    for i in np.flatnonzero(gold):
-        domains[examples[int(i)].group].append(int(i))
-    each = [
-        precision_recall_fscore_support(labels[rows], chosen[rows], average="binary", zero_division=0)[2]
-        for rows in domains.values()
-        if labels[rows].any()
-    ]
-    mean = [np.mean(by_source(examples, labels, probabilities, some)) if some.any() else 0.0 for some in (links, clear)]
-    return Scores(
-        float(precision),
-        float(recall),
-        float(f1),
-        float(np.mean(each)),
-        average_precision(labels[gold], probabilities[gold]),
-        float(mean[0]),
-        float(mean[1]),
-    )
-
-
-def summary(found: Mapping[str, Scores]) -> str:
-    """The systems as a Markdown table, best F1 first."""
-    best_first = sorted(found.items(), key=lambda item: -item[1].f1)
-    return table(COLUMNS, [[name, *asdict(scores).values()] for name, scores in best_first])
+def summary(found: Mapping[str, Mapping[str, Scores]]) -> str:
+    """Markdown: one table for each measure, systems in rows, sources and the worst of them in columns."""
+    sources = list(next(iter(found.values())))
+    parts = []
+    for measure, title in MEASURES.items():
+        rows = [(name, [getattr(by_name[source], measure) for source in sources]) for name, by_name in found.items()]
+        parts.append(table((title, *sources, "worst"), [(name, *values, min(values)) for name, values in rows]))
+    return "\n".join(parts)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Compare the systems, print the table, write --json and --table."""
+    """Compare the systems, print the tables, write --json and --table."""
     parser = argparse.ArgumentParser(prog="python -m training.parallelness.comparison", description=__doc__)
     add_options(parser)
     parser.add_argument("--json", type=Path, required=True)
@@ -127,25 +123,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     sources, recipe = chosen_options(options)
     prepared = prepare(sources, recipe, options.work)
-    held_out = cross_validate(prepared, recipe, options.folds, options.work)
-    wanted = np.array([_measured(prepared.examples[i]) for i in held_out.indices], dtype=bool)
-    rows = held_out.indices[wanted]
-    examples = [prepared.examples[i] for i in rows]
-    pairs = [(e.url_a, e.url_b) for e in examples]
-    small = 1 / (1 + np.exp(-held_out.logits[wanted].astype(np.float64).clip(-50, 50)))
+    splits = source_splits(prepared.examples)
+    logits = cross_validate(prepared, splits, recipe, options.work)
+    held_out = np.concatenate([split.inside for split in splits])
+    wanted = {name: np.intersect1d(rows, held_out) for name, rows in candidates(prepared.examples).items()}
+    wanted = {name: rows for name, rows in wanted.items() if prepared.labels[rows].any()}
+    measured = np.concatenate(list(wanted.values()))
+    systems = {
+        SMALL: small_model(prepared, splits, logits),
+        "gradient boosting on hand features": boosted(prepared, splits, measured, recipe.seed),
+    }
+    pairs = [(prepared.examples[i].url_a, prepared.examples[i].url_b) for i in measured]
+    for name, rule in (("WMT16 language stripper", LanguageStripper()), ("YODA token replacement", TokenReplacement())):
+        systems[name] = np.zeros(len(logits))
+        systems[name][measured] = rule.probabilities(pairs)
     found = {
-        "small model": compare(examples, small),
-        "gradient boosting on hand features": compare(examples, boosted(prepared, rows, options.folds, recipe.seed)),
-        "WMT16 language stripper": compare(examples, LanguageStripper().probabilities(pairs)),
-        "YODA token replacement": compare(examples, TokenReplacement().probabilities(pairs)),
+        name: {
+            source: compare([prepared.examples[i] for i in rows], probabilities[rows])
+            for source, rows in wanted.items()
+        }
+        for name, probabilities in systems.items()
     }
     print(summary(found), end="")
-    options.json.write_text(json.dumps({name: asdict(s) for name, s in found.items()}, indent=1) + "\n")
+    everything = {name: {source: asdict(s) for source, s in by_name.items()} for name, by_name in found.items()}
+    options.json.write_text(json.dumps(everything, indent=1) + "\n")
     options.table.write_text(summary(found), encoding="utf-8")
-
-
-def _measured(example: Example) -> bool:
-    return example.kind in LINKS or (example.source == "gold" and example.kind in PAPER)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ TRUNCATED = 46
 """Length at which the printed MaCoCu samples were truncated."""
 EVIDENCE = frozenset(("gold", "hreflang-html", "site-repo", "corpus-sample", "corpus", "crawl", "site"))
 LINK, LINK_POSITIVE = "link", "link-positive"
+SITES = "sites"
 MOST_OF_GROUP = 400
 MOST_LINKS = 4000
 MADE_UP = SYNTHETIC, SYNTHETIC_SLUGS = "synthetic", "synthetic-slugs"
@@ -47,6 +48,11 @@ class Example:
 def fold_of(group: str, folds: int = FOLDS) -> int:
     """Fold of a domain label, the same in every run."""
     return int.from_bytes(hashlib.blake2b(group.encode(), digest_size=4).digest(), "big") % folds
+
+
+def origin_of(example: Example) -> str:
+    """The kind of data that an example comes from: an evidence, a way of making up, or `SITES` for all frozen sites."""
+    return example.source if example.source in EVIDENCE or example.source in MADE_UP else SITES
 
 
 def read_positives(path: Path) -> dict[str, list[tuple[str, str]]]:

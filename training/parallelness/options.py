@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from training.common.options import add_recipe, chosen_recipe
-from training.parallelness.examples import FOLDS, PairSources
+from training.parallelness.examples import PairSources
 from training.parallelness.recipe import PairRecipe
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--urls", type=Path, help="TSV with url, lang: to make up positives with language marks")
     parser.add_argument("--lexicon", type=Path, help="TSV with lang_a, text_a, lang_b, text_b: translated words")
     parser.add_argument("--work", type=Path, required=True, help="checkpoints: a killed run goes on from here")
-    parser.add_argument("--folds", type=int, default=FOLDS, help="how many of the five folds to cross-validate")
     add_recipe(parser, PairRecipe())
 
 

@@ -14,7 +14,7 @@ from bilingual_crawler.urls.pair_text import pair_text
 from training.common.calibration import fit_calibration
 from training.common.loop import Checkpoint, predict
 from training.common.soft_labels import SHARE, SoftLabels, softened
-from training.parallelness.examples import MADE_UP, fold_of, training_examples
+from training.parallelness.examples import MADE_UP, fold_of, origin_of, training_examples
 from training.parallelness.fit import fit, weights_of
 from training.parallelness.network import PairNet, PairNetConfig
 from training.parallelness.ship import ship
@@ -48,17 +48,15 @@ class Prepared:
     labels: NDArray[np.float32]
     targets: NDArray[np.float32]
     weights: NDArray[np.float32]
-    folds: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOut:
-    """Calibrated logits of the examples at `indices`, each from a network that saw nothing of its domain."""
+class Split:
+    """A part of the examples to score, and the part to learn from; no domain is in both."""
 
-    indices: NDArray[np.int64]
-    logits: NDArray[np.float32]
-    temperature: float
-    shift: float
+    name: str
+    inside: NDArray[np.int64]
+    outside: NDArray[np.int64]
 
 
 def prepare(sources: PairSources, recipe: PairRecipe, work: Path) -> Prepared:
@@ -77,10 +75,9 @@ def prepare(sources: PairSources, recipe: PairRecipe, work: Path) -> Prepared:
     if lexicon:
         add_vectors(net, tokenizer, lexicon, recipe, work / "words.pt")
     labels = np.array([e.label for e in examples], dtype=np.float32)
-    folds = np.array([fold_of(e.group) for e in examples])
     print(f"{len(examples)} pairs, {int(labels.sum())} positive; {net.config}", flush=True)
     data = encode(tokenizer, texts)
-    return Prepared(examples, tokenizer, net, data, labels, labels, weights_of(examples, recipe), folds)
+    return Prepared(examples, tokenizer, net, data, labels, labels, weights_of(examples, recipe))
 
 
 def word_pieces(words: Counter[str], recipe: PairRecipe, path: Path) -> list[str]:
@@ -109,22 +106,42 @@ def add_vectors(
     checkpoint.save({"net": net.state_dict()})
 
 
-def cross_validate(prepared: Prepared, recipe: PairRecipe, folds: int, work: Path) -> HeldOut:
-    """Train on the domains outside each of the first `folds` folds and score those inside."""
-    p, clear = prepared, prepared.weights > 0
+def domain_splits(examples: Sequence[Example], folds: int) -> list[Split]:
+    """The first `folds` of five folds of domains."""
+    folds_of = np.array([fold_of(e.group) for e in examples])
+    return [Split(f"fold{n}", np.flatnonzero(folds_of == n), np.flatnonzero(folds_of != n)) for n in range(folds)]
+
+
+def source_splits(examples: Sequence[Example]) -> list[Split]:
+    """One split for each kind of real data, without its domains in the other kinds and in the made-up examples."""
+    origins = np.array([origin_of(e) for e in examples])
+    groups = np.array([e.group for e in examples])
+    splits = []
+    for name in sorted({*origins} - {*MADE_UP}):
+        inside = origins == name
+        splits.append(Split(name, np.flatnonzero(inside), np.flatnonzero(~np.isin(groups, groups[inside]))))
+    return splits
+
+
+def cross_validate(prepared: Prepared, splits: Sequence[Split], recipe: PairRecipe, work: Path) -> NDArray[np.float32]:
+    """Logits [N] of the examples inside the splits, each from a network that saw nothing of its split; others 0."""
+    p = prepared
     logits = np.zeros(len(p.examples), dtype=np.float32)
-    for number in range(folds):
+    for split in splits:
         net = copy.deepcopy(p.start)
-        chosen = np.flatnonzero((p.folds != number) & clear)
-        fit(net, p.data, p.targets, p.weights, chosen, recipe, work / f"fold{number}.pt")
-        inside = np.flatnonzero(p.folds == number)
-        logits[inside] = predict(net, p.data, inside)[:, 0].numpy()
-    seen = np.flatnonzero(p.folds < folds)
-    trusted = np.array([i for i in seen if p.examples[i].source not in MADE_UP and clear[i]], dtype=np.int64)
-    temperature, shift = (1.0, 0.0)
-    if len(set(p.labels[trusted])) > 1:
-        temperature, shift = fit_calibration(logits[trusted], p.labels[trusted], p.weights[trusted])
-    return HeldOut(seen, (logits[seen] + shift) / temperature, temperature, shift)
+        chosen = split.outside[p.weights[split.outside] > 0]
+        fit(net, p.data, p.targets, p.weights, chosen, recipe, work / f"{split.name}.pt")
+        logits[split.inside] = predict(net, p.data, split.inside)[:, 0].numpy()
+    return logits
+
+
+def calibration(prepared: Prepared, logits: NDArray[np.float32], rows: NDArray[np.int64]) -> tuple[float, float]:
+    """Temperature and shift of held-out logits, by the real and clear examples at `rows`."""
+    p = prepared
+    trusted = np.array([i for i in rows if p.examples[i].source not in MADE_UP and p.weights[i] > 0], dtype=np.int64)
+    if len(set(p.labels[trusted])) < 2:
+        return 1.0, 0.0
+    return fit_calibration(logits[trusted], p.labels[trusted], p.weights[trusted])
 
 
 def run(
@@ -144,12 +161,16 @@ def run(
     if soft:
         pairs = [(e.url_a, e.url_b) for e in p.examples]
         p = replace(p, targets=softened(SoftLabels.load(soft), pairs, p.labels, share))
-    held_out = cross_validate(p, recipe, folds, work)
-    scores = validation_scores([p.examples[i] for i in held_out.indices], held_out.logits, p.weights[held_out.indices])
+    splits = domain_splits(p.examples, folds)
+    seen = np.sort(np.concatenate([np.zeros(0, np.int64), *(split.inside for split in splits)]))
+    logits = cross_validate(p, splits, recipe, work)
+    temperature, shift = calibration(p, logits, seen)
+    calibrated = (logits[seen] + shift) / temperature
+    scores = validation_scores([p.examples[i] for i in seen], calibrated, p.weights[seen])
     print(validation_table(scores))
     net = copy.deepcopy(p.start)
     fit(net, p.data, p.targets, p.weights, np.flatnonzero(p.weights > 0), recipe, work / "all.pt")
     with torch.no_grad():
-        net.last.bias.add_(held_out.shift)
+        net.last.bias.add_(shift)
     probe = p.data.batch(np.arange(min(256, len(p.examples))))
-    ship(out, net, p.tokenizer, probe, p.examples, held_out.temperature, scores, recipe)
+    ship(out, net, p.tokenizer, probe, p.examples, temperature, scores, recipe)
