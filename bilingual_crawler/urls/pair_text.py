@@ -11,7 +11,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from rapidfuzz.distance import Indel
+from rapidfuzz.distance import Indel, Postfix, Prefix
 
 from bilingual_crawler.urls.language_tokens import AMBIGUOUS, LANGUAGE_OF
 from bilingual_crawler.urls.url_parts import INSIDE, TRAINED_LANGUAGE_KEYS, UrlParts, language_of, url_parts
@@ -58,6 +58,12 @@ class _Comparison:
         total = common + max(len(rest_a), len(rest_b))
         out.append(f"same{min(common, 9)}")
         out.append(f"share{10 * common // total if total else 'none'}")
+        rest_u, rest_v = "/".join(self.a.texts), "/".join(self.b.texts)
+        longest = max(1, len(rest_u), len(rest_v))
+        out.append(f"text{int(10 * Indel.normalized_similarity(rest_u, rest_v))}")
+        out.append(f"begin{8 * Prefix.similarity(rest_u, rest_v) // longest}")
+        out.append(f"end{8 * Postfix.similarity(rest_u, rest_v) // longest}")
+        out.append(f"length{8 * min(len(rest_u), len(rest_v)) // longest}")
         out.append(f"depth{max(-3, min(3, self.b.segments - self.a.segments))}")
         if self.a.extension == self.b.extension:
             out.append("ext=")
@@ -67,6 +73,7 @@ class _Comparison:
             out.append(f"shape{int(4 * Indel.normalized_similarity(self.a.shape, self.b.shape))}")
         if left.words or right.words:
             out.append(f"words{min(len(left.words), 5)}:{min(len(right.words), 5)}")
+            out.append(_matched(left.words, right.words))
             out.append(f"alike{int(6 * Indel.normalized_similarity(' '.join(left.words), ' '.join(right.words)))}")
         if left.numbers or right.numbers:
             out.append(f"numbers{min(len(left.numbers), 3)}:{min(len(right.numbers), 3)}")
@@ -163,8 +170,9 @@ class _Comparison:
             out.append("swapL:number")
             return
         if x.isdigit() and y.isdigit():
-            near = abs(int(x[-15:]) - int(y[-15:])) < 3
-            out.append(f"n~{x_zone}{y_zone if y_zone[0] != x_zone[0] else ''}:{'near' if near else 'far'}")
+            distance = _distance(x, y)
+            out.append(f"n~{x_zone}{y_zone if y_zone[0] != x_zone[0] else ''}:{'near' if distance < 2 else 'far'}")
+            out.append(f"n-{distance}")
             out.append(f"n~{min(len(x), 6)}:{min(len(y), 6)}")
             self.left.numbers.append(x)
             self.right.numbers.append(y)
@@ -175,7 +183,7 @@ class _Comparison:
             return
         start, end = _affixes(x, y)
         inner_x, inner_y = x[start : len(x) - end], y[start : len(y) - end]
-        if self._inflected(inner_x, inner_y, start, end):
+        if self._inflected(inner_x, inner_y, start, end) or self._ending(x, y, start, end):
             return
         kinds = _kind(x) + _kind(y)
         out.append(f"{kinds}~{x_zone[0]}{y_zone[0]}:{int(5 * Indel.normalized_similarity(x, y))}")
@@ -197,11 +205,26 @@ class _Comparison:
         self.right.affixes += [lang_y] if lang_y else []
         return True
 
+    def _ending(self, x: str, y: str, start: int, end: int) -> bool:
+        """Whether the codes at one end of two tokens have a letter in common (``indexen``, ``indexes``)."""
+        for size in (2, 3):
+            kept = min(len(x), len(y)) - size
+            if len(x) != len(y) or kept < 3:
+                return False
+            if start >= kept and self._inflected(x[kept:], y[kept:], kept, 0):
+                return True
+            if end >= kept and self._inflected(x[:size], y[:size], 0, kept):
+                return True
+        return False
+
     def _single(self, sign: str, token: str, zone: str, side: _Side) -> None:
         lang = _language(token, zone)
         if lang:
             side.langs.append(lang)
             self.out += (f"{sign}lang{zone}", _mark(token))
+        elif token.isdigit() and zone == "L":
+            side.langs.append(token)
+            self.out.append(f"{sign}langL:number")
         elif token in TRAINED_LANGUAGE_KEYS and zone[0] in "kK":
             self.out.append(f"{sign}key:lang")
         elif token in INDEX and zone[0] in "fF1":
@@ -258,6 +281,18 @@ def _kind(token: str) -> str:
     return "n" if token.isdigit() else "m"
 
 
+def _matched(left: Sequence[str], right: Sequence[str]) -> str:
+    """How many words of both sides have a word on the other side that is spelt alike, and how many have none."""
+    matched = sum(any(Indel.normalized_similarity(x, y) > ALIKE for y in right[:MAX_WORDS]) for x in left[:MAX_WORDS])
+    return f"match{min(matched, 4)}of{min(len(left), len(right), 6)}"
+
+
+def _distance(x: str, y: str) -> int:
+    """Size of the difference of two numbers: 0 for 1, 1 for 2, then one for each order of magnitude up to 5."""
+    difference = abs(int(x[-15:]) - int(y[-15:]))
+    return min(5, difference - 1 if difference < 3 else len(str(difference)) + 1)
+
+
 def _affixes(x: Sequence[str], y: Sequence[str]) -> tuple[int, int]:
     """Lengths of the common prefix, and of the common suffix of the rest."""
     limit = min(len(x), len(y))
@@ -272,5 +307,7 @@ def _affixes(x: Sequence[str], y: Sequence[str]) -> tuple[int, int]:
 
 WHOLE = frozenset("1DFQLXK")
 """Zones of tokens that fill their segment, value, key or fragment."""
+ALIKE = 0.7
+"""Similarity in spelling from which two words count as one, such as a name in two languages."""
 INDEX = frozenset(("index", "default", "home", "main", "start", "welcome", "inicio", "accueil", "homepage"))
 """Names of the page that a server gives for a directory."""

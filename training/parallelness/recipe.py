@@ -23,7 +23,7 @@ class PairRecipe:
     rate: float = 4e-3
     decay: float = 0.01
     warmup: float = 0.1
-    hide: float = 0.1
+    hide: float = 0.25
     domain: float = 600.0
     refused: float = 30.0
     made_up: int = 1000

@@ -7,6 +7,7 @@ word with a bilingual lexicon.
 from __future__ import annotations
 
 import random
+import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,8 @@ _FREQUENT = """
 eng eng eng eng fra deu spa ita por nld rus zho jpn pol tur swe fin isl mlt eus cat hrv slv mkd sqi bul ell
 """
 FREQUENT = _FREQUENT.split()
-LEAST_URLS, MOST_URLS = 3, 8
+LEAST_URLS, MOST_URLS = 3, 12
+NUMBER = re.compile(r"[0-9]+")
 PAGES = 8
 SUFFIXES = ("com", "org", "net", "eu", "info")
 EXTENSIONS = ("", "", "", "/", "/", ".html", ".htm", ".php", ".aspx")
@@ -147,6 +149,13 @@ def _inside(url: str, a: str, b: str) -> tuple[str, str]:
     return f"{host}/{first}/{a}/{tail}", f"{host}/{first}/{b}/{tail}"
 
 
+def _added_inside(url: str, a: str, b: str) -> tuple[str, str]:
+    host, rest = split_resource(url)
+    _, first, *others = rest.split("/") if "/" in rest[1:] else ("", "site", rest[1:])
+    tail = "/".join(others)
+    return f"{host}/{first}/{tail}", f"{host}/{first}/{b}/{tail}"
+
+
 def _last(url: str, a: str, b: str) -> tuple[str, str]:
     base = url.rstrip("/")
     return f"{base}/{a}", f"{base}/{b}"
@@ -187,8 +196,66 @@ def _prefix(url: str, a: str, b: str) -> tuple[str, str]:
     return f"{base}{slash}{a}_{last}", f"{base}{slash}{b}_{last}"
 
 
-def _letter(url: str, a: str, b: str) -> tuple[str, str]:
-    return _suffix("")(url, a[0].lower(), b[0].lower() if a[0].lower() != b[0].lower() else b[:2].lower())
+def _single_letters(separator: str) -> Callable[[str, str, str], tuple[str, str]]:
+    def convention(url: str, a: str, b: str) -> tuple[str, str]:
+        first, second = a[0].lower(), b[0].lower()
+        return _suffix(separator)(url, first, second if first != second else b[:2].lower())
+
+    return convention
+
+
+def _capital_ending(added: bool) -> Callable[[str, str, str], tuple[str, str]]:
+    def convention(url: str, a: str, b: str) -> tuple[str, str]:
+        return _suffix("", added)(url, a[:2].upper(), b[:2].upper())
+
+    return convention
+
+
+def _inside_name(url: str, a: str, b: str) -> tuple[str, str]:
+    base, slash, last = url.rstrip("/").rpartition("/")
+    sign = next((char for char in last if char in "-_"), None)
+    if sign is None:
+        return _suffix("_")(url, a, b)
+    head, _, tail = last.partition(sign)
+    return f"{base}{slash}{head}{sign}{a}{sign}{tail}", f"{base}{slash}{head}{sign}{b}{sign}{tail}"
+
+
+def _start(separator: str) -> Callable[[str, str, str], tuple[str, str]]:
+    def convention(url: str, a: str, b: str) -> tuple[str, str]:
+        base, slash, last = url.rstrip("/").rpartition("/")
+        first, second = (a, b) if separator else (a[0].lower(), b[0].lower())
+        if first == second:
+            first, second = a[:2].lower(), b[:2].lower()
+        return f"{base}{slash}{first}{separator}{last}", f"{base}{slash}{second}{separator}{last}"
+
+    return convention
+
+
+def _directory_and_letter(url: str, a: str, b: str) -> tuple[str, str]:
+    first, second = _single_letters("_")(url, a, b)
+    return _both_first(first, a, b)[0], _both_first(second, a, b)[1]
+
+
+def _shifted_number(offset: int) -> Callable[[str, str, str], tuple[str, str]]:
+    """Pages of a content system: the translation has a directory of its language and a number that comes later."""
+
+    def convention(url: str, a: str, b: str) -> tuple[str, str]:
+        first, second = _both_first(url, a, b)
+        numbers = list(NUMBER.finditer(split_resource(second)[1]))
+        if not numbers:
+            return first, second
+        start = len(split_resource(second)[0])
+        last = numbers[-1]
+        number = str(int(last[0]) + offset).zfill(len(last[0]))
+        return first, second[: start + last.start()] + number + second[start + last.end() :]
+
+    return convention
+
+
+def _added_number_query(url: str, a: str, b: str) -> tuple[str, str]:
+    sign = "&" if "?" in url else "?"
+    key = "lang" if len(a) % 2 else "L"
+    return url, f"{url}{sign}{key}={1 + ord(b[0]) % 4}"
 
 
 def _subdomain(url: str, a: str, b: str) -> tuple[str, str]:
@@ -205,6 +272,9 @@ CONVENTIONS: tuple[Callable[[str, str, str], tuple[str, str]], ...] = (
     _both_first, _both_first, _both_first, _added_first, _added_first, _added_first, _inside, _last,
     _query("lang"), _query("hl"), _query("locale"), _query("l"), _added_query, _number_query,
     _suffix("_"), _suffix("-"), _suffix("."), _suffix(""), _suffix(".", added=True), _suffix("_", added=True),
-    _suffix("-", added=True), _prefix, _letter, _subdomain, _added_subdomain,
+    _suffix("-", added=True), _prefix, _single_letters(""), _subdomain, _added_subdomain,
+    _single_letters("_"), _single_letters("_"), _single_letters("-"), _capital_ending(added=False),
+    _capital_ending(added=True), _inside_name, _start("_"), _start("-"), _start(""), _directory_and_letter,
+    _shifted_number(1), _shifted_number(2), _shifted_number(7), _added_number_query, _added_inside, _added_inside,
 )  # fmt: skip
 SLUG_CONVENTIONS = (_both_first, _both_first, _added_first, _added_first, _query("lang"), _suffix("_"), _subdomain)

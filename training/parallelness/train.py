@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -85,7 +86,7 @@ def word_pieces(words: Counter[str], recipe: PairRecipe, path: Path) -> list[str
 
     The library breaks ties at random, and the checkpoints of the network hold for one numbering of the pieces only.
     """
-    checkpoint = Checkpoint(path, f"{recipe} {len(words)} {words.total()}")
+    checkpoint = Checkpoint(path, f"{recipe.seed} {recipe.pieces} {len(words)} {words.total()}")
     if saved := checkpoint.load():
         return list(saved["pieces"])
     pieces = learn_pieces(words, recipe.pieces)
@@ -96,14 +97,17 @@ def word_pieces(words: Counter[str], recipe: PairRecipe, path: Path) -> list[str
 def add_vectors(
     net: PairNet, tokenizer: Tokenizer, lexicon: Sequence[tuple[str, str]], recipe: PairRecipe, path: Path
 ) -> None:
-    """Word vectors learnt from the lexicon, or those that an earlier run of the same recipe left."""
-    checkpoint = Checkpoint(path, f"{recipe} {net.config} {len(lexicon)}")
+    """Word vectors learnt from the lexicon, or those that an earlier run left for the same pieces."""
+    numbers = {i: piece for piece, i in tokenizer.get_vocab().items()}
+    pieces = "\n".join(numbers[i] for i in range(net.config.features, len(numbers)))
+    digest = hashlib.blake2b(pieces.encode(), digest_size=8).hexdigest()
+    checkpoint = Checkpoint(path, f"{recipe.seed} {recipe.word_epochs} {net.config.word_width} {digest} {len(lexicon)}")
     if saved := checkpoint.load():
-        net.load_state_dict(saved["net"])
+        net.word_table.load_state_dict(saved["words"])
         return
     nearest = learn_vectors(net, tokenizer, lexicon, recipe.word_epochs, recipe.seed)
     print(f"translation nearest: {nearest:.3f}", flush=True)
-    checkpoint.save({"net": net.state_dict()})
+    checkpoint.save({"words": net.word_table.state_dict()})
 
 
 def domain_splits(examples: Sequence[Example], folds: int) -> list[Split]:
