@@ -52,6 +52,8 @@ def summary(u: str, v: str) -> str:
         ("x_e.htm", "x_f.htm", "lang:swap:all"),
         ("rapoportl15EN.htm", "rapoportl15FR.htm", "lang:swap:all"),
         ("indexen.htm", "indexfr.htm", "lang:none:inflected"),
+        ("indexen.htm", "indexes.htm", "lang:none:inflected"),
+        ("x?id=3&lang=2", "x?id=3", "lang:add:all"),
         ("en/x/7", "fr/x/8", "lang:swap:numbers"),
         ("en/about", "fr/apropos", "lang:swap:words"),
         ("x?page=1", "x?page=2", "lang:none:numbers"),
@@ -64,6 +66,16 @@ def summary(u: str, v: str) -> str:
 )
 def test_summary_of_the_language_tokens(u: str, v: str, expected: str) -> None:
     assert summary(u, v) == expected
+
+
+def test_numbers_are_told_by_the_size_of_their_difference() -> None:
+    def code(u: int, v: int) -> str:
+        text = pair_text(f"https://s.org/node/{u}", f"https://s.org/node/{v}")
+        return next(word for word in text.split() if word.startswith("n-"))
+
+    assert [code(11132, 11132 + d) for d in (1, 2, 3, 61, 700, 8000, 90000)] == [
+        "n-0", "n-1", "n-2", "n-3", "n-4", "n-5", "n-5"
+    ]  # fmt: skip
 
 
 def test_only_words_of_one_side_follow_the_marks() -> None:

@@ -82,7 +82,8 @@ def small_model(prepared: Prepared, splits: Sequence[Split], logits: NDArray[np.
         others = np.concatenate([other.inside for other in splits if other is not split] or [split.inside])
         temperature, shift = calibration(prepared, logits, others)
         result[split.inside] = (logits[split.inside] + shift) / temperature
-    return 1 / (1 + np.exp(-result.clip(-50, 50)))
+    probabilities: NDArray[np.float64] = 1 / (1 + np.exp(-result.clip(-50, 50)))
+    return probabilities
 
 
 def boosted(prepared: Prepared, splits: Sequence[Split], rows: NDArray[np.int64], seed: int) -> NDArray[np.float64]:
