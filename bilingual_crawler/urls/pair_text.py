@@ -288,7 +288,7 @@ def _matched(left: Sequence[str], right: Sequence[str]) -> str:
 
 
 def _distance(x: str, y: str) -> int:
-    """Size of the difference of two numbers: -1 for none (``07``, ``7``), 0 for 1, 1 for 2, 2 below 10, to 5 from 1000."""
+    """Size of the difference of two numbers: -1 for none (``07``, ``7``), 0 for 1, 1 for 2, 2 to 9 as 2, up to 5."""
     difference = abs(int(x[-15:]) - int(y[-15:]))
     return min(5, difference - 1 if difference < 3 else len(str(difference)) + 1)
 
