@@ -12,6 +12,7 @@ from scrapy.exceptions import UsageError
 from bilingual_crawler.archive import ArchiveError, alias_hosts, open_archive
 from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext
 from bilingual_crawler.crawl.output_folder import choose_output_dir
+from bilingual_crawler.discovery.addresses import AddressReader
 from bilingual_crawler.discovery.detector.base import DetectorError
 from bilingual_crawler.discovery.policies import OrderError, site_order
 from bilingual_crawler.discovery.policy import DiscoveryPolicy
@@ -137,15 +138,17 @@ def parse_discovery(
     _check_network(parsed, options)
     # onnxruntime is slow to import, as above
     from bilingual_crawler.discovery.detector import load_detector
-    from bilingual_crawler.scoring.models import ModelError
+    from bilingual_crawler.scoring.models import LanguageModel, ModelError, models_folder
 
     try:
         pages = ArchivedPages(archive, user_agent=settings["USER_AGENT"]) if archive else None
         sources = Sources(_specs("candidates", candidates), _specs("backlinks", backlinks), pages)
+        models = models_folder(options.models_dir)
+        model = LanguageModel(models / "url-language")
         search = SiteSearch(
             languages,
-            load_detector(detector, options.models_dir),
-            site_order(policy),
+            load_detector(detector, models, model),
+            site_order(policy, AddressReader(languages, model)),
             own_links=sources.own_links,
         )
     except (SourceError, DetectorError, ModelError, OrderError) as error:
