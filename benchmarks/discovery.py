@@ -143,11 +143,17 @@ def _plot(curves: dict[str, list[list[int]]], pages: int, path: Path) -> None:
     figure = Figure(figsize=(6.4, 4.2), dpi=160, layout="constrained")
     axes = figure.add_subplot()
     steps = np.arange(pages + 1)
-    for policy, found in curves.items():
-        mean = np.mean([np.searchsorted(one, steps, side="right") for one in found], axis=0)
+    means = {
+        policy: np.mean([np.searchsorted(one, steps, side="right") for one in found], axis=0)
+        for policy, found in curves.items()
+    }
+    apart = max(mean[-1] for mean in means.values()) / 25
+    height = 0.0
+    for policy, mean in sorted(means.items(), key=lambda one: one[1][-1]):
         colour = COLOURS.get(policy.partition(":")[0])
         axes.plot(steps, mean, color=colour, linewidth=2)
-        axes.annotate(policy, (pages, mean[-1]), xytext=(4, 0), textcoords="offset points", color=colour, va="center")
+        height = max(mean[-1], height + apart)  # or labels would lie upon each other
+        axes.annotate(policy, (pages, height), xytext=(4, 0), textcoords="offset points", color=colour, va="center")
     axes.set(xlabel="pages downloaded", ylabel="bilingual sites found", xlim=(0, pages), ylim=(0, None))
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path)
