@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -167,6 +167,25 @@ def test_structure_pairs_documents_whose_urls_tell_nothing() -> None:
     assert len(found & gold) >= 38
     assert len(found - gold) <= 1
     assert all(0.5 <= pair.score <= 1 for pair in alignment.pairs)
+
+
+def test_bulletins_that_differ_by_their_dates_are_paired_by_these() -> None:
+    days = [date(2022, 3, 1) + timedelta(step) for step in range(0, 90, 3)]
+
+    def page(day: date, form: str, sentences: tuple[str, ...]) -> bytes:
+        near = (day, day - timedelta(3), day + timedelta(3))
+        written = (sentence.format(one.strftime(form)) for sentence, one in zip(sentences, near, strict=True))
+        return html(tuple(written)).replace(b"<title>x", f"<title>{day.strftime(form)}".encode())
+
+    opened = "The harbour was open to ships from all countries on {}, and the wind blew from the north."
+    english = (opened, *2 * ("Read what the harbour master wrote for everybody on {}.",))
+    opened = "El puerto estuvo abierto a los barcos de todos los países el {}, y el viento sopló del norte."
+    spanish = (opened, *2 * ("Lea lo que el capitán del puerto escribió para todos el {}.",))
+    # in another order, under addresses that tell nothing
+    gold = {(f"/{place * 7919 % 1000}", f"/{place * 104729 % 1000 + 1000}"): day for place, day in enumerate(days)}
+    pages = {HOST + a: page(day, "%d %B %Y", english) for (a, _), day in gold.items()}
+    pages |= {HOST + b: page(day, "%d/%m/%Y", spanish) for (_, b), day in reversed(gold.items())}
+    assert pairs(aligned(corpus(pages), "auto")) == set(gold)
 
 
 @pytest.mark.parametrize("baseline", [WmtBaseline(), PpLocator(MODELS)])
