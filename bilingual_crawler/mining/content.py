@@ -81,8 +81,8 @@ class BucketJob:
     settings: dict[str, Any] = field(default_factory=dict)
     bitext: bool = False
 
-    def __call__(self, number: int) -> BucketResult:
-        """Mine the bucket; raises Unavailable if the archive does not answer, and leaves nothing then."""
+    def __call__(self, number: int) -> None:
+        """Mine the bucket; raises Unavailable if the archive does not answer, and leaves no result then."""
         logging.getLogger("bilingual_crawler").setLevel(logging.ERROR)  # what is left out is counted here
         sandbox.use(1)
         settings = Settings(self.settings)
@@ -94,6 +94,7 @@ class BucketJob:
         found: dict[str, list[dict[str, Any]]] = {}
         spools: dict[str, Spool] = {}
         producers: dict[str, BitextProducer] = {}
+        pages = PagesOfRecords()
         rows.sort(key=lambda row: (row.domain, row.unit))
         for _, unit in groupby(rows, key=lambda row: (row.domain, row.unit)):
             of_unit: dict[str, Row] = {}
@@ -103,7 +104,7 @@ class BucketJob:
             pairs = self._among({row.language for row in of_unit.values()})
             detection = Detection.of(options.detectors, pairs)
             corpus = Corpus(pairs)
-            for document in read_pages(_pages(of_unit, ranges, result), pairs, detection, corpus.unreadable):
+            for document in read_pages(_pages(of_unit, ranges, pages, result), pairs, detection, corpus.unreadable):
                 if document is not None:
                     corpus.add(document)
             result.add(corpus)
@@ -120,7 +121,7 @@ class BucketJob:
             producer.close()
         for name, pairs_found in found.items():
             _write(self.out / "pairs" / f"pair={name}" / f"bucket-{number}.parquet", pairs_found)
-        return result.close(self.out / "done" / f"{number}.json", found)
+        result.write(result_file(self.out, number), found)
 
     def _among(self, languages: set[str]) -> LanguagePairs:
         return LanguagePairs(tuple(pair for pair in self.pairs if {pair.a, pair.b} <= languages))
@@ -140,16 +141,14 @@ class _Tally:
         self._read += len(corpus)
         self._left_out.update(corpus.unreadable)
 
-    def close(self, file: Path, found: dict[str, list[dict[str, Any]]]) -> BucketResult:
+    def write(self, file: Path, found: dict[str, list[dict[str, Any]]]) -> None:
         pairs = {name: dict(Counter(row["method"] for row in rows)) for name, rows in found.items() if rows}
         result = BucketResult(self._planned, self._read, dict(self._left_out), self._examples, pairs)
         replace(file, msgspec.json.encode(result))
-        return result
 
 
-def _pages(rows: dict[str, Row], ranges: Ranges | None, tally: _Tally) -> Iterator[RawPage]:
+def _pages(rows: dict[str, Row], ranges: Ranges | None, pages: PagesOfRecords, tally: _Tally) -> Iterator[RawPage]:
     """The pages of *rows* (by canonical URL); those that cannot be read are counted."""
-    pages = PagesOfRecords()
     for row, record in read_records(rows.values(), ranges):
         if isinstance(record, NoRecord):
             tally.leave_out(str(record), row)
@@ -177,6 +176,11 @@ def _write(file: Path, rows: Iterable[dict[str, Any]]) -> None:
     part = file.with_name(f".{file.name}.{os.getpid()}")
     pq.write_table(pa.Table.from_pylist(list(rows), schema=_SCHEMA), part)
     part.replace(file)
+
+
+def result_file(out: Path, number: int) -> Path:
+    """Where the :class:`BucketResult` of a bucket is kept, once it is done."""
+    return out / "done" / f"{number}.json"
 
 
 def replace(file: Path, content: bytes) -> None:

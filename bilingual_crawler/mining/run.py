@@ -17,7 +17,7 @@ from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.cc_index import index_files
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.mining.asked import AskedPairs
-from bilingual_crawler.mining.content import BucketJob, BucketResult, replace
+from bilingual_crawler.mining.content import BucketJob, BucketResult, replace, result_file
 from bilingual_crawler.mining.crawls import is_crawl
 from bilingual_crawler.mining.errors import MiningError
 from bilingual_crawler.mining.hosts import Host, MinedSite, by_size, hosts_of
@@ -166,7 +166,7 @@ class Mining:
 
     def mine_content(self, engine: Engine, urls: UrlReport, on_bucket: Callable[[], None]) -> ContentReport:
         """Run the content stage for all buckets that are not done; writes ``pairs/``. *on_bucket* hears of each."""
-        request, done = self._request, self._out / "done"
+        request = self._request
         job = BucketJob(
             self._out,
             tuple(LanguagePair(a, b, self._equivalents) for a, b in urls.pairs),
@@ -176,21 +176,18 @@ class Mining:
             request.settings,
             request.bitext,
         )
-        results = {
-            number: result
-            for number in urls.buckets
-            if (result := _read(done / f"{number}.json", BucketResult)) is not None
-        }
-        failed: dict[int, str] = {}
+        problems: dict[int, str] = {}
         for _ in range(TRIES):
-            for number, mined in engine.each(job, [number for number in urls.buckets if number not in results]):
-                if isinstance(mined, Exception):
-                    failed[number] = f"{type(mined).__name__}: {mined}"
-                else:
-                    failed.pop(number, None)
-                    results[number] = mined
+            left = [number for number in urls.buckets if not result_file(self._out, number).exists()]
+            for number, error in engine.each(job, left):
+                if error is None:
                     on_bucket()
-        return ContentReport(len(results), _sum(results.values()), failed)
+                else:
+                    problems[number] = f"{type(error).__name__}: {error}"
+        results = {number: _read(result_file(self._out, number), BucketResult) for number in urls.buckets}
+        done = [result for result in results.values() if result is not None]
+        failed = {number: why for number, why in problems.items() if results[number] is None}
+        return ContentReport(len(done), _sum(done), failed)
 
     def export(self, urls: UrlReport, formats: Iterable[str], folder: Path) -> dict[str, int]:
         """Write the bitext of the buckets that are done into *folder*; returns sentence pairs by languages."""

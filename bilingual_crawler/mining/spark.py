@@ -11,6 +11,7 @@ import ibis
 from bilingual_crawler.mining.errors import MiningError
 
 try:
+    from py4j.protocol import Py4JError
     from pyspark import SparkConf
     from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame, SparkSession
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
-    from bilingual_crawler.mining.engine import BatchFunction, Fields, Result
+    from bilingual_crawler.mining.engine import BatchFunction, Fields
 
 _SPARK_TYPES = {"string": "string", "int64": "bigint"}
 _ON_THIS_MACHINE = {
@@ -79,16 +80,21 @@ class SparkEngine:
     def write(self, table: ir.Table, folder: Path, by: str | None = None) -> None:
         self._frame(table).write.partitionBy(*filter(None, (by,))).parquet(str(folder))
 
-    def each(self, job: Callable[[int], Result], numbers: Iterable[int]) -> Iterator[tuple[int, Result | Exception]]:
-        def run(number: int) -> tuple[int, Result | Exception]:
+    def each(self, job: Callable[[int], object], numbers: Iterable[int]) -> Iterator[tuple[int, BaseException | None]]:
+        def run(number: int) -> tuple[int, BaseException | None]:
             try:
-                return number, job(number)
+                job(number)
             except Exception as error:
                 return number, error
+            return number, None
 
         listed = list(numbers)
-        if listed:
+        if not listed:
+            return
+        try:
             yield from self._session.sparkContext.parallelize(listed, len(listed)).map(run).collect()
+        except Py4JError as error:  # a process died too often, and Spark tells of no other job either
+            yield from ((number, error) for number in listed)
 
     def _frame(self, table: ir.Table) -> DataFrame:
         return self._session.sql(self._ibis.compile(table))
