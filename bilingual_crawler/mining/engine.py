@@ -22,7 +22,7 @@ class Engine(Protocol):
     """How many jobs run at a time."""
 
     def read(self, files: Sequence[str]) -> ir.Table:
-        """The rows of Parquet files; MiningError if they cannot be read."""
+        """The rows of Parquet files; MiningError if they cannot be read. Broken UTF-8 in a string is replaced."""
 
     def add(self, table: ir.Table, function: BatchFunction, fields: Fields, name: str) -> ir.Table:
         """*table* with the columns that *function* adds, as *fields* describes them; kept under *name*."""

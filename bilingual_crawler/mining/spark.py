@@ -15,6 +15,7 @@ try:
     from pyspark import SparkConf
     from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.functions import make_valid_utf8
 except ImportError as error:
     raise MiningError("--engine spark needs PySpark: pip install -e '.[spark]' in the checkout") from error
 
@@ -60,7 +61,9 @@ class SparkEngine:
     def read(self, files: Sequence[str]) -> ir.Table:
         name = f"mining_{abs(hash(tuple(files))):x}"
         try:
-            self._session.read.parquet(*files).createOrReplaceTempView(name)
+            frame = self._session.read.parquet(*files)
+            texts = {column: make_valid_utf8(column) for column, kind in frame.dtypes if kind == "string"}
+            frame.withColumns(texts).createOrReplaceTempView(name)
         except PySparkException as error:
             raise MiningError(f"{files[0]}: {error.getMessage()}") from error
         return self._ibis.table(name)
