@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -21,6 +20,7 @@ from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.mining.ranges import open_ranges
 from bilingual_crawler.mining.records import Row, read_records
 from bilingual_crawler.mining.spool import Spool
+from bilingual_crawler.mining.stored import replacing, store
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.language import Detection
 from bilingual_crawler.pairing.align import align
@@ -144,7 +144,7 @@ class _Tally:
     def write(self, file: Path, found: dict[str, list[dict[str, Any]]]) -> None:
         pairs = {name: dict(Counter(row["method"] for row in rows)) for name, rows in found.items() if rows}
         result = BucketResult(self._planned, self._read, dict(self._left_out), self._examples, pairs)
-        replace(file, msgspec.json.encode(result))
+        store(file, result)
 
 
 def _pages(rows: dict[str, Row], ranges: Ranges | None, pages: PagesOfRecords, tally: _Tally) -> Iterator[RawPage]:
@@ -172,20 +172,10 @@ def _row(pair: Pair, rows: dict[str, Row]) -> dict[str, Any]:
 
 
 def _write(file: Path, rows: Iterable[dict[str, Any]]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(f".{file.name}.{os.getpid()}")
-    pq.write_table(pa.Table.from_pylist(list(rows), schema=_SCHEMA), part)
-    part.replace(file)
+    with replacing(file) as part:
+        pq.write_table(pa.Table.from_pylist(list(rows), schema=_SCHEMA), part)
 
 
 def result_file(out: Path, number: int) -> Path:
     """Where the :class:`BucketResult` of a bucket is kept, once it is done."""
     return out / "done" / f"{number}.json"
-
-
-def replace(file: Path, content: bytes) -> None:
-    """Replace *file*; the old one stays until the new one is complete."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(f".{file.name}.{os.getpid()}")
-    part.write_bytes(content)
-    part.replace(file)

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from ibis import _ as row
@@ -17,12 +17,13 @@ from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.cc_index import index_files
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.mining.asked import AskedPairs
-from bilingual_crawler.mining.content import BucketJob, BucketResult, replace, result_file
+from bilingual_crawler.mining.content import BucketJob, BucketResult, result_file
 from bilingual_crawler.mining.crawls import is_crawl
 from bilingual_crawler.mining.errors import MiningError
 from bilingual_crawler.mining.hosts import Host, MinedSite, by_size, hosts_of
 from bilingual_crawler.mining.ranges import open_ranges
 from bilingual_crawler.mining.spool import export
+from bilingual_crawler.mining.stored import store, stored
 from bilingual_crawler.mining.urls import mine_urls
 from bilingual_crawler.options import Options
 from bilingual_crawler.records import SITES, replace_tsv
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from bilingual_crawler.mining.engine import Engine
-
-    Stored = TypeVar("Stored")
 
 TRIES = 2
 """Times that a bucket is mined before it is left to the next run."""
@@ -104,13 +103,13 @@ class Mining:
             "buckets": request.buckets,
             "bitext": request.bitext,
         }
-        known = _read(self._out / "mining.json", dict[str, Any])
+        known = stored(self._out / "mining.json", dict[str, Any])
         if known is None and self._out.exists() and any(self._out.iterdir()):
             raise MiningError(f"--out {self._out}: the folder is not empty, and of no mining; give another one")
         if known not in (None, mark):
             other = ", ".join(name for name in mark if known.get(name) != mark[name])
             raise MiningError(f"--out {self._out}: the folder has a mining with other {other}; give another one")
-        replace(self._out / "mining.json", msgspec.json.encode(mark))
+        store(self._out / "mining.json", mark)
 
     @property
     def work(self) -> Path:
@@ -124,7 +123,7 @@ class Mining:
     @property
     def urls_done(self) -> UrlReport | None:
         """What came of the URL stage, if it is done."""
-        return _read(self._out / "urls.json", UrlReport)
+        return stored(self._out / "urls.json", UrlReport)
 
     def mine_urls(self, engine: Engine) -> UrlReport:
         """Run the URL stage; writes ``urls/``, ``plan/`` and ``domains/``."""
@@ -145,7 +144,7 @@ class Mining:
             [(pair.a, pair.b) for pair in stage.pairs],
             sorted(int(folder.name.partition("=")[2]) for folder in (self._out / "plan").glob("bucket=*")),
         )
-        replace(self._out / "urls.json", msgspec.json.encode(report))
+        store(self._out / "urls.json", report)
         shutil.rmtree(self.work)
         return report
 
@@ -184,7 +183,7 @@ class Mining:
                     on_bucket()
                 else:
                     problems[number] = f"{type(error).__name__}: {error}"
-        results = {number: _read(result_file(self._out, number), BucketResult) for number in urls.buckets}
+        results = {number: stored(result_file(self._out, number), BucketResult) for number in urls.buckets}
         done = [result for result in results.values() if result is not None]
         failed = {number: why for number, why in problems.items() if results[number] is None}
         return ContentReport(len(done), _sum(done), failed)
@@ -204,8 +203,3 @@ def _sum(results: Iterable[BucketResult]) -> BucketResult:
         for pair, methods in result.pairs.items():
             total.pairs[pair] = dict(Counter(total.pairs.get(pair, {})) + Counter(methods))
     return total
-
-
-def _read(file: Path, kind: type[Stored]) -> Stored | None:
-    """The content of a JSON file; None if there is none."""
-    return msgspec.json.decode(file.read_bytes(), type=kind) if file.exists() else None
