@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.mining.ranges import Ranges
     from bilingual_crawler.pairing.documents import Pair
+    from bilingual_crawler.pairing.embeddings import Encoder
+    from bilingual_crawler.pairing.methods import Method
     from bilingual_crawler.pairing.reading import RawPage
 
 _SCHEMA = pa.schema(
@@ -78,16 +82,15 @@ class BucketJob:
     rate: float
     """Requests a second of this process."""
     user_agent: str
-    settings: dict[str, Any] = field(default_factory=dict)
-    bitext: bool = False
+    settings: str
+    """Those of Scrapy, as JSON."""
+    bitext: bool
 
     def __call__(self, number: int) -> None:
         """Mine the bucket; raises Unavailable if the archive does not answer, and leaves no result then."""
         logging.getLogger("bilingual_crawler").setLevel(logging.ERROR)  # what is left out is counted here
         sandbox.use(1)
-        settings = Settings(self.settings)
-        method, options = method_of("auto", settings), Options.of(settings)
-        encoder = encoder_of(settings) if self.bitext else None
+        method, detectors, encoder = _models(self.settings, self.bitext)
         ranges = open_ranges(self.base, self.rate, self.user_agent) if self.base else None
         rows = [Row(**row) for row in pq.read_table(self.out / "plan" / f"bucket={number}").to_pylist()]
         result = _Tally(len(rows))
@@ -102,7 +105,7 @@ class BucketJob:
                 if of_unit.setdefault(canonicalise(row.url) or row.url, row) is not row:
                     result.leave_out("same address", row)
             pairs = self._among({row.language for row in of_unit.values()})
-            detection = Detection.of(options.detectors, pairs)
+            detection = Detection.of(detectors, pairs)
             corpus = Corpus(pairs)
             for document in read_pages(_pages(of_unit, ranges, pages, result), pairs, detection, corpus.unreadable):
                 if document is not None:
@@ -125,6 +128,14 @@ class BucketJob:
 
     def _among(self, languages: set[str]) -> LanguagePairs:
         return LanguagePairs(tuple(pair for pair in self.pairs if {pair.a, pair.b} <= languages))
+
+
+@cache
+def _models(settings: str, bitext: bool) -> tuple[Method, tuple[str, ...], Encoder | None]:
+    """What all buckets of a process need: the method, the detectors of languages and, for bitext, the encoder."""
+    of_scrapy = Settings(json.loads(settings))
+    encoder = encoder_of(of_scrapy) if bitext else None
+    return method_of("auto", of_scrapy), Options.of(of_scrapy).detectors, encoder
 
 
 class _Tally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections import Counter
 from dataclasses import dataclass
@@ -172,7 +173,7 @@ class Mining:
             request.base,
             request.rate / engine.processes,
             request.user_agent,
-            request.settings,
+            json.dumps(request.settings, default=str),
             request.bitext,
         )
         problems: dict[int, str] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -161,19 +161,17 @@ class AutoMethod:
         return self._thorough(evidence.candidates(candidates.pairs(candidates.threshold)))
 
 
-@cache
-def make_method(name: str, models: Traversable, encoder: str, vectors: Path) -> Method:
+def make_method(name: str, models: Traversable, encoder: str, cache: Path) -> Method:
     """The method called *name*: ``auto``, ``url``, ``content`` or ``structure``, or another view of a judge.
 
-    *encoder* is ``e5-small``, a model of sentence-transformers, or nothing; vectors are kept in the folder *vectors*.
-    Whoever asks again gets the same one. Raises ModelError if a model is missing, EncoderError if the encoder is, and
-    is needed.
+    *encoder* is ``e5-small``, a model of sentence-transformers, or nothing; vectors are kept in the folder *cache*.
+    Raises ModelError if a model is missing, EncoderError if the encoder is, and is needed.
     """
     if name == "url":
         return UrlMethod(models)
     if name == "auto":
-        return AutoMethod(models, partial(load_encoder, encoder, vectors) if is_installed(encoder) else None)
-    return LearntMethod(models, name, load_encoder(encoder, vectors) if name.endswith("content") else None)
+        return AutoMethod(models, partial(load_encoder, encoder, cache) if is_installed(encoder) else None)
+    return LearntMethod(models, name, load_encoder(encoder, cache) if name.endswith("content") else None)
 
 
 def method_of(name: str, settings: BaseSettings) -> Method:
