@@ -19,9 +19,11 @@ from __future__ import annotations
 import argparse
 import gzip
 import lzma
+import multiprocessing
 import resource
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,14 +67,21 @@ def sites_of(folders: Sequence[Path]) -> Iterator[Path]:
         yield from sorted(site for site in folder.iterdir() if (site / "graph.tsv.xz").exists())
 
 
-def write_index(folders: Sequence[Path], file: Path) -> None:
-    rows = []
+def write_index(folders: Sequence[Path], copies: int, folder: Path) -> Path:
+    rows, file = [], folder / "index.parquet"
     for site in sites_of(folders):
         with lzma.open(site / "graph.tsv.xz", "rt", encoding="utf-8") as lines:
             for number, line in enumerate(lines):
                 url, language, size, *_ = line.rstrip("\n").split("\t")
                 rows.append((url, site.name, from_cld2(language), f"{site.name}.warc.gz", number, int(size)))
     pq.write_table(pa.table(dict(zip(NAMES, zip(*rows, strict=True), strict=True))), file)
+    if not copies:
+        return file
+    target = folder / "copies.parquet"
+    with duckdb.connect(config={"memory_limit": "400MB", "preserve_insertion_order": "false"}) as db:
+        db.execute("SET enable_progress_bar = false")
+        db.execute(_COPIES.format(target=target), {"source": str(file), "copies": copies})
+    return target
 
 
 def write_archive(folders: Sequence[Path], folder: Path) -> None:
@@ -169,18 +178,17 @@ def main() -> None:
     parser.add_argument("--pairs", help="those of --content and --copies (all languages)")
     parser.add_argument("--content", action="store_true")
     options = parser.parse_args()
-    pairs = options.pairs or ",".join(f"{language}-*" for language in sorted(languages_of(options.sites)))
     console = Console(highlight=False, soft_wrap=True)
     with tempfile.TemporaryDirectory() as folder:
+        # another process makes the table, because its memory does not count
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+            known = pool.submit(languages_of, options.sites)
+            index = pool.submit(write_index, options.sites, options.copies, Path(folder)).result()
+        pairs = options.pairs or ",".join(f"{language}-*" for language in sorted(known.result()))
         if options.content:
             console.print(mine_content(options.sites, pairs, Path(folder)))
             return
-        work, index = Path(folder, "work"), Path(folder, "index.parquet")
-        write_index(options.sites, index)
-        if options.copies:
-            source, index = index, Path(folder, "copies.parquet")
-            with duckdb.connect(config={"memory_limit": "400MB", "preserve_insertion_order": "false"}) as db:
-                db.execute(_COPIES.format(target=index), {"source": str(source), "copies": options.copies})
+        work = Path(folder, "work")
         engine = engine_of(options.engine, work, options.memory)
         before, began = processor_seconds(), time.monotonic()
         if options.only:
@@ -194,8 +202,7 @@ def main() -> None:
         console.print(
             f"{spent:.1f} s of processor time, {1e6 * spent / rows_read:.1f} µs a row,"
             f" {time.monotonic() - began:.0f} s;"
-            f" peak of the main process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB,"
-            f" of others {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024:.0f} MiB"
+            f" peak of the main process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB"
         )
         if stage is not None and not (options.copies or options.pairs):
             console.print(measure(stage.found.to_pyarrow(), read_gold(options.sites)))

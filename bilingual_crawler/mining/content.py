@@ -10,7 +10,6 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from scrapy.settings import Settings
@@ -21,6 +20,7 @@ from bilingual_crawler.bitext.produce import BitextProducer
 from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.mining.ranges import open_ranges
 from bilingual_crawler.mining.records import Row, read_records
+from bilingual_crawler.mining.results import BucketResult, result_file
 from bilingual_crawler.mining.spool import Spool
 from bilingual_crawler.mining.stored import replacing, store
 from bilingual_crawler.options import Options
@@ -54,21 +54,6 @@ _SCHEMA = pa.schema(
         ),
     ]
 )
-
-
-class BucketResult(msgspec.Struct):
-    """What came of a bucket; its file says that the bucket is done."""
-
-    planned: int = 0
-    """Pages of the plan."""
-    read: int = 0
-    """Pages in a language of the pairs."""
-    left_out: dict[str, int] = {}
-    """Pages that could not be read, by reason."""
-    examples: dict[str, str] = {}
-    """One of them for each reason."""
-    pairs: dict[str, dict[str, int]] = {}
-    """Pairs of documents by languages and method."""
 
 
 @dataclass(frozen=True)
@@ -185,8 +170,3 @@ def _row(pair: Pair, rows: dict[str, Row]) -> dict[str, Any]:
 def _write(file: Path, rows: Iterable[dict[str, Any]]) -> None:
     with replacing(file) as part:
         pq.write_table(pa.Table.from_pylist(list(rows), schema=_SCHEMA), part)
-
-
-def result_file(out: Path, number: int) -> Path:
-    """Where the :class:`BucketResult` of a bucket is kept, once it is done."""
-    return out / "done" / f"{number}.json"

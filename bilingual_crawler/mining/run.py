@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -18,11 +17,11 @@ from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.cc_index import index_files
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.mining.asked import AskedPairs
-from bilingual_crawler.mining.content import BucketJob, BucketResult, result_file
 from bilingual_crawler.mining.crawls import is_crawl
 from bilingual_crawler.mining.errors import MiningError
 from bilingual_crawler.mining.hosts import Host, MinedSite, by_size, hosts_of
 from bilingual_crawler.mining.ranges import open_ranges
+from bilingual_crawler.mining.results import BucketResult, add_up, result_file
 from bilingual_crawler.mining.spool import export
 from bilingual_crawler.mining.stored import store, stored
 from bilingual_crawler.mining.urls import mine_urls
@@ -166,6 +165,9 @@ class Mining:
 
     def mine_content(self, engine: Engine, urls: UrlReport, on_bucket: Callable[[], None]) -> ContentReport:
         """Run the content stage for all buckets that are not done; writes ``pairs/``. *on_bucket* hears of each."""
+        # what aligns takes 45 MB, which the URL stage leaves to DuckDB
+        from bilingual_crawler.mining.content import BucketJob
+
         request = self._request
         job = BucketJob(
             self._out,
@@ -187,20 +189,8 @@ class Mining:
         results = {number: stored(result_file(self._out, number), BucketResult) for number in urls.buckets}
         done = [result for result in results.values() if result is not None]
         failed = {number: why for number, why in problems.items() if results[number] is None}
-        return ContentReport(len(done), _sum(done), failed)
+        return ContentReport(len(done), add_up(done), failed)
 
     def export(self, urls: UrlReport, formats: Iterable[str], folder: Path) -> dict[str, int]:
         """Write the bitext of the buckets that are done into *folder*; returns sentence pairs by languages."""
         return export(self._out, [LanguagePair(a, b, self._equivalents) for a, b in urls.pairs], formats, folder)
-
-
-def _sum(results: Iterable[BucketResult]) -> BucketResult:
-    total = BucketResult()
-    for result in results:
-        total.planned += result.planned
-        total.read += result.read
-        total.left_out = dict(Counter(total.left_out) + Counter(result.left_out))
-        total.examples = result.examples | total.examples
-        for pair, methods in result.pairs.items():
-            total.pairs[pair] = dict(Counter(total.pairs.get(pair, {})) + Counter(methods))
-    return total
