@@ -78,9 +78,8 @@ class BucketJob:
         method, detectors, encoder = _models(self.settings, self.bitext)
         ranges = open_ranges(self.base, self.rate, self.user_agent) if self.base else None
         rows = [Row(**row) for row in pq.read_table(self.out / "plan" / f"bucket={number}").to_pylist()]
-        result = _Tally(len(rows))
+        result = BucketResult(len(rows))
         found: dict[str, list[dict[str, Any]]] = {}
-        spools: dict[str, Spool] = {}
         producers: dict[str, BitextProducer] = {}
         pages = PagesOfRecords()
         rows.sort(key=lambda row: (row.domain, row.unit))
@@ -88,28 +87,31 @@ class BucketJob:
             of_unit: dict[str, Row] = {}
             for row in unit:
                 if of_unit.setdefault(canonicalise(row.url) or row.url, row) is not row:
-                    result.leave_out("same address", row)
+                    result.leave_out("same address", str(row))
             pairs = self._among({row.language for row in of_unit.values()})
             detection = Detection.of(detectors, pairs)
             corpus = Corpus(pairs)
             for document in read_pages(_pages(of_unit, ranges, pages, result), pairs, detection, corpus.unreadable):
                 if document is not None:
                     corpus.add(document)
-            result.add(corpus)
+            result.read += len(corpus)
+            result.left_out = dict(Counter(result.left_out) + corpus.unreadable)
             for domain, alignment in align(corpus, method):
                 name = str(domain.pair)
-                found.setdefault(name, []).extend(_row(pair, of_unit) for pair in alignment.pairs)
+                for pair in alignment.pairs:
+                    found.setdefault(name, []).append(_row(pair, of_unit))
                 if self.bitext:
                     if name not in producers:
-                        spools[name] = Spool(self.out, name, number)
-                        producers[name] = BitextProducer(domain.pair, detection, [spools[name]], encoder)
+                        spool = Spool(self.out, name, number)
+                        producers[name] = BitextProducer(domain.pair, detection, [spool], encoder)
                     producers[name].add(alignment, domain.main_text)
                 del domain  # or two would be in memory at once
         for producer in producers.values():
             producer.close()
         for name, pairs_found in found.items():
             _write(self.out / "pairs" / f"pair={name}" / f"bucket-{number}.parquet", pairs_found)
-        result.write(result_file(self.out, number), found)
+            result.pairs[name] = dict(Counter(row["method"] for row in pairs_found))
+        store(result_file(self.out, number), result)
 
     def _among(self, languages: set[str]) -> LanguagePairs:
         return LanguagePairs(tuple(pair for pair in self.pairs if {pair.a, pair.b} <= languages))
@@ -123,38 +125,20 @@ def _models(settings: str, bitext: bool) -> tuple[Method, tuple[str, ...], Encod
     return method_of("auto", of_scrapy), Options.of(of_scrapy).detectors, encoder
 
 
-class _Tally:
-    def __init__(self, planned: int) -> None:
-        self._planned, self._read = planned, 0
-        self._left_out: Counter[str] = Counter()
-        self._examples: dict[str, str] = {}
-
-    def leave_out(self, reason: str, row: Row) -> None:
-        self._left_out[reason] += 1
-        self._examples.setdefault(reason, f"{row.url} ({row.file} at {row.offset})")
-
-    def add(self, corpus: Corpus) -> None:
-        self._read += len(corpus)
-        self._left_out.update(corpus.unreadable)
-
-    def write(self, file: Path, found: dict[str, list[dict[str, Any]]]) -> None:
-        pairs = {name: dict(Counter(row["method"] for row in rows)) for name, rows in found.items() if rows}
-        result = BucketResult(self._planned, self._read, dict(self._left_out), self._examples, pairs)
-        store(file, result)
-
-
-def _pages(rows: dict[str, Row], ranges: Ranges | None, pages: PagesOfRecords, tally: _Tally) -> Iterator[RawPage]:
+def _pages(
+    rows: dict[str, Row], ranges: Ranges | None, pages: PagesOfRecords, result: BucketResult
+) -> Iterator[RawPage]:
     """The pages of *rows* (by canonical URL); those that cannot be read are counted."""
     for row, record in read_records(rows.values(), ranges):
         if isinstance(record, NoRecord):
-            tally.leave_out(str(record), row)
+            result.leave_out(str(record), str(row))
             continue
         before = pages.refused.copy()
         page = pages.page(record)
         if page is None:
-            tally.leave_out(next(iter(pages.refused - before), "redirect"), row)
+            result.leave_out(next(iter(pages.refused - before), "redirect"), str(row))
         elif rows.get(page.url) is not row:
-            tally.leave_out("another record", row)
+            result.leave_out("another record", str(row))
         else:
             yield page
 

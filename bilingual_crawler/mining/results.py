@@ -26,6 +26,11 @@ class BucketResult(msgspec.Struct):
     pairs: dict[str, dict[str, int]] = {}
     """Pairs of documents by languages and method."""
 
+    def leave_out(self, reason: str, page: str) -> None:
+        """Count *page*, which could not be read."""
+        self.left_out[reason] = self.left_out.get(reason, 0) + 1
+        self.examples.setdefault(reason, page)
+
 
 def result_file(out: Path, number: int) -> Path:
     """Where the :class:`BucketResult` of a bucket is kept, once it is done."""
