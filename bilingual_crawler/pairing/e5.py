@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.pairing.e5_weights import E5Weights, installed_file, tokenizer
+from bilingual_crawler.sandbox import processes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,8 +27,8 @@ class E5Encoder:
 
     name = "e5-small"
 
-    def __init__(self, threads: int = 0) -> None:
-        """Load the weights, which takes some seconds; *threads* 0 is all cores."""
+    def __init__(self) -> None:
+        """Load the weights, which takes some seconds. It computes with the threads that this process may have."""
         # only this encoder needs onnx, and onnxruntime takes its time
         import onnxruntime as ort
 
@@ -39,7 +40,7 @@ class E5Encoder:
         self._positions = self._weights.tensor("emb.pos").reshape(-1, width) + self._weights.tensor("emb.type")[:width]
         self._scale, self._shift = self._weights.tensor("emb.ln.w"), self._weights.tensor("emb.ln.b")
         options = ort.SessionOptions()
-        options.intra_op_num_threads = threads
+        options.intra_op_num_threads = processes()
         self._session = ort.InferenceSession(layers_graph(self._weights), options)
 
     def encode(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.float32]:
