@@ -17,6 +17,7 @@ from bilingual_crawler.pairing.align import align, read_corpus
 from bilingual_crawler.pairing.corpus import Corpus
 from bilingual_crawler.pairing.domain import Domain
 from bilingual_crawler.pairing.duplicates import near_duplicates
+from bilingual_crawler.pairing.e5 import E5Encoder
 from bilingual_crawler.pairing.encoders import is_installed, load_encoder
 from bilingual_crawler.pairing.errors import EncoderError
 from bilingual_crawler.pairing.matching import greedy, lead, optimal
@@ -224,6 +225,10 @@ def test_the_encoder_finds_translations_and_remembers(tmp_path: Path) -> None:
     assert near.argmax(axis=1).tolist() == list(range(5))
     again = load_encoder("e5-small", tmp_path).encode(ENGLISH[::-1], 64)
     assert np.array_equal(again, a[::-1])
+    (graph,) = (tmp_path / "e5-small").glob("*.onnx")
+    made = graph.stat().st_mtime_ns
+    assert np.allclose(E5Encoder(tmp_path / "e5-small").encode(ENGLISH, 64), a, atol=1e-2)
+    assert graph.stat().st_mtime_ns == made
 
 
 def test_a_missing_encoder_is_named(tmp_path: Path) -> None:
