@@ -25,9 +25,11 @@ from matplotlib.figure import Figure
 from benchmarks.discovery_simulator import simulate
 from benchmarks.graph_web import Node, eurosis, linking, real
 from benchmarks.web_archive import write_web
+from bilingual_crawler.discovery.addresses import AddressReader
 from bilingual_crawler.discovery.policies import ORDERS, Forward, site_order
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.records import read_tsv
+from bilingual_crawler.scoring.models import LanguageModel, models_folder
 
 AT = (300, 600, 1200)
 """Downloads at which sites are counted."""
@@ -45,6 +47,7 @@ _WEBS = {"eurosis": eurosis, "real": lambda folder, pair, seed: real(folder, pai
 def main() -> None:
     arguments = _arguments()
     pair = LanguagePair.parse(arguments.pair)
+    addresses = AddressReader(pair, LanguageModel(models_folder(None) / "url-language"))
     curves: dict[str, list[list[int]]] = {policy: [] for policy in arguments.policies.split(",")}
     for draw in range(arguments.draws):
         nodes = _WEBS[arguments.web](arguments.data, pair, draw)
@@ -54,7 +57,7 @@ def main() -> None:
             _prepare(folder, nodes, seeds, arguments.sites, pair, draw)
         for policy, found in curves.items():
             if arguments.simulate:
-                order, known = site_order(policy), KNOWN_BACKLINKS
+                order, known = site_order(policy, addresses), KNOWN_BACKLINKS
                 found.append(simulate(nodes, order, pair, seeds, arguments.pages, known_backlinks=known, seed=draw))
             else:
                 found.append(_crawl(folder, policy, pair, nodes, arguments.pages))
@@ -140,11 +143,17 @@ def _plot(curves: dict[str, list[list[int]]], pages: int, path: Path) -> None:
     figure = Figure(figsize=(6.4, 4.2), dpi=160, layout="constrained")
     axes = figure.add_subplot()
     steps = np.arange(pages + 1)
-    for policy, found in curves.items():
-        mean = np.mean([np.searchsorted(one, steps, side="right") for one in found], axis=0)
+    means = {
+        policy: np.mean([np.searchsorted(one, steps, side="right") for one in found], axis=0)
+        for policy, found in curves.items()
+    }
+    apart = max(mean[-1] for mean in means.values()) / 25
+    height = 0.0
+    for policy, mean in sorted(means.items(), key=lambda one: one[1][-1]):
         colour = COLOURS.get(policy.partition(":")[0])
         axes.plot(steps, mean, color=colour, linewidth=2)
-        axes.annotate(policy, (pages, mean[-1]), xytext=(4, 0), textcoords="offset points", color=colour, va="center")
+        height = max(mean[-1], height + apart)  # or labels would lie upon each other
+        axes.annotate(policy, (pages, height), xytext=(4, 0), textcoords="offset points", color=colour, va="center")
     axes.set(xlabel="pages downloaded", ylabel="bilingual sites found", xlim=(0, pages), ylim=(0, None))
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path)

@@ -73,6 +73,8 @@ def write_web(folder: Path, nodes: Sequence[Node], sites: Path, pair: LanguagePa
         if {pair.side(task.lang_a), pair.side(task.lang_b)} == {pair.a, pair.b} and len(languages) == 2:
             bilingual.append(pattern)
         others[pattern.language()].append(pattern)
+    if not bilingual:
+        raise SystemExit(f"--pair {pair}: {sites} has no site with pages in both languages; give another pair")
     writer = WarcWriter(folder, "web")
     for node in nodes:
         own = others.get(node.language) or others["eng"]

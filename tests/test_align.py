@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from bilingual_crawler.pairing.align import align, read_corpus
 from bilingual_crawler.pairing.corpus import Corpus
 from bilingual_crawler.pairing.domain import Domain
 from bilingual_crawler.pairing.duplicates import near_duplicates
+from bilingual_crawler.pairing.e5 import E5Encoder
 from bilingual_crawler.pairing.encoders import is_installed, load_encoder
 from bilingual_crawler.pairing.errors import EncoderError
 from bilingual_crawler.pairing.matching import greedy, lead, optimal
@@ -169,6 +170,25 @@ def test_structure_pairs_documents_whose_urls_tell_nothing() -> None:
     assert all(0.5 <= pair.score <= 1 for pair in alignment.pairs)
 
 
+def test_bulletins_that_differ_by_their_dates_are_paired_by_these() -> None:
+    days = [date(2022, 3, 1) + timedelta(step) for step in range(0, 90, 3)]
+
+    def page(day: date, form: str, sentences: tuple[str, ...]) -> bytes:
+        near = (day, day - timedelta(3), day + timedelta(3))
+        written = (sentence.format(one.strftime(form)) for sentence, one in zip(sentences, near, strict=True))
+        return html(tuple(written)).replace(b"<title>x", f"<title>{day.strftime(form)}".encode())
+
+    opened = "The harbour was open to ships from all countries on {}, and the wind blew from the north."
+    english = (opened, *2 * ("Read what the harbour master wrote for everybody on {}.",))
+    opened = "El puerto estuvo abierto a los barcos de todos los países el {}, y el viento sopló del norte."
+    spanish = (opened, *2 * ("Lea lo que el capitán del puerto escribió para todos el {}.",))
+    # in another order, under addresses that tell nothing
+    gold = {(f"/{place * 7919 % 1000}", f"/{place * 104729 % 1000 + 1000}"): day for place, day in enumerate(days)}
+    pages = {HOST + a: page(day, "%d %B %Y", english) for (a, _), day in gold.items()}
+    pages |= {HOST + b: page(day, "%d/%m/%Y", spanish) for (_, b), day in reversed(gold.items())}
+    assert pairs(aligned(corpus(pages), "auto")) == set(gold)
+
+
 @pytest.mark.parametrize("baseline", [WmtBaseline(), PpLocator(MODELS)])
 def test_published_methods_propose_urls_that_name_their_language(baseline: Method) -> None:
     documents = corpus({f"{HOST}/en/river": html(ENGLISH), f"{HOST}/es/river": html(SPANISH)})
@@ -205,6 +225,10 @@ def test_the_encoder_finds_translations_and_remembers(tmp_path: Path) -> None:
     assert near.argmax(axis=1).tolist() == list(range(5))
     again = load_encoder("e5-small", tmp_path).encode(ENGLISH[::-1], 64)
     assert np.array_equal(again, a[::-1])
+    (graph,) = (tmp_path / "e5-small").glob("*.onnx")
+    made = graph.stat().st_mtime_ns
+    assert np.allclose(E5Encoder(tmp_path / "e5-small").encode(ENGLISH, 64), a, atol=1e-2)
+    assert graph.stat().st_mtime_ns == made
 
 
 def test_a_missing_encoder_is_named(tmp_path: Path) -> None:

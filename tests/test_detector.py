@@ -19,11 +19,12 @@ from bilingual_crawler.harvest.cuts import CutWeb, FrozenWeb, Instance, Variant,
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.jobs import PageJob
-from bilingual_crawler.scoring.models import ModelError, models_folder
+from bilingual_crawler.scoring.models import LanguageModel, ModelError, models_folder
 
 PAIR = LanguagePair("eng", "spa")
 HOME = "https://halvorsen.example/"
-DETECTOR = load_detector("evidence")
+LANGUAGE_MODEL = LanguageModel(models_folder(None) / "url-language")
+DETECTOR = load_detector("evidence", models_folder(None), LANGUAGE_MODEL)
 SITES = Path(__file__).parents[2] / "shared" / "data" / "sites" / "train"
 
 ENGLISH = (
@@ -182,7 +183,8 @@ def test_downloads_are_few_and_never_repeated(pages: dict[str, tuple[str | None,
 
 def test_barbosa_accepts_both_languages_whatever_they_say() -> None:
     verdict, asked = judge(
-        {HOME: SWITCHER + ENGLISH, f"{HOME}es/": SWITCHER + OTHER}, detector=load_detector("barbosa")
+        {HOME: SWITCHER + ENGLISH, f"{HOME}es/": SWITCHER + OTHER},
+        detector=load_detector("barbosa", models_folder(None), LANGUAGE_MODEL),
     )
     assert asked == [f"{HOME}es/"]
     assert verdict.bilingual
@@ -198,7 +200,7 @@ def test_barbosa_follows_links_from_its_threshold_on() -> None:
 
 def test_an_unknown_detector_is_named() -> None:
     with pytest.raises(DetectorError, match="detector=magic: choose one of evidence, barbosa"):
-        load_detector("magic")
+        load_detector("magic", models_folder(None), LANGUAGE_MODEL)
 
 
 def test_missing_and_foreign_weights_are_named(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from webserver import TEXT, html, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.archive import Exchange, WarcWriter
 from bilingual_crawler.archive.members import read_members
+from bilingual_crawler.discovery.addresses import AddressReader
 from bilingual_crawler.discovery.detector.base import DetectorPage, Reason, Verdict
 from bilingual_crawler.discovery.hops import Hop, Way, entry_page
 from bilingual_crawler.discovery.learners import NaiveBayes, OnlineLogistic
@@ -36,6 +37,7 @@ from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.model import Link
 from bilingual_crawler.records import read_tsv
+from bilingual_crawler.scoring.models import LanguageModel, models_folder
 from bilingual_crawler.spiders.arguments import parse_discovery
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from webserver import Site as Server
 
 PAIR = LanguagePair.parse("eng-spa")
+ADDRESSES = AddressReader(PAIR, LanguageModel(models_folder(None) / "url-language"))
 
 
 # words and learners -----------------------------------------------------------------------------------------------
@@ -89,10 +92,10 @@ def test_an_online_learner_stays_a_probability_and_moves_towards_what_it_saw(
 
 
 def test_unknown_policies_are_named() -> None:
-    assert site_order("cobfc:50").name == "cobfc"
+    assert site_order("cobfc:50", ADDRESSES).name == "cobfc"
     for wrong in ("best", "cobfc:0", "cobfc:x", "fc:5"):
         with pytest.raises(OrderError, match=f"policy={wrong}: choose one of both"):
-            site_order(wrong)
+            site_order(wrong, ADDRESSES)
 
 
 # the search -------------------------------------------------------------------------------------------------------
@@ -128,7 +131,7 @@ def page(url: str, *targets: str) -> DetectorPage:
 
 
 def search(policy: str, *, own_links: bool = False) -> SiteSearch:
-    return SiteSearch(PAIR, Told(), site_order(policy), own_links=own_links)  # type: ignore[arg-type]
+    return SiteSearch(PAIR, Told(), site_order(policy, ADDRESSES), own_links=own_links)  # type: ignore[arg-type]
 
 
 def visit(found: SiteSearch, *targets: str, url: str, backlinks: Sequence[str] = ()) -> list[str]:
@@ -170,6 +173,16 @@ def test_pages_visited_before_are_backlinks_too() -> None:
     found = search("obfc", own_links=True)
     assert visit(found, "http://bi.org/", "http://c.org/", url="http://hub.org/") == []
     assert visit(found, url="http://bi.org/") == ["http://c.org/"]
+
+
+def test_sites_whose_address_is_in_the_rarer_language_come_first() -> None:
+    found = search("both")
+    targets = ("http://www.stadtwerke-augsburg.de/", "http://www.ayuntamientodesevilla.es/")
+    for visited in (page("http://a.org/", *targets), page("http://a.org/second")):
+        found.read(visited)
+    *_, first, second = sorted(found.wanted(), key=lambda wanted: -wanted.priority)
+    assert (first.url, second.url) == (targets[1], targets[0])
+    assert first.priority > second.priority
 
 
 def test_links_pages_are_visited_for_their_links() -> None:

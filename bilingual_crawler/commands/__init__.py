@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+
 from bilingual_crawler import settings
 
 if TYPE_CHECKING:
@@ -15,6 +17,8 @@ PROJECT_SETTINGS = {name: value for name, value in vars(settings).items() if nam
 """The module of our spiders: settings that name it are those of our project."""
 TOOL = "bilingual-crawler"
 """The console script."""
+PROGRESS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+"""Columns of a progress bar whose end is known."""
 
 
 def name_program(parser: ArgumentParser) -> None:

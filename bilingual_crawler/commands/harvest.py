@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError
-from bilingual_crawler.commands import PROJECT_SETTINGS, name_program
+from bilingual_crawler.commands import PROGRESS, PROJECT_SETTINGS, name_program
 from bilingual_crawler.harvest.deciles import write_deciles
 from bilingual_crawler.harvest.explain import explain
 from bilingual_crawler.harvest.run import LINK_SOURCES, Harvest
@@ -28,8 +28,6 @@ from bilingual_crawler.policies.base import PolicyError
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Collection
-
-_COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
 
 
 class Command(ScrapyCommand):
@@ -100,7 +98,7 @@ class Command(ScrapyCommand):
         console = Console()
         failed = 0
         with (
-            Progress(*_COLUMNS, console=console) as progress,
+            Progress(*PROGRESS, console=console) as progress,
             closing(harvest.run(tasks, policies)) as results,
         ):
             bar = progress.add_task("", total=len(tasks) * len(policies))

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.commands import PROJECT_SETTINGS, name_program
+from bilingual_crawler.commands import PROGRESS, PROJECT_SETTINGS, name_program
 from bilingual_crawler.languages import LanguageError
 from bilingual_crawler.options import PREFIX, USUAL_FORMATS, Options, check_folder, wrong
 from bilingual_crawler.pages.language import LanguageDetectorError
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.mining.engine import Engine
     from bilingual_crawler.mining.run import Mining
-
-_COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
 
 
 class Command(ScrapyCommand):
@@ -125,7 +123,7 @@ class Command(ScrapyCommand):
             mining.write_hosts()
         content, sentences = None, {}
         if opts.stage != "urls":
-            with Progress(*_COLUMNS, console=console) as progress:
+            with Progress(*PROGRESS, console=console) as progress:
                 task = progress.add_task("mining buckets", total=len(urls.buckets))
                 content = mining.mine_content(engine, urls, lambda: progress.advance(task))
             if opts.bitext and not content.failed:

@@ -13,6 +13,7 @@ from bilingual_crawler.discovery.learners import NaiveBayes, OnlineLogistic
 from bilingual_crawler.discovery.words import words
 
 if TYPE_CHECKING:
+    from bilingual_crawler.discovery.addresses import AddressReader
     from bilingual_crawler.discovery.detector.base import DetectorPage
     from bilingual_crawler.discovery.hops import Hop
     from bilingual_crawler.discovery.targets import Source, Target
@@ -24,8 +25,12 @@ GAMMA = 0.5
 RATE, BIAS = 0.1, -2.0
 """Step of the online learners, and what they assume at first: one site in eight is bilingual."""
 TRUST = 0.5
-"""How far ``both`` believes at first that a link is as good as the other links of its page: their odds to this power.
-Learning goes on from there."""
+"""How far ``both`` believes at first that a link is as good as the other links of its page, and the address of a site:
+their odds to this power. Learning goes on from there."""
+NEUTRAL = 0.01
+"""Probability of the rarer language by the address of a site that speaks neither for nor against it."""
+MAX_HALVES = 14
+"""Steps in which the probability of a language counts, each a factor of the root of ten."""
 ON_TOPIC = 0.5
 """Share of the mean likeness of the seeds to each other that makes a page one of their topic."""
 TOPIC_TEXT = 20_000
@@ -145,13 +150,14 @@ class BothWays(SiteOrder):
 
     Two online learners weigh a target: the probability that its site is bilingual (immediate benefit), and the share of
     bilingual sites among those that its links lead to (delayed benefit). Both learn from words, the way of the links,
-    the verdict on the sites that have them, and how often the other links of these pages were good. So they learn
-    which kind of link pays, on this web and in this crawl.
+    the verdict on the sites that have them, how often the other links of these pages were good, and how likely the
+    address of the site is in the rarer language. So they learn which kind of link pays, on this web and in this crawl.
     """
 
     name = "both"
 
-    def __init__(self) -> None:
+    def __init__(self, addresses: AddressReader) -> None:
+        self._addresses = addresses
         self._immediate = OnlineLogistic(rate=RATE, bias=BIAS)
         self._delayed = OnlineLogistic(rate=RATE, bias=BIAS)
         self._judged = 0
@@ -162,24 +168,39 @@ class BothWays(SiteOrder):
                     share = min(max(tenths / 10, 0.05), 0.95)
                     odds = math.log(share / (1 - share))
                     learner.assume(_best_source(way, tenths), TRUST * (odds - BIAS))
+        for halves in range(MAX_HALVES + 1):
+            self._immediate.assume(_rarer(halves), TRUST * math.log(10 ** (-halves / 2) / NEUTRAL))
 
     def priority(self, target: Target) -> float:
-        features = self._immediate.features(_evidence(target))
+        features = self._immediate.features(self._evidence(target))
         now, later = self._immediate.probability(features), self._delayed.probability(features)
         return (now + GAMMA * later) / (1 + GAMMA)
 
     def judged(self, target: Target, bilingual: bool) -> None:
         self._judged += 1
-        self._immediate.learn(self._immediate.features(_evidence(target)), bilingual)
+        self._immediate.learn(self._immediate.features(self._evidence(target)), bilingual)
 
     def led(self, target: Target, bilingual: bool) -> None:
-        self._delayed.learn(self._delayed.features(_evidence(target)), bilingual)
+        self._delayed.learn(self._delayed.features(self._evidence(target)), bilingual)
 
     def relearnt(self, pages: int) -> bool:
         if self._judged < 1.1 * self._weighed_at + 10:
             return False
         self._weighed_at = self._judged
         return True
+
+    def _evidence(self, target: Target) -> set[str]:
+        """Names of the features of *target*: those of all its hops, how many of them there are, and its address."""
+        names = _words(target) | {f"way={target.way}"}
+        bilingual = sum(source.bilingual for source in target.sources)
+        names.add(f"way={target.way} linked={_few(len(target.sources))}")
+        names.add(f"way={target.way} bilingual={_few(bilingual)}")
+        names.add(f"way={target.way} bilingual share={round(4 * bilingual / max(1, len(target.sources)))}")
+        best = max(((one.found + 0.1) / (one.tried + 1) for one in target.sources), default=0.1)
+        names.add(_best_source(target.way, round(10 * best)))
+        rarer = max(self._addresses.rarer(target.url), 10 ** (-MAX_HALVES / 2))
+        names.add(_rarer(round(-2 * math.log10(rarer))))
+        return names
 
 
 class Focused(SiteOrder):
@@ -229,21 +250,14 @@ def _words(target: Target) -> set[str]:
     return {word for hop in target.hops for word in hop.words}
 
 
-def _evidence(target: Target) -> set[str]:
-    """Names of the features of *target*: those of all its hops, and how many of them there are."""
-    names = _words(target) | {f"way={target.way}"}
-    bilingual = sum(source.bilingual for source in target.sources)
-    names.add(f"way={target.way} linked={_few(len(target.sources))}")
-    names.add(f"way={target.way} bilingual={_few(bilingual)}")
-    names.add(f"way={target.way} bilingual share={round(4 * bilingual / max(1, len(target.sources)))}")
-    best = max(((one.found + 0.1) / (one.tried + 1) for one in target.sources), default=0.1)
-    names.add(_best_source(target.way, round(10 * best)))
-    return names
-
-
 def _best_source(way: Way, tenths: int) -> str:
     """The feature that *tenths* of the other links of the best page with the link are good."""
     return f"way={way} best source={tenths}"
+
+
+def _rarer(halves: int) -> str:
+    """The feature that the address gives the rarer language a probability of 10 to the power of -*halves* / 2."""
+    return f"rarer language={halves}"
 
 
 def _few(count: int) -> int:
@@ -255,11 +269,16 @@ ORDERS: dict[str, type[SiteOrder]] = {
 }
 
 
-def site_order(name: str) -> SiteOrder:
-    """The policy *name*, or ``cobfc:N`` for one that is relearnt every N pages; raises OrderError."""
+def site_order(name: str, addresses: AddressReader) -> SiteOrder:
+    """The policy *name*, or ``cobfc:N`` for one that is relearnt every N pages; raises OrderError.
+
+    ``both`` looks at the *addresses* of sites.
+    """
     kind, colon, pages = name.partition(":")
     if kind == ClassifiedBackAndForth.name and (not colon or (pages.isdecimal() and int(pages))):
         return ClassifiedBackAndForth(int(pages or RELEARN_AFTER))
+    if name == BothWays.name:
+        return BothWays(addresses)
     if name not in ORDERS:
         raise OrderError(f"policy={name}: choose one of {', '.join(ORDERS)}, or cobfc:N to relearn it every N pages")
     return ORDERS[name]()

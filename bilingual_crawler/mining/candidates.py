@@ -35,9 +35,12 @@ def in_languages(pages: ir.Table, pairs: LanguagePairs, languages: Iterable[str]
 
 
 def longest(pages: ir.Table) -> ir.Table:
-    """Of the *pages* whose URLs differ in scheme or ``www.`` only, the longest, which has the column ``bare``."""
+    """Of the *pages* whose URLs differ in scheme or ``www.`` only, the longest, which has the column ``bare``.
+
+    Of records of one URL and one length the first stays, by the name of the file and the offset.
+    """
     bare = pages.mutate(bare=_.url.re_replace(_BARE, ""))
-    order = (ibis.desc("size", nulls_first=False), ibis.desc("url"))
+    order = (ibis.desc("size", nulls_first=False), ibis.desc("url"), "file", "offset")
     return _first(bare, ("bare",), order)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
-import os
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from scrapy.settings import Settings
@@ -20,7 +20,9 @@ from bilingual_crawler.bitext.produce import BitextProducer
 from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.mining.ranges import open_ranges
 from bilingual_crawler.mining.records import Row, read_records
+from bilingual_crawler.mining.results import BucketResult, result_file
 from bilingual_crawler.mining.spool import Spool
+from bilingual_crawler.mining.stored import replacing, store
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.language import Detection
 from bilingual_crawler.pairing.align import align
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.mining.ranges import Ranges
     from bilingual_crawler.pairing.documents import Pair
+    from bilingual_crawler.pairing.embeddings import Encoder
+    from bilingual_crawler.pairing.methods import Method
     from bilingual_crawler.pairing.reading import RawPage
 
 _SCHEMA = pa.schema(
@@ -52,21 +56,6 @@ _SCHEMA = pa.schema(
 )
 
 
-class BucketResult(msgspec.Struct):
-    """What came of a bucket; its file says that the bucket is done."""
-
-    planned: int = 0
-    """Pages of the plan."""
-    read: int = 0
-    """Pages in a language of the pairs."""
-    left_out: dict[str, int] = {}
-    """Pages that could not be read, by reason."""
-    examples: dict[str, str] = {}
-    """One of them for each reason."""
-    pairs: dict[str, dict[str, int]] = {}
-    """Pairs of documents by languages and method."""
-
-
 @dataclass(frozen=True)
 class BucketJob:
     """Mines the bucket with a number; a process runs it for one bucket after the other."""
@@ -78,88 +67,78 @@ class BucketJob:
     rate: float
     """Requests a second of this process."""
     user_agent: str
-    settings: dict[str, Any] = field(default_factory=dict)
-    bitext: bool = False
+    settings: str
+    """Those of Scrapy, as JSON."""
+    bitext: bool
 
-    def __call__(self, number: int) -> BucketResult:
-        """Mine the bucket; raises Unavailable if the archive does not answer, and leaves nothing then."""
+    def __call__(self, number: int) -> None:
+        """Mine the bucket; raises Unavailable if the archive does not answer, and leaves no result then."""
         logging.getLogger("bilingual_crawler").setLevel(logging.ERROR)  # what is left out is counted here
         sandbox.use(1)
-        settings = Settings(self.settings)
-        method, options = method_of("auto", settings), Options.of(settings)
-        encoder = encoder_of(settings) if self.bitext else None
+        method, detectors, encoder = _models(self.settings, self.bitext)
         ranges = open_ranges(self.base, self.rate, self.user_agent) if self.base else None
         rows = [Row(**row) for row in pq.read_table(self.out / "plan" / f"bucket={number}").to_pylist()]
-        result = _Tally(len(rows))
+        result = BucketResult(len(rows))
         found: dict[str, list[dict[str, Any]]] = {}
-        spools: dict[str, Spool] = {}
         producers: dict[str, BitextProducer] = {}
+        pages = PagesOfRecords()
         rows.sort(key=lambda row: (row.domain, row.unit))
         for _, unit in groupby(rows, key=lambda row: (row.domain, row.unit)):
             of_unit: dict[str, Row] = {}
             for row in unit:
                 if of_unit.setdefault(canonicalise(row.url) or row.url, row) is not row:
-                    result.leave_out("same address", row)
+                    result.leave_out("same address", str(row))
             pairs = self._among({row.language for row in of_unit.values()})
-            detection = Detection.of(options.detectors, pairs)
+            detection = Detection.of(detectors, pairs)
             corpus = Corpus(pairs)
-            for document in read_pages(_pages(of_unit, ranges, result), pairs, detection, corpus.unreadable):
+            for document in read_pages(_pages(of_unit, ranges, pages, result), pairs, detection, corpus.unreadable):
                 if document is not None:
                     corpus.add(document)
-            result.add(corpus)
+            result.read += len(corpus)
+            result.left_out = dict(Counter(result.left_out) + corpus.unreadable)
             for domain, alignment in align(corpus, method):
                 name = str(domain.pair)
-                found.setdefault(name, []).extend(_row(pair, of_unit) for pair in alignment.pairs)
+                for pair in alignment.pairs:
+                    found.setdefault(name, []).append(_row(pair, of_unit))
                 if self.bitext:
                     if name not in producers:
-                        spools[name] = Spool(self.out, name, number)
-                        producers[name] = BitextProducer(domain.pair, detection, [spools[name]], encoder)
+                        spool = Spool(self.out, name, number)
+                        producers[name] = BitextProducer(domain.pair, detection, [spool], encoder)
                     producers[name].add(alignment, domain.main_text)
                 del domain  # or two would be in memory at once
         for producer in producers.values():
             producer.close()
         for name, pairs_found in found.items():
             _write(self.out / "pairs" / f"pair={name}" / f"bucket-{number}.parquet", pairs_found)
-        return result.close(self.out / "done" / f"{number}.json", found)
+            result.pairs[name] = dict(Counter(row["method"] for row in pairs_found))
+        store(result_file(self.out, number), result)
 
     def _among(self, languages: set[str]) -> LanguagePairs:
         return LanguagePairs(tuple(pair for pair in self.pairs if {pair.a, pair.b} <= languages))
 
 
-class _Tally:
-    def __init__(self, planned: int) -> None:
-        self._planned, self._read = planned, 0
-        self._left_out: Counter[str] = Counter()
-        self._examples: dict[str, str] = {}
-
-    def leave_out(self, reason: str, row: Row) -> None:
-        self._left_out[reason] += 1
-        self._examples.setdefault(reason, f"{row.url} ({row.file} at {row.offset})")
-
-    def add(self, corpus: Corpus) -> None:
-        self._read += len(corpus)
-        self._left_out.update(corpus.unreadable)
-
-    def close(self, file: Path, found: dict[str, list[dict[str, Any]]]) -> BucketResult:
-        pairs = {name: dict(Counter(row["method"] for row in rows)) for name, rows in found.items() if rows}
-        result = BucketResult(self._planned, self._read, dict(self._left_out), self._examples, pairs)
-        replace(file, msgspec.json.encode(result))
-        return result
+@cache
+def _models(settings: str, bitext: bool) -> tuple[Method, tuple[str, ...], Encoder | None]:
+    """What all buckets of a process need: the method, the detectors of languages and, for bitext, the encoder."""
+    of_scrapy = Settings(json.loads(settings))
+    encoder = encoder_of(of_scrapy) if bitext else None
+    return method_of("auto", of_scrapy), Options.of(of_scrapy).detectors, encoder
 
 
-def _pages(rows: dict[str, Row], ranges: Ranges | None, tally: _Tally) -> Iterator[RawPage]:
+def _pages(
+    rows: dict[str, Row], ranges: Ranges | None, pages: PagesOfRecords, result: BucketResult
+) -> Iterator[RawPage]:
     """The pages of *rows* (by canonical URL); those that cannot be read are counted."""
-    pages = PagesOfRecords()
     for row, record in read_records(rows.values(), ranges):
         if isinstance(record, NoRecord):
-            tally.leave_out(str(record), row)
+            result.leave_out(str(record), str(row))
             continue
         before = pages.refused.copy()
         page = pages.page(record)
         if page is None:
-            tally.leave_out(next(iter(pages.refused - before), "redirect"), row)
+            result.leave_out(next(iter(pages.refused - before), "redirect"), str(row))
         elif rows.get(page.url) is not row:
-            tally.leave_out("another record", row)
+            result.leave_out("another record", str(row))
         else:
             yield page
 
@@ -173,15 +152,5 @@ def _row(pair: Pair, rows: dict[str, Row]) -> dict[str, Any]:
 
 
 def _write(file: Path, rows: Iterable[dict[str, Any]]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(f".{file.name}.{os.getpid()}")
-    pq.write_table(pa.Table.from_pylist(list(rows), schema=_SCHEMA), part)
-    part.replace(file)
-
-
-def replace(file: Path, content: bytes) -> None:
-    """Replace *file*; the old one stays until the new one is complete."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(f".{file.name}.{os.getpid()}")
-    part.write_bytes(content)
-    part.replace(file)
+    with replacing(file) as part:
+        pq.write_table(pa.Table.from_pylist(list(rows), schema=_SCHEMA), part)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import ibis.expr.types as ir
 
-    from bilingual_crawler.mining.engine import BatchFunction, Fields, Result
+    from bilingual_crawler.mining.engine import BatchFunction, Fields
 
 MEMORY = "2GB"
 """What DuckDB holds in memory; the rest is on disk."""
@@ -52,7 +52,9 @@ class DuckEngine:
     def read(self, files: Sequence[str]) -> ir.Table:
         read_remote(self._ibis.con, files)
         try:
-            return self._ibis.read_parquet(list(files), hive_partitioning=False, union_by_name=False)
+            return self._ibis.read_parquet(
+                list(files), hive_partitioning=False, union_by_name=False, utf8_validation="replace"
+            )
         except duckdb.Error as error:
             raise MiningError(f"{files[0]}: {first_line(error)}; download it again if it is damaged") from error
 
@@ -87,10 +89,10 @@ class DuckEngine:
         else:
             self._ibis.to_parquet(table, folder, partition_by=(by,))
 
-    def each(self, job: Callable[[int], Result], numbers: Iterable[int]) -> Iterator[tuple[int, Result | Exception]]:
+    def each(self, job: Callable[[int], object], numbers: Iterable[int]) -> Iterator[tuple[int, BaseException | None]]:
         left = list(numbers)[::-1]
         while left:
-            running: dict[Future[Result], int] = {}
+            running: dict[Future[object], int] = {}
             with self._pool() as pool:
                 whole = True
                 while running or (left and whole):
@@ -101,7 +103,7 @@ class DuckEngine:
                         error = future.exception()
                         # a process that dies takes the pool along, and all jobs that it had
                         whole = whole and not isinstance(error, BrokenProcessPool)
-                        yield running.pop(future), error if isinstance(error, Exception) else future.result()
+                        yield running.pop(future), error
 
     def _pool(self) -> ProcessPoolExecutor:
         # DuckDB has threads, which a fork would lose

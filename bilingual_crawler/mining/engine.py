@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
-    Result = TypeVar("Result")
     Fields: TypeAlias = tuple[tuple[str, pa.DataType], ...]
     BatchFunction: TypeAlias = Callable[[pa.RecordBatch], pa.RecordBatch]
 
@@ -23,7 +22,7 @@ class Engine(Protocol):
     """How many jobs run at a time."""
 
     def read(self, files: Sequence[str]) -> ir.Table:
-        """The rows of Parquet files; MiningError if they cannot be read."""
+        """The rows of Parquet files; MiningError if they cannot be read. Broken UTF-8 in a string is replaced."""
 
     def add(self, table: ir.Table, function: BatchFunction, fields: Fields, name: str) -> ir.Table:
         """*table* with the columns that *function* adds, as *fields* describes them; kept under *name*."""
@@ -34,8 +33,8 @@ class Engine(Protocol):
     def write(self, table: ir.Table, folder: Path, by: str | None = None) -> None:
         """Write *table* into the new *folder* as Parquet, with *by* a folder ``by=value`` for each value."""
 
-    def each(self, job: Callable[[int], Result], numbers: Iterable[int]) -> Iterator[tuple[int, Result | Exception]]:
-        """Run *job* for each number in other processes; yield its result, or why it has none, in any order.
+    def each(self, job: Callable[[int], object], numbers: Iterable[int]) -> Iterator[tuple[int, BaseException | None]]:
+        """Run *job* for each number in other processes; yield what went wrong, or None, in any order.
 
         *job* may be run more often than once for a number.
         """

@@ -25,14 +25,14 @@ def add_keys(pages: pa.RecordBatch, languages: Collection[str] | None) -> pa.Rec
     the latter.
     """
     urls, domains = pages["url"].to_pylist(), pages["domain"].to_pylist()
-    keys = [strip_language(url, languages) for url in urls]
+    wanted = None if languages is None else frozenset(languages)
+    # both of one URL at a time, because both need its marks, which are cached
+    found = [(strip_language(url, wanted), marked_language(url, wanted)) for url in urls]
+    keys, marked = zip(*found, strict=True) if found else ((), ())
+    of_domain = [crc32(domain.encode()) for domain in domains]
     directories = (key.partition("?")[0].rpartition("/")[0] for key in keys)
-    columns = (
-        keys,
-        [marked_language(url, languages) for url in urls],
-        [crc32(domain.encode()) for domain in domains],
-        [crc32(f"{domain} {path}".encode()) for domain, path in zip(domains, directories, strict=True)],
-    )
+    of_directory = [crc32(path.encode(), domain) for path, domain in zip(directories, of_domain, strict=True)]
+    columns = (keys, marked, of_domain, of_directory)
     return _with(pages, KEYS, columns)
 
 

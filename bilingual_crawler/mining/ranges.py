@@ -62,9 +62,10 @@ class StoredRanges:
 
 
 class HttpRanges:
-    """Files below the address *base*, at most *rate* requests a second from all threads together.
+    """Files below the address *base*, asked by all threads together.
 
-    A server that asks for fewer requests (403, 429, 503, ``Retry-After``) gets none for a while.
+    A request begins at least 1 / *rate* seconds after the one before, however long either takes. A server that asks for
+    fewer requests (403, 429, 503, ``Retry-After``) gets none for a while.
     """
 
     def __init__(self, base: str, rate: float, user_agent: str) -> None:
@@ -114,11 +115,17 @@ class HttpRanges:
         raise Unavailable(f"{file} at {offset}: {problem}")
 
     def _wait(self) -> None:
+        while (left := self._take_turn()) > 0:
+            time.sleep(left)
+
+    def _take_turn(self) -> float:
+        """Seconds until somebody may ask; not more than 0 if it is the caller, now."""
         with self._lock:
             now = time.monotonic()
-            turn = max(self._next, now)
-            self._next = turn + self._interval
-        time.sleep(turn - now)
+            left = self._next - now
+            if left <= 0:
+                self._next = now + self._interval
+            return left
 
     def _rest(self, retry_after: str) -> None:
         """Let nobody ask for a while."""

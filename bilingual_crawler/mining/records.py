@@ -42,6 +42,9 @@ class Row:
     digest: str | None
     unit: int
 
+    def __str__(self) -> str:
+        return f"{self.url} ({self.file} at {self.offset})"
+
 
 def read_records(rows: Iterable[Row], ranges: Ranges | None) -> Iterator[tuple[Row, bytes | NoRecord]]:
     """The record of each row, or why there is none, in the order of the files; raises Unavailable.

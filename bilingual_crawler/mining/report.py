@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from bilingual_crawler.mining.content import replace
+from bilingual_crawler.mining.stored import store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,8 +52,7 @@ def print_content(console: Console, content: ContentReport, sentences: Mapping[s
 
 def write_report(out: Path, urls: UrlReport, content: ContentReport | None, sentences: Mapping[str, int]) -> None:
     """Write ``report.json``."""
-    report = {"urls": urls, "content": content, "sentence_pairs": sentences}
-    replace(out / "report.json", msgspec.json.format(msgspec.json.encode(report)))
+    store(out / "report.json", {"urls": urls, "content": content, "sentence_pairs": sentences})
 
 
 def _print_pairs(console: Console, what: str, pairs: Mapping[str, Mapping[str, int]]) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from ibis import _ as row
@@ -17,12 +17,13 @@ from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.cc_index import index_files
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.mining.asked import AskedPairs
-from bilingual_crawler.mining.content import BucketJob, BucketResult, replace
 from bilingual_crawler.mining.crawls import is_crawl
 from bilingual_crawler.mining.errors import MiningError
 from bilingual_crawler.mining.hosts import Host, MinedSite, by_size, hosts_of
 from bilingual_crawler.mining.ranges import open_ranges
+from bilingual_crawler.mining.results import BucketResult, add_up, result_file
 from bilingual_crawler.mining.spool import export
+from bilingual_crawler.mining.stored import store, stored
 from bilingual_crawler.mining.urls import mine_urls
 from bilingual_crawler.options import Options
 from bilingual_crawler.records import SITES, replace_tsv
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from bilingual_crawler.mining.engine import Engine
-
-    Stored = TypeVar("Stored")
 
 TRIES = 2
 """Times that a bucket is mined before it is left to the next run."""
@@ -104,13 +103,13 @@ class Mining:
             "buckets": request.buckets,
             "bitext": request.bitext,
         }
-        known = _read(self._out / "mining.json", dict[str, Any])
+        known = stored(self._out / "mining.json", dict[str, Any])
         if known is None and self._out.exists() and any(self._out.iterdir()):
             raise MiningError(f"--out {self._out}: the folder is not empty, and of no mining; give another one")
         if known not in (None, mark):
             other = ", ".join(name for name in mark if known.get(name) != mark[name])
             raise MiningError(f"--out {self._out}: the folder has a mining with other {other}; give another one")
-        replace(self._out / "mining.json", msgspec.json.encode(mark))
+        store(self._out / "mining.json", mark)
 
     @property
     def work(self) -> Path:
@@ -124,7 +123,7 @@ class Mining:
     @property
     def urls_done(self) -> UrlReport | None:
         """What came of the URL stage, if it is done."""
-        return _read(self._out / "urls.json", UrlReport)
+        return stored(self._out / "urls.json", UrlReport)
 
     def mine_urls(self, engine: Engine) -> UrlReport:
         """Run the URL stage; writes ``urls/``, ``plan/`` and ``domains/``."""
@@ -145,7 +144,7 @@ class Mining:
             [(pair.a, pair.b) for pair in stage.pairs],
             sorted(int(folder.name.partition("=")[2]) for folder in (self._out / "plan").glob("bucket=*")),
         )
-        replace(self._out / "urls.json", msgspec.json.encode(report))
+        store(self._out / "urls.json", report)
         shutil.rmtree(self.work)
         return report
 
@@ -166,49 +165,32 @@ class Mining:
 
     def mine_content(self, engine: Engine, urls: UrlReport, on_bucket: Callable[[], None]) -> ContentReport:
         """Run the content stage for all buckets that are not done; writes ``pairs/``. *on_bucket* hears of each."""
-        request, done = self._request, self._out / "done"
+        # what aligns takes 45 MB, which the URL stage leaves to DuckDB
+        from bilingual_crawler.mining.content import BucketJob
+
+        request = self._request
         job = BucketJob(
             self._out,
             tuple(LanguagePair(a, b, self._equivalents) for a, b in urls.pairs),
             request.base,
             request.rate / engine.processes,
             request.user_agent,
-            request.settings,
+            json.dumps(request.settings, default=str),
             request.bitext,
         )
-        results = {
-            number: result
-            for number in urls.buckets
-            if (result := _read(done / f"{number}.json", BucketResult)) is not None
-        }
-        failed: dict[int, str] = {}
+        problems: dict[int, str] = {}
         for _ in range(TRIES):
-            for number, mined in engine.each(job, [number for number in urls.buckets if number not in results]):
-                if isinstance(mined, Exception):
-                    failed[number] = f"{type(mined).__name__}: {mined}"
-                else:
-                    failed.pop(number, None)
-                    results[number] = mined
+            left = [number for number in urls.buckets if not result_file(self._out, number).exists()]
+            for number, error in engine.each(job, left):
+                if error is None:
                     on_bucket()
-        return ContentReport(len(results), _sum(results.values()), failed)
+                else:
+                    problems[number] = f"{type(error).__name__}: {error}"
+        results = {number: stored(result_file(self._out, number), BucketResult) for number in urls.buckets}
+        done = [result for result in results.values() if result is not None]
+        failed = {number: why for number, why in problems.items() if results[number] is None}
+        return ContentReport(len(done), add_up(done), failed)
 
     def export(self, urls: UrlReport, formats: Iterable[str], folder: Path) -> dict[str, int]:
         """Write the bitext of the buckets that are done into *folder*; returns sentence pairs by languages."""
         return export(self._out, [LanguagePair(a, b, self._equivalents) for a, b in urls.pairs], formats, folder)
-
-
-def _sum(results: Iterable[BucketResult]) -> BucketResult:
-    total = BucketResult()
-    for result in results:
-        total.planned += result.planned
-        total.read += result.read
-        total.left_out = dict(Counter(total.left_out) + Counter(result.left_out))
-        total.examples = result.examples | total.examples
-        for pair, methods in result.pairs.items():
-            total.pairs[pair] = dict(Counter(total.pairs.get(pair, {})) + Counter(methods))
-    return total
-
-
-def _read(file: Path, kind: type[Stored]) -> Stored | None:
-    """The content of a JSON file; None if there is none."""
-    return msgspec.json.decode(file.read_bytes(), type=kind) if file.exists() else None

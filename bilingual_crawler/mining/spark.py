@@ -11,9 +11,11 @@ import ibis
 from bilingual_crawler.mining.errors import MiningError
 
 try:
+    from py4j.protocol import Py4JError
     from pyspark import SparkConf
     from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.functions import make_valid_utf8
 except ImportError as error:
     raise MiningError("--engine spark needs PySpark: pip install -e '.[spark]' in the checkout") from error
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
-    from bilingual_crawler.mining.engine import BatchFunction, Fields, Result
+    from bilingual_crawler.mining.engine import BatchFunction, Fields
 
 _SPARK_TYPES = {"string": "string", "int64": "bigint"}
 _ON_THIS_MACHINE = {
@@ -59,7 +61,9 @@ class SparkEngine:
     def read(self, files: Sequence[str]) -> ir.Table:
         name = f"mining_{abs(hash(tuple(files))):x}"
         try:
-            self._session.read.parquet(*files).createOrReplaceTempView(name)
+            frame = self._session.read.parquet(*files)
+            texts = {column: make_valid_utf8(column) for column, kind in frame.dtypes if kind == "string"}
+            frame.withColumns(texts).createOrReplaceTempView(name)
         except PySparkException as error:
             raise MiningError(f"{files[0]}: {error.getMessage()}") from error
         return self._ibis.table(name)
@@ -79,16 +83,21 @@ class SparkEngine:
     def write(self, table: ir.Table, folder: Path, by: str | None = None) -> None:
         self._frame(table).write.partitionBy(*filter(None, (by,))).parquet(str(folder))
 
-    def each(self, job: Callable[[int], Result], numbers: Iterable[int]) -> Iterator[tuple[int, Result | Exception]]:
-        def run(number: int) -> tuple[int, Result | Exception]:
+    def each(self, job: Callable[[int], object], numbers: Iterable[int]) -> Iterator[tuple[int, BaseException | None]]:
+        def run(number: int) -> tuple[int, BaseException | None]:
             try:
-                return number, job(number)
+                job(number)
             except Exception as error:
                 return number, error
+            return number, None
 
         listed = list(numbers)
-        if listed:
+        if not listed:
+            return
+        try:
             yield from self._session.sparkContext.parallelize(listed, len(listed)).map(run).collect()
+        except Py4JError as error:  # a process died too often, and Spark tells of no other job either
+            yield from ((number, error) for number in listed)
 
     def _frame(self, table: ir.Table) -> DataFrame:
         return self._session.sql(self._ibis.compile(table))

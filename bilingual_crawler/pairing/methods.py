@@ -42,7 +42,7 @@ SURE = 0.95
 Under it, the model confuses pages whose URLs end in names, such as those of talks and articles.
 """
 FEW_DOUBTS = 4
-"""Documents with HTML in doubt for which it is not worth the seven seconds to load the encoder."""
+"""Documents with HTML in doubt for which it is not worth while to load the encoder: 400 MB and a second."""
 LEADS = 0.2
 """Sum of both leads by content from which content counts as the strongest evidence."""
 

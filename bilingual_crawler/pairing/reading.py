@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bilingual_crawler.pages.dates import dates_in
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.detectors.base import RANGE
 from bilingual_crawler.pages.formats import PDF, format_of, is_page
@@ -117,11 +118,11 @@ def read_document(
         tags=_tags(html),
         lines=_hashes(lines),
         lengths=np.array([min(len(line), 65535) for line in lines], dtype=np.uint16),
-        title=_set(set(_WORD.findall(title.lower()))),
+        title=_set({*_WORD.findall(title.lower()), *dates_in(title, side)}),
         words=_set(set(words)),
         word_count=len(words),
         names=_set(names_in(body.split("\n"))),
-        numbers=_hashes(numbers_in(body)),
+        numbers=_hashes([*numbers_in(body), *sorted(dates_in(body, side))]),
         files=_set(_files(html)),
         external=_set({link_key(link) for link in links if registered_domain(link) != domain}),
         internal=_set({link_key(link) for link in links if registered_domain(link) == domain}),

@@ -47,7 +47,10 @@ def processes() -> int:
 
 
 def use(count: int) -> None:
-    """Run at most *count* jobs at a time, as one of several processes that share a machine; before the first job."""
+    """Run at most *count* jobs at a time, as one of several processes that share a machine; before the first job.
+
+    Models that are loaded afterwards compute with as many threads.
+    """
     global _most
     _most = count
 

@@ -54,10 +54,7 @@ class LinkScorer:
     ) -> None:
         self._language_model = language_model
         self._parallelness_model = parallelness_model
-        self._columns = {
-            side: [i for i, label in enumerate(language_model.labels) if pairs.side(label) == side]
-            for side in pairs.languages
-        }
+        self._columns = language_model.columns(pairs)
         self._pairs = pairs
         self._languages: LRUCache[str, tuple[float, ...]] = LRUCache(cache_size)
         self._parallels: LRUCache[tuple[str, str], float] = LRUCache(cache_size)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bilingual_crawler.language_pairs import LanguagePairs
     from bilingual_crawler.scoring.tokens import Tokens
 
 TEXTS: dict[str, Callable[[str], str]] = {"reference": model_text, "lower": lambda url: plain_text(url).lower()}
@@ -133,6 +134,13 @@ class LanguageModel(UrlModel):
     def labels(self) -> tuple[str, ...]:
         """ISO 639-3 codes and `unk` (not a document), in the order of the columns."""
         return self.config.labels
+
+    def columns(self, pairs: LanguagePairs) -> dict[str, list[int]]:
+        """Each language of *pairs* -> the columns of its equivalence class."""
+        return {
+            language: [column for column, label in enumerate(self.labels) if pairs.side(label) == language]
+            for language in pairs.languages
+        }
 
     def probabilities(self, urls: Sequence[str]) -> NDArray[np.float32]:
         """Probability of each label, rows summing to 1."""

@@ -12,6 +12,7 @@ from scrapy.exceptions import UsageError
 from bilingual_crawler.archive import ArchiveError, alias_hosts, open_archive
 from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext
 from bilingual_crawler.crawl.output_folder import choose_output_dir
+from bilingual_crawler.discovery.addresses import AddressReader
 from bilingual_crawler.discovery.detector.base import DetectorError
 from bilingual_crawler.discovery.policies import OrderError, site_order
 from bilingual_crawler.discovery.policy import DiscoveryPolicy
@@ -79,10 +80,7 @@ def parse_arguments(
     pairs = parse_pairs(pair, languages, options)
     parsed = parse_seeds(seeds)
     _check_network(parsed, options)
-    try:
-        chosen = policy_class(policy) if policy else policy_class(options.policy, "BILINGUAL_POLICY")
-    except PolicyError as error:
-        raise _error(str(error)) from error
+    chosen = _policy_class(policy, options)
     context = CrawlContext(
         pairs=pairs,
         seeds=tuple(parsed),
@@ -96,11 +94,10 @@ def parse_arguments(
         formats=frozenset(options.documents),
         output_dir=choose_output_dir(settings, job or f"{_folder(pairs)}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
         job=Job(str(pairs), scope, options.scope_prefixes, tuple(seed.url for seed in parsed)),
-        traps=Traps(stale_pages=options.stale_pages, barren_pages=options.barren_pages),
+        traps=_traps(options),
     )
-    _check_job(context, settings)
     _check_models(options, chosen)
-    _check_alignment(settings)
+    _check_job(context, settings)
     return context
 
 
@@ -141,15 +138,17 @@ def parse_discovery(
     _check_network(parsed, options)
     # onnxruntime is slow to import, as above
     from bilingual_crawler.discovery.detector import load_detector
-    from bilingual_crawler.scoring.models import ModelError
+    from bilingual_crawler.scoring.models import LanguageModel, ModelError, models_folder
 
     try:
         pages = ArchivedPages(archive, user_agent=settings["USER_AGENT"]) if archive else None
         sources = Sources(_specs("candidates", candidates), _specs("backlinks", backlinks), pages)
+        models = models_folder(options.models_dir)
+        model = LanguageModel(models / "url-language")
         search = SiteSearch(
             languages,
-            load_detector(detector, options.models_dir),
-            site_order(policy),
+            load_detector(detector, models, model),
+            site_order(policy, AddressReader(languages, model)),
             own_links=sources.own_links,
         )
     except (SourceError, DetectorError, ModelError, OrderError) as error:
@@ -167,13 +166,12 @@ def parse_discovery(
         formats=ONLY_HTML,
         output_dir=choose_output_dir(settings, job or f"sites-{languages}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
         job=Job(str(languages), "discovery", (), tuple(seed.url for seed in parsed)),
-        traps=Traps(stale_pages=options.stale_pages, barren_pages=options.barren_pages),
+        traps=_traps(options),
         search=search,
         sources=sources,
         then=then,
     )
     _check_job(context, settings)
-    _check_alignment(settings)
     return context
 
 
@@ -189,10 +187,7 @@ def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
         raise _error("which languages? Set BILINGUAL_PAIR, for example: BILINGUAL_PAIR = 'eng-mlt'")
     pairs = parse_pairs(options.pair, None, options)
     _check_archives(options)
-    try:
-        chosen = policy_class(options.policy, "BILINGUAL_POLICY")
-    except PolicyError as error:
-        raise _error(str(error)) from error
+    chosen = _policy_class(None, options)
     context = CrawlContext(
         pairs=pairs,
         seeds=(),
@@ -206,11 +201,10 @@ def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
         formats=frozenset(options.documents),
         output_dir=choose_output_dir(settings, f"{spider}-{_folder(pairs)}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
         job=Job(str(pairs), f"spider {spider}", options.scope_prefixes, ()),
-        traps=Traps(stale_pages=options.stale_pages, barren_pages=options.barren_pages),
+        traps=_traps(options),
     )
-    _check_job(context, settings)
     _check_models(options, chosen)
-    _check_alignment(settings)
+    _check_job(context, settings)
     return context
 
 
@@ -221,13 +215,6 @@ def _specs(name: str, text: str) -> list[str]:
     if wrong:
         raise _error(f"{name}={wrong[0]}: give cc-index:PATHS, cc-graph:DIR, tsv:FILE or, for backlinks, crawl")
     return specs
-
-
-def _check_job(context: CrawlContext, settings: BaseSettings) -> None:
-    try:
-        context.job.check(settings)
-    except JobError as error:
-        raise _error(str(error)) from error
 
 
 def parse_pairs(pair: str | None, languages: str | None, options: Options) -> LanguagePairs:
@@ -322,6 +309,18 @@ def _render_mode(mode: str, settings: BaseSettings) -> str:
     return mode
 
 
+def _traps(options: Options) -> Traps:
+    return Traps(stale_pages=options.stale_pages, barren_pages=options.barren_pages)
+
+
+def _policy_class(name: str | None, options: Options) -> type[Policy]:
+    """The policy that the argument *name* or the setting says."""
+    try:
+        return policy_class(name) if name else policy_class(options.policy, "BILINGUAL_POLICY")
+    except PolicyError as error:
+        raise _error(str(error)) from error
+
+
 def _policy(kind: type[Policy], pairs: LanguagePairs, options: Options) -> Policy:
     parts = [_policy_of(kind, pair, options) for pair in pairs]
     return Jointly(parts) if len(parts) > 1 else parts[0]
@@ -357,8 +356,12 @@ def _check_models(options: Options, policy: type[Policy]) -> None:
         raise _error(f"{error}; BILINGUAL_MODELS_DIR names the folder that holds the models") from error
 
 
-def _check_alignment(settings: BaseSettings) -> None:
-    """Check that the alignment at the end of the crawl can run."""
+def _check_job(context: CrawlContext, settings: BaseSettings) -> None:
+    """Check that the job folder is of this crawl, and that the alignment at its end can run."""
+    try:
+        context.job.check(settings)
+    except JobError as error:
+        raise _error(str(error)) from error
     options = Options.of(settings)
     if not options.align:
         return

@@ -63,7 +63,6 @@ _PARTS = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^/?#@]*@)?([^/?#:]*)(?::\d*)?
 _ORDER = {component: order for order, component in enumerate(Component)}
 _AFFIX = re.compile(r"[a-z]{1,3}(?:[-_][a-z]{2,4})?|[^\W\d_]{4,}", re.IGNORECASE)
 _PARAMETER = re.compile(r"([^=&;?/]+)=([^&;]*)")
-_SEGMENT = re.compile(r"[^/;&]+")
 _SEPARATOR = re.compile(r"[._-]")
 _PREFIX = re.compile(r"([a-z]{2,3})([._])")
 _PROJECT_HOSTS = (".github.io", ".gitlab.io", ".codeberg.page", ".sourceforge.io")
@@ -119,15 +118,19 @@ def _in_query(query: str, start: int, languages: frozenset[str] | None) -> Itera
             yield Marker(lang, Component.QUERY, match[2], start + match.start(2), start + match.end(2), not named)
 
 
-def _in_path(path: str, start: int, languages: frozenset[str] | None, project: bool) -> Iterator[Marker]:
-    segments = list(_SEGMENT.finditer(path))
-    end, before = len(segments) - 1, ""
-    for number, match in enumerate(segments):
-        text, leading = match[0], number <= project
-        first = leading or before.lower() in ANNOUNCING
-        if found := _in_segment(text, languages, leading, first, number == end):
-            yield from _moved(found, start + match.start())
-        before = text
+def _in_path(path: str, start: int, languages: frozenset[str] | None, project: bool) -> list[Marker]:
+    found: list[Marker] = []
+    segments = path.replace(";", "/").replace("&", "/").rstrip("/").split("/")
+    at, number, before, end = start, 0, "", len(segments) - 1
+    for place, text in enumerate(segments):
+        if text:
+            leading = number <= project
+            first = leading or before.lower() in ANNOUNCING
+            if markers := _in_segment(text, languages, leading, first, place == end):
+                found += _moved(markers, at)
+            number, before = number + 1, text
+        at += len(text) + 1
+    return found
 
 
 @url_cache(16384)

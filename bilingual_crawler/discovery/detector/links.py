@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.discovery.detector.guesses import folder_of, rewritten, without_folder
+from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.languages import UNKNOWN
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.policies.evidence.anchors import STEPS, AnchorReader
@@ -101,10 +102,7 @@ class LinkReader:
         self._pair = pair
         self._model = model
         self._wording = AnchorReader(pair)
-        self._columns = {
-            side: [column for column, label in enumerate(model.labels) if pair.side(label) == side]
-            for side in (pair.a, pair.b)
-        }
+        self._columns = model.columns(LanguagePairs((pair,)))
 
     def read(self, page: DetectorPage, sought: frozenset[str]) -> list[Prospect]:
         """The links of *page* inside its site, and guesses, as ways to pages in one of the languages *sought*."""

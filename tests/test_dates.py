@@ -1,0 +1,56 @@
+"""Dates in texts of many languages."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bilingual_crawler.pages.dates import dates_in
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Bulletin of 14 March 2022, no. 3", "eng"),
+        ("on March 14th, 2022", "eng"),
+        ("Mar. 14, 2022", "eng"),
+        ("14 de marzo de 2022", "spa"),
+        ("2022ko martxoaren 14a", "eus"),
+        ("14. mars 2022", "isl"),
+        ("14 ta' Marzu 2022", "mlt"),
+        ("14. maaliskuuta 2022", "fin"),
+        ("2022. március 14.", "hun"),
+        ("14. ožujka 2022.", "hrv"),
+        ("14. март 2022.", "srp"),
+        ("14. mart 2022.", "srp"),
+        ("2022 m. kovo 14 d.", "lit"),
+        ("2022年3月14日", "jpn"),
+        ("2022년 3월 14일", "kor"),
+        ("14.3.2022", "deu"),
+        ("2022-03-14T08:00", "eng"),
+    ],
+)
+def test_a_date_is_the_same_in_every_language(text: str, language: str) -> None:
+    assert dates_in(text, language) == {"2022-03-14"}
+
+
+@pytest.mark.parametrize(
+    "text", ["14 March", "March 2022", "version 20.22.3", "2022-13-14", "from 2019 to 2022", "41 March 2022", "2022"]
+)
+def test_what_is_no_date_is_none(text: str) -> None:
+    assert dates_in(text, "eng") == set()
+
+
+def test_both_readings_of_an_ambiguous_date_are_given() -> None:
+    assert dates_in("3/4/2022", "eng") == {"2022-03-04", "2022-04-03"}
+
+
+def test_a_language_without_names_of_months_has_numbers() -> None:
+    assert dates_in("14 x 2022 2022-03-14", "xho") >= {"2022-03-14"}
+
+
+@given(st.text(), st.sampled_from(["eng", "srp", "jpn", "zxx"]))
+def test_any_text_can_be_read(text: str, language: str) -> None:
+    for date in dates_in(text, language):
+        assert len(date) == 10
