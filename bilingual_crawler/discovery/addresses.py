@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.scoring.models import LanguageModel
 
 KNOWN_SITES = 100_000
+"""Sites for which the answer is kept."""
 
 
 class AddressReader:
