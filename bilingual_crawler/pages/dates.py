@@ -16,21 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_READ = 500
-"""Dates and years of a text that are looked at, the first ones."""
-NEAR = 4
-"""Words between which day, month and year stand."""
+"""Years of a text that are looked at, the first ones."""
+REACH, NEAR = 40, 4
+"""Characters and words before or after a year among which its day and month stand."""
+MONTHS, DAYS = 12, 31
 ENDING = 4
 """Letters from which on the name of a month may have an ending: Basque *martxoaren*."""
 
-_YEAR = r"(?P<year>(?:19|20)\d\d)"
-_PART = r"(?P<{}>0?[1-9]|[12]\d|3[01])"
-_YEAR_FIRST = re.compile(
-    rf"(?<!\d){_YEAR}(?:[-./]|\s?[年년]\s?){_PART.format('month')}(?:[-./]|\s?[月월]\s?){_PART.format('day')}(?!\d)"
-)
-_YEAR_LAST = re.compile(
-    rf"(?<!\d){_PART.format('day')}(?P<mark>[-./])\s?{_PART.format('month')}(?P=mark)\s?{_YEAR}(?!\d)"
-)
-_YEAR_ALONE = re.compile(rf"(?<!\d){_YEAR}(?!\d)")
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_MONTH, _DAY = r"(?P<month>0?[1-9]|1[0-2])", r"(?P<day>0?[1-9]|[12]\d|3[01])"
+_AFTER_YEAR = re.compile(rf"(?:[-./]|\s?[年년]\s?){_MONTH}(?:[-./]|\s?[月월]\s?){_DAY}(?!\d)")
+_BEFORE_YEAR = re.compile(rf"(?<!\d){_DAY}(?P<mark>[-./])\s?(?P<month>0?[1-9]|[12]\d|3[01])(?P=mark)\s?$")
 _WORD = re.compile(r"\d+|[^\W\d_]+[^\w\s]?")
 
 
@@ -43,31 +39,37 @@ def dates_in(text: str, language: str) -> set[str]:
     ['2026-03-04', '2026-04-03', '2026-11-23']
     """
     found: set[str] = set()
-    for match in (*islice(_YEAR_FIRST.finditer(text), MAX_READ), *islice(_YEAR_LAST.finditer(text), MAX_READ)):
-        year, month, day = (int(match[part]) for part in ("year", "month", "day"))
-        found.update(_dates(year, month, day))
-        if match.re is _YEAR_LAST and match["mark"] == "/":
-            found.update(_dates(year, day, month))
-    for match in islice(_YEAR_ALONE.finditer(text), MAX_READ):
-        before = _WORD.findall(text[max(0, match.start() - 40) : match.start()])[-NEAR:]
-        after = _WORD.findall(text[match.end() : match.end() + 40])[:NEAR]
-        found.update(_named(int(match["year"]), before, language) or _named(int(match["year"]), after, language))
+    for match in islice(_YEAR.finditer(text), MAX_READ):
+        before, after = text[max(0, match.start() - REACH) : match.start()], text[match.end() : match.end() + REACH]
+        found.update(_dates_of(match[0], before, after, language))
     return found
 
 
-def _named(year: int, words: list[str], language: str) -> set[str]:
-    """The date of *year* whose month is a name among *words*, next to the day."""
+def _dates_of(year: str, before: str, after: str, language: str) -> Iterator[str]:
+    """The dates of *year*, by the text *before* and *after* it."""
+    if numbers := _AFTER_YEAR.match(after):
+        yield _date(year, numbers["month"], numbers["day"])
+    elif numbers := _BEFORE_YEAR.search(before):
+        if int(numbers["month"]) <= MONTHS:
+            yield _date(year, numbers["month"], numbers["day"])
+        if int(numbers["day"]) <= MONTHS and numbers["mark"] == "/":
+            yield _date(year, numbers["day"], numbers["month"])
+    elif named := _named(_WORD.findall(before)[-NEAR:], language) or _named(_WORD.findall(after)[:NEAR], language):
+        yield _date(year, *named)
+
+
+def _named(words: list[str], language: str) -> tuple[int, str] | None:
+    """The month that is a name among *words*, and the day next to it."""
     for place, word in enumerate(words):
         month = _month(word, language)
         if month:
-            days = [word for word in (*words[place + 1 : place + 2], *reversed(words[:place])) if word.isdecimal()]
-            return set(_dates(year, month, int(days[0]))) if days else set()
-    return set()
+            day = next(filter(str.isdecimal, (*words[place + 1 : place + 2], *reversed(words[:place]))), "0")
+            return (month, day) if 1 <= int(day) <= DAYS else None
+    return None
 
 
-def _dates(year: int, month: int, day: int) -> Iterator[str]:
-    if month <= 12 and 1 <= day <= 31:
-        yield f"{year}-{month:02}-{day:02}"
+def _date(year: str, month: int | str, day: str) -> str:
+    return f"{year}-{int(month):02}-{int(day):02}"
 
 
 @lru_cache(maxsize=4096)
