@@ -9,6 +9,7 @@ import pytest
 
 from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.scoring.links import BatchingScorer, LinkScore, LinkScorer, PageLinks
+from bilingual_crawler.scoring.models import LanguageModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Languages:
-    """Finds the language in the last letter of the URL."""
+class Languages(LanguageModel):
+    """Finds the language in the last letter of the URL, without a graph."""
 
-    labels = ("unk", "eng", "hrv", "srp")
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return ("unk", "eng", "hrv", "srp")
 
     def __init__(self) -> None:
         self.calls: list[list[str]] = []
