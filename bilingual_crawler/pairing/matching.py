@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +41,9 @@ def optimal(
 
     For some 10,000 documents of each side.
     """
+    # a quarter of a second that every crawl would wait for, and few ask for this matching
+    from scipy.optimize import linear_sum_assignment
+
     places_a, rows = np.unique(a, return_inverse=True)
     places_b, columns = np.unique(b, return_inverse=True)
     gain = np.zeros((len(places_a), len(places_b)))
