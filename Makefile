@@ -31,7 +31,7 @@ test: $(VENV)/installed-for-tests
 	$(RUN) -m ruff format --check
 	$(RUN) -m mypy
 	$(VENV)/bin/lint-imports
-	$(RUN) -m pytest -q -rs -n 4 --dist loadfile --no-loadscope-reorder --durations 15
+	$(RUN) -m pytest -q -rs -n 3 --dist loadfile --no-loadscope-reorder --durations 15
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
