@@ -22,6 +22,8 @@ from rapidfuzz.distance import Levenshtein
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from benchmarks.alignment_baselines import SOME_WORDS, PpLocator, Pti, WmtBaseline
 from benchmarks.gold_texts import read_gold_texts
@@ -112,7 +114,9 @@ def main() -> None:
     encoder = load_encoder(args.encoder, args.cache) if is_installed(args.encoder) else None
     known = methods(args.models, encoder, args.cache, args.encoder, args.lexicon)
     counts: defaultdict[str, Counts] = defaultdict(Counts)
+    one_to_one = 0
     for corpus, gold, forms in _read(args.gold, args.tasks):
+        one_to_one += _most(gold)
         for form in forms:
             disguised = DisguisedCorpus(corpus, FORMS[form])
             shown = {(disguised.url(a), disguised.url(b)) for a, b in gold}
@@ -121,6 +125,7 @@ def main() -> None:
                     pairs = _pairs(disguised, corpus.groups(), method)
                     _count(counts[f"{name}, {form}"], shown, pairs, disguised)
     _print(counts)
+    print(f"A one-to-one matching finds {one_to_one:,} of the gold pairs at most.")
 
 
 def _read(path: Path, tasks: int | None) -> Iterator[tuple[Corpus, set[tuple[str, str]], Iterable[str]]]:
@@ -151,17 +156,16 @@ def _count(
     for pair in gold:
         for url in pair:
             of_url[url].add(pair)
-    found: set[tuple[str, str]] = set()
+    found = list(pairs)
     found_softly: set[tuple[str, str]] = set()
-    for a, b in pairs:
+    for a, b in found:
         near = {one for one in of_url[a] | of_url[b] if _is_near((a, b), one, corpus)}
-        found |= gold & {(a, b)}
         found_softly |= near
         counts.judged += bool(of_url[a] or of_url[b])
         counts.right_softly += bool(near)
-        counts.pairs += 1
     counts.gold += len(gold)
-    counts.found += len(found)
+    counts.pairs += len(found)
+    counts.found += len(gold & set(found))
     counts.found_softly += len(found_softly)
 
 
@@ -177,6 +181,12 @@ def _is_near(pair: tuple[str, str], gold: tuple[str, str], corpus: DisguisedCorp
                 return False
             return Levenshtein.normalized_similarity(*texts, score_cutoff=NEARLY_EQUAL) >= NEARLY_EQUAL
     return False
+
+
+def _most(gold: set[tuple[str, str]]) -> int:
+    """How many of the *gold* pairs can be in one one-to-one matching."""
+    a, b = (np.unique(urls, return_inverse=True)[1] for urls in zip(*gold, strict=True))
+    return int((maximum_bipartite_matching(csr_array((np.ones(len(gold)), (a, b)))) >= 0).sum())
 
 
 def _print(counts: dict[str, Counts]) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
 MAX_PAIRS = 15
-"""All pairs among six languages. Every pair has a knowledge of its own of every queued URL, up to 1.6 kB each."""
+"""All pairs among six languages. Every pair has a knowledge of its own of every queued URL, some 1.6 kB each."""
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,10 @@ ENDING = 4
 """Letters from which on the name of a month may have an ending: Basque *martxoaren*."""
 
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-_MONTH, _DAY = r"(?P<month>0?[1-9]|1[0-2])", r"(?P<day>0?[1-9]|[12]\d|3[01])"
-_AFTER_YEAR = re.compile(rf"(?:[-./]|\s?[年년]\s?){_MONTH}(?:[-./]|\s?[月월]\s?){_DAY}(?!\d)")
-_BEFORE_YEAR = re.compile(rf"(?<!\d){_DAY}(?P<mark>[-./])\s?(?P<month>0?[1-9]|[12]\d|3[01])(?P=mark)\s?$")
+_DAY = r"0?[1-9]|[12]\d|3[01]"
+_AFTER_YEAR = re.compile(rf"(?:[-./]|\s?[年년]\s?)(?P<month>0?[1-9]|1[0-2])(?:[-./]|\s?[月월]\s?)(?P<day>{_DAY})(?!\d)")
+# which of the two is the day is not known yet
+_BEFORE_YEAR = re.compile(rf"(?<!\d)(?P<day>{_DAY})(?P<mark>[-./])\s?(?P<month>{_DAY})(?P=mark)\s?$")
 _WORD = re.compile(r"\d+|[^\W\d_]+[^\w\s]?")
 
 
@@ -76,11 +77,9 @@ def _date(year: str, month: int | str, day: str) -> str:
 def _month(word: str, language: str) -> int | None:
     """The number of the month that *word* names."""
     names = _months(language)
-    folded = word.casefold()
-    if not folded[0].isalpha():
-        return None
-    if folded.rstrip(".,'’") in names:
-        return names[folded.rstrip(".,'’")]
+    folded = word.casefold().rstrip(".,'’")
+    if folded in names:
+        return names[folded]
     return next((month for name, month in names.items() if len(name) >= ENDING and folded.startswith(name)), None)
 
 

@@ -142,18 +142,14 @@ def _added_first(url: str, a: str, b: str) -> tuple[str, str]:
     return url, f"{host}/{b}{rest}"
 
 
-def _inside(url: str, a: str, b: str) -> tuple[str, str]:
-    host, rest = split_resource(url)
-    _, first, *others = rest.split("/") if "/" in rest[1:] else ("", "site", rest[1:])
-    tail = "/".join(others)
-    return f"{host}/{first}/{a}/{tail}", f"{host}/{first}/{b}/{tail}"
+def _inside(added: bool) -> Callable[[str, str, str], tuple[str, str]]:
+    def convention(url: str, a: str, b: str) -> tuple[str, str]:
+        host, rest = split_resource(url)
+        _, first, *others = rest.split("/") if "/" in rest[1:] else ("", "site", rest[1:])
+        tail = "/".join(others)
+        return f"{host}/{first}/{'' if added else f'{a}/'}{tail}", f"{host}/{first}/{b}/{tail}"
 
-
-def _added_inside(url: str, a: str, b: str) -> tuple[str, str]:
-    host, rest = split_resource(url)
-    _, first, *others = rest.split("/") if "/" in rest[1:] else ("", "site", rest[1:])
-    tail = "/".join(others)
-    return f"{host}/{first}/{tail}", f"{host}/{first}/{b}/{tail}"
+    return convention
 
 
 def _last(url: str, a: str, b: str) -> tuple[str, str]:
@@ -269,12 +265,13 @@ def _added_subdomain(url: str, a: str, b: str) -> tuple[str, str]:
 
 
 CONVENTIONS: tuple[Callable[[str, str, str], tuple[str, str]], ...] = (
-    _both_first, _both_first, _both_first, _added_first, _added_first, _added_first, _inside, _last,
+    _both_first, _both_first, _both_first, _added_first, _added_first, _added_first, _inside(added=False), _last,
     _query("lang"), _query("hl"), _query("locale"), _query("l"), _added_query, _number_query,
     _suffix("_"), _suffix("-"), _suffix("."), _suffix(""), _suffix(".", added=True), _suffix("_", added=True),
     _suffix("-", added=True), _prefix, _single_letters(""), _subdomain, _added_subdomain,
     _single_letters("_"), _single_letters("_"), _single_letters("-"), _capital_ending(added=False),
     _capital_ending(added=True), _inside_name, _start("_"), _start("-"), _start(""), _directory_and_letter,
-    _shifted_number(1), _shifted_number(2), _shifted_number(7), _added_number_query, _added_inside, _added_inside,
+    _shifted_number(1), _shifted_number(2), _shifted_number(7), _added_number_query,
+    _inside(added=True), _inside(added=True),
 )  # fmt: skip
 SLUG_CONVENTIONS = (_both_first, _both_first, _added_first, _added_first, _query("lang"), _suffix("_"), _subdomain)
