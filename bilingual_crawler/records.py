@@ -9,6 +9,7 @@ from dataclasses import asdict, astuple, fields
 from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.archive.members import read_members
+from bilingual_crawler.files import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -104,11 +105,9 @@ class TsvLog:
 
 def replace_tsv(path: Path, record: type[DataclassInstance], records: Iterable[DataclassInstance]) -> None:
     """Replace *path* by a table of *record* objects; the old file stays until the new one is complete."""
-    complete = path.with_name(f"{path.name}.new")
-    with complete.open("w", encoding="utf-8", errors="surrogatepass") as file:
+    with replacing(path) as part, part.open("w", encoding="utf-8", errors="surrogatepass") as file:
         file.write(tsv_line([field.name for field in fields(record)]))
         file.writelines(tsv_line(astuple(one)) for one in records)
-    complete.replace(path)
 
 
 def tsv_line(values: Sequence[object]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy.utils.asyncio import create_looping_call, run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
-from bilingual_crawler.frontier.checkpoint import to_disk
+from bilingual_crawler.files import to_disk
 from bilingual_crawler.frontier.store import StoreError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from uuid import uuid4
 from scrapy.utils.job import job_dir
 
 from bilingual_crawler.crawl.context import CrawlContext
-from bilingual_crawler.frontier.checkpoint import to_disk
+from bilingual_crawler.files import to_disk
 from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.frontier.checkpoint import to_disk
+from bilingual_crawler.files import to_disk
 from bilingual_crawler.options import Options, check_folder
 from bilingual_crawler.records import CRAWL
 

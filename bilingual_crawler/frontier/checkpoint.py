@@ -7,7 +7,6 @@ are on the disk, the page with the root is copied aside. After a restart of the 
 
 from __future__ import annotations
 
-import os
 import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import lmdb
 import msgspec
 
+from bilingual_crawler.files import to_disk
 from bilingual_crawler.frontier.store import StoreError
 
 if TYPE_CHECKING:
@@ -117,12 +117,3 @@ class Checkpoints:
         with (self._folder / DATA).open("rb") as file:
             pages = [file.read(size) for _ in range(2)]
         return next(page for page in pages if _WORD.unpack_from(page, _TRANSACTION_AT)[0] == transaction)
-
-
-def to_disk(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from bilingual_crawler.files import to_disk
 from bilingual_crawler.frontier import lmdb_store
-from bilingual_crawler.frontier.checkpoint import to_disk
 from bilingual_crawler.frontier.store import StoreError
 from bilingual_crawler.options import Options, check_folder
 

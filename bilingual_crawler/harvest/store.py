@@ -6,6 +6,7 @@ import json
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from bilingual_crawler.files import replacing
 from bilingual_crawler.harvest.curve import Result
 from bilingual_crawler.harvest.sites import SiteError
 
@@ -33,11 +34,9 @@ class ResultStore:
     def add(self, result: Result) -> None:
         """Keep a result and write the file anew."""
         self._results[result.task, result.policy] = result
-        self._path.parent.mkdir(parents=True, exist_ok=True)
         lines = ",\n".join(json.dumps(r.as_dict(), ensure_ascii=False) for r in self.results)
-        temporary = self._path.with_suffix(".tmp")
-        temporary.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
-        temporary.replace(self._path)
+        with replacing(self._path) as part:
+            part.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
 def _read(path: Path) -> list[Result]:

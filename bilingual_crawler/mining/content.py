@@ -17,12 +17,13 @@ from scrapy.settings import Settings
 from bilingual_crawler import sandbox
 from bilingual_crawler.archive.ranges import NoRecord
 from bilingual_crawler.bitext.produce import BitextProducer
+from bilingual_crawler.files import replacing
 from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.mining.ranges import open_ranges
 from bilingual_crawler.mining.records import Row, read_records
 from bilingual_crawler.mining.results import BucketResult, result_file
 from bilingual_crawler.mining.spool import Spool
-from bilingual_crawler.mining.stored import replacing, store
+from bilingual_crawler.mining.stored import store
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.language import Detection
 from bilingual_crawler.pairing.align import align

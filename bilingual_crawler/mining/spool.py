@@ -12,7 +12,7 @@ from bilingual_crawler.bitext.align import SentencePair  # noqa: TC001 (msgspec 
 from bilingual_crawler.bitext.clean import Seen
 from bilingual_crawler.bitext.exports import open_exports
 from bilingual_crawler.bitext.exports.base import DocumentPair  # noqa: TC001
-from bilingual_crawler.mining.stored import replacing
+from bilingual_crawler.files import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,6 +10,8 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper, save
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
+from bilingual_crawler.files import replacing
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import ModelProto, NodeProto
@@ -22,11 +24,10 @@ def write_layers(weights: E5Weights, file: Path) -> None:
 
     *file* is complete or not there. This takes some seconds and 700 MB.
     """
-    with tempfile.TemporaryDirectory(dir=file.parent) as folder:
-        plain, small = Path(folder, "plain.onnx"), Path(folder, "small.onnx")
+    with tempfile.TemporaryDirectory(dir=file.parent) as folder, replacing(file) as small:
+        plain = Path(folder, "plain.onnx")
         save(_Builder(weights).model(), plain)
         quantize_dynamic(plain, small, op_types_to_quantize=["MatMul"], weight_type=QuantType.QInt8, per_channel=True)
-        small.replace(file)
 
 
 class _Builder:

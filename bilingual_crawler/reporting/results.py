@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from bilingual_crawler.discovery.sites import Funnel
+from bilingual_crawler.files import replacing
 from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.languages import DEFAULT_EQUIVALENTS, LanguageError
 from bilingual_crawler.pairing.documents import outcomes
@@ -223,9 +224,8 @@ def read_summary(directory: Path) -> Mapping[str, Any]:
 
 def write_summary(directory: Path, summary: Mapping[str, Any]) -> None:
     """Replace the ``summary.json`` of a crawl atomically. Raises OSError."""
-    new = directory / f"{SUMMARY}.new"
-    new.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace")
-    new.replace(directory / SUMMARY)
+    with replacing(directory / SUMMARY) as part:
+        part.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace")
 
 
 def one_to_one(rows: Iterable[dict[str, str]]) -> list[dict[str, str]]:

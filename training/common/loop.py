@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from bilingual_crawler.files import replacing
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
@@ -38,9 +40,8 @@ class Checkpoint:
 
     def save(self, state: Mapping[str, Any]) -> None:
         """Write the state atomically."""
-        unfinished = self.path.with_suffix(".partial")
-        torch.save({"key": self.key, **state}, unfinished)
-        unfinished.replace(self.path)
+        with replacing(self.path) as part:
+            torch.save({"key": self.key, **state}, part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import langcodes
 import tldextract
 from sklearn.metrics import f1_score
 
+from bilingual_crawler.files import replacing
 from bilingual_crawler.language_tables import URL_LABELS
 from bilingual_crawler.scoring.models import TEXTS
 from training.common.data import DataError
@@ -93,9 +94,10 @@ class FastText:
 def train_fasttext(rows: Sequence[tuple[str, ...]], recipe: dict[str, object], path: Path, threads: int) -> None:
     """Train on (url, label) rows and save the model. The training text is beside it during the training."""
     text = TEXTS["reference"]
-    lines, unfinished = path.with_suffix(".txt"), path.with_suffix(".new")
+    lines = path.with_suffix(".txt")
     with lines.open("w", encoding="utf-8") as stream:
         stream.writelines(f"{LABEL}{label} {text(url)}\n" for url, label in rows)
-    fasttext.train_supervised(input=str(lines), thread=threads, verbose=1, **recipe).save_model(str(unfinished))
-    unfinished.replace(path)
+    model = fasttext.train_supervised(input=str(lines), thread=threads, verbose=1, **recipe)
+    with replacing(path) as part:
+        model.save_model(str(part))
     lines.unlink()

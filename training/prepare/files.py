@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, cast
 
+from bilingual_crawler.files import replacing
 from training.common.data import DataError
 
 if TYPE_CHECKING:
@@ -82,16 +83,11 @@ def open_input(path: Path, progress: Progress) -> Iterator[IO[bytes]]:
 @contextmanager
 def write_tsv(path: Path, columns: Sequence[str]) -> Iterator[Callable[[Sequence[str]], object]]:
     """What writes rows to a .tsv or .tsv.gz file, which appears when the block ends well. Equal rows, equal bytes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        with (
-            partial.open("wb") as raw,
-            gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw as bytes_,
-            io.TextIOWrapper(bytes_, encoding="utf-8", newline="\n") as text,
-        ):
-            text.write("\t".join(columns) + "\n")
-            yield lambda row: text.write("\t".join(row) + "\n")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with (
+        replacing(path) as part,
+        part.open("wb") as raw,
+        gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw as bytes_,
+        io.TextIOWrapper(bytes_, encoding="utf-8", newline="\n") as text,
+    ):
+        text.write("\t".join(columns) + "\n")
+        yield lambda row: text.write("\t".join(row) + "\n")

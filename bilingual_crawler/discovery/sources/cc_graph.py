@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +15,7 @@ from bilingual_crawler.discovery.sources.hosts import bare_host, reverse
 from bilingual_crawler.discovery.sources.left_out import LeftOut
 from bilingual_crawler.discovery.sources.listed import read_list
 from bilingual_crawler.discovery.sources.packed import DAMAGE, open_packed
+from bilingual_crawler.files import replacing
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:
@@ -89,21 +89,16 @@ def prune(
     if table.exists() and _read_origin(table) == origin:
         return
     started = time.monotonic()
-    part = table.with_name(f"{table.name}.part")
-    part.unlink(missing_ok=True)
     try:
-        with scratch(table.parent, memory=memory) as db:
+        with replacing(table) as part, scratch(table.parent, memory=memory) as db:
             _load(db, folder, graph, level, _condition(db, "asked", asked))
             db.execute(f"ATTACH {_quoted(part)} AS pruned")
             db.execute(_TABLE.format(worth=_condition(db, "valued", valued), doubt=_DOUBT))
             db.execute("CREATE TABLE pruned.origin AS SELECT ? AS level, ? AS made_of", [level, origin])
             kept = db.execute("SELECT count(*) FROM edge").fetchall()[0][0]
             db.execute("DETACH pruned")
-        os.replace(part, table)
     except duckdb.Error as error:
         raise damaged(folder, error) from error
-    finally:
-        part.unlink(missing_ok=True)
     logger.info(f"{folder}: {kept:,} links kept in {table} after {time.monotonic() - started:.0f} s")
 
 
