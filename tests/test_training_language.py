@@ -7,8 +7,9 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -19,18 +20,35 @@ from bilingual_crawler.scoring.tokens import ByteTokens
 from training import evaluate
 from training.common.calibration import fit_temperature
 from training.common.data import DataError, check_classes, check_disjoint, in_held_out, read_real, read_tsv
+from training.common.loop import predict
 from training.common.scores import calibration_error
 from training.language import __main__ as language
 from training.language import comparison
 from training.language.baselines import PAPER, TUNED, LanguageRules, best_order, train_fasttext
+from training.language.cross_fit import cross_fit
 from training.language.encoding import EncodedUrls as Encoded
 from training.language.encoding import without_host
-from training.language.examples import draw_weights
+from training.language.examples import draw_weights, prepare
+from training.language.fit import fit
+from training.language.network import WordNet, WordNetConfig
 from training.language.recipe import LanguageRecipe as Recipe
 from training.prepare import synthetic
 
+if TYPE_CHECKING:
+    from training.common.soft_labels import SoftLabels
+
 TINY = Recipe(
-    epochs=3, epoch_size=1600, batch=64, held_out=0.3, rows=1009, word_rows=503, columns=16, width=16, rate=0.02
+    epochs=3,
+    epoch_size=1600,
+    batch=64,
+    held_out=0.3,
+    rows=1009,
+    word_rows=503,
+    columns=16,
+    width=16,
+    rate=0.02,
+    folds=2,
+    fold_epochs=2,
 )
 WORDS = {"eng": "news about house water city people", "mlt": "ahbarijiet dwar dar ilma belt nies"}
 
@@ -200,7 +218,7 @@ def test_from_lists_to_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     folder = tmp_path / "model"
     sizes = " ".join(f"--{key.replace('_', '-')} {value}" for key, value in asdict(TINY).items())
     language.main(f"--data {data} --synthetic {data} --exclude {other} --out {folder} {sizes}".split())
-    assert not (folder / "checkpoint.pt").exists()
+    assert not (folder / "checkpoints").exists()
     assert "macro-F1" in (folder / "README.md").read_text()
     assert set(LanguageModel(folder).labels) == {"eng", "mlt"}
 
@@ -226,7 +244,7 @@ def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path, capsys: pytest.C
     module = [sys.executable, "-m", "training.language"]
     with subprocess.Popen([*module, *command.split(), "--out", str(killed)], cwd=Path(__file__).parents[1]) as process:
         deadline = time.monotonic() + 60
-        while not (killed / "checkpoint.pt").exists() and time.monotonic() < deadline:
+        while not (killed / "checkpoints" / "fold-2.pt").exists() and time.monotonic() < deadline:
             time.sleep(0.01)
         process.kill()
     assert process.returncode == -signal.SIGKILL
@@ -237,6 +255,29 @@ def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path, capsys: pytest.C
         assert (killed / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     assert evaluate.main(["language", "--model", str(killed), "--data", str(other)]) == 0
     assert "macro of 2 classes" in capsys.readouterr().out
+
+
+def test_targets_are_what_networks_say_of_domains_they_did_not_see(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    sites = [("".join(rng.choice(list("abcdefghij"), 8)), lang) for lang in WORDS for _ in range(60)]
+    rows = [(f"https://{name}.example/page/{number}", lang) for name, lang in sites for number in range(5)]
+    recipe = replace(TINY, fold_epochs=12, rate=0.05, gram_dropout=0, name_dropout=0)
+    examples = prepare(rows, [], set(), recipe)
+    encoded = Encoded(ByteTokens(recipe.max_length), examples.urls)
+    shown = np.flatnonzero(examples.real)
+
+    def of_label(targets: SoftLabels) -> float:
+        places = targets.rows([(examples.urls[i],) for i in shown])
+        right = targets.top[places] == examples.labels[shown][:, None]
+        return float((targets.probabilities[places] * right).sum(1).mean())
+
+    config = WordNetConfig(labels=2, rows=1009, word_rows=503, columns=16, width=16)
+    targets = cross_fit(config, encoded, examples, recipe, tmp_path)
+    assert np.array_equal(targets.rows([(url,) for url in examples.urls]) >= 0, examples.real > 0)
+    net = WordNet(config)
+    fit(net, encoded, examples, replace(recipe, epochs=12), tmp_path / "seen.pt")
+    seen = predict(net, encoded, shown).softmax(1).numpy()[np.arange(len(shown)), examples.labels[shown]].mean()
+    assert of_label(targets) < seen - 0.1
 
 
 def test_baselines_and_model_are_compared_in_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,8 @@ LETTER, DIGIT, PUNCTUATION = 1, 2, 3
 @dataclass(frozen=True, slots=True)
 class WordNetConfig:
     """Sizes. `orders` are n-gram lengths in bytes; `rows` of the n-gram table is best a prime; a text has `heads`
-    weighted means of its words besides the plain one.
+    weighted means of its words besides the plain one. In training, `gram_dropout` of the n-grams and `name_dropout` of
+    the words' own vectors are left out, so that a name is not learnt by heart.
     """
 
     labels: int
@@ -34,6 +35,8 @@ class WordNetConfig:
     layers: int = 1
     max_words: int = 48
     dropout: float = 0.1
+    gram_dropout: float = 0.0
+    name_dropout: float = 0.0
 
 
 def byte_tables() -> tuple[Tensor, Tensor]:
@@ -162,6 +165,8 @@ class WordNet(nn.Module):
         grams = words.grams.transpose(1, 2)
         place = torch.arange(batch)[:, None] * count + words.owner
         used = grams > 0
+        if self.training:
+            used &= torch.rand(used.shape) >= self.config.gram_dropout
         bags = place[:, :, None].expand(grams.shape)[used]
         sizes = torch.bincount(bags, minlength=batch * count)
         offsets = sizes.cumsum(0) - sizes
@@ -170,7 +175,10 @@ class WordNet(nn.Module):
 
     def embed(self, words: Words) -> Tensor:
         """Word vectors [B, W, width] before mixing."""
-        x: Tensor = self.lift(torch.cat([self.sum_grams(words), self.names(words.names)], dim=2))
+        names = self.names(words.names)
+        if self.training:
+            names = names * (torch.rand(words.names.shape) >= self.config.name_dropout)[:, :, None]
+        x: Tensor = self.lift(torch.cat([self.sum_grams(words), names], dim=2))
         x = x + self.components(words.components) + self.positions.weight[: words.names.shape[1]]
         return x
 

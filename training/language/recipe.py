@@ -13,7 +13,8 @@ class LanguageRecipe:
     URL of a domain with m URLs of the class weighs m**-domain_power. `hide_host` is the share of URLs shown
     without their host, half of these with its suffix left; `synthetic_share` is that of made-up URLs drawn, whose
     classes weigh as the real ones to the power of `synthetic_power`. `held_out` is the share of the domains kept
-    for validation. Classes with fewer than `least` real URLs are left out.
+    for validation. Classes with fewer than `least` real URLs are left out. `folds` networks, trained for `fold_epochs`
+    each without its part of the domains, say the targets of that part (`cross_fit`; 1: labels are the targets).
     """
 
     seed: int = 71213
@@ -37,3 +38,7 @@ class LanguageRecipe:
     columns: int = 24
     width: int = 96
     layers: int = 1
+    gram_dropout: float = 0.15
+    name_dropout: float = 0.4
+    folds: int = 4
+    fold_epochs: int = 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ from training.common.model_folder import parity, write_folder
 from training.common.scores import calibration_error, macro_f1
 from training.common.soft_labels import SHARE, Lesson, SoftLabels
 from training.language.card import FEW, MANY, write_language_card
+from training.language.cross_fit import cross_fit
 from training.language.encoding import EncodedUrls
 from training.language.evaluation import score_languages
 from training.language.examples import prepare
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from training.language.recipe import LanguageRecipe
 
 TEXT = "lower"
+NETWORK = ("rows", "word_rows", "columns", "width", "layers", "gram_dropout", "name_dropout")
+"""The settings of the recipe that are the network's."""
 
 
 def shift_priors(net: WordNet, logits: Tensor, examples: Examples, recipe: LanguageRecipe) -> tuple[Tensor, float]:
@@ -65,7 +69,6 @@ def run(
 ) -> dict[str, float]:
     """Read, train, export, write the card; returns the numbers of the card."""
     torch.set_num_threads(1)
-    torch.manual_seed(recipe.seed)
     real, report = read_real(data)
     made_up = [row for path in synthetic for row in read_tsv(path, ("url", "lang")).rows]
     barred = {domain_label(url) for url, _ in read_real(excluded)[0]}
@@ -75,17 +78,25 @@ def run(
         f"{np.count_nonzero(examples.real)} real and {np.count_nonzero(examples.made_up)} synthetic URLs to draw "
         f"from, {len(valid)} held out by domain, {len(names)} labels; {len(barred)} evaluation domains left out"
     )
-    lesson = Lesson(SoftLabels.load(soft), examples.urls, labels, names, share) if soft else None
-    if lesson:
-        report.append(str(lesson))
     print("\n".join(report), flush=True)
 
     encoded = EncodedUrls(ByteTokens(recipe.max_length), [TEXTS[TEXT](url) for url in examples.urls])
-    sizes = {name: getattr(recipe, name) for name in ("rows", "word_rows", "columns", "width", "layers")}
-    net = WordNet(WordNetConfig(labels=len(names), **sizes))
+    config = WordNetConfig(labels=len(names), **{name: getattr(recipe, name) for name in NETWORK})
     out.mkdir(parents=True, exist_ok=True)
-    checkpoint = out / "checkpoint.pt"
-    history = fit(net, encoded, examples, recipe, checkpoint, lesson)
+    checkpoints = out / "checkpoints"
+    checkpoints.mkdir(exist_ok=True)
+    taught = None
+    if soft:
+        taught = SoftLabels.load(soft)
+    elif recipe.folds > 1:
+        taught = cross_fit(config, encoded, examples, recipe, checkpoints)
+    lesson = Lesson(taught, examples.urls, labels, names, share) if taught else None
+    if lesson:
+        report.append(str(lesson))
+        print(report[-1], flush=True)
+    torch.manual_seed(recipe.seed)
+    net = WordNet(config)
+    history = fit(net, encoded, examples, recipe, checkpoints / "checkpoint.pt", lesson)
 
     round_tables(net)
     logits, share = shift_priors(net, predict(net, encoded, valid), examples, recipe)
@@ -113,5 +124,5 @@ def run(
     )
     scores = score_languages([names[i] for i in labels[valid]], [names[i] for i in logits.argmax(1).tolist()], MANY)
     write_language_card(out, report, recipe, numbers, names, scores)
-    checkpoint.unlink()
+    shutil.rmtree(checkpoints)
     return numbers

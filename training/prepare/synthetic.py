@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import langcodes
-from anyascii import anyascii
 from wordfreq import top_n_list
 
 from bilingual_crawler.languages import names_of, to_bcp47
 from bilingual_crawler.urls.language_tokens import AMBIGUOUS, LANGUAGE_OF
 from training.common.data import read_tsv
+from training.prepare.romanisation import romanise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,14 +31,21 @@ GENERIC = ("com", "com", "com", "org", "net", "info", "eu")
 QUERY_KEYS = ("lang", "lang", "language", "hl", "locale", "l", "lng", "idioma", "sprache", "setlang")
 SHAPES = 60_000
 SHARED = 10
+OWN_LETTERS = 0.2
+"""The share of slugs that are not romanised: in the lists .01 of most languages, .3 of Arabic."""
+HOME_PAGES = 0.3
+PLACES = 0.05
+NAMED = 0.25
+MEDIA = ("news", "tv", "radio", "24", "online", "live", "times", "today", "daily", "media", "express", "press", "info")
 FUNCTION_WORDS = frozenset(word for code in ("en", "fr", "es", "de", "it", "pt", "nl") for word in top_n_list(code, 60))
 
 
 class Vocabulary:
-    """Phrases of one language: from sentences where there are some, else from words drawn at random."""
+    """Phrases of one language: from sentences where there are some, else words drawn at random. Both name towns."""
 
     def __init__(self, folder: Path, language: str) -> None:
         self.words = _lines(folder / f"{language}.words.txt")
+        self.places = _lines(folder / f"{language}.places.txt")
         self.lines = [words for line in _lines(folder / f"{language}.lines.txt") if (words := WORD.findall(line))]
 
     def __bool__(self) -> bool:
@@ -49,7 +56,9 @@ class Vocabulary:
         found: list[str] = []
         running = self.lines and (not self.words or rng.random() < 0.4)
         while len(found) < length:
-            if running:
+            if self.places and rng.random() < PLACES:
+                found.append(rng.choice(self.places))
+            elif running:
                 line = rng.choice(self.lines)
                 start = rng.randrange(len(line))
                 found += [word[:12] if ord(word[0]) > 0x0E00 else word for word in line[start : start + length]]
@@ -62,17 +71,24 @@ def _lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
 
-def spell(words: list[str], rng: random.Random) -> list[str]:
-    """The words as one site would write them in a URL: ASCII, or in their own letters, or capitalised."""
+def spell(words: list[str], language: str, rng: random.Random) -> list[str]:
+    """The words as one site would write them in a URL: romanised, or in their own letters, or capitalised."""
     text = " ".join(words)
-    latin = sum(ord(c) < 0x250 or 0x1E00 <= ord(c) < 0x1F00 for c in text) * 2 > len(text)
-    alphabet = not latin and max(map(ord, text)) < 0x590
-    if rng.random() < (0.75 if latin else 0.45 if alphabet else 0.15):
-        if latin and "ü" in text and rng.random() < 0.5:
-            text = text.translate({ord("ä"): "ae", ord("ö"): "oe", ord("ü"): "ue"})
-        text = re.sub(r"[^\w ]", "", anyascii(text))
-    text = text if rng.random() < 0.1 else text.lower()
-    return text.split()
+    if rng.random() > OWN_LETTERS:
+        text = re.sub(r"[^\w ]", "", romanise(text, language, rng))
+    return (text if rng.random() < 0.1 else text.lower()).split()
+
+
+def host_label(vocabulary: Vocabulary, language: str, rng: random.Random) -> str:
+    """The name of a made-up site, in ASCII, as registries demand."""
+    words = vocabulary.phrase(rng.choice((1, 1, 2, 2)), rng)
+    if rng.random() < NAMED:
+        words[rng.randrange(len(words))] = rng.choice(vocabulary.places or words)
+    text = romanise(" ".join(words), language, rng).lower()
+    if rng.random() < NAMED:
+        text += f" {rng.choice(MEDIA)}" if rng.random() < 0.8 else f" {rng.choice(names_of(language) or MEDIA)}"
+    parts = [part for word in text.split() if (part := re.sub(r"[^a-z0-9]", "", word))]
+    return rng.choice(["", "", "-"]).join(parts) or "a"
 
 
 class Shapes:
@@ -93,23 +109,22 @@ class Shapes:
         self.shared = {w for w, found in languages.items() if len(found) >= SHARED} - FUNCTION_WORDS
         self.paths = rng.sample(paths, min(SHAPES, len(paths)))
 
-    def fill(self, vocabulary: Vocabulary, rng: random.Random) -> str:
+    def fill(self, vocabulary: Vocabulary, language: str, rng: random.Random) -> str:
         """The path of a real URL in words of the vocabulary."""
         path = rng.choice(self.paths)
         own = [m for m in WORD.finditer(path) if m[0].lower() not in self.shared]
         if not own:
-            return "/" + "-".join(spell(vocabulary.phrase(rng.randint(1, 5), rng), rng))
-        words = spell(vocabulary.phrase(len(own), rng), rng)
+            return "/" + "-".join(spell(vocabulary.phrase(rng.randint(1, 5), rng), language, rng))
+        words = spell(vocabulary.phrase(len(own), rng), language, rng)
         for match, word in reversed(list(zip(own, words, strict=False))):
             path = path[: match.start()] + word + path[match.end() :]
         return path
 
 
-def slug_url(vocabulary: Vocabulary, shapes: Shapes, rng: random.Random) -> str:
+def slug_url(vocabulary: Vocabulary, language: str, shapes: Shapes, rng: random.Random) -> str:
     """A URL of a made-up site with a neutral suffix."""
-    label = rng.choice(["", "-"]).join(spell(vocabulary.phrase(rng.choice((1, 2, 2)), rng), rng)).lower()
-    host = f"{'www.' if rng.random() < 0.5 else ''}{label or 'a'}.{rng.choice(GENERIC)}"
-    path = "" if rng.random() < 0.15 else shapes.fill(vocabulary, rng)
+    host = f"{'www.' if rng.random() < 0.5 else ''}{host_label(vocabulary, language, rng)}.{rng.choice(GENERIC)}"
+    path = "" if rng.random() < HOME_PAGES else shapes.fill(vocabulary, language, rng)
     return f"https://{host}{path}"
 
 
@@ -174,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         stream.write("url\tlang\tsource\n")
         for language in languages:
             vocabulary = Vocabulary(options.words, language)
-            slugs = (slug_url(vocabulary, shapes, rng) for _ in range(options.slugs if vocabulary else 0))
+            slugs = (slug_url(vocabulary, language, shapes, rng) for _ in range(options.slugs if vocabulary else 0))
             marked = (marker_url(language, shapes, rng) for _ in range(options.markers))
             for source, urls in (("synthetic-slug", slugs), ("synthetic-marker", marked)):
                 for url in urls:

