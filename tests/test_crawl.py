@@ -16,7 +16,7 @@ import pytest
 from test_examples import EXAMPLES, LINK
 from test_examples import PAGES as EXAMPLE_PAGES
 from test_examples import serve as serve_example
-from webserver import bilingual_site, html, run_scrapy, serve, start_scrapy
+from webserver import ALIGNED, bilingual_site, html, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.commands.crawl import DISCOVERY_ARGUMENTS, SPIDER_ARGUMENTS
 from bilingual_crawler.records import read_json_lines, read_tsv
@@ -61,7 +61,7 @@ def expected_pairs() -> set[tuple[str, str]]:
 @pytest.mark.parametrize("policy", ["bfs", "smart", "gain"])
 def test_documents_pairs_and_summary_of_a_site(tmp_path: Path, site: Site, policy: str) -> None:
     seeds = f"{site.url}/en/" if policy == "smart" else f"{site.url}/"
-    result = crawl(tmp_path, seeds, "-O", "feed.jsonl", policy=policy)
+    result = crawl(tmp_path, seeds, "-O", "feed.jsonl", *ALIGNED, policy=policy)
     assert result.returncode == 0, result.stderr
     assert pairs(tmp_path, site) == expected_pairs()
     found = documents(tmp_path)
@@ -99,7 +99,7 @@ def unmarked_example() -> dict[str, str]:
 
 
 def test_a_crawl_that_is_resumed_goes_on_as_if_it_had_not_been_stopped(tmp_path: Path) -> None:
-    one_by_one = ("-s", "CONCURRENT_REQUESTS=1", "-s", "BILINGUAL_ALIGN=")
+    one_by_one = ("-s", "CONCURRENT_REQUESTS=1")
     rows: dict[str, list[dict[str, str]]] = {}
     with serve(unmarked_example()) as site:
         for name, budgets in (("once", (0,)), ("thrice", (15, 30, 0))):
@@ -119,7 +119,7 @@ def test_pages_whose_addresses_and_links_say_nothing_are_paired_by_what_they_hol
     pages = {path: re.sub("</?a[^>]*>", "", page.body) for path, page in examples.items()}
     pages["/"] = "".join(f"<a href={path}>{path}</a> " for path in pages)
     with serve(pages) as site:
-        assert crawl(tmp_path, f"{site.url}/", "-s", "BILINGUAL_ALIGN=").returncode == 0
+        assert crawl(tmp_path, f"{site.url}/").returncode == 0
         found = pairs(tmp_path, site)
     assert {row["method"] for row in read_tsv(tmp_path / "out" / "pairs.tsv")} == {"content"}
     gold = {(row["eng"], row["spa"]) for row in read_tsv(EXAMPLES / "gold.tsv")}

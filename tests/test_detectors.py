@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 from test_crawl import documents, pairs
-from webserver import run_scrapy, serve
+from webserver import ALIGNED, run_scrapy, serve
 
 from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.languages import UNKNOWN, LanguageError, LanguagePair
@@ -317,7 +317,7 @@ def silent() -> Iterator[Site]:
 def declaring(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Site, Any]]:
     folder = tmp_path_factory.mktemp("declaring")
     with serve(site_of(declared=True)) as site:
-        yield folder, site, crawl(folder, site, "-s", "BILINGUAL_BITEXT=tmx,jsonl")
+        yield folder, site, crawl(folder, site, "-s", "BILINGUAL_BITEXT=tmx,jsonl", *ALIGNED)
 
 
 ALL_PAIRS = {(f"/se/{number}.html", f"/ckb/{number}.html") for number in range(PAGES)}

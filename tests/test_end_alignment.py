@@ -15,7 +15,7 @@ import pytest
 from test_manners import summary
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
-from webserver import bilingual_site, run_scrapy, serve, start_scrapy, varied
+from webserver import ALIGNED, bilingual_site, run_scrapy, serve, start_scrapy, varied
 
 from bilingual_crawler.records import read_tsv
 
@@ -26,7 +26,7 @@ PAGES = 12
 
 
 def crawl(url: str, *more: str) -> tuple[str, ...]:
-    settings = ("-s", "BILINGUAL_OUTPUT_DIR=out", "-s", "BILINGUAL_STALE_PAGES=0")
+    settings = (*ALIGNED, "-s", "BILINGUAL_OUTPUT_DIR=out", "-s", "BILINGUAL_STALE_PAGES=0")
     return ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={url}/en/", *settings, *more)
 
 

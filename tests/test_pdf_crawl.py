@@ -13,7 +13,7 @@ from processes import PeakMemory
 from scripted import Answer, Scripted, scripted
 from test_crawl import crawl, documents, pairs
 from test_manners import outcomes, summary
-from webserver import html, run_scrapy, start_scrapy
+from webserver import ALIGNED, html, run_scrapy, start_scrapy
 
 from bilingual_crawler.archive import open_archive
 from bilingual_crawler.records import SUMMARY
@@ -78,7 +78,7 @@ def site(files: Mapping[str, bytes]) -> Iterator[Scripted]:
 def crawled(site: Scripted, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder in which the site was crawled with PDFs."""
     folder: Path = tmp_path_factory.mktemp("pdf")
-    out = ("-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}")
+    out = (*ALIGNED, "-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}")
     process = start_scrapy(
         folder, "crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}{LISTINGS['en']}", *out, *WITH_PDF
     )
@@ -126,7 +126,9 @@ def test_pdfs_are_archived_and_replayed(
     found: Any = archive.find(site.url + path_of("es", SCANNED))
     assert found.body == files[path_of("es", SCANNED)]
     asked = len(site.asked)
-    replayed = crawl(tmp_path, site.url + LISTINGS["en"], "-s", f"BILINGUAL_REPLAY={crawled / 'out'}", *WITH_PDF)
+    replayed = crawl(
+        tmp_path, site.url + LISTINGS["en"], "-s", f"BILINGUAL_REPLAY={crawled / 'out'}", *WITH_PDF, *ALIGNED
+    )
     assert replayed.returncode == 0, replayed.stderr
     assert len(site.asked) == asked
     assert listed(tmp_path / "out", site) == PAIRS

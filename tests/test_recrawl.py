@@ -16,7 +16,7 @@ from scripted import Answer, scripted
 from test_replay import page as archived
 from test_replay import write_warc
 from warcio.archiveiterator import ArchiveIterator
-from webserver import bilingual_site, html, run_scrapy, varied
+from webserver import ALIGNED, bilingual_site, html, run_scrapy, varied
 
 from bilingual_crawler.archive import ArchivedResponse, open_archive
 from bilingual_crawler.crawl.context import CrawlContext
@@ -38,7 +38,7 @@ GONE = "/es/page-11.html"
 
 def crawl(folder: Path, url: str, out: str, *more: str) -> None:
     given = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={url}/en/", "-s", f"BILINGUAL_OUTPUT_DIR={out}")
-    result = run_scrapy(folder, *given, "-s", "BILINGUAL_STALE_PAGES=0", "-s", "BILINGUAL_ENCODER=", *more)
+    result = run_scrapy(folder, *given, "-s", "BILINGUAL_STALE_PAGES=0", "-s", "BILINGUAL_ENCODER=", *ALIGNED, *more)
     assert result.returncode == 0, result.stderr
     assert "Traceback" not in result.stderr
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from test_manners import summary
-from webserver import html, run_scrapy, serve, start_scrapy, varied
+from webserver import ALIGNED, html, run_scrapy, serve, start_scrapy, varied
 
 from bilingual_crawler.crawl.facts import news_fact, page_fact, relearn
 from bilingual_crawler.crawl.learner import Learner
@@ -62,7 +62,9 @@ def rows(folder: Path, name: str = "pairs.tsv") -> Counter[str]:
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("three")
     with serve(site()) as served:
-        result = run_scrapy(folder, *arguments(served.url, "languages=en,es,mt", "BILINGUAL_BITEXT=moses"))
+        result = run_scrapy(
+            folder, *arguments(served.url, "languages=en,es,mt", "BILINGUAL_BITEXT=moses", *ALIGNED[1:])
+        )
         assert result.returncode == 0, result.stderr
         assert max(served.asked.values()) == 1
     return folder / "out"

@@ -154,11 +154,14 @@ def serve(
         server.server_close()
 
 
-QUICK = ("-s", "DOWNLOAD_DELAY=0", "-s", "AUTOTHROTTLE_ENABLED=0")
+QUICK = ("-s", "DOWNLOAD_DELAY=0", "-s", "AUTOTHROTTLE_ENABLED=0", "-s", "BILINGUAL_ALIGN=")
+"""Without delays, and without the alignment at the end, which takes two more processes."""
+ALIGNED = ("-s", "BILINGUAL_ALIGN=auto")
+"""With it."""
 
 
-def scrapy_command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "scrapy", *arguments, *QUICK]
+def scrapy_command(command: str, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "scrapy", command, *QUICK, *arguments]
 
 
 def scrapy_environment() -> dict[str, str]:
@@ -166,7 +169,7 @@ def scrapy_environment() -> dict[str, str]:
 
 
 def start_scrapy(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Start ``scrapy`` in *folder* and a process group of its own, with the project's settings and without delays."""
+    """Start ``scrapy`` in *folder* and a process group of its own, with the project's settings and those of `QUICK`."""
     return subprocess.Popen(
         scrapy_command(*arguments),
         cwd=folder,
