@@ -32,6 +32,7 @@ from training.language.examples import draw_weights, prepare
 from training.language.fit import fit
 from training.language.network import WordNet, WordNetConfig
 from training.language.recipe import LanguageRecipe as Recipe
+from training.language.train import shift_priors
 from training.prepare import synthetic
 
 if TYPE_CHECKING:
@@ -255,6 +256,23 @@ def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path, capsys: pytest.C
         assert (killed / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     assert evaluate.main(["language", "--model", str(killed), "--data", str(other)]) == 0
     assert "macro of 2 classes" in capsys.readouterr().out
+
+
+def test_priors_are_moved_no_further_than_helps() -> None:
+    rows = [(f"https://e{number}.example/{number}", "eng") for number in range(200)]
+    rows += [(f"https://m{number}.example/{number}", "mlt") for number in range(40)]
+    recipe = replace(TINY, synthetic_share=0)
+    examples = prepare(rows, [], set(), recipe)
+    net = WordNet(WordNetConfig(labels=2, rows=1009, word_rows=503, columns=16, width=16))
+    labels = torch.from_numpy(examples.labels[examples.valid])
+    sure = 20 * torch.nn.functional.one_hot(labels, 2).float()
+    assert shift_priors(net, sure, examples, recipe)[1] == 0
+    # the rare language is answered everywhere until the prior of the frequent one counts
+    drawn_to_rare = torch.tensor([0.0, 0.4]) + 0.1 * torch.nn.functional.one_hot(labels, 2)
+    before = net.head.bias.clone()
+    _, share = shift_priors(net, drawn_to_rare, examples, recipe)
+    assert 0 < share < 1
+    assert net.head.bias[0] - net.head.bias[1] > before[0] - before[1]
 
 
 def test_targets_are_what_networks_say_of_domains_they_did_not_see(tmp_path: Path) -> None:

@@ -38,24 +38,27 @@ if TYPE_CHECKING:
 TEXT = "lower"
 NETWORK = ("rows", "word_rows", "columns", "width", "layers", "gram_dropout", "name_dropout")
 """The settings of the recipe that are the network's."""
+TOLERANCE = 0.01
+"""Of macro-F1: smaller differences are noise."""
 
 
 def shift_priors(net: WordNet, logits: Tensor, examples: Examples, recipe: LanguageRecipe) -> tuple[Tensor, float]:
     """Shift the network from the priors of the draw towards those of the real lists, as far as validation improves.
 
-    Rare languages are drawn more often than they are met; the share of the way is chosen by macro-F1 over all classes
-    with five held-out URLs, for the big ones alone would move it so far that the small ones are never answered. Returns
-    the shifted logits of the validation examples and that share.
+    Rare languages are drawn more often than they are met. The share of the way is chosen by macro-F1 over all classes
+    with five held-out URLs, for the big ones alone would move it so far that the small ones are never answered. It is
+    the least share within a point of the best: the lists have more English than the sites of a pair. Returns the
+    shifted logits of the validation examples and that share.
     """
     drawn = np.bincount(examples.labels, examples.weights(recipe.synthetic_share), len(examples.names))
     real = np.bincount(examples.labels[examples.real > 0], minlength=len(examples.names))
     shift = torch.from_numpy(np.log(real / real.sum()) - np.log(drawn / drawn.sum())).float()
     labels = examples.labels[examples.valid]
-    shares = [step / 10 for step in range(11)]
-    best = max(shares, key=lambda share: macro_f1(logits + share * shift, labels, FEW))
+    scores = {step / 10: macro_f1(logits + step / 10 * shift, labels, FEW) for step in range(11)}
+    chosen = min(share for share, score in scores.items() if score >= max(scores.values()) - TOLERANCE)
     with torch.no_grad():
-        net.head.bias.add_(best * shift)
-    return logits + best * shift, best
+        net.head.bias.add_(chosen * shift)
+    return logits + chosen * shift, chosen
 
 
 def run(

@@ -1,6 +1,6 @@
 """Words as websites write them in addresses: in Latin letters, by the systems that content management systems use.
 
-The tables are those of WordPress (`remove_accents`, Cyr-To-Lat, SrbTransLatin, ELOT 743), Django (`urlify.js`), Bitrix,
+The tables follow WordPress (`remove_accents`, Cyr-To-Lat, SrbTransLatin, ELOT 743), Django (`urlify.js`), Bitrix,
 passports and street signs. Scripts of India go through `uroman`, then get the spelling that people type. All other
 letters go through `anyascii`.
 """
@@ -91,6 +91,8 @@ TYPED = (
     (re.compile(r"(?<=[Aaeiou][bcdghjklmnprstvyz])a(?=[bcdghjklmnprstvyz]h?[Aeiou])"), ""),
     (re.compile(r"A"), "a"),
 )
+"""From the letters of `uroman` to what people type: one vowel for two (`A` stands for the long one until the end), and
+no vowel that is not spoken."""
 
 
 def romanise(text: str, language: str, rng: random.Random) -> str:
@@ -124,7 +126,7 @@ def _uroman() -> Uroman:
 
 @cache
 def _typed(word: str, language: str) -> str:
-    """A word of an Indian script as people type it: few double vowels, no vowel that is not spoken."""
+    """A word of an Indian script as people type it."""
     text = str(_uroman().romanize_string(word, lcode=language)).lower()
     for pattern, replacement in TYPED:
         text = pattern.sub(replacement, text)
