@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
-from webserver import bilingual_site, run_scrapy, serve
+from webserver import ALIGNED, bilingual_site, run_scrapy, serve
 
 from bilingual_crawler import settings as project
 from bilingual_crawler.options import Options
@@ -133,14 +133,14 @@ def test_a_crawl_finds_out_what_it_cannot_use_before_it_begins(
     (tmp_path / "file").touch()
     (tmp_path / "other" / "frontier").mkdir(parents=True)
     (tmp_path / "other" / "frontier" / "data.mdb").write_bytes(b"not a frontier" * 1000)
-    base = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={NOWHERE}", "-a", "policy=")
+    base = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={NOWHERE}", "-a", "policy=", *ALIGNED)
     assert message in refused(tmp_path, *base, *options(settings))
     assert not (tmp_path / "crawls").exists()
 
 
 def test_models_that_the_end_of_the_crawl_needs_are_looked_for_at_its_start(tmp_path: Path) -> None:
     (tmp_path / "models" / "document-pairs").mkdir(parents=True)
-    base = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={NOWHERE}", "-a", "policy=gain")
+    base = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={NOWHERE}", "-a", "policy=gain", *ALIGNED)
     assert "models/document-pairs" in refused(tmp_path, *base, "-s", "BILINGUAL_MODELS_DIR=models")
 
 
