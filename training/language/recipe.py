@@ -18,7 +18,7 @@ class LanguageRecipe:
     """
 
     seed: int = 71213
-    epochs: int = 8
+    epochs: int = 16
     epoch_size: int = 250_000
     batch: int = 512
     rate: float = 2e-3
