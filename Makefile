@@ -11,8 +11,7 @@ POLICY ?=
 OPTIONS ?=
 
 RUN := $(VENV)/bin/python
-# a module is compiled when it is first imported: most of torch never is
-PIP := $(RUN) -m pip install -qq --no-compile --disable-pip-version-check -c constraints.txt
+PIP := $(RUN) -m pip install -qq --disable-pip-version-check -c constraints.txt
 TEST_EXTRAS := dev,train,align,discovery,languages,redis,playwright,scrapyd,pdf,mine
 CRAWL_OPTIONS := $(if $(POLICY),-a policy=$(POLICY)) $(OPTIONS)
 

@@ -322,6 +322,17 @@ def test_another_crawl_is_not_written_over(tmp_path: Path, site: Site) -> None:
     assert "holds another crawl" in result.stderr
 
 
+def test_modules_that_are_not_compiled_yet_cost_no_page(
+    tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # as `uv pip install` and `pip install --no-compile` leave them
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "cache"))
+    result = crawl(tmp_path, f"{site.url}/en/", "-a", "max_pages=3")
+    assert result.returncode == 0, result.stderr
+    assert "could not be read" not in result.stderr
+    assert len(documents(tmp_path)) == 3
+
+
 def test_pairs_are_a_tsv_that_csv_reads(tmp_path: Path, site: Site) -> None:
     crawl(tmp_path, f"{site.url}/en/")
     with (tmp_path / "out" / "pairs.tsv").open(newline="") as file:

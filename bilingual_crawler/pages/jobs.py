@@ -9,6 +9,7 @@ from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.detectors.base import Identification  # noqa: TC001  msgspec reads the types
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.html import page_of, walk_through
+from bilingual_crawler.pages.labels import load_names
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.links import in_formats
 from bilingual_crawler.pages.model import Link, Page
@@ -60,6 +61,7 @@ class PageJob(Job[ReadPage]):
 
     def prepare(self) -> None:
         self.detection.load()
+        load_names()
 
     def run(self) -> ReadPage:
         walk = walk_through(decode_body(self.body[:MAX_HTML], self.content_type))

@@ -42,6 +42,11 @@ _IMAGE_WORD = re.compile(r"[a-z]+|[^\W\d_]+")
 _FLAG = re.compile(r"(?i)flag|flagg|bandera|bandiera|drapeau|lippu|/lang(?:uages?)?/|\bfi fi-|langs?[-_/]")
 
 
+def load_names() -> None:
+    """Load the names of languages, which would not fit into the limits of a page if their module must be compiled."""
+    _names()
+
+
 @lru_cache(maxsize=1)
 def _names() -> dict[str, str]:
     """Names of languages in many languages, in lower case with and without diacritics, to ISO 639-3."""

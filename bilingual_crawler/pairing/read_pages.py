@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.pages.jobs import limits_of, load_pdf_reader, pdf_limits
+from bilingual_crawler.pages.labels import load_names
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pairing.packing import pack
 from bilingual_crawler.pairing.reading import RawPage, read_document
@@ -60,6 +61,8 @@ class DocumentJob(Job["PackedDocument | None"]):
         self.detection.load()
         if self.page.is_pdf:
             load_pdf_reader()
+        else:
+            load_names()
 
     def run(self) -> PackedDocument | None:
         read = read_document(self.page, self.pairs, self.detection)

@@ -89,6 +89,8 @@ def prune(
     if table.exists() and _read_origin(table) == origin:
         return
     started = time.monotonic()
+    for left in table.parent.glob(f".{table.name}.*"):  # as big as the table, by a run that was killed
+        left.unlink()
     try:
         with replacing(table) as part, scratch(table.parent, memory=memory) as db:
             _load(db, folder, graph, level, _condition(db, "asked", asked))
