@@ -11,7 +11,7 @@ import pytest
 from environments import lend_packages, run_outside
 from scrapyd_server import copy_checkout
 from test_examples import check, serve
-from webserver import QUICK
+from webserver import ALIGNED, QUICK
 
 from bilingual_crawler.__main__ import COMMANDS
 from bilingual_crawler.records import read_tsv
@@ -63,7 +63,7 @@ def test_a_crawl_with_the_wheel_ends_with_the_alignment(python: Path, tmp_path: 
             "-s",
             "BILINGUAL_ENCODER=",
         )
-        crawl = run_outside(tmp_path, tool, "crawl", *arguments, *QUICK)
+        crawl = run_outside(tmp_path, tool, "crawl", *arguments, *QUICK, *ALIGNED)
     assert crawl.returncode == 0, crawl.stderr
     assert "(bot: from-wheel)" in crawl.stderr
     assert "Traceback" not in crawl.stderr
