@@ -16,13 +16,17 @@ import torch
 from bilingual_crawler.urls.canonical import domain_label
 from training.common.data import draw
 from training.common.loop import predict
-from training.common.soft_labels import CHUNK, KEPT, SoftLabels, hashes
+from training.common.soft_labels import SoftLabels
 from training.language.fit import fit
 from training.language.network import WordNet
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
+    from training.common.soft_labels import Key
     from training.language.encoding import EncodedUrls
     from training.language.examples import Examples
     from training.language.network import WordNetConfig
@@ -34,19 +38,21 @@ def cross_fit(
 ) -> SoftLabels:
     """The probabilities of all examples to draw from. Each of `recipe.folds` networks says those of its own domains."""
     fold = np.array([int(draw(f"{recipe.seed} fold {domain_label(url)}") * recipe.folds) for url in examples.urls])
-    shown = (examples.real > 0) | (examples.made_up > 0)
-    kept = min(KEPT, len(examples.names))
-    keys, tops, probabilities = [], [], []
+    nets = []
     for number in range(recipe.folds):
         torch.manual_seed(recipe.seed + 1 + number)
-        net = WordNet(config)
+        nets.append(WordNet(config))
         others = replace(examples, real=examples.real * (fold != number), made_up=examples.made_up * (fold != number))
-        fit(net, encoded, others, replace(recipe, epochs=recipe.fold_epochs), folder / f"fold-{number + 1}.pt")
-        own = np.flatnonzero(shown & (fold == number))
-        keys.append(hashes([(examples.urls[i],) for i in own]))
-        for start in range(0, len(own), CHUNK):
-            best = predict(net, encoded, own[start : start + CHUNK]).softmax(1).topk(kept)
-            tops.append(best.indices.numpy().astype(np.int16))
-            probabilities.append(best.values.numpy().astype(np.float16))
-    unique, first = np.unique(np.concatenate(keys), return_index=True)
-    return SoftLabels(examples.names, unique, np.concatenate(tops)[first], np.concatenate(probabilities)[first])
+        fit(nets[-1], encoded, others, replace(recipe, epochs=recipe.fold_epochs), folder / f"fold-{number + 1}.pt")
+    shown = np.flatnonzero((examples.real > 0) | (examples.made_up > 0))
+    row: dict[Key, int] = {(examples.urls[i],): int(i) for i in shown}
+
+    def out_of_fold(urls: Sequence[Key]) -> NDArray[np.float32]:
+        rows = np.array([row[url] for url in urls])
+        found = np.empty((len(rows), len(examples.names)), dtype=np.float32)
+        for number, net in enumerate(nets):
+            own = fold[rows] == number
+            found[own] = predict(net, encoded, rows[own]).softmax(1).numpy()
+        return found
+
+    return SoftLabels.of(examples.names, list(row), out_of_fold)
