@@ -97,8 +97,9 @@ def test_helpers_are_used_again_and_are_as_many_as_processors() -> None:
 
 def test_a_helper_that_something_ended_between_two_jobs_costs_none_of_them() -> None:
     for _ in range(5):
-        os.kill(submit(Work("")).result(60), signal.SIGKILL)
-        time.sleep(0.05)
+        helper = submit(Work("")).result(60)
+        os.kill(helper, signal.SIGKILL)
+        os.waitid(os.P_PID, helper, os.WEXITED | os.WNOWAIT)
     assert submit(Work("")).result(60)
 
 
