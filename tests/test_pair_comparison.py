@@ -36,6 +36,16 @@ def test_scores_by_hand() -> None:
     assert links.average_precision == 0.5
 
 
+def test_the_mean_of_domains_does_not_depend_on_their_size() -> None:
+    groups = ("large", "large", "small")
+    examples = [
+        Example(f"https://a.com/en/{i}", f"https://a.com/is/{i}", 1, "positive", "gold", g)
+        for i, g in enumerate(groups)
+    ]
+    scores = compare(examples, np.array([0.9, 0.9, 0.1]))
+    assert (scores.f1, scores.f1_of_domains) == (0.8, 0.5)
+
+
 def test_a_source_is_learnt_neither_from_itself_nor_from_its_domains() -> None:
     def example(source: str, group: str) -> Example:
         return Example("https://a.com/x", "https://a.com/y", 1, "positive", source, group)

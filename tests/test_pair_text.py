@@ -62,6 +62,8 @@ def summary(u: str, v: str) -> str:
         ("nor-gara", "es/quien-somos", "lang:add:words"),
         ("finnish-lapland-geography", "sv/finska-lappland-geografi", "lang:add:words"),
         ("de-brunnen", "en-fountains", "lang:swap:words"),
+        ("en/x", "uk/x", "lang:swap:all"),
+        ("us/x", "uk/x", "lang:mixed:all"),
     ],
 )
 def test_summary_of_the_language_tokens(u: str, v: str, expected: str) -> None:
@@ -76,6 +78,21 @@ def test_numbers_are_told_by_the_size_of_their_difference() -> None:
     assert [code(11132, 11132 + d) for d in (1, 2, 3, 61, 700, 8000, 90000)] == [
         "n-0", "n-1", "n-2", "n-3", "n-4", "n-5", "n-5"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("u", "v", "expected"),
+    [
+        ("de/rezepte/polenta", "fr/recettes/polenta", "name=1"),
+        ("de/rezepte/polenta_de.html", "fr/recettes/polenta_fr.html", "name=1"),
+        ("de/rezepte/polenta", "fr/recettes/quiche", "name~0"),
+        ("en/history", "fr/histoire", "name~3"),
+        ("pkd/", "pkd/index_fr.html", "name1"),
+        ("en/", "fr/index.html", "name0"),
+    ],
+)
+def test_names_are_compared_without_languages_and_index_pages(u: str, v: str, expected: str) -> None:
+    assert expected in pair_text(f"https://s.org/{u}", f"https://s.org/{v}").split()
 
 
 def test_only_words_of_one_side_follow_the_marks() -> None:

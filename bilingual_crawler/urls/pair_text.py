@@ -77,6 +77,7 @@ class _Comparison:
             out.append(f"alike{int(6 * Indel.normalized_similarity(' '.join(left.words), ' '.join(right.words)))}")
         if left.numbers or right.numbers:
             out.append(f"numbers{min(len(left.numbers), 3)}:{min(len(right.numbers), 3)}")
+        out.append(_alike_in_name(_name(self.a), _name(self.b)))
         if self.a.nested or self.b.nested:
             out.append("nested2" if self.a.nested and self.b.nested else "nested1")
         if self.a.odd != self.b.odd:
@@ -159,6 +160,9 @@ class _Comparison:
     def _replaced(self, x: str, x_zone: str, y: str, y_zone: str) -> None:
         out = self.out
         lang_x, lang_y = _language(x, x_zone), _language(y, y_zone)
+        if lang_x == lang_y and "uk" in (x, y) and not ENGLISH.isdisjoint((x, y)):
+            # beside English it is Ukrainian, elsewhere mostly British
+            lang_x, lang_y = ("ukr" if token == "uk" else "eng" for token in (x, y))
         if lang_x and lang_y and lang_x != lang_y:
             self.left.langs.append(lang_x)
             self.right.langs.append(lang_y)
@@ -257,6 +261,21 @@ class _Comparison:
         return f"lang:{kind}:{rest or 'all'}"
 
 
+def _name(parts: UrlParts) -> str:
+    """The words of the last segment that name neither a language nor the index of a directory."""
+    zoned = zip(parts.texts, parts.zones, strict=True)
+    return " ".join(text for text, zone in zoned if zone[0] in "fF" and text not in INDEX and not _language(text, zone))
+
+
+def _alike_in_name(a: str, b: str) -> str:
+    """How many of two names there are, or how long they are if they are equal, or how alike."""
+    if not a or not b:
+        return f"name{bool(a) + bool(b)}"
+    if a == b:
+        return f"name={min(len(a), 15) // 5}"
+    return f"name~{int(4 * Indel.normalized_similarity(a, b))}"
+
+
 def plain_word(word: str) -> str:
     """*word* without diacritics, as most sites write it in addresses."""
     if word.isascii():
@@ -305,6 +324,7 @@ def _affixes(x: Sequence[str], y: Sequence[str]) -> tuple[int, int]:
     return start, end
 
 
+ENGLISH = frozenset(("en", "eng", "english"))
 WHOLE = frozenset("1DFQLXK")
 """Zones of tokens that fill their segment, value, key or fragment."""
 ALIKE = 0.7

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.metrics import precision_recall_fscore_support
+from sklearn.metrics import f1_score, precision_recall_fscore_support
 
 from training.common.markdown import table
 from training.common.scores import average_precision
@@ -38,16 +38,26 @@ if TYPE_CHECKING:
 MOST_BOOSTED = 60_000
 SMALL = "small model"
 SITE_LINKS = "links of sites"
-MEASURES = {"precision": "Precision at .5", "recall": "Recall at .5", "f1": "F1 at .5", "average_precision": "AP"}
+MEASURES = {
+    "precision": "Precision at .5",
+    "recall": "Recall at .5",
+    "f1": "F1 at .5",
+    "f1_of_domains": "F1 at .5, mean of domains",
+    "average_precision": "AP",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Positive class at probability .5, and average precision; of links, the mean average precision of the sites."""
+    """Positive class at probability .5, and average precision; of links, the mean average precision of the sites.
+
+    `f1_of_domains` is a mean over the domains with a positive: no large domain decides it.
+    """
 
     precision: float
     recall: float
     f1: float
+    f1_of_domains: float
     average_precision: float
 
 
@@ -65,14 +75,15 @@ def candidates(examples: Sequence[Example]) -> dict[str, NDArray[np.int64]]:
 def compare(examples: Sequence[Example], probabilities: NDArray[np.floating]) -> Scores:
     """Scores of one system on the candidates of one source."""
     labels = np.array([e.label for e in examples], dtype=np.int64)
-    precision, recall, f1, _ = precision_recall_fscore_support(
-        labels, probabilities >= 0.5, average="binary", zero_division=0
-    )
+    chosen = probabilities >= 0.5
+    precision, recall, f1, _ = precision_recall_fscore_support(labels, chosen, average="binary", zero_division=0)
+    domains = np.array([e.group for e in examples])
+    of_domains = [f1_score(labels[domains == one], chosen[domains == one]) for one in np.unique(domains[labels == 1])]
     if all(example.kind in LINKS for example in examples):
         average = float(np.mean(by_source(examples, labels, probabilities, np.ones(len(labels), dtype=bool))))
     else:
         average = average_precision(labels, probabilities)
-    return Scores(float(precision), float(recall), float(f1), average)
+    return Scores(float(precision), float(recall), float(f1), float(np.mean(of_domains)), average)
 
 
 def small_model(prepared: Prepared, splits: Sequence[Split], logits: NDArray[np.float32]) -> NDArray[np.float64]:

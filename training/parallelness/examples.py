@@ -160,5 +160,5 @@ def training_examples(sources: PairSources, limit: int, hard: int, made_up: int,
     if sources.lexicon is not None:
         entries = read_tsv(sources.lexicon, ("lang_a", "text_a", "lang_b", "text_b"), urls=()).rows
         slugs = slug_pairs(((row[0], row[1], row[2], row[3]) for row in entries), made_up, seed)
-        examples += examples_of(slugs, SYNTHETIC_SLUGS, 1, min(1, hard), seed)
+        examples += examples_of(slugs, SYNTHETIC_SLUGS, min(2, limit), min(1, hard), seed)
     return examples

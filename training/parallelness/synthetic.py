@@ -84,6 +84,7 @@ def _slug_site(
     first, second = (_short(lang, rng) for lang in languages)
     sections = [_words(rng.choice(phrases)) for _ in range(rng.randint(0, 3))]
     separator, extension, shared = rng.choice("---_"), rng.choice(EXTENSIONS), rng.random()
+    untranslated = bool(sections) and rng.random() < 0.3
     found = []
     for _ in range(PAGES):
         chosen = [_words(rng.choice(phrases)) for _ in range(rng.choice((1, 1, 2, 2, 3, 4)))]
@@ -96,13 +97,16 @@ def _slug_site(
         for words in (a, b):
             if len(words) > 2 and rng.random() < 0.25:
                 words.pop(rng.randrange(len(words)))
-        section = rng.choice(sections) if sections and rng.random() < 0.8 else ((), ())
+        if untranslated:
+            b = a
+        section = rng.choice(sections) if sections and (untranslated or rng.random() < 0.8) else ((), ())
         u, v = (
             "/".join((base, *section[side][:2], separator.join(words))) + extension for side, words in ((0, a), (1, b))
         )
         if marked:
             u, v = convention(u, first, second)[0], convention(v, first, second)[1]
-        found.append((u, v))
+        if u != v:
+            found.append((u, v))
     return found
 
 
@@ -254,6 +258,17 @@ def _added_number_query(url: str, a: str, b: str) -> tuple[str, str]:
     return url, f"{url}{sign}{key}={1 + ord(b[0]) % 4}"
 
 
+def _index_file(separator: str) -> Callable[[str, str, str], tuple[str, str]]:
+    """The address of a folder leads to one language, a file in it to the other."""
+
+    def convention(url: str, a: str, b: str) -> tuple[str, str]:
+        folder, _, last = url.partition("?")[0].rstrip("/").rpartition("/")
+        folder = folder if "." in last else f"{folder}/{last}"
+        return f"{folder}/", f"{folder}/index{separator}{b}.html"
+
+    return convention
+
+
 def _subdomain(url: str, a: str, b: str) -> tuple[str, str]:
     scheme, _, rest = url.replace("://www.", "://").partition("://")
     return f"{scheme}://{a}.{rest}".lower(), f"{scheme}://{b}.{rest}".lower()
@@ -272,6 +287,6 @@ CONVENTIONS: tuple[Callable[[str, str, str], tuple[str, str]], ...] = (
     _single_letters("_"), _single_letters("_"), _single_letters("-"), _capital_ending(added=False),
     _capital_ending(added=True), _inside_name, _start("_"), _start("-"), _start(""), _directory_and_letter,
     _shifted_number(1), _shifted_number(2), _shifted_number(7), _added_number_query,
-    _inside(added=True), _inside(added=True),
+    _inside(added=True), _inside(added=True), _index_file("_"), _index_file("."),
 )  # fmt: skip
 SLUG_CONVENTIONS = (_both_first, _both_first, _added_first, _added_first, _query("lang"), _suffix("_"), _subdomain)

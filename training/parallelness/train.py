@@ -21,7 +21,7 @@ from training.parallelness.network import PairNet, PairNetConfig
 from training.parallelness.ship import ship
 from training.parallelness.tokenizer import build_tokenizer, count_features, count_words, encode, learn_pieces
 from training.parallelness.validation import validation_scores, validation_table
-from training.parallelness.words import count_lexicon, count_url_words, learn_vectors, read_lexicon
+from training.parallelness.words import count_lexicon, count_url_words, learn_vectors, lend_vectors, read_lexicon
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,6 +75,9 @@ def prepare(sources: PairSources, recipe: PairRecipe, work: Path) -> Prepared:
     net = PairNet(PairNetConfig(first, tokenizer.get_vocab_size() - first))
     if lexicon:
         add_vectors(net, tokenizer, lexicon, recipe, work / "words.pt")
+        print(
+            f"{lend_vectors(net, tokenizer)} words that the lexicon lacks have the vector of a word that begins alike"
+        )
     labels = np.array([e.label for e in examples], dtype=np.float32)
     print(f"{len(examples)} pairs, {int(labels.sum())} positive; {net.config}", flush=True)
     data = encode(tokenizer, texts)

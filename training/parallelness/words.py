@@ -7,12 +7,14 @@ a phrase should be nearest to that of its translation among the other phrases of
 from __future__ import annotations
 
 import time
+from bisect import bisect
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from anyascii import anyascii
+from rapidfuzz.distance import Prefix
 from torch.nn import functional
 
 from bilingual_crawler.urls.pair_text import plain_word
@@ -35,6 +37,10 @@ RATE = 0.02
 HELD_OUT = 2000
 LONGEST = 12
 SHARPNESS = 20.0
+NEAR = 12
+"""Words on each side, in the order of the alphabet, among which one that begins alike is looked for."""
+UNKNOWN = -2.0
+"""Log-odds of the weight of a word without a translation; before training, words have 0."""
 
 
 def read_lexicon(path: Path | None) -> list[tuple[str, str]]:
@@ -108,6 +114,39 @@ def learn_vectors(
         a, b = (bag(net, table_rows(side, held_out, first, rng)) for side in sides)
         nearest = (a @ b.T).argmax(1) == torch.arange(len(held_out))
     return float(nearest.float().mean())
+
+
+def lend_vectors(net: PairNet, tokenizer: Tokenizer) -> int:
+    """Give words that the lexicon lacks the mean vector of those that begin alike (`rezept` for `rezepte`).
+
+    Dictionaries have head words only, addresses also plurals and cases. Words that begin like none weigh little.
+    Returns how many got a vector.
+    """
+    rows = {piece: i - net.config.features + 1 for piece, i in tokenizer.get_vocab().items()}
+    table = net.word_table.weight.detach()
+    untouched = (table[:, -1] == 0).tolist()  # a step with the word in its batch would have changed the weight
+    known = sorted(piece for piece, row in rows.items() if row > 0 and not untouched[row])
+    lent = 0
+    for piece, row in rows.items():
+        if row <= 0 or not untouched[row]:
+            continue
+        place = bisect(known, piece)
+        near = {word: _beginning(piece, word) for word in known[max(0, place - NEAR) : place + NEAR]}
+        best = max(near.values(), default=0.0)
+        if best > 0:
+            chosen = table[[rows[word] for word, likeness in near.items() if likeness == best]]
+            table[row, :-1] = functional.normalize(chosen[:, :-1], dim=1).mean(0)
+            table[row, -1] = chosen[:, -1].mean()
+            lent += 1
+        else:
+            table[row, -1] = UNKNOWN
+    return lent
+
+
+def _beginning(a: str, b: str) -> float:
+    """How far two words begin alike; 0 if more than three letters are left of one."""
+    common = Prefix.similarity(a, b)
+    return common - abs(len(a) - len(b)) / 2 if common >= max(4, len(a) - 3, len(b) - 3) else 0.0
 
 
 def encode(tokenizer: Tokenizer, forms: Sequence[list[str]]) -> list[list[NDArray[np.int64]]]:
