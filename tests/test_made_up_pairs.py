@@ -18,9 +18,10 @@ def segments(url: str) -> list[str]:
 
 
 def test_a_folder_and_a_file_in_it_are_made_up_as_translations() -> None:
-    rows = [(f"https://site{n}.org/{word}/{word}s.html", "eng") for n in range(300) for word in WORDS[:5]]
+    ends = ("s.html", "s", "s/")
+    rows = [(f"https://site{n}.org/{word}/{word}{ends[n % 3]}", "eng") for n in range(300) for word in WORDS[:5]]
     folders = [(u, v) for u, v in marked_pairs(rows, 300) if u.endswith("/") and segments(v)[-1].startswith("index")]
-    assert folders
+    assert {len(segments(u)) for u, _ in folders} == {1, 2}
     for u, v in folders:
         assert v.startswith(u)
         assert segments(v)[-1][5] in "_."
@@ -41,14 +42,13 @@ def test_words_without_a_translation_get_the_vector_of_a_word_that_begins_alike(
     net = PairNet(PairNetConfig(first, len(pieces)))
     table = net.word_table.weight.detach()
     row = {piece: tokenizer.token_to_id(piece) - first + 1 for piece in pieces}
-    for piece in pieces[:3]:
-        table[row[piece], -1] = 1.0
+    table[row["rezept"], -1] = 1.0  # a word that is always alone in its phrase keeps the weight with which it begins
     before = table.clone()
-    assert lend_vectors(net, tokenizer) == 2
+    assert lend_vectors(net, tokenizer, {"rezept", "rezeptbuch", "recette"}) == 2
     for plural, word in (("rezepte", "rezept"), ("recettes", "recette")):
         cosine = torch.cosine_similarity(table[row[plural], :-1], table[row[word], :-1], dim=0)
         np.testing.assert_allclose(cosine, 1, atol=1e-6)
-        assert table[row[plural], -1] == 1.0
+        assert table[row[plural], -1] == table[row[word], -1]
     assert table[row["quark"], -1] == UNKNOWN
     assert torch.equal(table[row["quark"], :-1], before[row["quark"], :-1])
     assert torch.equal(table[: row["rezepte"]], before[: row["rezepte"]])

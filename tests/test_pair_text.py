@@ -64,6 +64,7 @@ def summary(u: str, v: str) -> str:
         ("de-brunnen", "en-fountains", "lang:swap:words"),
         ("en/x", "uk/x", "lang:swap:all"),
         ("us/x", "uk/x", "lang:mixed:all"),
+        ("about/our-new-uk-offices-here", "about/our-new-en-offices-here", "lang:none:words"),
     ],
 )
 def test_summary_of_the_language_tokens(u: str, v: str, expected: str) -> None:
@@ -93,6 +94,12 @@ def test_numbers_are_told_by_the_size_of_their_difference() -> None:
 )
 def test_names_are_compared_without_languages_and_index_pages(u: str, v: str, expected: str) -> None:
     assert expected in pair_text(f"https://s.org/{u}", f"https://s.org/{v}").split()
+
+
+@pytest.mark.parametrize("sign", ["²", "%C2%B2", "①", "٣", "५"])
+def test_signs_that_look_like_digits_are_read(sign: str) -> None:
+    assert pair_text(f"https://s.org/{sign}", "https://s.org/7") == pair_text("https://s.org/7", f"https://s.org/{sign}")
+    assert pair_text(f"https://s.org/a{sign}b", f"https://s.org/a7b?l={sign}")
 
 
 def test_only_words_of_one_side_follow_the_marks() -> None:

@@ -298,6 +298,15 @@ def test_targets_are_what_networks_say_of_domains_they_did_not_see(tmp_path: Pat
     assert of_label(targets) < seen - 0.1
 
 
+def test_a_fold_may_have_no_domain(tmp_path: Path) -> None:
+    rows = [(f"https://{word}.example/{number}", lang) for lang in WORDS for word in "abcd" for number in range(9)]
+    examples = prepare(rows, [], set(), replace(TINY, folds=9))
+    config = WordNetConfig(labels=2, rows=1009, word_rows=503, columns=16, width=16)
+    encoded = Encoded(ByteTokens(TINY.max_length), examples.urls)
+    targets = cross_fit(config, encoded, examples, replace(TINY, folds=9, fold_epochs=1), tmp_path)
+    assert np.array_equal(targets.rows([(url,) for url in examples.urls]) >= 0, examples.real > 0)
+
+
 def test_baselines_and_model_are_compared_in_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data, other = write_urls(tmp_path / "train.tsv"), write_urls(tmp_path / "test.tsv")
     other.write_text(other.read_text().replace("site", "other"))

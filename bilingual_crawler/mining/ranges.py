@@ -131,7 +131,7 @@ class HttpRanges:
         """Let nobody ask for a while."""
         with self._lock:
             pause = min(FIRST_PAUSE * 2**self._refused, LONGEST_PAUSE)
-            if retry_after.isdigit():
+            if retry_after.isdecimal():
                 pause = min(max(pause, float(retry_after)), 10 * LONGEST_PAUSE)
             self._refused += 1
             self._next = max(self._next, time.monotonic() + pause)
@@ -151,7 +151,7 @@ class HttpRanges:
 def _left(content_range: str, offset: int, length: int) -> int:
     """Bytes that the file has in the range, by the header ``Content-Range``."""
     size = content_range.rpartition("/")[2]
-    return min(length, max(int(size) - offset, 0)) if size.isdigit() else length
+    return min(length, max(int(size) - offset, 0)) if size.isdecimal() else length
 
 
 @cache

@@ -150,7 +150,7 @@ class _Comparison:
             self._single("+", *token, self.right)
 
     def _kept(self, token: str, zone: str) -> None:
-        if token.isdigit():
+        if token.isdecimal():
             self.out.append(f"=n{min(len(token), 6)}")
         elif zone in WHOLE and language_of(token):
             self.out.append(f"={'maybe' if token in AMBIGUOUS else 'lang'}{zone}")
@@ -160,7 +160,7 @@ class _Comparison:
     def _replaced(self, x: str, x_zone: str, y: str, y_zone: str) -> None:
         out = self.out
         lang_x, lang_y = _language(x, x_zone), _language(y, y_zone)
-        if lang_x == lang_y and "uk" in (x, y) and not ENGLISH.isdisjoint((x, y)):
+        if lang_x and lang_x == lang_y and "uk" in (x, y) and not ENGLISH.isdisjoint((x, y)):
             # beside English it is Ukrainian, elsewhere mostly British
             lang_x, lang_y = ("ukr" if token == "uk" else "eng" for token in (x, y))
         if lang_x and lang_y and lang_x != lang_y:
@@ -168,12 +168,12 @@ class _Comparison:
             self.right.langs.append(lang_y)
             out += (f"swap{x_zone}" if x_zone == y_zone else f"swap{x_zone}{y_zone}", _mark(x), _mark(y))
             return
-        if x.isdigit() and y.isdigit() and x_zone == y_zone == "L":
+        if x.isdecimal() and y.isdecimal() and x_zone == y_zone == "L":
             self.left.langs.append(x)
             self.right.langs.append(y)
             out.append("swapL:number")
             return
-        if x.isdigit() and y.isdigit():
+        if x.isdecimal() and y.isdecimal():
             distance = _distance(x, y)
             out.append(f"n~{x_zone}{y_zone if y_zone[0] != x_zone[0] else ''}:{'near' if distance < 2 else 'far'}")
             out.append(f"n-{distance}")
@@ -193,8 +193,8 @@ class _Comparison:
         out.append(f"{kinds}~{x_zone[0]}{y_zone[0]}:{int(5 * Indel.normalized_similarity(x, y))}")
         if kinds != "ww":
             out.append(f"in:{_kind(inner_x)}{_kind(inner_y)}:{min(start + end, 6)}")
-        (self.left.numbers if x.isdigit() else self.left.words).append(x)
-        (self.right.numbers if y.isdigit() else self.right.words).append(y)
+        (self.left.numbers if x.isdecimal() else self.left.words).append(x)
+        (self.right.numbers if y.isdecimal() else self.right.words).append(y)
 
     def _inflected(self, x: str, y: str, start: int, end: int) -> bool:
         """Whether two tokens differ by a language code at one end (``indexen``, ``indexfr``; ``pies``, ``piesf``)."""
@@ -226,7 +226,7 @@ class _Comparison:
         if lang:
             side.langs.append(lang)
             self.out += (f"{sign}lang{zone}", _mark(token))
-        elif token.isdigit() and zone == "L":
+        elif token.isdecimal() and zone == "L":
             side.langs.append(token)
             self.out.append(f"{sign}langL:number")
         elif token in TRAINED_LANGUAGE_KEYS and zone[0] in "kK":
@@ -235,7 +235,7 @@ class _Comparison:
             self.out.append(f"{sign}index")
         else:
             self.out.append(f"{sign}{zone[0]}:{_kind(token)}")
-            (side.numbers if token.isdigit() else side.words).append(token)
+            (side.numbers if token.isdecimal() else side.words).append(token)
 
     def _summary(self) -> str:
         """How the language tokens changed, and which other tokens did."""
@@ -262,13 +262,13 @@ class _Comparison:
 
 
 def _name(parts: UrlParts) -> str:
-    """The words of the last segment that name neither a language nor the index of a directory."""
+    """The tokens of the last segment, without languages and names of index pages."""
     zoned = zip(parts.texts, parts.zones, strict=True)
     return " ".join(text for text, zone in zoned if zone[0] in "fF" and text not in INDEX and not _language(text, zone))
 
 
 def _alike_in_name(a: str, b: str) -> str:
-    """How many of two names there are, or how long they are if they are equal, or how alike."""
+    """`name0` or `name1`: so many names there are; `name=` if they are equal, by length; `name~` how alike they are."""
     if not a or not b:
         return f"name{bool(a) + bool(b)}"
     if a == b:
@@ -297,7 +297,7 @@ def _kind(token: str) -> str:
         return "e"
     if token.isalpha():
         return "w"
-    return "n" if token.isdigit() else "m"
+    return "n" if token.isdecimal() else "m"
 
 
 def _matched(left: Sequence[str], right: Sequence[str]) -> str:

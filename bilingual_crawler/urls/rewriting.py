@@ -141,7 +141,7 @@ def _edits(old: Sequence[str], new: Sequence[str], before: str, after: str) -> l
 
 
 def _edit(old: str, new: str, before: str, after: str) -> Edit:
-    if old.isdigit() and new.isdigit():
+    if old.isdecimal() and new.isdecimal():
         return Edit("", "", int(new) - int(old), before, after)
     if old.isalpha() and new.isalpha():
         stem = Prefix.similarity(old, new)

@@ -113,7 +113,7 @@ def _is_word(token: str, position: int, last: int) -> bool:
 def _add(part: str, zone: str, texts: list[str], zones: list[str]) -> None:
     if not part:
         return
-    if part.isalpha() or part.isdigit() or (("_" in part or "-" in part) and language_of(part)):
+    if part.isalpha() or part.isdecimal() or (("_" in part or "-" in part) and language_of(part)):
         texts.append(part)
         zones.append(zone.upper())
         return
@@ -123,7 +123,7 @@ def _add(part: str, zone: str, texts: list[str], zones: list[str]) -> None:
         sign = separator[-1:]
         if last > 0 and word in LANGUAGE_OF and sign not in (".", ":") and _is_word(word, position, last):
             sign = INSIDE
-        if word.isalpha() or word.isdigit():
+        if word.isalpha() or word.isdecimal():
             texts.append(word)
             zones.append(zone + sign)
             continue

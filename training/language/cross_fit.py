@@ -52,7 +52,8 @@ def cross_fit(
         found = np.empty((len(rows), len(examples.names)), dtype=np.float32)
         for number, net in enumerate(nets):
             own = fold[rows] == number
-            found[own] = predict(net, encoded, rows[own]).softmax(1).numpy()
+            if own.any():
+                found[own] = predict(net, encoded, rows[own]).softmax(1).numpy()
         return found
 
     return SoftLabels.of(examples.names, list(row), out_of_fold)

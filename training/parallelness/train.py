@@ -68,16 +68,16 @@ def prepare(sources: PairSources, recipe: PairRecipe, work: Path) -> Prepared:
     examples = training_examples(sources, recipe.negatives, recipe.hard, recipe.made_up, recipe.seed)
     texts = [pair_text(e.url_a, e.url_b) for e in examples]
     lexicon = read_lexicon(sources.lexicon)
-    words = Counter({word: min(count, 30) for word, count in count_lexicon(lexicon).items()})
+    in_lexicon = count_lexicon(lexicon)
+    words = Counter({word: min(count, 30) for word, count in in_lexicon.items()})
     for word, count in (count_url_words(sources.urls) if sources.urls else count_words(texts)).items():
         words[word] += 4 * count
     tokenizer, first = build_tokenizer(count_features(texts), word_pieces(words, recipe, work / "pieces.pt"))
     net = PairNet(PairNetConfig(first, tokenizer.get_vocab_size() - first))
     if lexicon:
         add_vectors(net, tokenizer, lexicon, recipe, work / "words.pt")
-        print(
-            f"{lend_vectors(net, tokenizer)} words that the lexicon lacks have the vector of a word that begins alike"
-        )
+        lent = lend_vectors(net, tokenizer, in_lexicon)
+        print(f"{lent} words that the lexicon lacks got the vector of a word that begins alike")
     labels = np.array([e.label for e in examples], dtype=np.float32)
     print(f"{len(examples)} pairs, {int(labels.sum())} positive; {net.config}", flush=True)
     data = encode(tokenizer, texts)

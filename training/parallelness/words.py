@@ -23,7 +23,7 @@ from training.common.data import read_tsv
 from training.common.encoding import padded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -40,7 +40,7 @@ SHARPNESS = 20.0
 NEAR = 12
 """Words on each side, in the order of the alphabet, among which one that begins alike is looked for."""
 UNKNOWN = -2.0
-"""Log-odds of the weight of a word without a translation; before training, words have 0."""
+"""Log-odds of the weight of a word about which the lexicon says nothing; others begin with 0."""
 
 
 def read_lexicon(path: Path | None) -> list[tuple[str, str]]:
@@ -116,35 +116,35 @@ def learn_vectors(
     return float(nearest.float().mean())
 
 
-def lend_vectors(net: PairNet, tokenizer: Tokenizer) -> int:
-    """Give words that the lexicon lacks the mean vector of those that begin alike (`rezept` for `rezepte`).
+def lend_vectors(net: PairNet, tokenizer: Tokenizer, lexicon: Container[str]) -> int:
+    """Give whole words that the lexicon lacks the mean vector of those in it that begin alike (`rezept`, `rezepte`).
 
-    Dictionaries have head words only, addresses also plurals and cases. Words that begin like none weigh little.
-    Returns how many got a vector.
+    Dictionaries have head words, addresses also plurals and cases. Words that begin like none weigh little. Returns how
+    many got a vector.
     """
     rows = {piece: i - net.config.features + 1 for piece, i in tokenizer.get_vocab().items()}
+    words = [piece for piece, row in rows.items() if row > 0 and not piece.startswith("##")]
+    known = sorted(word for word in words if word in lexicon)
     table = net.word_table.weight.detach()
-    untouched = (table[:, -1] == 0).tolist()  # a step with the word in its batch would have changed the weight
-    known = sorted(piece for piece, row in rows.items() if row > 0 and not untouched[row])
     lent = 0
-    for piece, row in rows.items():
-        if row <= 0 or not untouched[row]:
+    for word in words:
+        if word in lexicon:
             continue
-        place = bisect(known, piece)
-        near = {word: _beginning(piece, word) for word in known[max(0, place - NEAR) : place + NEAR]}
+        place = bisect(known, word)
+        near = {other: _beginning(word, other) for other in known[max(0, place - NEAR) : place + NEAR]}
         best = max(near.values(), default=0.0)
         if best > 0:
-            chosen = table[[rows[word] for word, likeness in near.items() if likeness == best]]
-            table[row, :-1] = functional.normalize(chosen[:, :-1], dim=1).mean(0)
-            table[row, -1] = chosen[:, -1].mean()
+            chosen = table[[rows[other] for other, likeness in near.items() if likeness == best]]
+            table[rows[word], :-1] = functional.normalize(chosen[:, :-1], dim=1).mean(0)
+            table[rows[word], -1] = chosen[:, -1].mean()
             lent += 1
         else:
-            table[row, -1] = UNKNOWN
+            table[rows[word], -1] = UNKNOWN
     return lent
 
 
 def _beginning(a: str, b: str) -> float:
-    """How far two words begin alike; 0 if more than three letters are left of one."""
+    """How far two words begin alike; 0 if that is less than four letters, or if more than three of one are left."""
     common = Prefix.similarity(a, b)
     return common - abs(len(a) - len(b)) / 2 if common >= max(4, len(a) - 3, len(b) - 3) else 0.0
 
