@@ -98,7 +98,9 @@ def test_names_are_compared_without_languages_and_index_pages(u: str, v: str, ex
 
 @pytest.mark.parametrize("sign", ["²", "%C2%B2", "①", "٣", "५"])
 def test_signs_that_look_like_digits_are_read(sign: str) -> None:
-    assert pair_text(f"https://s.org/{sign}", "https://s.org/7") == pair_text("https://s.org/7", f"https://s.org/{sign}")
+    assert pair_text(f"https://s.org/{sign}", "https://s.org/7") == pair_text(
+        "https://s.org/7", f"https://s.org/{sign}"
+    )
     assert pair_text(f"https://s.org/a{sign}b", f"https://s.org/a7b?l={sign}")
 
 
