@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, cast
 from rapidfuzz.distance import Indel, Postfix, Prefix
 
 from bilingual_crawler.urls.language_tokens import AMBIGUOUS, LANGUAGE_OF
-from bilingual_crawler.urls.url_parts import INSIDE, TRAINED_LANGUAGE_KEYS, UrlParts, language_of, url_parts
+from bilingual_crawler.urls.url_parts import (
+    INDEX,
+    TRAINED_LANGUAGE_KEYS,
+    UrlParts,
+    language_in_zone,
+    language_of,
+    url_parts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +84,7 @@ class _Comparison:
             out.append(f"alike{int(6 * Indel.normalized_similarity(' '.join(left.words), ' '.join(right.words)))}")
         if left.numbers or right.numbers:
             out.append(f"numbers{min(len(left.numbers), 3)}:{min(len(right.numbers), 3)}")
-        out.append(_alike_in_name(_name(self.a), _name(self.b)))
+        out.append(_alike_in_name(self.a.name, self.b.name))
         if self.a.nested or self.b.nested:
             out.append("nested2" if self.a.nested and self.b.nested else "nested1")
         if self.a.odd != self.b.odd:
@@ -134,8 +141,8 @@ class _Comparison:
         left = list(zip(a.texts[i:i_end], a.zones[i:i_end], strict=True))
         right = list(zip(b.texts[j:j_end], b.zones[j:j_end], strict=True))
         if len(left) != len(right):
-            langs_a = [token for token in left if _language(*token)]
-            langs_b = [token for token in right if _language(*token)]
+            langs_a = [token for token in left if language_in_zone(*token)]
+            langs_b = [token for token in right if language_in_zone(*token)]
             if len(langs_a) == len(langs_b) == 1:
                 self._replaced(*langs_a[0], *langs_b[0])
                 left.remove(langs_a[0])
@@ -159,7 +166,7 @@ class _Comparison:
 
     def _replaced(self, x: str, x_zone: str, y: str, y_zone: str) -> None:
         out = self.out
-        lang_x, lang_y = _language(x, x_zone), _language(y, y_zone)
+        lang_x, lang_y = language_in_zone(x, x_zone), language_in_zone(y, y_zone)
         if lang_x and lang_x == lang_y and "uk" in (x, y) and not ENGLISH.isdisjoint((x, y)):
             # beside English it is Ukrainian, elsewhere mostly British
             lang_x, lang_y = ("ukr" if token == "uk" else "eng" for token in (x, y))
@@ -222,7 +229,7 @@ class _Comparison:
         return False
 
     def _single(self, sign: str, token: str, zone: str, side: _Side) -> None:
-        lang = _language(token, zone)
+        lang = language_in_zone(token, zone)
         if lang:
             side.langs.append(lang)
             self.out += (f"{sign}lang{zone}", _mark(token))
@@ -261,12 +268,6 @@ class _Comparison:
         return f"lang:{kind}:{rest or 'all'}"
 
 
-def _name(parts: UrlParts) -> str:
-    """The tokens of the last segment, without languages and names of index pages."""
-    zoned = zip(parts.texts, parts.zones, strict=True)
-    return " ".join(text for text, zone in zoned if zone[0] in "fF" and text not in INDEX and not _language(text, zone))
-
-
 def _alike_in_name(a: str, b: str) -> str:
     """`name0` or `name1`: so many names there are; `name=` if they are equal, by length; `name~` how alike they are."""
     if not a or not b:
@@ -281,10 +282,6 @@ def plain_word(word: str) -> str:
     if word.isascii():
         return word
     return "".join(char for char in unicodedata.normalize("NFKD", word) if not unicodedata.combining(char)) or "_"
-
-
-def _language(token: str, zone: str) -> str | None:
-    return None if zone[-1] == INSIDE else language_of(token)
 
 
 def _mark(token: str) -> str:
@@ -325,9 +322,8 @@ def _affixes(x: Sequence[str], y: Sequence[str]) -> tuple[int, int]:
 
 
 ENGLISH = frozenset(("en", "eng", "english"))
+"""Tokens beside which ``uk`` is Ukrainian."""
 WHOLE = frozenset("1DFQLXK")
 """Zones of tokens that fill their segment, value, key or fragment."""
 ALIKE = 0.7
 """Similarity in spelling from which two words count as one, such as a name in two languages."""
-INDEX = frozenset(("index", "default", "home", "main", "start", "welcome", "inicio", "accueil", "homepage"))
-"""Names of the page that a server gives for a directory."""

@@ -28,6 +28,7 @@ class UrlParts(NamedTuple):
     upper case if the token fills its part, else followed by the sign before it. The sign is ``i`` for a word in the
     middle of others that looks like a language, and ``^`` inside a run of letters and digits. A run with many changes
     between letters and digits, such as a hexadecimal number, stays whole. *Nested*: two language directories in a row.
+    *Name*: tokens of the last segment, without languages and names of index pages.
     *Odd*: segments that start or end with a sign, as truncated ones do.
     """
 
@@ -40,6 +41,7 @@ class UrlParts(NamedTuple):
     extension: str
     shape: str
     nested: bool
+    name: str
     odd: frozenset[str]
 
 
@@ -84,7 +86,14 @@ def url_parts(url: str) -> UrlParts:
         _add(fragment, "x", texts, zones)
     shape = "".join(char for char in path + query if not char.isalnum())
     del texts[MAX_TOKENS:], zones[MAX_TOKENS:]
-    return UrlParts(subdomain, label, suffix, texts, zones, len(segments), extension, shape, nested, frozenset(odd))
+    name = " ".join(
+        text
+        for text, zone in zip(texts, zones, strict=True)
+        if zone[0] in "fF" and text not in INDEX and not language_in_zone(text, zone)
+    )
+    return UrlParts(
+        subdomain, label, suffix, texts, zones, len(segments), extension, shape, nested, name, frozenset(odd)
+    )
 
 
 def language_of(token: str) -> str | None:
@@ -93,6 +102,11 @@ def language_of(token: str) -> str | None:
     if lang is None and len(token) > 4 and (match := _LOCALE.fullmatch(token)):
         return LANGUAGE_OF.get(match[1])
     return lang
+
+
+def language_in_zone(token: str, zone: str) -> str | None:
+    """`language_of`, but none for a word in the middle of others."""
+    return None if zone[-1] == INSIDE else language_of(token)
 
 
 def _is_word(token: str, position: int, last: int) -> bool:
@@ -141,3 +155,5 @@ culture loc kieli langcode lc setlanguage changelang newlang lan l
 """
 TRAINED_LANGUAGE_KEYS = frozenset(_KEYS.split())
 """Query keys whose value is a language, or a number that stands for one; the model of pairs was trained with them."""
+INDEX = frozenset(("index", "default", "home", "main", "start", "welcome", "inicio", "accueil", "homepage"))
+"""Names of the page that a server gives for a directory."""
