@@ -62,8 +62,7 @@ def test_a_full_disk_stops_the_crawl_and_costs_nothing(tmp_path: Path, site: Sit
     with redis_server(tmp_path) as server:
         settings = (f"BILINGUAL_FRONTIER={server.url}",) if shared else ()
         crawl = start_scrapy(tmp_path, *arguments(tmp_path, site, *settings))
-        while site.asked.total() < 5:
-            time.sleep(0.01)
+        site.wait_until_asked(5)
         resource.prlimit(crawl.pid, resource.RLIMIT_FSIZE, (size, size))
         _, log = crawl.communicate(timeout=120)
         assert log.count("Stopping, a resume goes on from here") == 1, log
@@ -100,8 +99,7 @@ def test_a_full_store_says_so_and_keeps_what_it_has(tmp_path: Path) -> None:
 
 def test_cut_and_garbled_tails_are_left_behind(tmp_path: Path, site: Site) -> None:
     crawl = start_scrapy(tmp_path, *arguments(tmp_path, site))
-    while site.asked.total() < 12:
-        time.sleep(0.05)
+    site.wait_until_asked(12)
     crawl.send_signal(signal.SIGKILL)
     crawl.communicate()
     out = tmp_path / "out"
@@ -241,9 +239,7 @@ def test_kills_at_any_moment_lose_nothing(tmp_path: Path, site: Site, shared: bo
         settings = (f"BILINGUAL_FRONTIER={server.url}",) if shared else ()
         for number in range(1, kills + 1):
             crawl = start_scrapy(tmp_path, *arguments(tmp_path, site, *settings))
-            while site.asked.total() < 8 * number:
-                time.sleep(0.01)
-                assert crawl.poll() is None
+            site.wait_until_asked(8 * number)
             crawl.send_signal(signal.SIGKILL)
             crawl.communicate()
         result = run_scrapy(tmp_path, *arguments(tmp_path, site, *settings))

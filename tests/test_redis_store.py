@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -31,6 +32,8 @@ from bilingual_crawler.frontier.store import StoreError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from bilingual_crawler.frontier.redis_store import Share
 
 URLS = [f"https://site{i % 4}.example/{i}" for i in range(16)]
 NAMES = ("one", "two", "three")
@@ -208,15 +211,17 @@ def test_a_death_counts_for_what_was_in_flight_and_a_silence_of_redis_does_not(
         store.close()
 
 
+class Process:
+    """A worker that learns nothing."""
+
+    reconsider = staticmethod(lambda url, priority: priority)
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *arguments: None
+
+
 async def hold(server: RedisServer, busy: float) -> bool:
     """Whether a worker has lost its site to another one when its event loop was busy for so many seconds."""
-
-    class Process:
-        reconsider = staticmethod(lambda url, priority: priority)
-
-        def __getattr__(self, name: str) -> Callable[..., None]:
-            return lambda *arguments: None
-
     store = RedisStore(server.url, "busy", worker_seconds=1)
     frontier = SharedFrontier(store, Limits(), time.monotonic, Process())
     frontier.push([Entry(URLS[0], "a.example", 0.5)])
@@ -241,6 +246,36 @@ def test_a_worker_that_hangs_loses_its_sites(
 ) -> None:
     monkeypatch.setattr(shared, "BUSY_SECONDS", 0.8)
     assert asyncio.run(hold(server, 4.0))
+
+
+def test_a_url_that_comes_during_an_idle_heartbeat_keeps_the_crawl_open(
+    server: RedisServer, client: redis.Redis
+) -> None:
+    answered, heard = threading.Event(), threading.Event()
+    over: list[bool] = []
+
+    class Slow(RedisStore):
+        def share(self, *, idle: bool, active: int) -> Share:
+            answer = super().share(idle=idle, active=active)
+            over.append(answer.over)
+            answered.set()
+            heard.wait(10)
+            return answer
+
+    async def pending() -> bool:
+        frontier = SharedFrontier(Slow(server.url, "slow"), Limits(), time.monotonic, Process())
+        assert await asyncio.to_thread(answered.wait, 10)
+        pushed = asyncio.Event()
+        frontier.push([Entry(URLS[0], "a.example", 0.5)], lambda outcomes: pushed.set())
+        heard.set()
+        await pushed.wait()
+        await asyncio.sleep(0.1)
+        found = frontier.has_pending()
+        await frontier.leave()
+        return found
+
+    assert asyncio.run(pending())
+    assert over[0]
 
 
 def test_an_answer_that_was_lost_leaves_no_lease_behind(server: RedisServer, client: redis.Redis) -> None:

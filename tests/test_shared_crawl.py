@@ -136,11 +136,13 @@ def test_a_killed_worker_comes_back_and_redis_is_killed_under_it(
     killed = start_worker(folder, sites, server, jobdir)
     while asked(sites).total() < 20:
         time.sleep(0.05)
+        assert killed.poll() is None
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     again = start_worker(folder, sites, server, jobdir)
     while asked(sites).total() < 40:
         time.sleep(0.05)
+        assert again.poll() is None
     server.stop()
     time.sleep(2)
     server.start()

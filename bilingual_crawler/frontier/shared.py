@@ -132,7 +132,7 @@ class SharedFrontier:
 
     def has_pending(self) -> bool:
         """Whether this or another worker has anything in flight or to hand out."""
-        return not self._frozen and (not self._over or bool(self._ready) or self._calls > 0)
+        return not self._frozen and (not self._over or bool(self._ready))
 
     def freeze(self) -> None:
         self._frozen = True
@@ -178,8 +178,6 @@ class SharedFrontier:
 
     def _done(self, call: Future[None]) -> None:
         self._calls -= 1
-        if self._over:
-            self._worker.wake()
         call.result()
 
     def _failed(self, error: StoreError) -> None:
@@ -245,6 +243,6 @@ class SharedFrontier:
             self._thread.submit(self._run, self._tell, rest).add_done_callback(self._in_loop(Future.result))
 
     def _end(self) -> None:
-        """Every worker is idle."""
-        self._over = True
+        """Every worker was idle at the last heartbeat; a call that came since may have brought a URL."""
+        self._over = not self._calls
         self._worker.wake()
