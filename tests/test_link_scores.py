@@ -38,7 +38,7 @@ class Parallels:
     def __init__(self) -> None:
         self.calls: list[list[tuple[str, str]]] = []
 
-    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
+    def link_probabilities(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
         self.calls.append(list(pairs))
         return np.array([0.75 if u[:3] == v[:3] else 0.25 for u, v in pairs], dtype=np.float32)
 

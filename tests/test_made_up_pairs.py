@@ -36,6 +36,13 @@ def test_made_up_sites_have_pages_of_one_name_in_translated_folders() -> None:
     assert sum(segments(u)[-2] != segments(v)[-2] for u, v in same) > len(same) / 2
 
 
+def test_made_up_sites_have_folders_of_several_words_and_depths() -> None:
+    found = slug_pairs([("eng", f"{word} x", "deu", f"{word}en y") for word in WORDS], 400)
+    shared = [(segments(u), segments(v)) for u, v in found if segments(u)[-1] == segments(v)[-1]]
+    assert any("-" in folder for u, _ in shared for folder in u[:-1])
+    assert {len(u) - len(v) for u, v in shared if (u[0], v[0]) == ("en", "de")} == {0, 1}
+
+
 def test_words_without_a_translation_get_the_vector_of_a_word_that_begins_alike() -> None:
     pieces = ["rezept", "rezeptbuch", "recette", "rezepte", "recettes", "quark"]
     tokenizer, first = build_tokenizer({}, pieces)

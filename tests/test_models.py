@@ -56,7 +56,12 @@ def letter_tokenizer() -> Tokenizer:
 
 
 def write(
-    folder: Path, kind: str = "language", temperature: float = 1.0, text: str = "reference", bytewise: bool = False
+    folder: Path,
+    kind: str = "language",
+    temperature: float = 1.0,
+    text: str = "reference",
+    bytewise: bool = False,
+    links: tuple[float, float] = (1.0, 0.0),
 ) -> WordNet:
     labels = LABELS if kind == "language" else ()
     net = small_net(len(labels) or 1)
@@ -70,6 +75,8 @@ def write(
         max_length=64,
         temperature=temperature,
         text=text,
+        link_temperature=links[0],
+        link_shift=links[1],
     )
     return net
 
@@ -135,6 +142,19 @@ def test_pairs(tmp_path: Path) -> None:
     found = ParallelnessModel(tmp_path).probabilities([("https://a.mt/en/x", "https://a.mt/mt/x")] * 2)
     assert found.shape == (2,)
     assert 0 < found[0] < 1
+
+
+def test_links_have_a_calibration_of_their_own(tmp_path: Path) -> None:
+    pairs = [("https://a.mt/en/x", "https://a.mt/mt/x"), ("https://a.mt/en/x", "https://a.mt/en/y")]
+    write(tmp_path, kind="parallelness", temperature=2.0)
+    model = ParallelnessModel(tmp_path)
+    documents = model.probabilities(pairs)
+    assert np.allclose(model.link_probabilities(pairs), documents)
+    write(tmp_path, kind="parallelness", temperature=2.0, links=(4.0, 1.5))
+    model = ParallelnessModel(tmp_path)
+    assert np.allclose(model.probabilities(pairs), documents)
+    logits = np.log(documents / (1 - documents))
+    assert np.allclose(model.link_probabilities(pairs), 1 / (1 + np.exp(-(logits + 1.5) / 4)), atol=1e-5)
 
 
 def test_load_models(tmp_path: Path) -> None:

@@ -1,18 +1,22 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
+import pytest
 from pair_data import tiny_sources
 
-from training.parallelness.comparison import SITE_LINKS, candidates, compare, main
+from training.parallelness.comparison import SITE_LINKS, calibrated, candidates, compare, main
 from training.parallelness.examples import SYNTHETIC, Example
 from training.parallelness.hand_features import hand_features
 from training.parallelness.train import source_splits
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from training.parallelness.train import Prepared
 
 
 def test_features_do_not_depend_on_the_order() -> None:
@@ -70,3 +74,23 @@ def test_one_command_compares_four_systems(tmp_path: Path) -> None:
     assert found["YODA token replacement"]["gold"]["f1"] > 0.9
     assert all(0 <= v <= 1 for sources in found.values() for scores in sources.values() for v in scores.values())
     assert "| worst |" in (tmp_path / "o.md").read_text()
+
+
+def test_links_are_calibrated_by_links_of_other_domains() -> None:
+    rng = np.random.default_rng(0)
+    examples, logits = [], []
+    for kinds, source, share in (
+        (("positive", "random-bi"), "gold", 0.5),
+        (("positive", "random-bi"), "hreflang-html", 0.5),
+        (("link-positive", "link"), "site", 0.9),
+    ):
+        for i in range(400):
+            label = int(rng.random() < share)
+            kind = kinds[1 - label]
+            examples.append(Example("https://a.com/x", f"https://a.com/y{i}", label, kind, source, f"{source}{i % 40}"))
+            logits.append(rng.normal(2 * label - 1))
+    labels = np.array([e.label for e in examples], dtype=np.float32)
+    prepared = SimpleNamespace(examples=examples, labels=labels, weights=np.ones_like(labels))
+    found = calibrated(cast("Prepared", prepared), source_splits(examples), np.array(logits, dtype=np.float32))
+    assert found[:800].mean() == pytest.approx(0.5, abs=0.1)
+    assert found[800:].mean() == pytest.approx(0.9, abs=0.05)

@@ -87,6 +87,7 @@ def test_numbers_are_told_by_the_size_of_their_difference() -> None:
         ("de/rezepte/polenta", "fr/recettes/polenta", "name=1"),
         ("de/rezepte/polenta_de.html", "fr/recettes/polenta_fr.html", "name=1"),
         ("de/rezepte/polenta", "fr/recettes/quiche", "name~0"),
+        ("en/report/elections-in-the-north", "hk/bericht/elections-in-the-north", "name=4"),
         ("en/history", "fr/histoire", "name~3"),
         ("pkd/", "pkd/index_fr.html", "name1"),
         ("en/", "fr/index.html", "name0"),
@@ -94,6 +95,21 @@ def test_numbers_are_told_by_the_size_of_their_difference() -> None:
 )
 def test_names_are_compared_without_languages_and_index_pages(u: str, v: str, expected: str) -> None:
     assert expected in pair_text(f"https://s.org/{u}", f"https://s.org/{v}").split()
+
+
+@pytest.mark.parametrize(
+    ("u", "v", "expected"),
+    [
+        ("en/a/b", "fr/a/c", "only2:2 jaccard2 langs1:1:2 others2"),
+        ("en/a/a", "a", "only0:1 jaccard5 langs0:1:1 others0"),
+        ("a/7", "b/8/7", "all-numbers~1:2"),
+        ("a7", "b?c=7", "all-numbers=1:1 query1"),
+        ("a?c=7", "b?c=7", "query="),
+        ("a?c=7", "a?c=8", "query2"),
+    ],
+)
+def test_both_urls_are_compared_as_bags_of_tokens(u: str, v: str, expected: str) -> None:
+    assert expected in pair_text(f"https://s.org/{u}", f"https://s.org/{v}")
 
 
 @pytest.mark.parametrize("sign", ["²", "%C2%B2", "①", "٣", "५"])

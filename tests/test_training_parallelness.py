@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -90,6 +91,21 @@ def test_evaluation_writes_the_agreed_json(model: Path, tmp_path: Path, name: st
     assert report["kinds"]["random-bi"]["n"] == len(WORDS)
     assert report["positive"]["support"] == len(WORDS)
     assert report["average_precision"] > 0.9
+
+
+def test_evaluation_takes_pairs_for_links_if_asked(model: Path, tmp_path: Path) -> None:
+    rows = [LabelledPair(f"https://n.com/en/{w}", f"https://n.com/fr/{w}", 1, "positive") for w in WORDS]
+    write_labelled_pairs(tmp_path / "data.tsv", rows)
+    shutil.copytree(model, tmp_path / "model")
+    config = json.loads((model / "config.json").read_text())
+    (tmp_path / "model" / "config.json").write_text(json.dumps(config | {"link_shift": -100.0}))
+    arguments = ["parallelness", "--model", str(tmp_path / "model"), "--data", str(tmp_path / "data.tsv")]
+    found = []
+    for links in ([], ["--links"]):
+        assert evaluate([*arguments, *links, "--json", str(tmp_path / "o")]) == 0
+        found.append(json.loads((tmp_path / "o").read_text())["positive"]["recall"])
+    assert found[0] > 0.5
+    assert found[1] == 0
 
 
 def test_bad_data_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

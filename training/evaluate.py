@@ -59,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     language = commands.add_parser("language", help="TSV with columns url, lang")
     language.add_argument("--least", type=int, default=30, help="macro means over classes with so many URLs")
     pairs = commands.add_parser("parallelness", help="TSV with columns url_a, url_b, label and maybe kind")
+    pairs.add_argument("--links", action="store_true", help="each pair is a page and its link, not any two documents")
     for command, others in ((language, "rules, or fasttext:FILE"), (pairs, "rules, or yoda")):
         command.add_argument("--model", required=True, help=f"a model folder, {others}")
         command.add_argument("--data", type=Path, required=True)
@@ -69,7 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             result = evaluate_language(options.model, options.data, options.least)
             print_languages(result, options.least)
         else:
-            result = dict(evaluate_parallelness(read_labelled_pairs(options.data), pair_scorer(options.model)))
+            score = pair_scorer(options.model, options.links)
+            result = dict(evaluate_parallelness(read_labelled_pairs(options.data), score))
             print_parallelness(result)
     except (ModelError, DataError) as error:
         print(f"error: {error}", file=sys.stderr)

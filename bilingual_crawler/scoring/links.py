@@ -89,7 +89,7 @@ class LinkScorer:
         known = {pair: self._parallels[pair] for pair in pairs if pair in self._parallels}
         unknown = [pair for pair in pairs if pair not in known]
         if unknown:
-            probabilities = self._parallelness_model.probabilities(unknown)
+            probabilities = self._parallelness_model.link_probabilities(unknown)
             fresh = dict(zip(unknown, map(float, probabilities), strict=True))
             self._parallels.update(
                 (pair, score) for pair, score in fresh.items() if len("".join(pair)) <= 2 * MAX_LENGTH

@@ -47,8 +47,9 @@ class ModelConfig:
     """`config.json` of a model folder.
 
     `max_length` counts token ids; `text` names the pre-processing of a URL (a key of `TEXTS` or, for a pair, of
-    `PAIR_TEXTS`); `separator` stands between the two URLs of a pair; logits are divided by `temperature`; `tokenizer`
-    is the file with the vocabulary, or `bytes` for a model that reads bytes.
+    `PAIR_TEXTS`); `separator` stands between the two URLs of a pair; logits are divided by `temperature`; for a page
+    and its link, `link_shift` is added to the result and the sum divided by `link_temperature`; `tokenizer` is the file
+    with the vocabulary, or `bytes` for a model that reads bytes.
     """
 
     kind: str
@@ -61,6 +62,8 @@ class ModelConfig:
     sha256: dict[str, str]
     separator: str = "</s>"
     tokenizer: str = TOKENIZER
+    link_temperature: float = 1.0
+    link_shift: float = 0.0
 
 
 class UrlModel:
@@ -159,11 +162,27 @@ class ParallelnessModel(UrlModel):
     texts = PAIR_TEXTS
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
-        """Probability that the documents of each pair are parallel; the order inside a pair may matter."""
+        """Probability that two documents of a site are parallel, for each pair; the order inside a pair may matter."""
+        return _logistic(self._pair_logits(pairs))
+
+    def link_probabilities(self, links: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
+        """Probability that a page (first) and one of its links (second) are parallel.
+
+        A page that links to its translation has few links, so this is more likely than for any two documents.
+        """
+        config = self.config
+        return _logistic(
+            (self._pair_logits(links) + np.float32(config.link_shift)) / np.float32(config.link_temperature)
+        )
+
+    def _pair_logits(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
         text = PAIR_TEXTS[self.config.text]
-        logits = self.logits([text(a, b, self.config.separator) for a, b in pairs])
-        result: NDArray[np.float32] = 1 / (1 + np.exp(-logits[:, 0].clip(-50, 50)))
-        return result
+        return self.logits([text(a, b, self.config.separator) for a, b in pairs])[:, 0]
+
+
+def _logistic(logits: NDArray[np.float32]) -> NDArray[np.float32]:
+    result: NDArray[np.float32] = 1 / (1 + np.exp(-logits.clip(-50, 50)))
+    return result
 
 
 def models_folder(directory: Path | None) -> Traversable:

@@ -85,6 +85,7 @@ class _Comparison:
         if left.numbers or right.numbers:
             out.append(f"numbers{min(len(left.numbers), 3)}:{min(len(right.numbers), 3)}")
         out.append(_alike_in_name(self.a.name, self.b.name))
+        self._bags()
         if self.a.nested or self.b.nested:
             out.append("nested2" if self.a.nested and self.b.nested else "nested1")
         if self.a.odd != self.b.odd:
@@ -94,6 +95,26 @@ class _Comparison:
         out.append("<b>")
         out += map(plain_word, right.words[:MAX_WORDS])
         return " ".join(out)
+
+    def _bags(self) -> None:
+        """Compare the URLs as sets of tokens, their numbers and their queries."""
+        a, b, out = self.a, self.b, self.out
+        bag_a, bag_b = set(a.texts), set(b.texts)
+        kept, only_a, only_b = bag_a & bag_b, bag_a - bag_b, bag_b - bag_a
+        langs, langs_a, langs_b = (sum(token in LANGUAGE_OF for token in bag) for bag in (kept, only_a, only_b))
+        changed = len(only_a) + len(only_b)
+        fewer, more = sorted((len(only_a), len(only_b)))
+        out.append(f"only{min(fewer, 5)}:{min(more, 7)}")
+        out.append(f"jaccard{10 * len(kept) // max(1, len(kept) + changed)}")
+        fewer, more = sorted((langs + langs_a, langs + langs_b))
+        out.append(f"langs{min(fewer, 3)}:{min(more, 3)}:{min(langs_a + langs_b, 4)}")
+        out.append(f"others{min(changed - langs_a - langs_b, 9)}")
+        numbers_a, numbers_b = ([token for token in one.texts if token.isdecimal()] for one in (a, b))
+        if numbers_a or numbers_b:
+            sign = "=" if numbers_a == numbers_b else "~"
+            out.append(f"all-numbers{sign}{min(len(numbers_a), 2)}:{min(len(numbers_b), 2)}")
+        if a.query or b.query:
+            out.append("query=" if a.query == b.query else f"query{bool(a.query) + bool(b.query)}")
 
     def _hosts(self) -> None:
         a, b, out = self.a, self.b, self.out
@@ -273,7 +294,7 @@ def _alike_in_name(a: str, b: str) -> str:
     if not a or not b:
         return f"name{bool(a) + bool(b)}"
     if a == b:
-        return f"name={min(len(a), 15) // 5}"
+        return f"name={min(len(a), 34) // 5}"
     return f"name~{int(4 * Indel.normalized_similarity(a, b))}"
 
 

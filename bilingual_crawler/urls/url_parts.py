@@ -28,7 +28,7 @@ class UrlParts(NamedTuple):
     upper case if the token fills its part, else followed by the sign before it. The sign is ``i`` for a word in the
     middle of others that looks like a language, and ``^`` inside a run of letters and digits. A run with many changes
     between letters and digits, such as a hexadecimal number, stays whole. *Nested*: two language directories in a row.
-    *Name*: tokens of the last segment, without languages and names of index pages.
+    *Name*: tokens of the last segment, without languages and names of index pages. *Query*: as a whole.
     *Odd*: segments that start or end with a sign, as truncated ones do.
     """
 
@@ -42,6 +42,7 @@ class UrlParts(NamedTuple):
     shape: str
     nested: bool
     name: str
+    query: str
     odd: frozenset[str]
 
 
@@ -92,7 +93,7 @@ def url_parts(url: str) -> UrlParts:
         if zone[0] in "fF" and text not in INDEX and not language_in_zone(text, zone)
     )
     return UrlParts(
-        subdomain, label, suffix, texts, zones, len(segments), extension, shape, nested, name, frozenset(odd)
+        subdomain, label, suffix, texts, zones, len(segments), extension, shape, nested, name, query, frozenset(odd)
     )
 
 

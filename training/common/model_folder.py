@@ -39,6 +39,8 @@ def write_folder(
     temperature: float = 1.0,
     text: str = "reference",
     separator: str = "</s>",
+    link_temperature: float = 1.0,
+    link_shift: float = 0.0,
 ) -> ModelConfig:
     """Write model.onnx, config.json and, unless the model reads bytes, tokenizer.json; returns the configuration."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -60,6 +62,8 @@ def write_folder(
         sha256=sums,
         separator=separator,
         tokenizer=TOKENIZER if tokenizer else BYTES,
+        link_temperature=round(link_temperature, 4),
+        link_shift=round(link_shift, 4),
     )
     (folder / "config.json").write_text(json.dumps(asdict(config), indent=1) + "\n", encoding="utf-8")
     return config

@@ -21,11 +21,11 @@ from sklearn.metrics import f1_score, precision_recall_fscore_support
 from training.common.markdown import table
 from training.common.scores import average_precision
 from training.parallelness.baselines import LanguageStripper, TokenReplacement
-from training.parallelness.examples import origin_of
+from training.parallelness.examples import FOLDS, origin_of
 from training.parallelness.hand_features import hand_features
 from training.parallelness.options import add_options, chosen_options
-from training.parallelness.train import calibration, cross_validate, prepare, source_splits
-from training.parallelness.validation import LINKS, PAPER, by_source
+from training.parallelness.train import calibration, cross_validate, domain_splits, prepare, source_splits
+from training.parallelness.validation import LINKS, PAPER, by_source, is_link
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,29 +86,33 @@ def compare(examples: Sequence[Example], probabilities: NDArray[np.floating]) ->
     return Scores(float(precision), float(recall), float(f1), float(np.mean(of_domains)), average)
 
 
-def small_model(prepared: Prepared, splits: Sequence[Split], logits: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Probabilities [N] of held-out logits, each source calibrated by the others."""
+def calibrated(prepared: Prepared, splits: Sequence[Split], logits: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Probabilities [N] of held-out logits: two documents calibrated by the other sources, links by other domains."""
+    linked = is_link(prepared.examples)
+    parts = [(split.inside[~linked[split.inside]], ~linked) for split in splits]
+    parts += [(fold.inside[linked[fold.inside]], linked) for fold in domain_splits(prepared.examples, FOLDS)]
+    held_out = np.isin(np.arange(len(logits)), np.concatenate([split.inside for split in splits]))
     result = np.zeros(len(logits))
-    for split in splits:
-        others = np.concatenate([other.inside for other in splits if other is not split] or [split.inside])
-        temperature, shift = calibration(prepared, logits, others)
-        result[split.inside] = (logits[split.inside] + shift) / temperature
+    for inside, alike in parts:
+        others = alike & held_out
+        others[inside] = False
+        temperature, shift = calibration(prepared, logits, np.flatnonzero(others))
+        result[inside] = (logits[inside] + shift) / temperature
     probabilities: NDArray[np.float64] = 1 / (1 + np.exp(-result.clip(-50, 50)))
     return probabilities
 
 
-def boosted(prepared: Prepared, splits: Sequence[Split], rows: NDArray[np.int64], seed: int) -> NDArray[np.float64]:
-    """Probabilities [N] from gradient-boosted trees that saw nothing of the split; only for `rows`, others 0."""
+def boosted(prepared: Prepared, splits: Sequence[Split], seed: int) -> NDArray[np.float32]:
+    """Logits [N] from gradient-boosted trees that saw nothing of the split."""
     rng = np.random.default_rng(seed)
-    result = np.zeros(len(prepared.examples))
+    result = np.zeros(len(prepared.examples), dtype=np.float32)
     for split in splits:
         weights = prepared.weights[split.outside].astype(np.float64)
         some = min(MOST_BOOSTED, round(weights.sum()))
         drawn = rng.choice(split.outside, some, replace=False, p=weights / weights.sum())
         model = HistGradientBoostingClassifier(random_state=seed)
         model.fit(_features(prepared.examples, drawn), prepared.labels[drawn])
-        inside = np.intersect1d(rows, split.inside)
-        result[inside] = model.predict_proba(_features(prepared.examples, inside))[:, 1]
+        result[split.inside] = model.decision_function(_features(prepared.examples, split.inside))
     return result
 
 
@@ -142,8 +146,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     wanted = {name: rows for name, rows in wanted.items() if prepared.labels[rows].any()}
     measured = np.concatenate(list(wanted.values()))
     systems = {
-        SMALL: small_model(prepared, splits, logits),
-        "gradient boosting on hand features": boosted(prepared, splits, measured, recipe.seed),
+        SMALL: calibrated(prepared, splits, logits),
+        "gradient boosting on hand features": calibrated(prepared, splits, boosted(prepared, splits, recipe.seed)),
     }
     pairs = [(prepared.examples[i].url_a, prepared.examples[i].url_b) for i in measured]
     for name, rule in (("WMT16 language stripper", LanguageStripper()), ("YODA token replacement", TokenReplacement())):

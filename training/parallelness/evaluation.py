@@ -100,9 +100,12 @@ def write_labelled_pairs(path: Path, rows: Sequence[LabelledPair]) -> None:
             file.write("\t".join(" ".join(field.split()) for field in fields) + "\n")
 
 
-def pair_scorer(name: str) -> PairScorer:
-    """`rules`, `yoda` or a model folder."""
-    return RULES[name]().probabilities if name in RULES else ParallelnessModel(Path(name)).probabilities
+def pair_scorer(name: str, links: bool = False) -> PairScorer:
+    """`rules`, `yoda` or a model folder, which tells a page and its link (`links`) from any two documents."""
+    if name in RULES:
+        return RULES[name]().probabilities
+    model = ParallelnessModel(Path(name))
+    return model.link_probabilities if links else model.probabilities
 
 
 def evaluate_parallelness(rows: Sequence[LabelledPair], score: PairScorer) -> ParallelnessReport:

@@ -142,7 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--model", required=True, help="a model folder, rules, or yoda")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
-    score = pair_scorer(options.model)
+    score = pair_scorer(options.model, links=True)
     tasks: dict[str, list[Task]] = defaultdict(list)
     for task in read_tasks(options.sites):
         tasks[task.site].append(task)

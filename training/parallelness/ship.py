@@ -45,10 +45,15 @@ def ship(
     probe: Tensor,
     examples: Sequence[Example],
     temperature: float,
+    link_temperature: float,
+    link_shift: float,
     scores: Mapping[str, float],
     recipe: DataclassInstance,
 ) -> None:
-    """Write the folder `out`. Graph and network are compared on `probe`; `scores` are of held-out domains."""
+    """Write the folder `out`. Graph and network are compared on `probe`; `scores` are of held-out domains.
+
+    `link_temperature` and `link_shift` are for logits already divided by `temperature`.
+    """
     final = with_int8_tables(net)
     graph = pair_graph(final)
     difference = parity(final, graph, probe)
@@ -61,6 +66,8 @@ def ship(
         max_length=MAX_LENGTH,
         temperature=temperature,
         text="aligned",
+        link_temperature=link_temperature,
+        link_shift=link_shift,
     )
     counts = Counter(e.source for e in examples if e.label)
     settings = {**asdict(recipe), "parity of network and graph": f"{difference:.2g}"}
@@ -76,9 +83,11 @@ def ship(
             "differ from the page's address in the language only and are no gold pair, mostly because the page behind "
             "them is not translated.\n\n" + validation_table(scores),
             "Calibration": f"Logits are shifted (in the graph) and divided by {temperature:.3f}: the least "
-            "cross-entropy on held-out domains with about one positive in fifteen. What is left of the error is in the "
-            "table above (expected calibration error), so that the probability can be multiplied with that of the "
-            "language.",
+            "cross-entropy on any two documents of held-out domains, with about one positive in fifteen. For a page "
+            f"and its link, {link_shift:.3f} is added and the sum divided by {link_temperature:.3f}: the least "
+            "cross-entropy on the links of held-out sites, of pages that link to their translation. What is left of "
+            "the error is in the table above (expected calibration error), so that the probability can be multiplied "
+            "with that of the language.",
             "Recipe": "\n".join(f"- {name}: {value}" for name, value in settings.items()),
         },
     )

@@ -82,7 +82,7 @@ def _slug_site(
     marked = rng.random() < 0.75
     convention = rng.choice(SLUG_CONVENTIONS)
     first, second = (_short(lang, rng) for lang in languages)
-    sections = [_words(rng.choice(phrases)) for _ in range(rng.randint(0, 3))]
+    sections = [_folders(phrases, rng) for _ in range(rng.randint(0, 3))]
     separator, extension, shared = rng.choice("---_"), rng.choice(EXTENSIONS), rng.random()
     untranslated = bool(sections) and rng.random() < 0.3
     found = []
@@ -100,14 +100,19 @@ def _slug_site(
         if untranslated:
             b = a
         section = rng.choice(sections) if sections and (untranslated or rng.random() < 0.8) else ((), ())
-        u, v = (
-            "/".join((base, *section[side][:2], separator.join(words))) + extension for side, words in ((0, a), (1, b))
-        )
+        u, v = ("/".join((base, *section[side], separator.join(words))) + extension for side, words in ((0, a), (1, b)))
         if marked:
             u, v = convention(u, first, second)[0], convention(v, first, second)[1]
         if u != v:
             found.append((u, v))
     return found
+
+
+def _folders(phrases: list[tuple[str, str]], rng: random.Random) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Translated folders; one side may lack the last."""
+    names = [_words(rng.choice(phrases)) for _ in range(rng.choice((1, 1, 1, 2)))]
+    a, b = (tuple("-".join(name[side]) for name in names) for side in (0, 1))
+    return (a, b[:-1]) if len(names) > 1 and rng.random() < 0.25 else (a, b)
 
 
 def _words(phrase: tuple[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

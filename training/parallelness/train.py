@@ -20,7 +20,7 @@ from training.parallelness.fit import fit, weights_of
 from training.parallelness.network import PairNet, PairNetConfig
 from training.parallelness.ship import ship
 from training.parallelness.tokenizer import build_tokenizer, count_features, count_words, encode, learn_pieces
-from training.parallelness.validation import validation_scores, validation_table
+from training.parallelness.validation import is_link, validation_scores, validation_table
 from training.parallelness.words import count_lexicon, count_url_words, learn_vectors, lend_vectors, read_lexicon
 
 if TYPE_CHECKING:
@@ -171,13 +171,16 @@ def run(
     splits = domain_splits(p.examples, folds)
     seen = np.sort(np.concatenate([np.zeros(0, np.int64), *(split.inside for split in splits)]))
     logits = cross_validate(p, splits, recipe, work)
-    temperature, shift = calibration(p, logits, seen)
-    calibrated = (logits[seen] + shift) / temperature
-    scores = validation_scores([p.examples[i] for i in seen], calibrated, p.weights[seen])
+    linked = is_link(p.examples)
+    temperature, shift = calibration(p, logits, seen[~linked[seen]])
+    calibrated = (logits + shift) / temperature
+    link_temperature, link_shift = calibration(p, calibrated, seen[linked[seen]])
+    calibrated[linked] = (calibrated[linked] + link_shift) / link_temperature
+    scores = validation_scores([p.examples[i] for i in seen], calibrated[seen], p.weights[seen])
     print(validation_table(scores))
     net = copy.deepcopy(p.start)
     fit(net, p.data, p.targets, p.weights, np.flatnonzero(p.weights > 0), recipe, work / "all.pt")
     with torch.no_grad():
         net.last.bias.add_(shift)
     probe = p.data.batch(np.arange(min(256, len(p.examples))))
-    ship(out, net, p.tokenizer, probe, p.examples, temperature, scores, recipe)
+    ship(out, net, p.tokenizer, probe, p.examples, temperature, link_temperature, link_shift, scores, recipe)

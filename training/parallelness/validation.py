@@ -22,6 +22,11 @@ PAPER = frozenset(("positive", *KINDS))
 LINKS = frozenset(("link", "link-positive"))
 
 
+def is_link(examples: Sequence[Example]) -> NDArray[np.bool_]:
+    """Which examples [N] are a page and one of its links; the others are any two documents of a site."""
+    return np.array([example.kind in LINKS for example in examples], dtype=bool)
+
+
 def validation_scores(
     examples: Sequence[Example], logits: NDArray[np.float32], weights: NDArray[np.float32]
 ) -> dict[str, float]:
@@ -29,7 +34,7 @@ def validation_scores(
     labels = np.array([e.label for e in examples], dtype=np.int64)
     probabilities = 1 / (1 + np.exp(-logits.clip(-50, 50)))
     gold = np.array([e.source == "gold" and e.kind in PAPER for e in examples], dtype=bool)
-    links = np.array([e.kind in LINKS for e in examples], dtype=bool)
+    links = is_link(examples)
     refused = np.array([is_refused(e) for e in examples], dtype=bool)
     real = (weights > 0) & np.array([e.source not in MADE_UP for e in examples], dtype=bool)
     scores = {}
