@@ -6,6 +6,7 @@ import gzip
 import os
 import signal
 import time
+from contextlib import suppress
 from io import BytesIO
 from operator import itemgetter
 from pathlib import Path
@@ -34,10 +35,11 @@ def wait_for_alignment(process: subprocess.Popen[str]) -> int:
     """The process id of the alignment."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        for child in children:
-            if b"at_end" in Path(f"/proc/{child}/cmdline").read_bytes():
-                return int(child)
+        # a child that has just ended has no command line any more
+        with suppress(OSError):
+            for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
+                if b"at_end" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    return int(child)
         time.sleep(0.01)
     raise AssertionError("no alignment began")
 
