@@ -190,7 +190,7 @@ def test_sites_give_the_language_of_their_pages(tmp_path: Path) -> None:
 
 
 def test_pairs_give_two_urls_each_and_repetitions_count_once(tmp_path: Path) -> None:
-    path = tmp_path / "url_pairs.tsv"
+    path = tmp_path / "sides.tsv"
     line = "https://a.mt/en\teng\thttps://a.mt/mt\tmlt\n"
     path.write_text("url_a\tlang_a\turl_b\tlang_b\n" + line * 2)
     rows, _ = read_real([path, path])

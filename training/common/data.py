@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import lzma
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from bilingual_crawler.urls.canonical import domain_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from io import BufferedReader
     from pathlib import Path
 
 MAX_URL = 2000
@@ -55,13 +57,19 @@ def read_tsv(path: Path, columns: Sequence[str], urls: Collection[str] = ("url",
     2000 characters or bytes that are not UTF-8 is a bad row.
     """
     bad: list[BadRow] = []
+    with _opened(path) as stream:
+        header = split_header(stream.readline())
+        rows = [row for _, row in parse_rows(stream, header, columns, urls, bad.append, path)]
+    return Table(path, rows, bad)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[gzip.GzipFile | BufferedReader]:
     try:
         with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as stream:
-            header = split_header(stream.readline())
-            rows = [row for _, row in parse_rows(stream, header, columns, urls, bad.append, path)]
+            yield stream
     except (OSError, EOFError) as error:
         raise DataError(f"{path}: {error}") from error
-    return Table(path, rows, bad)
 
 
 def split_header(line: bytes) -> list[str]:
@@ -113,8 +121,7 @@ def _parse(raw: bytes, width: int, places: list[int], urls: list[int]) -> tuple[
 def read_real(paths: Sequence[Path]) -> tuple[list[tuple[str, ...]], list[str]]:
     """(url, language) rows without repetitions, and a report.
 
-    A path is a list with the columns url, lang; one of pairs (`pairs` in its name) with url_a, lang_a, url_b, lang_b;
-    or a folder of frozen sites.
+    A path is a list with the columns url, lang or, of pairs, url_a, lang_a, url_b, lang_b; or a folder of frozen sites.
     """
     rows: dict[tuple[str, ...], None] = {}
     report = []
@@ -122,7 +129,7 @@ def read_real(paths: Sequence[Path]) -> tuple[list[tuple[str, ...]], list[str]]:
         if path.is_dir():
             found = read_sites(path)
             report.append(f"{path.name}: {len(found)} pages of frozen sites")
-        elif "pairs" in path.name:
+        elif "url_a" in _header(path):
             table = read_tsv(path, ("url_a", "lang_a", "url_b", "lang_b"), ("url_a", "url_b"))
             found = [side for a, lang_a, b, lang_b in table.rows for side in ((a, lang_a), (b, lang_b))]
             report.append(table.report())
@@ -132,6 +139,11 @@ def read_real(paths: Sequence[Path]) -> tuple[list[tuple[str, ...]], list[str]]:
             report.append(table.report())
         rows.update(dict.fromkeys(found))
     return list(rows), report
+
+
+def _header(path: Path) -> list[str]:
+    with _opened(path) as stream:
+        return split_header(stream.readline())
 
 
 def read_sites(folder: Path) -> list[tuple[str, ...]]:
