@@ -12,25 +12,27 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 LONGEST = (
-    "test_hostile",
-    "test_deploy_page",
-    "test_shared_crawl",
-    "test_transformer",
-    "test_wheel",
-    "test_scrapyd",
-    "test_several_pairs",
     "test_faults",
-    "test_resume",
-    "test_traps",
-    "test_manners",
+    "test_crawl",
+    "test_deploy_page",
     "test_render",
+    "test_manners",
+    "test_scrapyd",
+    "test_end_alignment",
+    "test_shared_crawl",
+    "test_pdf_crawl",
+    "test_discovery",
+    "test_several_pairs",
+    "test_job",
+    "test_models",
 )
 """Files of which each takes a minute or more: one that began last would keep one process busy while others wait."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest files."""
-    items.sort(key=lambda item: item.path.stem not in LONGEST)
+    place = {stem: number for number, stem in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(LONGEST)))
 
 
 @pytest.fixture(scope="session")
