@@ -74,6 +74,26 @@ def test_broken_xml(entries: str, expected: list[str]) -> None:
     assert [path for path in found if path in expected] == expected
 
 
+@pytest.mark.parametrize(
+    "entries",
+    [
+        "<url><loc>/a</loc><xhtml:link rel='alternate' hreflang='es' href='/es/a'/></url>",
+        "<url><loc>/a</loc><image:image><image:loc>/photo</image:loc></image:image></url><url><loc>/es/a</loc></url>",
+        "<url><a:b:c/><loc>/a</loc></url><url><:loc>/es/a</:loc></url>",
+        "<sm:url><sm:loc>/a</sm:loc></sm:url><sm:url><sm:loc>/es/a</sm:loc></sm:url>",
+    ],
+)
+def test_a_prefix_may_be_undeclared(entries: str) -> None:
+    assert list(pages(f"<urlset>{entries}</urlset>".encode())) == ["/a", "/es/a"]
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_and_what_only_says_so(codec: str) -> None:
+    text = f"<?xml version='1.0' encoding='UTF-16'?><urlset {XMLNS}><url><loc>/a%C3%A9?x=1&y=ñ</loc></url></urlset>"
+    for body in (text.encode(codec), gzip.compress(text.encode(codec))):
+        assert list(pages(body)) == ["/a%C3%A9?x=1&y=%C3%B1"]
+
+
 def test_entities_are_not_expanded() -> None:
     prolog = (
         "<!DOCTYPE urlset [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;'>"
@@ -102,8 +122,10 @@ def test_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 10 < len(pages(body)) < 40
 
 
-def test_text() -> None:
-    assert list(pages(b"\xef\xbb\xbfhttps://example.org/a\r\n\r\nhttps://example.org/b \nnot a url\n")) == ["/a", "/b"]
+@pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16"])
+def test_text(codec: str) -> None:
+    text = "https://example.org/a\r\n\r\nhttps://example.org/b \nnot a url\n"
+    assert list(pages(text.encode(codec))) == ["/a", "/b"]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +144,10 @@ def test_not_a_sitemap(body: bytes) -> None:
     assert parse_sitemap(body, URL) == ([], [])
 
 
-@given(st.binary(max_size=200), st.sampled_from([b"", b"<urlset>", b"\x1f\x8b\x08\x00", b"<url><loc>", b"http"]))
+STARTS = [b"", b"<urlset>", b"\x1f\x8b\x08\x00", b"<url><loc>", b"<url><x:", b"\xff\xfe<\0", b"http"]
+
+
+@given(st.binary(max_size=200), st.sampled_from(STARTS))
 def test_never_raises(body: bytes, start: bytes) -> None:
     parse_sitemap(start + body, URL)
 

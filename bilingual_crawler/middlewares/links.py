@@ -93,7 +93,8 @@ class LinkPriorityMiddleware:
     async def _weigh(self, found: FoundLinks, entry: Entry) -> list[tuple[Link, float]]:
         """The links that are followed, with their priorities."""
         self._stats.inc_value("bilingual/links/found", len(found.links))
-        if not self._policy.expands(found.page):
+        # a sitemap is no page in a third language
+        if entry.kind is Kind.PAGE and not self._policy.expands(found.page):
             return []
         if entry.depth >= self._max_depth:
             self._stats.inc_value("bilingual/links/too_deep", len(found.links))

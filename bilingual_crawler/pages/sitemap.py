@@ -26,6 +26,9 @@ MAX_ENTRIES = 50_000
 MAX_CHARACTERS = 100 * MAX_ENTRIES
 """Characters of all these URLs."""
 
+_UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
+"""By the first two bytes."""
+_SAYS_UTF_16 = re.compile(rb"""<\?xml[^>]*encoding\s*=\s*["']utf-?16""", re.IGNORECASE)
 _FOREIGN_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)")
 _GZIP = b"\x1f\x8b"
 
@@ -34,10 +37,12 @@ def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str]]:
     """The pages and documents that the sitemap fetched from *url* lists, and the sitemaps that it names.
 
     *body* is XML or one URL per line, gzipped or not. It is cut at 50 MB, 50,000 URLs and 5,000,000 characters of URLs.
-    Each page is one link, with the ``hreflang`` of any of its entries. Broken XML is read as far as possible; entities
-    are never expanded. Never raises.
+    Each page is one link, with the ``hreflang`` of any of its entries. Broken XML is read as far as possible, prefixes
+    may be undeclared; entities are never expanded. Never raises.
     """
     body = _unpack(body)
+    if codec := _UTF_16.get(body[:2]):
+        body = body.decode(codec, "replace").encode()
     start = body[:1000].lstrip(b"\xef\xbb\xbf \t\r\n")
     pages: dict[str, Link] = {}
     nested: dict[str, None] = {}
@@ -95,14 +100,22 @@ def _lines(body: bytes) -> Iterator[tuple[str, str | None, bool]]:
 def _entries(body: bytes) -> Iterator[tuple[str, str | None, bool]]:
     """URL, ``hreflang`` and whether it is a sitemap, for each entry in order."""
     source = BytesIO(_FOREIGN_ENTITY.sub(b"&amp;", body))
+    # by now it is not UTF-16, whatever it says
+    encoding = "utf-8" if _SAYS_UTF_16.search(body[:1000]) else None
     events = etree.iterparse(
-        source, tag=("{*}url", "{*}sitemap"), recover=True, resolve_entities=False, no_network=True, huge_tree=False
+        source,
+        tag=("{*}url", "{*}sitemap"),
+        recover=True,
+        resolve_entities=False,
+        no_network=True,
+        huge_tree=False,
+        encoding=encoding,
     )
     try:
         for _, entry in events:
-            is_sitemap = etree.QName(entry).localname == "sitemap"
+            is_sitemap = _name(entry) == "sitemap"
             for child in entry.iterchildren(tag=etree.Element):
-                name = etree.QName(child).localname
+                name = _name(child)
                 if name == "loc" and child.text:
                     yield child.text.strip(), None, is_sitemap
                 elif name == "link" and child.get("rel") == "alternate":
@@ -114,3 +127,8 @@ def _entries(body: bytes) -> Iterator[tuple[str, str | None, bool]]:
                 del entry.getparent()[0]
     except etree.XMLSyntaxError:
         return
+
+
+def _name(element: etree._Element) -> str:
+    """The name of *element* without its namespace, or without a prefix that is not declared."""
+    return str(element.tag).rpartition("}")[2].rpartition(":")[2]
