@@ -81,7 +81,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(items=st.lists(st.tuples(st.sampled_from(URLS), PRIORITIES, st.integers(0, 9)), max_size=6))
     def push(self, items: list[tuple[str, float, int]]) -> None:
         def entries() -> Iterator[Entry]:
-            return (Entry(url, slot(url), priority, f"p{depth}", depth) for url, priority, depth in items)
+            return (Entry(url, slot(url), priority, f"p{depth}" * bool(depth), depth) for url, priority, depth in items)
 
         assert self.store.push(entries()) == self.model.push(entries())
         self.settle()
@@ -112,7 +112,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(url=st.sampled_from(URLS), to=st.sampled_from(URLS), depth=st.integers(0, 9))
     def redirect(self, url: str, to: str, depth: int) -> None:
         if url != to:
-            wanted = [store.redirect(url, Entry(to, slot(to), 1.0, "p", depth)) for store in (self.store, self.model)]
+            wanted = [store.redirect(url, Entry(to, slot(to), 1.0, "p" * (depth % 2), depth)) for store in (self.store, self.model)]
             assert wanted[0] == wanted[1]
             self.committed()
             self.settle()
@@ -262,6 +262,17 @@ def test_the_model_itself_finds_the_best(steps: list[tuple[str, float, str]]) ->
                     store.requeue(url)
             for name in {slot(url) for url in URLS}:
                 assert store.peek(name) is best_of(store.entries, name)
+
+
+def test_a_seed_stays_one_whatever_leads_to_it() -> None:
+    store = MemoryStore()
+    store.push([Entry("//a/seed", "a", 0.5), Entry("//a/alias", "a", 2.0, "//a/", 3)])
+    store.push([Entry("//a/seed", "a", 1.0, "//a/page", 2)])
+    assert store.pop("a") == store.entries["//a/alias"]
+    assert store.redirect("//a/alias", Entry("//a/seed", "a", 0.0, "//a/", 3))
+    seed = store.pop("a")
+    assert seed is not None
+    assert (seed.url, seed.parent, seed.depth, seed.priority) == ("//a/seed", "", 0, 2.0)
 
 
 def test_outdated_items_do_not_pile_up_in_memory() -> None:

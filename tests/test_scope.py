@@ -29,6 +29,21 @@ def test_aliases_widen_and_prefixes_decide() -> None:
     assert not folder.admits("https://www.site.is/blog/a")
 
 
+def test_a_site_that_joins_is_admitted_by_domain_or_host_unless_prefixes_decide() -> None:
+    site, host = Scope("site", SEEDS), Scope("host", SEEDS)
+    for scope in (site, host):
+        assert scope.join("https://www.new.is/start")
+        assert not scope.join("https://www.new.is/other")
+        assert scope.admits("https://www.new.is/a")
+        assert scope.admits(SEEDS[0])
+    assert site.admits("https://new.is/a")
+    assert not host.admits("https://new.is/a")
+    assert not Scope("web", SEEDS).join("https://new.is/")
+    folder = Scope("site", SEEDS, prefixes=["https://www.site.is/docs/"])
+    assert not folder.join("https://new.is/docs/")
+    assert not folder.admits("https://new.is/docs/")
+
+
 def test_endless_paths_are_out_of_every_scope() -> None:
     scope = Scope("web", SEEDS)
     assert scope.admits("https://a.is/x/x/y?x/x/x/x")

@@ -9,6 +9,7 @@ from scrapy.exceptions import UsageError
 from test_crawl import crawl
 from webserver import bilingual_site, serve
 
+from bilingual_crawler.records import read_json_lines
 from bilingual_crawler.spiders.seeds import Seed, parse_seeds
 
 if TYPE_CHECKING:
@@ -96,3 +97,21 @@ def test_seeds_that_give_nothing_are_named_and_a_crawl_of_such_fails(tmp_path: P
     replayed = crawl(tmp_path / "replayed", "http://127.0.0.1:1/en/", *archive)
     assert replayed.returncode == 1
     assert "http://127.0.0.1:1/en/ (http-404)" in replayed.stderr
+
+
+def test_the_site_that_a_seed_is_redirected_to_is_crawled_also_after_a_resume(tmp_path: Path) -> None:
+    with (
+        serve(bilingual_site(3), address="127.0.0.2") as new,
+        serve({}, redirects={"/moved": f"{new.url}/en/"}) as old,
+    ):
+        site = f"<urlset><url><loc>{new.url}/fi/</loc></url></urlset>"
+        new.pages = {**new.pages, "/sitemap.xml": site}
+        new.robots = f"Sitemap: {new.url}/sitemap.xml"
+        more = ("-s", "JOBDIR=job", "-a", "scope=host", "-s", "BILINGUAL_ALLOWED_NETWORKS=127.0.0.2")
+        cut = crawl(tmp_path, f"{old.url}/moved", *more, "-a", "max_pages=2")
+        assert cut.returncode == 0, cut.stderr
+        resumed = crawl(tmp_path, f"{old.url}/moved", *more)
+    assert resumed.returncode == 0, resumed.stderr
+    found = {record["url"].removeprefix(new.url) for record in read_json_lines(tmp_path / "out" / "documents.jsonl.gz")}
+    assert found == {path for path in new.pages if path.startswith(("/en/", "/es/"))}
+    assert new.asked["/fi/"] == 1

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from bilingual_crawler.frontier.frontier import ignore
 from bilingual_crawler.pages.model import Link, LinkPosition
 from bilingual_crawler.pages.outline import Outline  # noqa: TC001  msgspec reads the types
 from bilingual_crawler.policies.base import MAX_LINKS, FetchedPage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from bilingual_crawler.crawl.learner import Learner
     from bilingual_crawler.language_pairs import LanguagePairs
@@ -56,8 +57,8 @@ class _Page(msgspec.Struct, array_like=True, frozen=True):
 
 _News = dict[str, bytes]
 """What a page said of queued URLs: its language -> its links, packed and compressed. Or what the policy recalls."""
-_OWN = "policy"
-"""In place of a language, before what the policy recalls."""
+_OWN, _SCOPE = "policy", "scope"
+"""In place of a language, before what the policy recalls, and where there is nothing else to tell."""
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(_Page | _News | str | None).decode
@@ -65,6 +66,8 @@ _unpack_links = msgspec.msgpack.Decoder(list[_Link]).decode
 
 GONE = _pack(None)
 """The URL gave no page."""
+JOINED = _pack({_SCOPE: b""})
+"""The site of the URL joined the scope."""
 
 
 def redirect_fact(target: str) -> bytes:
@@ -100,10 +103,15 @@ def news_fact(page: FetchedPage, links: Sequence[Link]) -> bytes:
     return _pack({page.language: _compress(kept)})
 
 
-def relearn(learner: Learner, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> Iterator[Pair]:
+def relearn(
+    learner: Learner,
+    facts: Iterable[tuple[str, bytes]],
+    queued: Iterable[str],
+    join: Callable[[str], object] = ignore,
+) -> Iterator[Pair]:
     """Teach *learner* the facts by URL, in the order of learning, then name it the *queued* URLs.
 
-    Yields the pairs that this makes.
+    *join* is called with the URLs whose site joined the scope. Yields the pairs that this makes.
     """
     side = learner.pairs.side
     for url, packed in facts:
@@ -116,8 +124,10 @@ def relearn(learner: Learner, facts: Iterable[tuple[str, bytes]], queued: Iterab
             [(language, links)] = fact.items()
             if language == _OWN:
                 learner.policy.recall(links)
-                continue
-            learner.note(FetchedPage(url, language, side(language)), _links(links))
+            elif language == _SCOPE:
+                join(url)
+            else:
+                learner.note(FetchedPage(url, language, side(language)), _links(links))
         else:
             claims = tuple(map(_claim, fact.claims))
             page = FetchedPage(

@@ -17,14 +17,14 @@ from scrapy.utils.job import job_dir
 
 from bilingual_crawler.crawl.checkpoints import Checkpoints
 from bilingual_crawler.crawl.context import CrawlContext
-from bilingual_crawler.crawl.facts import GONE, news_fact, own_fact, page_fact, redirect_fact, relearn
+from bilingual_crawler.crawl.facts import GONE, JOINED, news_fact, own_fact, page_fact, redirect_fact, relearn
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.meta import ENTRY, OPEN
 from bilingual_crawler.crawl.opening import open_frontier
 from bilingual_crawler.crawl.politeness import CrawlDelays, SharedAddresses, slot_by
 from bilingual_crawler.crawl.refused import Refused, reason
 from bilingual_crawler.crawl.signals import Fetch, output_failed, pair_found, url_fetched
-from bilingual_crawler.frontier.entry import FIXED, NEVER, Entry, Push, State
+from bilingual_crawler.frontier.entry import FIXED, NEVER, Entry, Kind, Push, State
 from bilingual_crawler.frontier.frontier import SlotState
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.quota import QueueQuota
@@ -116,10 +116,17 @@ class Visits:
         self.push([Entry(url, self.slot(url), self._learner.seed_priority(url), depth=depth, request=request)])
 
     def hand_out(self) -> Entry | None:
-        """The best URL that may be fetched now."""
+        """The best URL that may be fetched now.
+
+        What is queued belongs to the crawl. If its site is not in the scope, a seed was redirected to it, perhaps at
+        another worker: from now on the site is in the scope.
+        """
         entry = self._frontier.pop()
         if entry is not None:
             self._quota.remove(self._source(entry), entry.url)
+            if entry.kind is Kind.PAGE and self._context.scope.join(entry.url):
+                logger.info(f"{entry.url}: a seed leads to this site, which joins the scope", extra=self._extra)
+                self._frontier.remember(entry, JOINED)
         return entry
 
     def put_back(self, entry: Entry, rest: Rest) -> None:
@@ -311,7 +318,7 @@ class Visits:
         return priority if priority in FIXED else self._policy.reconsider(url, priority)
 
     def gained(self, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
-        self._announce(relearn(self._learner, facts, self._queued_before(queued)))
+        self._announce(relearn(self._learner, facts, self._queued_before(queued), self._context.scope.join))
 
     def wake(self) -> None:
         """Have the engine ask again now; left alone it does so every five seconds."""

@@ -59,7 +59,8 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     priority: float
     """Any float; higher is sooner."""
     parent: str = ""
-    """URL of the page whose link gave the best priority; empty for seeds."""
+    """URL of the page whose link gave the best priority; empty for seeds, whatever links to them, and for the sitemaps
+    that a robots.txt names."""
     depth: int = 0
     """Links from a seed, on the shortest path found while the URL was queued."""
     kind: Kind = Kind.PAGE

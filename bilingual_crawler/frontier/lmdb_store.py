@@ -102,7 +102,7 @@ class LmdbStore:
         held = self._queued(at, key)
         if held is None or not held.movable or entry.priority <= held.priority:
             return Push.IGNORED
-        held.parent, held.depth = entry.parent, min(held.depth, entry.depth)
+        held.parent, held.depth = held.parent and entry.parent, min(held.depth, entry.depth)
         self._move(at, key, held, entry.priority)
         return Push.RAISED
 
@@ -279,6 +279,7 @@ class LmdbStore:
         target.priority, target.order = source.priority, source.order
         if held:
             target.priority, target.order = max(held.priority, source.priority), min(held.order, source.order)
+            target.parent, target.depth = held.parent and target.parent, min(held.depth, target.depth)
             at.queue.pop(_queue_key(held))
         at.slots.put(target.slot.encode(), _UINT.pack(0), overwrite=False)
         self._enqueue(at, key, target)

@@ -48,7 +48,8 @@ class MemoryStore:
             return Push.NEW
         if not held.movable or entry.priority <= held.priority:
             return Push.IGNORED
-        held.priority, held.parent, held.depth = entry.priority, entry.parent, min(held.depth, entry.depth)
+        held.priority, held.depth = entry.priority, min(held.depth, entry.depth)
+        held.parent = held.parent and entry.parent
         self._offer(held)
         return Push.RAISED
 
@@ -87,6 +88,7 @@ class MemoryStore:
         target.priority, target.order = source.priority, source.order
         if held:
             target.priority, target.order = max(held.priority, source.priority), min(held.order, source.order)
+            target.parent, target.depth = held.parent and target.parent, min(held.depth, target.depth)
             self._count(held, -1)
         self._add(target)
         return True

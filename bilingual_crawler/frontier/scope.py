@@ -42,11 +42,18 @@ class Scope:
     def admits(self, url: str) -> bool:
         if self._prefixes:
             return _bare(url).startswith(self._prefixes) and grown(url) is None
-        if self._name != "web":
-            host = urlsplit(url).hostname or ""
-            if self._area(host) not in self._allowed and host not in self._aliases:
-                return False
-        return grown(url) is None
+        return self._holds(urlsplit(url).hostname or "") and grown(url) is None
+
+    def join(self, url: str) -> bool:
+        """Admit the registered domain or host of *url* from now on; false if it is admitted, or if prefixes decide."""
+        host = urlsplit(url).hostname or ""
+        if self._prefixes or self._holds(host):
+            return False
+        self._allowed.add(self._area(host))
+        return True
+
+    def _holds(self, host: str) -> bool:
+        return self._name == "web" or self._area(host) in self._allowed or host in self._aliases
 
 
 def _bare(url: str) -> str:

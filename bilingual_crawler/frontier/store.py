@@ -40,8 +40,8 @@ class FrontierStore(Protocol):
     def push(self, entries: Iterable[Entry]) -> list[Push]:
         """Queue unseen URLs and raise queued ones if the new priority is higher. No URL is lowered or revived.
 
-        A raised URL takes the new entry's parent and the smaller depth, and keeps its discovery order. Fixed priorities
-        stay.
+        A raised URL takes the new entry's parent, unless it is a seed, and the smaller depth. It keeps its discovery
+        order. Fixed priorities stay.
         """
 
     def pop(self, slot: str) -> Entry | None:
@@ -60,7 +60,8 @@ class FrontierStore(Protocol):
         """Mark a URL in flight as done (or refused); false, without effect, if it was not in flight."""
 
     def redirect(self, url: str, target: Entry) -> bool:
-        """Replace in-flight *url* by *target* at the same place of the queue.
+        """Replace in-flight *url* by *target* at the same place of the queue. A queued target stays a seed if it is one,
+        and keeps the smaller depth.
 
         False if the target is known and needs no fetch, is in flight, or keeps its fixed priority.
         """

@@ -10,7 +10,8 @@ for i = 1, (#ARGV - 1) / 2 do
     count(QUEUED, 1)
     outcomes[i], slots[record[SLOT]] = 'n', true
   elseif held[STATE] == QUEUED and not fixed(held) and record[PRIORITY] > held[PRIORITY] then
-    held[PRIORITY], held[PARENT], held[DEPTH] = record[PRIORITY], record[PARENT], math.min(held[DEPTH], record[DEPTH])
+    held[PRIORITY], held[DEPTH] = record[PRIORITY], math.min(held[DEPTH], record[DEPTH])
+    if held[PARENT] ~= '' then held[PARENT] = record[PARENT] end
     save(key, held)
     redis.call('ZADD', prefix .. 'queue:' .. held[SLOT], 'XX', 'GT', held[PRIORITY], member(key, held))
     outcomes[i], slots[held[SLOT]] = 'r', true

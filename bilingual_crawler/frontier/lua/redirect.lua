@@ -14,6 +14,8 @@ target[ORDER], target[PRIORITY] = source[ORDER], source[PRIORITY]
 if held then
   unqueue(target_key, held)
   target[ORDER], target[PRIORITY] = math.min(held[ORDER], source[ORDER]), math.max(held[PRIORITY], source[PRIORITY])
+  target[DEPTH] = math.min(held[DEPTH], target[DEPTH])
+  if held[PARENT] == '' then target[PARENT] = '' end
 else
   count(QUEUED, 1)
 end
