@@ -112,7 +112,10 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(url=st.sampled_from(URLS), to=st.sampled_from(URLS), depth=st.integers(0, 9))
     def redirect(self, url: str, to: str, depth: int) -> None:
         if url != to:
-            wanted = [store.redirect(url, Entry(to, slot(to), 1.0, "p" * (depth % 2), depth)) for store in (self.store, self.model)]
+            wanted = [
+                store.redirect(url, Entry(to, slot(to), 1.0, "p" * (depth % 2), depth))
+                for store in (self.store, self.model)
+            ]
             assert wanted[0] == wanted[1]
             self.committed()
             self.settle()

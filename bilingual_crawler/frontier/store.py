@@ -60,7 +60,7 @@ class FrontierStore(Protocol):
         """Mark a URL in flight as done (or refused); false, without effect, if it was not in flight."""
 
     def redirect(self, url: str, target: Entry) -> bool:
-        """Replace in-flight *url* by *target* at the same place of the queue. A queued target stays a seed if it is one,
+        """Replace in-flight *url* by *target* at the same place of the queue. A queued target that is a seed stays one,
         and keeps the smaller depth.
 
         False if the target is known and needs no fetch, is in flight, or keeps its fixed priority.
