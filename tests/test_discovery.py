@@ -440,6 +440,20 @@ def test_candidates_and_backlinks_come_from_lists(tmp_path: Path) -> None:
         assert found["127.0.1.1"]["way"] == "back"
 
 
+def test_hosts_without_a_scheme_are_judged_by_their_http_pages(tmp_path: Path) -> None:
+    with web() as servers:
+        bare = [server.url.removeprefix("http://") for server in servers]
+        (tmp_path / "candidates.tsv").write_text(f"{bare[3]}\n")
+        seeds = ("-a", f"seeds={bare[2]}", "-a", "candidates=tsv:candidates.tsv")
+        result = run_scrapy(tmp_path, *discovery(tmp_path, *seeds))
+    assert result.returncode == 0, result.stderr
+    found = sites(tmp_path)
+    assert {name: row["verdict"] for name, row in found.items()} == dict.fromkeys(
+        ("127.0.1.3", "127.0.1.4"), "bilingual"
+    )
+    assert found["127.0.1.4"]["way"] == "candidate"
+
+
 def archived(folder: Path, pages: Sequence[tuple[str, str]]) -> list[dict[str, int]]:
     """Write an archive of *pages*, URL and HTML; returns the place of each as the index has it."""
     writer = WarcWriter(folder / "crawl-data")

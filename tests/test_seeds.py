@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import socket
+import ssl
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import webserver
 from scrapy.exceptions import UsageError
 from test_crawl import crawl
-from webserver import bilingual_site, serve
+from test_redis_store import certificate
+from webserver import QuietServer, bilingual_site, serve
 
 from bilingual_crawler.records import read_json_lines
 from bilingual_crawler.spiders.seeds import Seed, parse_seeds
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 A, B = "http://a.example/", "http://b.example/"
@@ -115,3 +120,39 @@ def test_the_site_that_a_seed_is_redirected_to_is_crawled_also_after_a_resume(tm
     found = {record["url"].removeprefix(new.url) for record in read_json_lines(tmp_path / "out" / "documents.jsonl.gz")}
     assert found == {path for path in new.pages if path.startswith(("/en/", "/es/"))}
     assert new.asked["/fi/"] == 1
+
+
+def with_tls(context: ssl.SSLContext, plain: Callable[[socket.socket], None]) -> type[QuietServer]:
+    """A server whose port speaks TLS, but for the first connection, which is cut; *plain* answers those without TLS."""
+    cut = iter([True])
+
+    class Server(QuietServer):
+        def finish_request(self, request: Any, client_address: Any) -> None:
+            if request.recv(1, socket.MSG_PEEK) != b"\x16":
+                plain(request)
+            elif not next(cut, False):
+                super().finish_request(context.wrap_socket(request, server_side=True), client_address)
+
+    return Server
+
+
+def to_https(request: socket.socket) -> None:
+    lines = request.recv(1 << 16).decode().split("\r\n")
+    host = next(line.removeprefix("Host: ") for line in lines if line.startswith("Host: "))
+    location = f"https://{host}{lines[0].split()[1]}"
+    request.sendall(f"HTTP/1.1 301 Moved\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n".encode())
+
+
+@pytest.mark.parametrize("plain", [to_https, socket.socket.close])
+def test_https_is_tried_again_if_http_leads_there_or_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plain: Callable[[socket.socket], None]
+) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate(tmp_path))
+    monkeypatch.setattr(webserver, "QuietServer", with_tls(context, plain))
+    with serve(bilingual_site(2)) as site:
+        result = crawl(tmp_path, f"{site.url.removeprefix('http://')}/en/", "-s", "BILINGUAL_BACKOFF_START=0.1")
+    assert result.returncode == 0, result.stderr
+    secure = site.url.replace("http", "https")
+    found = {record["url"].removeprefix(secure) for record in read_json_lines(tmp_path / "out" / "documents.jsonl.gz")}
+    assert found == {path for path in site.pages if path.startswith(("/en/", "/es/"))}

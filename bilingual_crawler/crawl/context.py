@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 class Seed:
     url: str
     guessed_scheme: bool
-    """The user gave no scheme: https is tried first, then http."""
+    """The user gave no scheme: https is tried once, then http; if http leads to https or fails, https again."""
 
     @property
     def as_given(self) -> str:
@@ -37,7 +36,17 @@ class Seed:
 
     def addresses(self) -> tuple[str, ...]:
         """Where it is looked for."""
-        return (self.url, "http" + self.url.removeprefix("https")) if self.guessed_scheme else (self.url,)
+        return (self.url, with_http(self.url)) if self.guessed_scheme else (self.url,)
+
+
+def with_http(url: str) -> str:
+    """The address of *url*, which has https, without encryption."""
+    return "http" + url.removeprefix("https")
+
+
+def with_https(url: str) -> str:
+    """*url* if it has https, else its address with encryption."""
+    return "https" + url.removeprefix("https").removeprefix("http")
 
 
 @dataclass(frozen=True)
@@ -84,11 +93,6 @@ class CrawlContext:
     def undetectable(self) -> tuple[str, ...]:
         """The languages of the crawl that no detector knows."""
         return tuple(lang for lang in self.pairs.languages if lang in self.detection.undetectable)
-
-    @cached_property
-    def https_guesses(self) -> frozenset[str]:
-        """The seeds that were given without a scheme, with the one that is tried first."""
-        return frozenset(seed.url for seed in self.seeds if seed.guessed_scheme)
 
 
 _SHARED: WeakKeyDictionary[Crawler, CrawlContext] = WeakKeyDictionary()

@@ -9,11 +9,13 @@ from scrapy.spidermiddlewares.httperror import HttpError
 class Refused(IgnoreRequest):
     """A URL that is not fetched, or whose answer is not wanted; *outcome* is what ``crawl.tsv`` says about it."""
 
-    def __init__(self, outcome: str, message: str, *, status: int = 0) -> None:
+    def __init__(self, outcome: str, message: str, *, status: int = 0, silent: bool = False) -> None:
         super().__init__(message)
         self.outcome = outcome
         self.status = status
         """Of the answer, if it was fetched after all."""
+        self.silent = silent
+        """Whether the server is the reason: it did not answer."""
 
 
 class StillWanted(IgnoreRequest):
@@ -37,3 +39,11 @@ def reason(error: BaseException) -> tuple[int, str]:
             return 0, "ignored"
         case _:
             return 0, f"error-{type(error).__name__}"
+
+
+def is_silent(error: BaseException) -> bool:
+    """Whether a fetch failed with *error* because the server, which has an address, did not answer."""
+    status, outcome = reason(error)
+    if status or outcome == "host-not-found":
+        return False
+    return error.silent if isinstance(error, Refused) else outcome.startswith("error-")

@@ -16,23 +16,23 @@ from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
 from bilingual_crawler.crawl.checkpoints import Checkpoints
-from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.context import CrawlContext, with_http, with_https
 from bilingual_crawler.crawl.facts import GONE, JOINED, news_fact, own_fact, page_fact, redirect_fact, relearn
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.meta import ENTRY, OPEN
 from bilingual_crawler.crawl.opening import open_frontier
 from bilingual_crawler.crawl.politeness import CrawlDelays, SharedAddresses, slot_by
-from bilingual_crawler.crawl.refused import Refused, reason
+from bilingual_crawler.crawl.refused import Refused, is_silent, reason
 from bilingual_crawler.crawl.signals import Fetch, output_failed, pair_found, url_fetched
 from bilingual_crawler.frontier.entry import FIXED, NEVER, Entry, Kind, Push, State
-from bilingual_crawler.frontier.frontier import SlotState
+from bilingual_crawler.frontier.frontier import SlotState, ignore
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.quota import QueueQuota
 from bilingual_crawler.options import Options
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from scrapy.crawler import Crawler
     from twisted.python.failure import Failure
@@ -58,7 +58,7 @@ class Visits:
     With ``JOBDIR`` the frontier is durable: whatever happens to the process, the next run fetches what is left and what
     was in flight, the latter at last and one by one. With ``BILINGUAL_FRONTIER`` it is in Redis and shared with other
     workers.
-    Stats: ``bilingual/frontier/new|raised|ignored|retried``, ``bilingual/redirect/<what came of it>``,
+    Stats: ``bilingual/frontier/new|raised|ignored|retried|http_tried``, ``bilingual/redirect/<what came of it>``,
     ``bilingual/dropped/<outcome>``.
     """
 
@@ -73,6 +73,7 @@ class Visits:
         self._learner = Learner(self._policy, self._context.budget)
         self._max_redirects = crawler.settings.getint("REDIRECT_MAX_TIMES")
         self._quota = QueueQuota()
+        self._guesses = {seed.url for seed in self._context.seeds if seed.guessed_scheme}
         self._stopping = False
         self.slot = slot_by(options.politeness)
         """The politeness slot of a URL."""
@@ -112,8 +113,23 @@ class Visits:
         """Queue or raise *entries* in one transaction."""
         self._frontier.push(entries, functools.partial(self._pushed, entries))
 
+    def guess(self, urls: Iterable[str]) -> None:
+        """The scheme of *urls* is https because none was given."""
+        self._guesses.update(urls)
+
+    def is_guess(self, entry: Entry) -> bool:
+        """Whether https is still a guess for *entry*: nothing has led there yet, and http was not asked."""
+        return (
+            entry.url in self._guesses
+            and not (entry.attempts or entry.redirects)
+            and not self._learner.is_done(with_http(entry.url))
+        )
+
     def push_seed(self, url: str, *, depth: int = 0, request: str = "") -> None:
-        self.push([Entry(url, self.slot(url), self._learner.seed_priority(url), depth=depth, request=request)])
+        priority = self._learner.seed_priority(url)
+        # after a resume, its http address may have answered in its place
+        if not (url in self._guesses and self._learner.is_done(with_http(url))):
+            self.push([Entry(url, self.slot(url), priority, depth=depth, request=request)])
 
     def hand_out(self) -> Entry | None:
         """The best URL that may be fetched now.
@@ -143,16 +159,10 @@ class Visits:
             return self._end_redirect(entry, "nowhere", status, outcome="redirect-nowhere")
         if not self._context.scope.admits(url) and entry.parent:
             return self._end_redirect(entry, "offsite", status, location=url)
-        target = Entry(url, self.slot(url), entry.priority, entry.parent, entry.depth, entry.kind)
-        target.redirects = entry.redirects + 1
-        target.request = entry.request
-        if url == entry.url or target.redirects > self._max_redirects:
+        if url == entry.url or entry.redirects >= self._max_redirects:
             return self._end_redirect(entry, "endless", status, location=url)
         self.log(entry, status=status, outcome="redirect", location=url)
-        self._announce(self._learner.redirected(entry.url, url))
-        self._frontier.remember(entry, redirect_fact(url))
-        self._frontier.redirect(entry, target, self._redirected)
-        self.pursue()
+        self._replace(entry, url, self._redirected)
         return True
 
     def fail(self, failure: Failure) -> None:
@@ -161,13 +171,18 @@ class Visits:
         error = failure.value
         assert error
         status, outcome = reason(error)
+        if self.is_guess(entry) and is_silent(error):
+            self._try_http(entry, outcome)
+            return
         self.log(entry, status=status, outcome=outcome)
         self._stats.inc_value(f"bilingual/dropped/{outcome}")
         if outcome == "host-not-found":
             logger.warning(f"{entry.url}: host not found, skipped", extra=self._extra)
-        if status == 0 and entry.url in self._context.https_guesses:
-            http = "http" + entry.url.removeprefix("https")
-            self.push([Entry(http, entry.slot, entry.priority)])
+        https = with_https(entry.url)
+        if entry.url != https and https in self._guesses and not self._learner.is_done(https) and is_silent(error):
+            # https had one try; now that http has failed too, it has the usual ones
+            self._replace(entry, https)
+            return
         self._gone(entry)
         refused = isinstance(error, Refused) and not error.status
         self._frontier.finish(entry, State.REFUSED if refused else State.DONE)
@@ -359,6 +374,25 @@ class Visits:
         """*entry* gave no page that policy and ledger have learnt from."""
         self._learner.gone(entry.url)
         self._frontier.remember(entry, GONE)
+        self.pursue()
+
+    def _try_http(self, entry: Entry, outcome: str) -> None:
+        """*entry*, whose scheme is a guess, got no answer. It waits until its http address has led there or failed."""
+        http = with_http(entry.url)
+        logger.info(f"{entry.url}: {outcome}, {http} is tried", extra=self._extra)
+        self._stats.inc_value("bilingual/frontier/http_tried")
+        self._frontier.put_back(entry, NEVER, failed=True)
+        self._quota.add(self._source(entry), entry.url)
+        self.push_seed(http)
+
+    def _replace(self, entry: Entry, url: str, told: Callable[[bool], None] = ignore) -> None:
+        """*url* takes the place of *entry*."""
+        target = Entry(url, self.slot(url), entry.priority, entry.parent, entry.depth, entry.kind)
+        target.redirects = entry.redirects + 1
+        target.request = entry.request
+        self._announce(self._learner.redirected(entry.url, url))
+        self._frontier.remember(entry, redirect_fact(url))
+        self._frontier.redirect(entry, target, told)
         self.pursue()
 
     def _end_redirect(

@@ -97,8 +97,9 @@ class SiteSearch:
 
     def seed(self, url: str) -> None:
         """*url* is a seed, which the crawl fetches unasked."""
-        if site_of(url) not in self.sites and not self._is_done(url):
-            self._targets[url] = self._entries[site_of(url)] = Target(url, Way.FORTH)
+        name = site_of(url)
+        if name not in self.sites and not self._is_done(url):
+            self._targets[url] = self._entries.setdefault(name, Target(url, Way.FORTH))
 
     def start(self, hops: Iterable[Hop]) -> None:
         """Visit where *hops*, to candidates, lead."""
@@ -187,7 +188,7 @@ class SiteSearch:
 
     def _begin(self, name: str, page: DetectorPage, target: Target | None) -> None:
         entry = self._entries.pop(name, None)
-        if entry is not None and entry is not target:
+        if entry is not None and entry.url != page.url:
             self._drop(entry)
         inspection = self._detector.inspect(self._pair, page)
         site = self.sites[name] = Site(page.url, entry or target, inspection, page.archived)

@@ -86,6 +86,9 @@ class Frontier(Protocol):
     def retry(self, entry: Entry, *, rest: float, failed: bool = True) -> None:
         """Queue *entry* again and pause its slot for *rest* seconds. An attempt counts if it *failed*."""
 
+    def put_back(self, entry: Entry, priority: float, *, failed: bool = False) -> None:
+        """Queue *entry* again with another *priority*, without a pause. An attempt counts if it *failed*."""
+
     def remember(self, entry: Entry, fact: bytes) -> None:
         """Store the fact learnt from *entry*."""
 

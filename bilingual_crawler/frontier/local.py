@@ -142,11 +142,11 @@ class LocalFrontier:
             self._release(entry)
 
     @_unless_frozen
-    def put_back(self, entry: Entry, priority: float) -> None:
-        """*entry* was handed out but not requested: queue it again with its new, lower *priority*."""
-        self.store.requeue(entry.url, failed=False)
-        self.store.rescore({entry.url: priority})
-        self._release(entry)
+    def put_back(self, entry: Entry, priority: float, *, failed: bool = False) -> None:
+        if entry.url in self._handed_out:
+            self.store.requeue(entry.url, failed=failed)
+            self.store.rescore({entry.url: priority})
+            self._release(entry)
 
     def freeze(self) -> None:
         self._frozen = True

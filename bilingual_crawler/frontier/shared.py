@@ -102,7 +102,7 @@ class SharedFrontier:
                 self._fallen = 0
                 return entry
             self._fallen += 1
-            self._do(self._frontier.put_back, entry, priority)
+            self.put_back(entry, priority)
         return None
 
     def finish(self, entry: Entry, state: State = State.DONE) -> None:
@@ -113,6 +113,9 @@ class SharedFrontier:
 
     def retry(self, entry: Entry, *, rest: float, failed: bool = True) -> None:
         self._do(lambda: self._frontier.retry(entry, rest=rest, failed=failed))
+
+    def put_back(self, entry: Entry, priority: float, *, failed: bool = False) -> None:
+        self._do(lambda: self._frontier.put_back(entry, priority, failed=failed))
 
     def remember(self, entry: Entry, fact: bytes) -> None:
         self._do(self._frontier.remember, entry, fact)

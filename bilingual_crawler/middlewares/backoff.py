@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 from scrapy.utils.misc import load_object
 
-from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.meta import ENTRY, REST
-from bilingual_crawler.crawl.refused import Refused
+from bilingual_crawler.crawl.refused import Refused, is_silent
+from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Backoff, Patience, Rest, retry_after
 from bilingual_crawler.options import Options
 
@@ -38,7 +38,7 @@ class HostUnavailable(Refused):
     """The host is unavailable, and the page was not requested."""
 
     def __init__(self, outcome: str, message: str, *, alive: bool, asked: float | None = None) -> None:
-        super().__init__(outcome, message)
+        super().__init__(outcome, message, silent=not alive)
         self.alive = alive
         self.asked = asked
 
@@ -57,7 +57,6 @@ class BackoffMiddleware:
         assert crawler.stats
         settings, options = crawler.settings, Options.of(crawler.settings)
         self._crawler = crawler
-        self._context = CrawlContext.of(crawler)
         self._stats = crawler.stats
         self._enabled = settings.getbool("RETRY_ENABLED")
         self._tries = settings.getint("RETRY_TIMES")
@@ -74,7 +73,7 @@ class BackoffMiddleware:
 
     def process_request(self, request: Request) -> None:
         if ENTRY in request.meta and self._backoff.given_up(origin(request.url)):
-            raise Refused("host-given-up", "the host failed too often")
+            raise Refused("host-given-up", "the host failed too often", silent=True)
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
         entry: Entry | None = request.meta.get(ENTRY)
@@ -99,7 +98,7 @@ class BackoffMiddleware:
         unavailable = exception if isinstance(exception, HostUnavailable) else None
         if entry is None or not self._enabled or not (unavailable or isinstance(exception, self._errors)):
             return None
-        if entry.url in self._context.https_guesses:
+        if self._visits.is_guess(entry) and is_silent(exception):
             return None
         self._stats.inc_value(f"bilingual/backoff/{type(exception).__name__}")
         if unavailable:
@@ -109,6 +108,10 @@ class BackoffMiddleware:
         if rest is None or (not unavailable and entry.attempts >= self._tries):
             return None
         return _again(request, Rest(rest, failed=not unavailable))
+
+    @property
+    def _visits(self) -> Visits:
+        return Visits.of(self._crawler)
 
     def _failed(self, request: Request, *, alive: bool, asked: float | None) -> float | None:
         host = origin(request.url)

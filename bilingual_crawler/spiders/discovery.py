@@ -14,6 +14,7 @@ from bilingual_crawler.crawl.meta import ARCHIVED_DATE, ENTRY, LANGUAGE, OUTLINE
 from bilingual_crawler.crawl.signals import site_judged
 from bilingual_crawler.crawl.visits import utc_now
 from bilingual_crawler.discovery.detector.base import DetectorPage
+from bilingual_crawler.discovery.hops import entry_page
 from bilingual_crawler.discovery.policy import fact_of
 from bilingual_crawler.discovery.sites import JudgedSite
 from bilingual_crawler.spiders.arguments import parse_discovery
@@ -78,6 +79,7 @@ class DiscoverySpider(BilingualSpider):
         sources = self.context.sources
         candidates = sources.candidates(self.context.policy.pair)
         while read := await run_in_thread(lambda: list(islice(candidates, READ_AT_ONCE))):
+            self.visits.guess(entry_page(one.url) for one in read if one.guessed_scheme)
             self.context.search.start(sources.ways(read))
             self.visits.pursue()
         await run_in_thread(sources.open, self.context.output_dir)

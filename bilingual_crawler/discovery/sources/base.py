@@ -41,6 +41,8 @@ class Candidate:
     """Between 0 and 1: how likely the site is bilingual before any download."""
     archived: WarcRange | None = None
     """Where the entry page can be read in place of the site."""
+    guessed_scheme: bool = False
+    """The source names none: https is tried first, then http."""
 
 
 @dataclass(frozen=True)

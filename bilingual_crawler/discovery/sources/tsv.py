@@ -136,14 +136,15 @@ def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
 
 
 def _candidate(row: Mapping[str, str]) -> Candidate:
-    url = _page(row.get("url", ""))
+    text = row.get("url", "")
+    url = _page(text)
     if url is None:
         raise _BadRow("no host or URL")
     try:
         pages = read_pages(row.get("pages", ""))
     except ValueError as error:
         raise _BadRow(str(error)) from None
-    return Candidate(url, "tsv", pages, _share(row.get("prior", ""), 0.5))
+    return Candidate(url, "tsv", pages, _share(row.get("prior", ""), 0.5), guessed_scheme="://" not in text)
 
 
 def _page(text: str) -> str | None:
