@@ -63,9 +63,13 @@ def test_smart_multiplies_and_treats_unscored_links_as_last() -> None:
 
 
 def test_depth_first_and_random() -> None:
-    depth_first = make(DepthFirst)
-    first = depth_first.priorities(page("/", "eng"), links("/a"), None)
-    assert depth_first.priorities(page("/a", "eng"), links("/b"), None) > first
+    depth_first = Learner(make(DepthFirst))
+    first = visit(depth_first, page("/", "eng"), links("/a"))["/a"]
+    assert visit(depth_first, page("/a", "eng"), links("/b"))["/b"] > first
+    resumed = Learner(make(DepthFirst))
+    for path in ("/", "/a"):
+        resumed.learn(page(path, "eng"), ())
+    assert visit(resumed, page("/b", "eng"), links("/c"))["/c"] > first + 1
     drawn = make(Random).priorities(page("/", "eng"), links("/a", "/b"), None)
     assert drawn == make(Random).priorities(page("/", "fra"), links("/a", "/b"), None)
     assert drawn[0] != drawn[1]
@@ -100,6 +104,51 @@ def test_the_last_level_is_fetched_for_candidate_pairs_only(policy: type[Policy]
     assert not levels.expands(page(url, "eng", depth=3))
     assert (levels.reconsider(HOST + url, -1.0) != NEVER) == fetched
     assert levels.reconsider(HOST + "/en/a", 0.0) == 0.0
+
+
+LAST, NEVER_PAIRED = "/en/projects/annual-report-2024", "/en/contact"
+PARTNER, OTHER = "/is/projects/annual-report-2024", "/is/projects/annual-report-2023"
+
+
+@pytest.mark.parametrize("policy", [PPLocator, ParallelTextIdentification])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_url_of_the_last_level_waits_for_a_partner_that_is_found_later(policy: type[Policy], depth: int) -> None:
+    crawl = Learner(levels := make(policy))
+    visit(crawl, page("/en/a", "eng", depth=2), links(LAST, NEVER_PAIRED, "/is/x"))
+    assert [levels.reconsider(HOST + path, -1.0) for path in (LAST, NEVER_PAIRED)] == [NEVER, NEVER]
+    visit(crawl, page("/is/a", "isl", depth=depth), links(PARTNER))
+    assert levels.reconsider(HOST + PARTNER, -1.0) == -1.0
+    assert visit(crawl, page("/is/b", "isl", depth=2), []) == {LAST: -1.0}
+    assert levels.reconsider(HOST + LAST, -1.0) == -1.0
+
+
+@pytest.mark.parametrize("policy", [PPLocator, ParallelTextIdentification])
+def test_a_resume_knows_the_candidates_of_the_last_level(policy: type[Policy]) -> None:
+    learner = Learner(levels := make(policy))
+    learner.learn(page("/en/a", "eng", depth=2), ())
+    learner.note(page("/en/a", "eng"), links(LAST, NEVER_PAIRED))
+    learner.learn(page(PARTNER, "isl", depth=3), ())
+    learner.redirected(HOST + LAST, HOST + "/en/2024")
+    learner.resume([HOST + path for path in ("/en/2024", NEVER_PAIRED)])
+    assert levels.reconsider(HOST + "/en/2024", -1.0) == -1.0
+    assert levels.reconsider(HOST + NEVER_PAIRED, -1.0) == NEVER
+
+
+def test_a_more_similar_url_that_is_found_later_takes_the_place_of_the_first() -> None:
+    crawl = Learner(levels := make(PPLocator))
+    visit(crawl, page("/en/a", "eng", depth=2), links(LAST, OTHER))
+    assert levels.reconsider(HOST + OTHER, -1.0) == -1.0
+    visit(crawl, page("/is/a", "isl", depth=2), links(PARTNER))
+    assert levels.reconsider(HOST + PARTNER, -1.0) == -1.0
+    assert levels.reconsider(HOST + OTHER, -1.0) == NEVER
+
+
+def test_urls_that_name_no_language_stand_in_for_a_language_until_it_is_found() -> None:
+    crawl = Learner(levels := make(ParallelTextIdentification))
+    visit(crawl, page("/", "eng", depth=2), links("/um", "/is/um", "/is/annad"))
+    assert [levels.reconsider(HOST + path, -1.0) for path in ("/um", "/is/um", "/is/annad")] == [-1.0, -1.0, NEVER]
+    visit(crawl, page("/b", "eng", depth=2), links("/en/annad"))
+    assert [levels.reconsider(HOST + path, -1.0) for path in ("/um", "/is/annad")] == [NEVER, -1.0]
 
 
 def test_gain_prefers_the_missing_half_whatever_announces_it() -> None:

@@ -38,8 +38,10 @@ class Jointly(Policy):
         return {f"{part.pair} {name}": value for part in self._parts for name, value in part.terms(url).items()}
 
     def changed(self) -> Mapping[str, float]:
-        changed = {*chain.from_iterable(part.changed() for part in self._parts)}
-        return {url: self.reconsider(url, 0.0) for url in changed}
+        changed: dict[str, float] = {}
+        for url, priority in chain.from_iterable(part.changed().items() for part in self._parts):
+            changed[url] = max(priority, changed.get(url, NEVER))
+        return {url: self.reconsider(url, priority) for url, priority in changed.items()}
 
     def reconsider(self, url: str, priority: float) -> float:
         return self._joint([part.reconsider(url, priority) for part in self._parts])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Protocol
 
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
@@ -14,7 +14,7 @@ from bilingual_crawler.policies.base import FetchedPage, Policy
 from bilingual_crawler.urls.markers import marked_language, strip_language
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence, Set
 
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pages.model import Link
@@ -26,18 +26,44 @@ SIMILARITY = 0.85
 _BREADTH, _LAST = 0.0, -1.0
 
 
+class Candidates(Protocol):
+    """The candidate pairs of two lists of URLs that grow, each URL in one of them."""
+
+    def add(self, side: int, urls: Sequence[str]) -> Set[str]:
+        """*urls* belong to the first list (0) or to the second (1). Returns URLs that may be in a pair since then."""
+
+    def __contains__(self, url: str) -> bool:
+        """Whether *url* is in a candidate pair now."""
+
+
 class LevelWise(Policy):
     """Breadth first through all levels but the last, whose URLs wait until the rest is done.
 
     Then URLs are sorted by the language that they name into first, second and unknown; a list that is empty is
-    replaced by the unknown ones; those of the last level that are in no candidate pair are never fetched. URLs that
-    name a third language are not fetched at all.
+    replaced by the unknown ones; those of the last level that are in no candidate pair are not fetched. They wait for
+    what is found later: other sites, and pages in flight, may still be at the levels before. URLs that name a third
+    language are not fetched at all.
     """
 
     def __init__(self, pair: LanguagePair) -> None:
         super().__init__(pair)
-        self._urls: dict[str, None] = {}
-        self._candidates: set[str] | None = None
+        self._levels: dict[str, int] = {}
+        """Links from a seed to each URL known, on the shortest path."""
+        self._new: list[str] = []
+        """Those found since candidates were looked for last."""
+        self._by_side: defaultdict[str | None, list[str]] = defaultdict(list)
+        self._named: list[str] = []
+        """The languages that URLs name."""
+        self._candidates = self.no_candidates()
+        self._stands_for: dict[str, str] = {}
+        """Target of a redirect -> the URL that was found."""
+        self._refused: set[str] = set()
+        """URLs of the last level that were in no candidate pair when their turn came."""
+        self._changed: set[str] = set()
+
+    @abstractmethod
+    def no_candidates(self) -> Candidates:
+        """Those of two empty lists."""
 
     def expands(self, page: FetchedPage) -> bool:
         return page.depth < LEVELS
@@ -45,39 +71,108 @@ class LevelWise(Policy):
     def priorities(
         self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> Sequence[float]:
-        return [self._priority(link.url, page.depth + 1) for link in links]
+        return [self._found(link.url, page.depth + 1) for link in links]
+
+    def learn(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
+        if page.depth and page.url not in self._stands_for:
+            self._found(page.url, page.depth)
+        else:
+            self._levels[page.url] = page.depth
+
+    def note(self, page: FetchedPage, links: Sequence[Link]) -> None:
+        level = self._levels.get(page.url, page.depth) + 1
+        for link in links:
+            self._found(link.url, level)
+
+    def resume(self, queued: Iterable[str]) -> None:
+        self._refused.update(url for url in queued if self._levels.get(url, 0) >= LEVELS)
+
+    def redirected(self, url: str, target: str) -> None:
+        self._stands_for[target] = self._stands_for.get(url, url)
 
     def reconsider(self, url: str, priority: float) -> float:
         if priority != _LAST:
             return priority
-        if self._candidates is None:
-            self._candidates = self._find_candidates()
-        return priority if url in self._candidates else NEVER
+        self._look()
+        if url in self._candidates or self._stands_for.get(url, url) in self._candidates:
+            return _LAST
+        self._refused.add(url)
+        return NEVER
 
-    def redirected(self, url: str, target: str) -> None:
-        if self._candidates is not None and url in self._candidates:
-            self._candidates.add(target)
+    def changed(self) -> Mapping[str, float]:
+        if self._refused:
+            self._look()
+        changed, self._changed = self._changed, set()
+        return dict.fromkeys(changed, _LAST)
 
-    @abstractmethod
-    def matches(self, first: Sequence[str], second: Sequence[str]) -> set[str]:
-        """The URLs of both lists that are in a candidate pair."""
-
-    def _priority(self, url: str, depth: int) -> float:
+    def _found(self, url: str, level: int) -> float:
+        """A link leads to *url*; returns its priority."""
+        known = self._levels.get(url)
+        self._levels[url] = level = level if known is None else min(level, known)
         language = marked_language(url)
         if language is not None and self.pair.side(language) is None:
             return NEVER
-        self._urls[url] = None
-        return _BREADTH if depth < LEVELS else _LAST
+        if known is None:
+            self._new.append(url)
+        return _BREADTH if level < LEVELS else _LAST
 
-    def _find_candidates(self) -> set[str]:
-        by_side: defaultdict[str | None, list[str]] = defaultdict(list)
-        for url in self._urls:
+    def _look(self) -> None:
+        """Look for candidates among the new URLs, and raise those that were refused for want of them."""
+        added: defaultdict[str | None, list[str]] = defaultdict(list)
+        for url in self._new:
             language = marked_language(url)
-            by_side[self.pair.side(language) if language else None].append(url)
-        first, second, unknown = by_side[self.pair.a], by_side[self.pair.b], by_side[None]
-        if not first and not second:
-            return set()
-        return self.matches(first or unknown, second or unknown)
+            side = self.pair.side(language) if language else None
+            added[side].append(url)
+            self._by_side[side].append(url)
+        self._new.clear()
+        sides = self.pair.a, self.pair.b
+        named = [side for side in sides if self._by_side[side]]
+        if named != self._named:
+            self._named, self._candidates, added = named, self.no_candidates(), self._by_side
+        if named:
+            for number, side in enumerate(sides):
+                for url in self._candidates.add(number, added[side if side in named else None]):
+                    if url in self._refused and url in self._candidates:
+                        self._refused.discard(url)
+                        self._changed.add(url)
+
+
+class _Similar:
+    """Each URL of the first list with the most similar one of the second."""
+
+    def __init__(self) -> None:
+        self._urls: tuple[list[str], list[str]] = [], []
+        self._normal: tuple[list[str], list[str]] = [], []
+        self._best: dict[str, tuple[float, str]] = {}
+        """By URL of the first list."""
+        self._chosen: Counter[str] = Counter()
+        """How many URLs have one of the second list as their best."""
+
+    def add(self, side: int, urls: Sequence[str]) -> Set[str]:
+        touched: set[str] = set()
+        for url in urls:
+            normal = _normal(url)
+            self._urls[side].append(url)
+            self._normal[side].append(normal)
+            others = self._urls[1 - side]
+            for _, score, number in process.extract(
+                normal,
+                self._normal[1 - side],
+                scorer=Levenshtein.normalized_similarity,
+                score_cutoff=SIMILARITY,
+                limit=None,
+            ):
+                first, second = (others[number], url) if side else (url, others[number])
+                best, former = self._best.get(first, (0.0, ""))
+                if score > best:
+                    self._best[first] = score, second
+                    self._chosen[second] += 1
+                    self._chosen[former] -= 1
+                    touched |= {first, second}
+        return touched
+
+    def __contains__(self, url: str) -> bool:
+        return url in self._best or self._chosen[url] > 0
 
 
 class PPLocator(LevelWise):
@@ -85,16 +180,28 @@ class PPLocator(LevelWise):
 
     name = "pplocator"
 
-    def matches(self, first: Sequence[str], second: Sequence[str]) -> set[str]:
-        found: set[str] = set()
-        normal = [_normal(url) for url in second]
-        for url in first:
-            best = process.extractOne(
-                _normal(url), normal, scorer=Levenshtein.normalized_similarity, score_cutoff=SIMILARITY
-            )
-            if best is not None:
-                found |= {url, second[best[2]]}
-        return found
+    def no_candidates(self) -> Candidates:
+        return _Similar()
+
+
+class _Equal:
+    """URLs that are equal but for the language they name."""
+
+    def __init__(self, pair: LanguagePair) -> None:
+        self._languages = pair.languages
+        self._by_key: defaultdict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
+
+    def add(self, side: int, urls: Sequence[str]) -> Set[str]:
+        touched: set[str] = set()
+        for url in urls:
+            lists = self._by_key[strip_language(url, self._languages)]
+            lists[side].add(url)
+            touched.update(*lists)
+        return touched
+
+    def __contains__(self, url: str) -> bool:
+        first, second = self._by_key.get(strip_language(url, self._languages), ((), ()))
+        return bool(first and second) and (url in first or url in second)
 
 
 class ParallelTextIdentification(LevelWise):
@@ -102,10 +209,8 @@ class ParallelTextIdentification(LevelWise):
 
     name = "pti"
 
-    def matches(self, first: Sequence[str], second: Sequence[str]) -> set[str]:
-        languages = self.pair.languages
-        keys = {strip_language(url, languages) for url in first} & {strip_language(url, languages) for url in second}
-        return {url for url in (*first, *second) if strip_language(url, languages) in keys}
+    def no_candidates(self) -> Candidates:
+        return _Equal(self.pair)
 
 
 def _normal(url: str) -> str:

@@ -25,10 +25,12 @@ class DepthFirst(BreadthFirst):
         super().__init__(pair)
         self._pages = 0
 
+    def learn(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
+        self._pages += 1
+
     def priorities(
         self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> Sequence[float]:
-        self._pages += 1
         return [float(self._pages)] * len(links)
 
 
