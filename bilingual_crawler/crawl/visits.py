@@ -74,6 +74,8 @@ class Visits:
         self._max_redirects = crawler.settings.getint("REDIRECT_MAX_TIMES")
         self._quota = QueueQuota()
         self._guesses = {seed.url for seed in self._context.seeds if seed.guessed_scheme}
+        self._waiting: set[str] = set()
+        """Those of which https gave no answer."""
         self._stopping = False
         self.slot = slot_by(options.politeness)
         """The politeness slot of a URL."""
@@ -209,7 +211,8 @@ class Visits:
         wanted = self._policy.wanted()
         if wanted:
             self.push([Entry(one.url, self.slot(one.url), one.priority, one.parent) for one in wanted])
-        self._frontier.rescore(self._policy.changed())
+        changed = self._policy.changed()
+        self._frontier.rescore({url: changed[url] for url in changed.keys() - self._waiting})
 
     def weigh(
         self, entry: Entry, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
@@ -381,6 +384,7 @@ class Visits:
         http = with_http(entry.url)
         logger.info(f"{entry.url}: {outcome}, {http} is tried", extra=self._extra)
         self._stats.inc_value("bilingual/frontier/http_tried")
+        self._waiting.add(entry.url)
         self._frontier.put_back(entry, NEVER, failed=True)
         self._quota.add(self._source(entry), entry.url)
         self.push_seed(http)
@@ -390,6 +394,7 @@ class Visits:
         target = Entry(url, self.slot(url), entry.priority, entry.parent, entry.depth, entry.kind)
         target.redirects = entry.redirects + 1
         target.request = entry.request
+        self._waiting.discard(url)
         self._announce(self._learner.redirected(entry.url, url))
         self._frontier.remember(entry, redirect_fact(url))
         self._frontier.redirect(entry, target, told)

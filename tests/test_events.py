@@ -1,0 +1,417 @@
+"""What each event leaves behind: in the frontier, in policy and ledger, in the scope; under each policy and frontier.
+
+Crawls of a web in memory run through the real scheduler, spider and middlewares, without a downloader.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cache
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from redis_server import RedisServer, redis_server
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.downloadermiddlewares.redirect import RedirectMiddleware
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import HtmlResponse
+from scrapy.settings import Settings
+from scrapy.spidermiddlewares.httperror import HttpError
+from scrapy.statscollectors import MemoryStatsCollector
+from twisted.internet.error import ConnectionRefusedError as Refusal
+from twisted.python.failure import Failure
+from webserver import html, varied
+
+from bilingual_crawler.crawl.meta import ENTRY, LANGUAGE, OUTLINE, PAGE, SITEMAP
+from bilingual_crawler.crawl.signals import Fetch, url_fetched
+from bilingual_crawler.frontier import shared
+from bilingual_crawler.frontier.entry import Kind, State
+from bilingual_crawler.middlewares import links
+from bilingual_crawler.middlewares.backoff import BackoffMiddleware
+from bilingual_crawler.middlewares.links import LinkPriorityMiddleware
+from bilingual_crawler.pages.jobs import PageJob, ReadPage, SitemapJob
+from bilingual_crawler.policies import POLICIES
+from bilingual_crawler.scheduler import FrontierScheduler
+from bilingual_crawler.scoring.models import load_models
+from bilingual_crawler.spiders.arguments import parse_arguments
+from bilingual_crawler.spiders.bilingual import BilingualSpider
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from scrapy.http import Response
+
+    from bilingual_crawler.crawl.visits import Visits
+
+QUEUED, DONE, REDIRECTED, REFUSED = State.QUEUED, State.DONE, State.REDIRECTED, State.REFUSED
+
+
+def page(lang: str, *targets: str) -> str:
+    return html(lang, "page", "".join(f"<a href={target}>{target}</a> " for target in targets))
+
+
+def sitemap(*urls: str) -> str:
+    return "<urlset>" + "".join(f"<url><loc>{url}</loc></url>" for url in urls) + "</urlset>"
+
+
+# the web ----------------------------------------------------------------------------------------------------------
+
+PAGES = varied(
+    {
+        "https://site.org/": page("en", "/en/a", "/es/a", "/en/gone", "/en/old", "/en/out", "/muu"),
+        "https://site.org/en/a": page("en", "/en/b"),
+        "https://site.org/es/a": page("es", "/es/b"),
+        "https://site.org/en/b": page("en", "/en/c/report", "/en/contact"),
+        "https://site.org/es/b": page("es", "/es/c/report"),
+        "https://site.org/en/c/report": page("en"),
+        "https://site.org/es/c/report": page("es"),
+        "https://site.org/en/contact": page("en"),
+        "https://site.org/en/new": page("en"),
+        "https://site.org/muu": page("fi", "/behind"),
+        "https://site.org/behind": page("en"),
+        "https://site.org/en/mapped": page("en"),
+        "https://site.org/es/mapped": page("es"),
+        "https://new.net/en/": page("en", "/es/"),
+        "https://new.net/es/": page("es"),
+        "https://new.net/en/mapped": page("en"),
+        "http://guess.org/": page("en", "/es/"),
+        "http://guess.org/es/": page("es"),
+        "https://twice.org/": page("en", "/es/"),
+        "https://twice.org/es/": page("es"),
+        "https://mute.org/": page("en", "/es/"),
+        "https://mute.org/es/": page("es"),
+    }
+)
+SITEMAPS = {
+    "https://site.org/sitemap.xml": sitemap("https://site.org/en/mapped", "https://site.org/es/mapped"),
+    "https://new.net/sitemap.xml": sitemap("https://new.net/en/mapped"),
+}
+REDIRECTS = {
+    "https://site.org/en/old": "https://site.org/en/new",
+    "https://site.org/en/out": "https://elsewhere.com/",
+    "https://moved.org/": "https://new.net/en/",
+    "http://twice.org/": "https://twice.org/",
+}
+SILENT = {"https://guess.org/", "http://mute.org/", "https://dead.org/", "https://dead.org/2"}
+SILENT_ONCE = {"https://twice.org/", "https://mute.org/"}
+SEEDS = [
+    *("https://site.org/", "https://moved.org/", "guess.org", "twice.org", "mute.org"),
+    *("https://dead.org/", "https://dead.org/2"),
+]
+
+# the table --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Event:
+    left: Mapping[str, tuple[State | None, ...]]
+    """URL -> its state in the frontier. With a resume or several workers it may be a later one of those named: each
+    process tries https, and hosts that are dead, anew."""
+    pairs: tuple[tuple[str, str], ...] = ()
+    """What policy and ledger have learnt."""
+    scope: Mapping[str, bool] = field(default_factory=dict)
+
+
+LEVELS = ("pplocator", "pti")
+PAIR_ONLY = ("cld2", "smart", "ilsp")
+
+
+def event(name: str, policy: str) -> Event:
+    match name:
+        case "page":
+            paths = ("", "en/a", "es/a", "en/b", "es/b")
+            pair = ("https://site.org/en/a", "https://site.org/es/a")
+            return Event({f"https://site.org/{path}": (DONE,) for path in paths}, (pair,))
+        case "page of the last level":
+            pair = ("https://site.org/en/c/report", "https://site.org/es/c/report")
+            alone = QUEUED if policy in LEVELS else DONE
+            return Event({pair[0]: (DONE,), pair[1]: (DONE,), "https://site.org/en/contact": (alone,)}, (pair,))
+        case "page in a third language":
+            behind = None if policy in PAIR_ONLY else DONE
+            return Event({"https://site.org/muu": (DONE,), "https://site.org/behind": (behind,)})
+        case "no page":
+            return Event({"https://site.org/en/gone": (DONE,)})
+        case "redirect":
+            return Event({"https://site.org/en/old": (REDIRECTED,), "https://site.org/en/new": (DONE,)})
+        case "redirect to another site":
+            scope = {"https://site.org/x": True, "https://elsewhere.com/x": False}
+            return Event({"https://site.org/en/out": (DONE,), "https://elsewhere.com/": (None,)}, scope=scope)
+        case "seed's redirect":
+            pair = ("https://new.net/en/", "https://new.net/es/")
+            states = {"https://moved.org/": (REDIRECTED,), pair[0]: (DONE,), pair[1]: (DONE,)}
+            return Event(states, (pair,), {"https://new.net/x": True, "https://moved.org/x": True})
+        case "sitemap":
+            pair = ("https://site.org/en/mapped", "https://site.org/es/mapped")
+            listed = (*pair, *SITEMAPS, "https://new.net/en/mapped")
+            return Event(dict.fromkeys(listed, (DONE,)), (pair,))
+        case "https guess failed":
+            pair = ("http://guess.org/", "http://guess.org/es/")
+            return Event({"https://guess.org/": (QUEUED, DONE), pair[0]: (DONE,), pair[1]: (DONE,)}, (pair,))
+        case "https guess failed once":
+            pair = ("https://twice.org/", "https://twice.org/es/")
+            return Event({"http://twice.org/": (REDIRECTED,), pair[0]: (DONE,), pair[1]: (DONE,)}, (pair,))
+        case "https guess failed once, http always":
+            pair = ("https://mute.org/", "https://mute.org/es/")
+            return Event({"http://mute.org/": (REDIRECTED, DONE), pair[0]: (DONE,), pair[1]: (DONE,)}, (pair,))
+        case "given up":
+            return Event({"https://dead.org/": (DONE,), "https://dead.org/2": (REFUSED, DONE)})
+    raise AssertionError(name)
+
+
+EVENTS = (
+    *("page", "page of the last level", "page in a third language", "no page", "redirect", "redirect to another site"),
+    *("seed's redirect", "sitemap", "https guess failed", "https guess failed once"),
+    *("https guess failed once, http always", "given up"),
+)
+FRONTIERS = ("memory", "job folder", "job folder, resumed", "redis", "redis, resumed")
+STRICT = FRONTIERS[:2]
+STOP, ENOUGH = 13, 1000
+"""Fetches before each resume, and more than there are."""
+
+
+@dataclass
+class Outcome:
+    """What a crawl leaves."""
+
+    states: dict[str, State | None]
+    counts: dict[State, int]
+    learnt: set[str]
+    """URLs that policy and ledger take for done."""
+    pairs: set[tuple[str, str]]
+    scope: Callable[[str], bool]
+    worths: dict[str, float]
+    """What the policy thinks of the URLs, as if each had its turn at the last level."""
+    logged: Counter[str]
+
+
+# the crawl --------------------------------------------------------------------------------------------------------
+
+
+@cache
+def read(url: str) -> ReadPage:
+    return PageJob(PAGES[url].encode(), "text/html; charset=utf-8", url).run()
+
+
+class Web:
+    """Answers requests; some servers are silent."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+        self.logged: Counter[str] = Counter()
+
+    def answer(self, request: Request) -> Response:
+        url = request.url
+        self.asked[url] += 1
+        if url in SILENT or (url in SILENT_ONCE and self.asked[url] == 1):
+            raise Refusal
+        if url in REDIRECTS:
+            return HtmlResponse(url, status=301, headers={"Location": REDIRECTS[url]}, request=request)
+        body = PAGES.get(url) or SITEMAPS.get(url)
+        return HtmlResponse(url, status=200 if body else 404, body=(body or "").encode(), request=request)
+
+
+class Worker:
+    """The process of a crawl."""
+
+    def __init__(self, folder: Path, policy: str, web: Web, given: Mapping[str, object]) -> None:
+        settings = Settings()
+        settings.setmodule("bilingual_crawler.settings", "project")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "order").write_text("https://site.org/en/b\n")
+        usual = {"CONTACT": "mailto:a@b.example", "ALIGN": "", "OUTPUT_DIR": str(folder), "BACKOFF_START": 0.001}
+        usual["ORACLE_ORDER"] = str(folder / "order")
+        settings.setdict({f"BILINGUAL_{name}": value for name, value in usual.items()} | given, "cmdline")
+        settings.set("CONCURRENT_REQUESTS_PER_DOMAIN", 1, "cmdline")
+        crawler: Any = Crawler(BilingualSpider, settings)
+        crawler.stats = MemoryStatsCollector(crawler)
+        self.context = parse_arguments(crawler.settings, pair="eng-spa", seeds=SEEDS, policy=policy)
+        self.context.share(crawler)
+        self._crawler, self._web = crawler, web
+        self._spider = crawler.spider = BilingualSpider(self.context)
+        self._spider._obeys_meta = self._spider._reads_sitemaps = True
+        self._spider._set_crawler(crawler)
+        self.scheduler = FrontierScheduler(crawler)
+        crawler.engine = SimpleNamespace(scheduler=self.scheduler, _slot=None)
+        crawler.signals.connect(self._logged, url_fetched)
+        self.scheduler.open(self._spider)
+        self._backoff = BackoffMiddleware(crawler)
+        self._redirects = RedirectMiddleware.from_crawler(crawler)
+        self._links = LinkPriorityMiddleware(crawler)
+        self._links.spider_opened()
+        for seed in self.context.seeds:
+            self.scheduler.enqueue_request(Request(seed.url))
+
+    @property
+    def visits(self) -> Visits:
+        return self.scheduler.visits
+
+    async def step(self) -> bool:
+        """Fetch a URL, if there is one now."""
+        request = self.scheduler.next_request()
+        if request is None:
+            return False
+        site = "/".join(request.url.split("/")[:3])
+        self._spider.sitemaps_named([url for url in SITEMAPS if url.startswith(f"{site}/")])
+        try:
+            self._backoff.process_request(request)
+            response = self._web.answer(request)
+        except (IgnoreRequest, Refusal) as error:
+            again = self._backoff.process_exception(request, error)
+            if again is None:
+                self._fail(request, error)
+            else:
+                self.scheduler.enqueue_request(again)
+            return True
+        self._backoff.process_response(request, response)
+        followed = self._redirects.process_response(request, response)
+        if isinstance(followed, Request):
+            self.scheduler.enqueue_request(followed)
+        elif response.status != 200:
+            self._fail(request, HttpError(response))
+        else:
+            await self._process(request, response)
+        return True
+
+    async def _process(self, request: Request, response: Response) -> None:
+        if request.meta[ENTRY].kind is Kind.SITEMAP:
+            request.meta[SITEMAP] = SitemapJob(response.body, response.url).run()
+        else:
+            found = read(response.url)
+            request.meta.update({PAGE: found.page, LANGUAGE: found.identification, OUTLINE: found.outline})
+
+        async def yielded() -> AsyncIterator[Any]:
+            assert request.callback
+            for output in request.callback(response):
+                yield output
+
+        async for item in self._links.process_spider_output(response, yielded()):
+            self._crawler.signals.send_catch_log(signals.item_scraped, item=item, response=response)
+
+    def _fail(self, request: Request, error: Exception) -> None:
+        failure: Any = Failure(error)
+        failure.request = request
+        assert request.errback
+        request.errback(failure)
+
+    def _logged(self, fetch: Fetch) -> None:
+        self._web.logged[fetch.url] += 1
+
+    async def outcome(self, urls: list[str]) -> Outcome:
+        visits, policy = self.visits, self.context.policy
+        (ledger,) = visits.ledgers.values()
+        return Outcome(
+            dict(zip(urls, await visits.states(urls), strict=True)),
+            {state: visits._store.count(state) for state in State},
+            {url for url in urls if visits._learner.is_done(url)},
+            {(pair.url_a, pair.url_b) for pair in ledger.pairs()},
+            self.context.scope.admits,
+            # that http takes the place of a seed is told only while https is silent
+            {url: round(policy.reconsider(url, -1.0), 9) for url in urls if url.startswith("https")},
+            self._web.logged,
+        )
+
+    async def leave(self) -> None:
+        self._links.spider_closed()
+        await self.visits.leave()
+
+
+async def run(workers: list[Worker], fetches: int) -> bool:
+    """Crawl until the number of *fetches* is reached, or to the end; returns whether anything may be left."""
+    while fetches > 0 and any(worker.visits.pending for worker in workers):
+        stepped = [await worker.step() for worker in workers]
+        fetches -= sum(stepped)
+        if not any(stepped):
+            await asyncio.sleep(0.002)
+    return fetches <= 0
+
+
+class Crawls:
+    """Each crawl once, when the first cell of its part of the table is looked at."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self._folder = folder
+        self._stack = stack
+        self._server: RedisServer | None = None
+        self._outcomes: dict[tuple[str, str], list[Outcome]] = {}
+
+    def outcomes(self, policy: str, frontier: str) -> list[Outcome]:
+        """What each worker left; the last of a job folder is what is known when it is opened again."""
+        if (policy, frontier) not in self._outcomes:
+            self._outcomes[policy, frontier] = asyncio.run(self._crawl(policy, frontier))
+        return self._outcomes[policy, frontier]
+
+    async def _crawl(self, policy: str, frontier: str) -> list[Outcome]:
+        folder, web = self._folder / policy / frontier, Web()
+        urls = list(dict.fromkeys(url for name in EVENTS for url in event(name, policy).left))
+        given = self._given(policy, frontier, folder)
+
+        def workers() -> list[Worker]:
+            return [Worker(folder / str(n), policy, web, given) for n in range(2 if "redis" in frontier else 1)]
+
+        outcomes: list[Outcome] = []
+        going = True
+        while going:
+            team = workers()
+            going = await run(team, STOP if "resumed" in frontier else ENOUGH)
+            outcomes += [await worker.outcome(urls) for worker in team]
+            for worker in team:
+                await worker.leave()
+        if "job" in frontier:
+            [again] = workers()
+            outcomes.append(await again.outcome(urls))
+            await again.leave()
+        return outcomes
+
+    def _given(self, policy: str, frontier: str, folder: Path) -> dict[str, object]:
+        if "redis" in frontier:
+            if self._server is None:
+                self._server = self._stack.enter_context(redis_server(self._folder))
+            name = f"{policy}-{frontier}".replace(", ", "-")
+            return {"BILINGUAL_FRONTIER": f"{self._server.url}#{name}"}
+        return {"JOBDIR": str(folder / "job")} if "job" in frontier else {}
+
+
+@pytest.fixture(scope="module")
+def crawls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawls]:
+    with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(links, "load_models", cache(load_models))
+        patch.setattr(shared, "SHARE_SECONDS", 0.01)
+        yield Crawls(tmp_path_factory.mktemp("events"), stack)
+
+
+@pytest.mark.parametrize("frontier", FRONTIERS)
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("name", EVENTS)
+def test_what_an_event_leaves(crawls: Crawls, name: str, policy: str, frontier: str) -> None:
+    left = event(name, policy)
+    outcomes = crawls.outcomes(policy, frontier)
+    learnt: set[str] = set().union(*(one.learnt for one in outcomes))
+    pairs: set[tuple[str, str]] = set().union(*(one.pairs for one in outcomes))
+    for url, expected in left.left.items():
+        state = outcomes[-1].states[url]
+        assert state in (expected[:1] if frontier in STRICT else expected), url
+        done = state not in (None, QUEUED)
+        assert outcomes[-1].logged[url] == done, url
+        assert (url in learnt) == (done and url not in SITEMAPS), url
+    assert pairs >= set(left.pairs)
+    for url, admitted in left.scope.items():
+        assert any(one.scope(url) for one in outcomes) == admitted
+
+
+@pytest.mark.parametrize("frontier", FRONTIERS)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_nothing_else_is_left_and_a_resume_knows_the_same(crawls: Crawls, policy: str, frontier: str) -> None:
+    outcomes = crawls.outcomes(policy, frontier)
+    states = Counter(state for state in outcomes[-1].states.values() if state is not None)
+    assert outcomes[-1].counts == {state: states[state] for state in State}
+    if "job" in frontier:
+        before, after = outcomes[-2:]
+        assert (after.states, after.counts) == (before.states, before.counts)
+        assert (after.learnt, after.pairs, after.worths) == (before.learnt, before.pairs, before.worths)
+        assert after.scope("https://new.net/x")
