@@ -75,7 +75,7 @@ class Visits:
         self._quota = QueueQuota()
         self._guesses = {seed.url for seed in self._context.seeds if seed.guessed_scheme}
         self._waiting: set[str] = set()
-        """Those of which https gave no answer."""
+        """Those of which https gave nothing."""
         self._stopping = False
         self.slot = slot_by(options.politeness)
         """The politeness slot of a URL."""
@@ -173,7 +173,7 @@ class Visits:
         error = failure.value
         assert error
         status, outcome = reason(error)
-        if self.is_guess(entry) and is_silent(error):
+        if status == 0 and self.is_guess(entry):
             self._try_http(entry, outcome)
             return
         self.log(entry, status=status, outcome=outcome)
@@ -380,7 +380,7 @@ class Visits:
         self.pursue()
 
     def _try_http(self, entry: Entry, outcome: str) -> None:
-        """*entry*, whose scheme is a guess, got no answer. It waits until its http address has led there or failed."""
+        """*entry*, whose scheme is a guess, gave nothing. It waits until its http address has led there or failed."""
         http = with_http(entry.url)
         logger.info(f"{entry.url}: {outcome}, {http} is tried", extra=self._extra)
         self._stats.inc_value("bilingual/frontier/http_tried")

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from scrapy.utils.misc import load_object
 
 from bilingual_crawler.crawl.meta import ENTRY, REST
-from bilingual_crawler.crawl.refused import Refused, is_silent
+from bilingual_crawler.crawl.refused import Refused
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Backoff, Patience, Rest, retry_after
 from bilingual_crawler.options import Options
@@ -98,7 +98,7 @@ class BackoffMiddleware:
         unavailable = exception if isinstance(exception, HostUnavailable) else None
         if entry is None or not self._enabled or not (unavailable or isinstance(exception, self._errors)):
             return None
-        if self._visits.is_guess(entry) and is_silent(exception):
+        if self._visits.is_guess(entry) and not (unavailable and unavailable.alive):
             return None
         self._stats.inc_value(f"bilingual/backoff/{type(exception).__name__}")
         if unavailable:
