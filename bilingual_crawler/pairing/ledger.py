@@ -231,10 +231,10 @@ class PairLedger:
 
         one, two = self._held[url], self._held[other]
         same, agree = one.key == two.key, one.agrees and two.agrees
-        announced = said(self._announced_by)
-        if announced == 1 and _is_foreign(url, other):
-            announced = 0
-        return UrlEvidence(announced, said(self._switched_by), same and agree, same and not agree)
+        evidence = UrlEvidence(said(self._announced_by), said(self._switched_by), same and agree, same and not agree)
+        if _is_foreign(url, other):
+            evidence.need_both_sides()
+        return evidence
 
     def _accept(self, pair: Pair) -> bool:
         """Whether *pair* is a new one, and better than those that its documents were in."""

@@ -22,13 +22,21 @@ class UrlEvidence:
     """Evidence for one candidate pair (CCAligned 2020, section 3.2.3; hreflang; language switchers)."""
 
     hreflang: int = 0
-    """Pages of the pair that announce the other: 0 to 2."""
+    """Pages of the pair that announce the other: 0 to 2; 0 if one page announces a page of another registered domain."""
     switcher: int = 0
     """Pages of the pair whose language switcher leads to the other: 0 to 2."""
     key: bool = False
     """The URLs are equal but for language marks, and those agree with the content."""
     refused: bool = False
     """The URLs are equal but for language marks, and one of those names another language than the content's."""
+    one_sided: bool = False
+    """One page announces the other, of another registered domain, which does not announce it: the content decides."""
+
+    def need_both_sides(self) -> None:
+        """The pages are of two registered domains: anybody can announce the pages of others."""
+        self.one_sided = self.hreflang == 1
+        self.hreflang *= self.hreflang == 2
+        self.switcher *= self.switcher == 2
 
     @property
     def score(self) -> float:
