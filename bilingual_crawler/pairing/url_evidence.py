@@ -22,7 +22,7 @@ class UrlEvidence:
     """Evidence for one candidate pair (CCAligned 2020, section 3.2.3; hreflang; language switchers)."""
 
     hreflang: int = 0
-    """Pages of the pair that announce the other: 0 to 2; 0 if one page announces a page of another registered domain."""
+    """Pages of the pair that announce the other: 0 to 2."""
     switcher: int = 0
     """Pages of the pair whose language switcher leads to the other: 0 to 2."""
     key: bool = False
