@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -148,6 +148,11 @@ class Alignment:
     """URL of every other document that has candidates to the URL of the best of them, and its score."""
     refused: Mapping[str, int] = field(default_factory=dict)
     """Candidates that made no pair by reason: ``low_score`` or ``taken``."""
+
+    def rows_of_unpaired(self, pair: str) -> Iterator[Unpaired]:
+        """The lines of ``unpaired.tsv`` for the languages *pair*."""
+        for url, reason in self.unpaired.items():
+            yield Unpaired(url, reason, *self.nearest.get(url, ("", 0.0)), pair)
 
 
 def outcomes(
