@@ -14,7 +14,7 @@ from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.languages import parse_language
 from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.pairing.corpus import Corpus
-from bilingual_crawler.pairing.read_pages import read_pages
+from bilingual_crawler.pairing.read_pages import PackedDocument, read_pages
 from bilingual_crawler.pairing.reading import RawPage
 
 if TYPE_CHECKING:
@@ -46,6 +46,6 @@ def read_gold_texts(path: Path) -> tuple[Corpus, set[tuple[str, str]]]:
     pairs = LanguagePairs.parse("-".join(map(parse_language, (a, b))))
     corpus = Corpus(pairs)
     for read in read_pages(pages.values(), pairs, BY_DEFAULT, corpus.unreadable):
-        if read is not None:
+        if isinstance(read, PackedDocument):
             corpus.add(read)
     return corpus, {(f"{HOST}/{a}/{left}", f"{HOST}/{b}/{right}") for left, right in map(str.split, lines)}

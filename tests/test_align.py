@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,9 +13,14 @@ from webserver import run_scrapy
 
 from benchmarks.alignment_baselines import PpLocator, WmtBaseline
 from bilingual_crawler.archive import ArchiveError, Exchange, WarcWriter
+from bilingual_crawler.crawl.signals import Fetch
+from bilingual_crawler.items import Document
 from bilingual_crawler.language_pairs import LanguagePairs
+from bilingual_crawler.options import ALIGN_METHODS
+from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.pairing.align import align, read_corpus
 from bilingual_crawler.pairing.corpus import Corpus
+from bilingual_crawler.pairing.documents import REASONS
 from bilingual_crawler.pairing.domain import Domain
 from bilingual_crawler.pairing.duplicates import near_duplicates
 from bilingual_crawler.pairing.e5 import E5Encoder
@@ -22,11 +28,13 @@ from bilingual_crawler.pairing.encoders import is_installed, load_encoder
 from bilingual_crawler.pairing.errors import EncoderError
 from bilingual_crawler.pairing.matching import greedy, lead, optimal
 from bilingual_crawler.pairing.methods import make_method
-from bilingual_crawler.pairing.read_pages import DocumentJob
+from bilingual_crawler.pairing.read_pages import DocumentJob, LeftOut, read_pages
 from bilingual_crawler.pairing.reading import RawPage, majority, read_document
-from bilingual_crawler.records import read_tsv
+from bilingual_crawler.records import CRAWL, DOCUMENTS, GzipJsonLines, TsvLog, read_json_lines, read_tsv
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bilingual_crawler.pairing.documents import Alignment
     from bilingual_crawler.pairing.methods import Method
 
@@ -315,3 +323,78 @@ def test_wrong_arguments_are_named_at_once(tmp_path: Path, arguments: tuple[str,
 def test_a_missing_archive_is_an_error_before_anything_is_read() -> None:
     with pytest.raises(ArchiveError, match="nowhere"):
         read_corpus([Path("nowhere")], PAIRS)
+
+
+@pytest.fixture(scope="module")
+def crawl_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A crawl for two pairs of languages: editions, duplicates, one page under four addresses, no text, a redirect."""
+    folder = tmp_path_factory.mktemp("crawl")
+    file = GzipJsonLines(folder / DOCUMENTS)
+    french = tuple(
+        f"Le moulin et le pont du village {number} sont fermés pendant tout l'hiver." for number in range(60)
+    )
+
+    def write(url: str, language: str, lines: Sequence[str], *alternates: tuple[str, str]) -> None:
+        shares = [(language, 99)]
+        text = "\n".join(lines)
+        file.write(
+            Document(url, language, shares, True, "x", text, "", 200, 0, None, None, None, None, list(alternates), [])
+        )
+
+    for number in range(8):
+        english, spanish = ([f"{line} {number * 31 + n}" for n, line in enumerate(side)] for side in (ENGLISH, SPANISH))
+        urls = {code: f"{HOST}/{code}/{number}" for code in ("en-gb", "en-us", "es")}
+        alternates = [*urls.items()]
+        write(urls["en-gb"], "eng", english, *alternates)
+        write(urls["en-us"], "eng", [*english[:-1], "You can call us for free from all fifty states."], *alternates)
+        write(urls["es"], "spa", spanish, *alternates)
+        write(f"https://other.net/{number}", "eng", english, ("es", urls["es"]))
+    for url in (f"{HOST}/a", "http://www.example.org/a", "https://example.org/a/", "http://example.org/a"):
+        write(url, "eng", ENGLISH[: 1 + len(url) % 4])
+    english, spanish = ([f"{line} {900 + n}" for n, line in enumerate(side)] for side in (ENGLISH, SPANISH))
+    write(f"{HOST}/en/original", "eng", english)
+    write(f"{HOST}/es/original", "spa", spanish)
+    write(f"{HOST}/es/copy", "spa", spanish)
+    write(f"{HOST}/empty", "eng", ())
+    write("https://alone.org/mostly-other", "eng", (*french, *ENGLISH))
+    write(f"{HOST}/fr/mostly-other", "fra", (*ENGLISH * 40, *french[:2]))
+    write(f"{HOST}/es/moved", "spa", SPANISH, ("en", f"{HOST}/old"))
+    file.close()
+    log = TsvLog.of(folder / CRAWL, Fetch)
+    log.write_record(Fetch("", 301, f"{HOST}/old", "", 0.0, "", 0, "redirect", f"{HOST}/a"))
+    log.close()
+    return folder
+
+
+@pytest.mark.parametrize("pair", ["eng-spa", "eng-spa,eng-fra"])
+@pytest.mark.parametrize("method", ALIGN_METHODS)
+def test_every_document_of_a_crawl_is_in_a_pair_or_has_a_reason(crawl_folder: Path, method: str, pair: str) -> None:
+    if method.endswith("content") and not is_installed(E5Encoder.name):
+        pytest.skip("needs the sentence encoder")
+    pairs = LanguagePairs.parse(pair)
+    documents = {record["url"]: record["language"] for record in read_json_lines(crawl_folder / DOCUMENTS)}
+    read = read_corpus([crawl_folder], pairs)
+    judge = make_method(method, MODELS, E5Encoder.name if method.endswith("content") else "", Path("unused"))
+    for editions, matching in (("best", greedy), ("all", optimal)):
+        accounted: Counter[str] = Counter()
+        reasons: Counter[str] = Counter()
+        for _, alignment in align(read, judge, matching, editions=editions):
+            paired = {url for found in alignment.pairs for url in (found.url_a, found.url_b)}
+            assert paired.isdisjoint(alignment.unpaired)
+            accounted.update((*paired, *alignment.unpaired))
+            reasons.update(alignment.unpaired.values())
+        assert {url for url, language in documents.items() if pairs.side(language)} <= accounted.keys()
+        assert accounted.keys() <= documents.keys()
+        assert max(accounted.values()) <= len(list(pairs))
+        assert reasons.keys() <= REASONS.keys()
+        assert {"same_url", "other_language", "duplicate"} <= reasons.keys()
+
+
+def test_a_document_that_cannot_be_read_is_left_out_by_name() -> None:
+    unreadable: Counter[str] = Counter()
+    broken = RawPage(f"{HOST}/a.pdf", b"%PDF-1.4 broken", "application/pdf", language="spa")
+    assert list(read_pages([broken], PAIRS, BY_DEFAULT, unreadable)) == [LeftOut(broken.url, "spa", "unreadable")]
+    assert unreadable.total() == 1
+    documents = Corpus(PAIRS)
+    documents.leave_out(broken.url, "spa", "unreadable")
+    assert aligned(documents).unpaired == {broken.url: "unreadable"}

@@ -18,7 +18,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 from webserver import ALIGNED, bilingual_site, run_scrapy, serve, start_scrapy, varied
 
-from bilingual_crawler.records import read_tsv
+from bilingual_crawler.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
     import subprocess
@@ -155,6 +155,20 @@ def test_align_of_a_crawl_that_was_not_aligned_knows_its_pair(tmp_path: Path) ->
     assert result.returncode == 0, result.stderr
     assert "its pairs are taken" not in result.stdout
     assert len(list(read_tsv(tmp_path / "pairs.tsv"))) == PAGES + 1
+
+    # in the place of the crawl's own pairs, with the reasons of those that are in none
+    documents = {record["url"] for record in read_json_lines(tmp_path / "out/documents.jsonl.gz")}
+    unpaired = tmp_path / "out/unpaired.tsv"
+    outdated = ("url\treason\tnearest\tscore\tpair", f"{min(documents)}\ttaken\t\t0.0\teng-spa")
+    unpaired.write_text("\n".join((*outdated, "http://other.example/\tlow_score\t\t0.1\teng-fin", "")))
+    result = run_scrapy(tmp_path, "align", "out", "--method", "url", "--out", "out/pairs.tsv")
+    assert result.returncode == 0, result.stderr
+    paired = {row[side] for row in read_tsv(tmp_path / "out/pairs.tsv") for side in ("url_a", "url_b")}
+    left = {row["url"]: row["pair"] for row in read_tsv(unpaired)}
+    assert left.pop("http://other.example/") == "eng-fin"
+    assert paired.isdisjoint(left)
+    assert paired | left.keys() == documents
+
     write_warc(tmp_path / "one.warc.gz", "http://example.org/", b"<p>one")
     result = run_scrapy(tmp_path, "align", "one.warc.gz")
     assert result.returncode == 2

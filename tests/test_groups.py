@@ -77,7 +77,23 @@ def test_pages_of_two_domains_are_paired(method: str, announces: str) -> None:
     pages["https://other.org/es/a"] = html(text(SPANISH, 90))
     wanted.append(("https://other.org/en/a", "https://other.org/es/a"))
     assert corpus(pages).groups() == [("empresa.es", "firm.co.uk"), ("other.org",)]
+    if (announces, method) == ("one", "url"):  # nothing but the content can confirm what only one domain says
+        wanted = wanted[-1:]
     assert [(pair.url_a, pair.url_b) for pair in pairs(pages, method)] == sorted(wanted)
+
+
+@pytest.mark.parametrize("method", ["auto", "url"])
+@pytest.mark.parametrize("translated", [True, False])
+def test_who_announces_the_pages_of_another_domain_gets_no_pair(method: str, translated: bool) -> None:
+    pages, wanted = {}, []
+    for number in range(30):
+        spanish = f"https://firm.es/es/page-{number}"
+        pages[spanish] = html(text(SPANISH, number))
+        pages[f"https://hostile.org/{number}"] = html(text(ENGLISH, 200 + 7 * number), alternate("es", spanish))
+        if translated:
+            pages[f"https://firm.es/en/page-{number}"] = html(text(ENGLISH, number))
+            wanted.append((f"https://firm.es/en/page-{number}", spanish))
+    assert sorted((pair.url_a, pair.url_b) for pair in pairs(pages, method)) == sorted(wanted)
 
 
 def test_what_all_pages_of_one_domain_repeat_is_no_main_text_beside_another_domain() -> None:

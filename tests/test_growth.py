@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import random
 import subprocess
 import time
-from typing import TYPE_CHECKING
+from collections import Counter, deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from redis_server import redis_server
@@ -16,6 +19,7 @@ from test_crawl import documents
 from test_manners import summary
 from webserver import TEXT, bilingual_site, html, scrapy_command, scrapy_environment, serve
 
+from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.frontier.entry import Entry
 from bilingual_crawler.frontier.local import MAX_RECONSIDERED, Limits
 from bilingual_crawler.frontier.quota import MAX_CHARACTERS as MAX_QUEUED_CHARACTERS
@@ -25,7 +29,7 @@ from bilingual_crawler.frontier.shared import LEARNT_AT_ONCE, SharedFrontier
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.links import MAX_ANNOUNCED, MAX_CHARACTERS
-from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.pages.model import Link, LinkPosition
 from bilingual_crawler.pages.sitemap import MAX_CHARACTERS as MAX_SITEMAP_CHARACTERS
 from bilingual_crawler.pages.sitemap import parse_sitemap
 from bilingual_crawler.pairing.ledger import MAX_RELATED, PairLedger
@@ -35,7 +39,7 @@ from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.urls.cache import MAX_LENGTH, url_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from bilingual_crawler.frontier.store import StoreError
@@ -216,3 +220,98 @@ def test_switches_beyond_the_first_are_links_as_any_other() -> None:
     page = parse_page(switches, "http://a.example/")
     assert sum(link.position is LinkPosition.SWITCHER for link in page.links) == MAX_ANNOUNCED
     assert len(page.links) == 200
+
+
+KEPT = {
+    "Learner._done",
+    *(f"PairLedger.{name}" for name in ("_held", "_twins", "_candidates", "Partners._of")),
+    # what documents are said to be; what other URLs are is limited
+    *(f"PairLedger.{name}" for name in ("_announced_by", "_switched_by")),
+    *(f"Known.{name}" for name in ("_sides", "_held", "Partners._of")),
+}
+"""What a crawl knows of each document, and that a URL is done; nothing else may grow with the pages."""
+LIMITS = {
+    "bilingual_crawler.pairing.ledger.MAX_AWAITED": 100,
+    "bilingual_crawler.policies.evidence.claims.MAX_TIMES": 100,
+    "bilingual_crawler.policies.evidence.known.MAX_MENTIONED": 100,
+    "bilingual_crawler.policies.evidence.parallel_links.MAX_PAGES": 100,
+    "bilingual_crawler.policies.evidence.places.MAX_COUNTED": 400,
+    "bilingual_crawler.policies.evidence.shared_words.MAX_URLS": 100,
+    "bilingual_crawler.policies.evidence.shared_words.MAX_KNOWN": 400,
+    "bilingual_crawler.policies.evidence.substitutions.MAX_SINGLE": 100,
+    "bilingual_crawler.policies.evidence.substitutions.MAX_EXPECTED": 100,
+}
+
+
+def entries(thing: Any, name: str, seen: set[int]) -> Iterator[tuple[str, int]]:
+    """Every container in *thing*, by the class and attribute that holds it, with entries and those of its values."""
+    if id(thing) in seen:
+        return
+    seen.add(id(thing))
+    if isinstance(thing, Mapping | set | list | tuple | deque):
+        values = list(thing.values() if isinstance(thing, Mapping) else thing)
+        yield name, len(values) + sum(len(value) for value in values if isinstance(value, Mapping | set | list | tuple))
+        if len(values) < 50:  # the kinds of evidence, the ledgers
+            for value in values:
+                yield from entries(value, name, seen)
+    elif type(thing).__module__.startswith("bilingual_crawler") and not isinstance(thing, LanguagePair):
+        kind = type(thing).__name__
+        for attribute, value in vars(thing).items() if hasattr(thing, "__dict__") else ():
+            inner = f"{name.partition('.')[0]}.{kind}" if kind in ("Partners", "WordIndex") else kind
+            yield from entries(value, f"{inner}.{attribute}", seen)
+
+
+def learn_a_pair(learner: Learner, number: int) -> None:
+    """A pair of pages with folders, share buttons and announcements of their own, a redirect, and pages without use."""
+    site = "https://a.example"
+    first, second, moved = (
+        f"{site}/en/{number}/title/",
+        f"{site}/es/{number}/titulo-{number * 7}/",
+        f"{site}/o/{number}",
+    )
+
+    def fetch(url: str, language: str, other: str, *linked: str) -> None:
+        foreign = PAIR.other(language)
+        claims = (
+            Link(other, hreflang=foreign, alternate=True, position=LinkPosition.HEAD),
+            Link(f"https://elsewhere.example/{number}", hreflang=foreign, alternate=True, position=LinkPosition.HEAD),
+            Link(other, label=foreign, position=LinkPosition.SWITCHER),
+            Link(f"{site}/", position=LinkPosition.SWITCHER),
+        )
+        shared = (f"https://share.example/?{button}&u={url}" for button in range(3))
+        links = [*claims, *(Link(one, one, position=LinkPosition.BODY) for one in (*shared, *linked))]
+        page = FetchedPage(url, language, language, length=500, claims=claims)
+        learner.learn(page, links)
+        learner.policy.changed()
+        followed = [link for link in links if link.url.startswith(site) and not learner.is_done(link.url)]
+        learner.policy.priorities(page, followed, None)
+
+    alone, nothing = f"{site}/en/{number}/alone/", f"{site}/es/{number}/nothing/"
+    fetch(first, "eng", moved, f"{site}/en/{number + 1}/title/", alone, f"{site}/fr/{number}")
+    learner.redirected(moved, second)
+    fetch(second, "spa", first, nothing)
+    fetch(alone, "eng", nothing)
+    learner.gone(nothing)
+    learner.learn(FetchedPage(f"{site}/fr/{number}", "fra", None), [Link(first), Link(second)])
+
+
+def test_what_is_done_and_what_is_never_queued_leaves_only_what_pairing_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, limit in LIMITS.items():
+        module, _, constant = name.rpartition(".")
+        monkeypatch.setattr(importlib.import_module(module), constant, limit)
+    learner = Learner(Gain(PAIR))
+    learner.learn(FetchedPage("https://a.example/", "fra", None), [])
+    seen: list[Counter[str]] = []
+    for number in range(1200):
+        learn_a_pair(learner, number)
+        if number in (599, 1199):
+            seen.append(Counter[str]())
+            for name, count in entries(learner, "", set()):
+                seen[-1][name] += count
+    [ledger] = learner.ledgers.values()
+    assert len(ledger) == 1200
+    assert seen[1]["ParallelLinks._couples"] > 0
+    grown = {name: seen[1][name] - seen[0][name] for name in seen[1]}
+    assert {name for name, more in grown.items() if more > 100} == KEPT
+    for claims in (ledger._announced_by, ledger._switched_by):
+        assert len(claims.keys() - ledger._held.keys()) <= LIMITS["bilingual_crawler.pairing.ledger.MAX_AWAITED"]

@@ -248,3 +248,55 @@ def test_pairs_of_an_earlier_run_are_the_policys_too_and_told_once() -> None:
         learner.adopt(Pair(EN, SLUG, score, "structure", "eng-isl"))
     assert policy.pairs == [(EN, SLUG)]
     assert learner.ledgers[PAIR].pair_of(EN) == Pair(EN, SLUG, 0.8, "structure", "eng-isl")
+
+
+FOREIGN = "https://b.com/about"
+
+
+def test_pages_of_two_registered_domains_must_announce_each_other() -> None:
+    claiming, claimed = page(FOREIGN, "eng", announced("isl", IS)), page(IS, "isl")
+    assert found(claiming, claimed) == []
+    assert found(claiming, claimed, page(EN, "eng")) == [(EN, IS, "url")]
+    both = claiming, page(IS, "isl", announced("eng", FOREIGN))
+    assert found(*both) == [(FOREIGN, IS, "hreflang")]
+    assert holding(*both).pairs()[0].score == 0.99
+    own = page("https://www.a.is/x", "eng", announced("isl", IS))
+    assert found(own, claimed) == [("https://www.a.is/x", IS, "hreflang")]
+
+
+def test_many_foreign_announcements_do_not_keep_out_that_of_the_own_site() -> None:
+    crowd = [page(f"https://b.com/{number}", "eng", announced("isl", SLUG)) for number in range(2 * MAX_RELATED)]
+    ledger = holding(*crowd, page(EN, "eng", announced("isl", SLUG)))
+    assert ledger.add(page(SLUG, "isl")) == Pair(EN, SLUG, 0.95, "hreflang", "eng-isl")
+
+
+def test_gain_believes_foreign_claims_as_often_as_they_are_mutual() -> None:
+    def worth(pages: list[FetchedPage]) -> float:
+        """That a page claimed by another domain completes a pair, after *pages*."""
+        learner = Learner(Gain(PAIR))
+        for one in [*pages, page("https://b.com/", "eng", announced("isl", "https://a.is/um"))]:
+            learner.learn(one, one.claims)
+            learner.policy.priorities(one, one.claims, None)
+        assert isinstance(learner.policy, Gain)
+        return learner.policy.explain("https://a.is/um").chances["hreflang"]
+
+    def claims(number: int) -> FetchedPage:
+        return page(f"https://b.com/{number}", "eng", announced("isl", f"https://a.is/{number}"))
+
+    one_sided = [one for n in range(9) for one in (claims(n), page(f"https://a.is/{n}", "isl"))]
+    mutual = [
+        one
+        for n in range(9)
+        for one in (claims(n), page(f"https://a.is/{n}", "isl", announced("eng", f"https://b.com/{n}")))
+    ]
+    assert worth(one_sided) < 0.2 * worth([])
+    assert worth(mutual) >= worth([])
+
+
+def test_a_switcher_of_another_domain_is_no_proposal() -> None:
+    learner = Learner(Gain(PAIR))
+    pages = page(FOREIGN, "eng", switch("isl", IS)), page(IS, "isl")
+    assert [pair for one in pages for pair in learner.learn(one, one.claims)] == []
+    own = Learner(Gain(PAIR))
+    pages = page("https://a.is/x", "eng", switch("isl", IS)), page(IS, "isl")
+    assert [pair.method for one in pages for pair in own.learn(one, one.claims)] == ["switcher"]

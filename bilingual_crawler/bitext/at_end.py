@@ -132,7 +132,7 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
         for pair in pairs
     }
     found: list[Pair] = []
-    unpaired: dict[tuple[str, str], Unpaired] = {}
+    unpaired: list[Unpaired] = []
     refused: defaultdict[str, Counter[str]] = defaultdict(Counter)
     done = 0
 
@@ -144,17 +144,16 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
         found += alignment.pairs
         if options.bitext:
             bitext[name].add(alignment, domain.main_text)
-        for url, reason in alignment.unpaired.items():
-            unpaired[name, url] = Unpaired(url, reason, *alignment.nearest.get(url, ("", 0.0)), name)
+        unpaired += alignment.rows_of_unpaired(name)
         refused[name].update(alignment.refused)
         done += corpus.size(alignment.group)
         del domain  # or two would be in memory at once
     found.sort(key=lambda one: -one.score)
     replace_pairs(folder / PAIRS, found, pairs)
-    replace_tsv(folder / UNPAIRED, Unpaired, unpaired.values())
+    replace_tsv(folder / UNPAIRED, Unpaired, unpaired)
     for producer in bitext.values():
         producer.close()
-    reasons = ((one.pair, one.reason) for one in unpaired.values())
+    reasons = ((one.pair, one.reason) for one in unpaired)
     return AlignedCrawl(
         outcomes(map(str, pairs), (one.pair for one in found), reasons, refused),
         len({url for one in found for url in (one.url_a, one.url_b)}),

@@ -28,10 +28,10 @@ from bilingual_crawler.options import (
     wrong,
 )
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError
-from bilingual_crawler.pairing.documents import Pair
+from bilingual_crawler.pairing.documents import Pair, Unpaired
 from bilingual_crawler.pairing.errors import EncoderError
-from bilingual_crawler.pairing.tables import pairs_of_others
-from bilingual_crawler.records import PAIRS, SUMMARY, tsv_line
+from bilingual_crawler.pairing.tables import pairs_of_others, replace_unpaired
+from bilingual_crawler.records import PAIRS, SUMMARY, UNPAIRED, tsv_line
 from bilingual_crawler.reporting.results import ResultsError, detectors_of, pairs_of, read_summary
 from bilingual_crawler.scoring.models import ModelError
 
@@ -159,6 +159,7 @@ class Command(ScrapyCommand):
             file = stack.enter_context(new.open("w", encoding="utf-8", errors="surrogatepass"))
             file.write(tsv_line([field.name for field in fields(Pair)]))
             done = 0
+            unpaired: list[Unpaired] = []
 
             def on_progress(group: tuple[str, ...], share: float) -> None:
                 progress.update(aligning, completed=done + share * corpus.size(group))
@@ -168,6 +169,7 @@ class Command(ScrapyCommand):
             for domain, alignment in results:
                 file.writelines(tsv_line(astuple(found)) for found in alignment.pairs)
                 reviews[domain.pair].add(alignment, domain.main_text)
+                unpaired += alignment.rows_of_unpaired(str(domain.pair))
                 if opts.bitext or opts.review:
                     bitexts[domain.pair].add(alignment, domain.main_text)
                 done += corpus.size(alignment.group)
@@ -178,6 +180,9 @@ class Command(ScrapyCommand):
             file.writelines(tsv_line(astuple(found)) for found in kept)
             file.close()
             new.replace(opts.out)
+            crawls = (path for path in paths if (path / SUMMARY).exists())
+            if not aligned and opts.out.name == PAIRS and any(map(opts.out.parent.samefile, crawls)):
+                replace_unpaired(opts.out.with_name(UNPAIRED), unpaired, pairs)
         if aligned:
             console.print(
                 f"the crawl has aligned its documents; its pairs are taken: {aligned / PAIRS}", highlight=False

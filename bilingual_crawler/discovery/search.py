@@ -29,6 +29,8 @@ MAX_LINKS_PAGES = 3
 """Pages of a site that are visited only because they list links."""
 MAX_SIBLINGS = 200
 """Targets of one page that are weighed again when one of them has been judged."""
+MAX_PASSED = 200
+"""Pages that link to a site without a verdict and are kept, the first ones."""
 _LISTS_LINKS = re.compile(
     r"(?<![^\W\d_])(web ?links?|links?|partners?|director(y|ies)|liens|partenaires|enlaces|socios|directorio|linkit"
     r"|kumppanit|partner|linkek|odkazy|verzeichnis|collegamenti|ligações|parceiros|loturak|estekak)(?![^\W\d_])",
@@ -83,7 +85,7 @@ class SiteSearch:
         """By site, those of the targets that are its entry page."""
         self.sites: dict[str, Site] = {}
         self._passed: defaultdict[str, list[tuple[Source, list[Hop]]]] = defaultdict(list)
-        """By site, the pages that link to it and whose links the policy does not follow."""
+        """By site without a verdict, the pages that link to it and whose links the policy does not follow."""
         self._inspected: set[str] = set()
         self._links_pages: defaultdict[str, int] = defaultdict(int)
         self._done: set[int] = set()
@@ -241,9 +243,10 @@ class SiteSearch:
         for page, target in site.held:
             self._expand(page, target, verdict.bilingual)
         site.held = []
+        passed = self._passed.pop(name, ())
         if verdict.bilingual:
             self._found.append(site.entry)
-            for source, hops in self._passed.pop(name, ()):
+            for source, hops in passed:
                 self._turn_back(source, hops)
 
     def _tally(self, source: Source, bilingual: bool) -> None:
@@ -272,12 +275,14 @@ class SiteSearch:
 
     def _pass_by(self, source: Source, hops: list[Hop]) -> None:
         """Keep the links of a page, which may turn out to lead to a bilingual site."""
-        known = [self.sites.get(hop.site) for hop in hops]
-        if any(site is not None and site.verdict is not None and site.verdict.bilingual for site in known):
+        known = {hop.site: self.sites.get(hop.site) for hop in hops}
+        verdicts = {name: site.verdict for name, site in known.items() if site is not None and site.verdict is not None}
+        if any(verdict.bilingual for verdict in verdicts.values()):
             self._turn_back(source, hops)
             return
         for hop in hops:
-            self._passed[hop.site].append((source, hops))
+            if hop.site not in verdicts and len(self._passed[hop.site]) < MAX_PASSED:
+                self._passed[hop.site].append((source, hops))
 
     def _turn_back(self, source: Source, hops: list[Hop]) -> None:
         """Follow the links of a page that was visited before as if it had been visited for its links now."""

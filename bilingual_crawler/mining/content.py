@@ -30,7 +30,7 @@ from bilingual_crawler.pairing.align import align
 from bilingual_crawler.pairing.corpus import Corpus
 from bilingual_crawler.pairing.methods import encoder_of, method_of
 from bilingual_crawler.pairing.of_records import PagesOfRecords
-from bilingual_crawler.pairing.read_pages import read_pages
+from bilingual_crawler.pairing.read_pages import PackedDocument, read_pages
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class BucketJob:
             detection = Detection.of(detectors, pairs)
             corpus = Corpus(pairs)
             for document in read_pages(_pages(of_unit, ranges, pages, result), pairs, detection, corpus.unreadable):
-                if document is not None:
+                if isinstance(document, PackedDocument):
                     corpus.add(document)
             result.read += len(corpus)
             result.left_out = dict(Counter(result.left_out) + corpus.unreadable)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from bilingual_crawler.pairing.duplicates import near_duplicates
 from bilingual_crawler.pairing.editions import Editions
 from bilingual_crawler.pairing.inputs import Inputs
 from bilingual_crawler.pairing.matching import greedy
-from bilingual_crawler.pairing.read_pages import read_pages
+from bilingual_crawler.pairing.read_pages import PackedDocument, read_pages
 from bilingual_crawler.pairing.tables import read_pairs
 from bilingual_crawler.pairing.url_method import url_evidence
 from bilingual_crawler.records import PAIRS, UNPAIRED, read_tsv
@@ -51,8 +52,10 @@ def read_corpus(
     inputs = Inputs(paths, pairs, formats)
     corpus = Corpus(pairs)
     for read in read_pages(inputs.pages(), pairs, detection, corpus.unreadable):
-        if read is not None:
+        if isinstance(read, PackedDocument):
             corpus.add(read)
+        elif side := pairs.side(read.language or ""):
+            corpus.leave_out(read.url, side, read.reason)
         on_page()
     corpus.redirect(inputs.redirects, inputs.alias_bases)
     corpus.announced.update(inputs.announced)
@@ -72,7 +75,8 @@ def align(
     """
     for domain in _domains(corpus):
         domain.on_progress = partial(on_progress, domain.group)
-        yield domain, align_domain(domain, method, matching, editions)
+        alignment = align_domain(domain, method, matching, editions)
+        yield domain, replace(alignment, unpaired={**_left_out(domain), **alignment.unpaired})
         del domain  # or two would be in memory at once
 
 
@@ -86,7 +90,8 @@ def as_aligned(corpus: Corpus, folder: Path) -> Iterator[tuple[Domain, Alignment
         name = str(domain.pair)
         found = [pairs[name, profile.url] for profile in domain.a if (name, profile.url) in pairs]
         found.sort(key=lambda pair: -pair.score)
-        left = {url: reasons[name, url] for url in domain.main if (name, url) in reasons}
+        urls = (*domain.main, *_left_out(domain))
+        left = {url: reasons[name, url] for url in urls if (name, url) in reasons}
         yield domain, Alignment(domain.group, tuple(found), left)
         del domain
 
@@ -96,6 +101,12 @@ def _domains(corpus: Corpus) -> Iterator[Domain]:
     for pair in corpus.pairs:
         for group in groups:
             yield Domain.of(group, corpus, pair, corpus.profiles(group))
+
+
+def _left_out(domain: Domain) -> dict[str, str]:
+    """The documents that are not compared, and why; another input may have one under the same URL that is."""
+    left_out = domain.corpus.left_out(domain.group, domain.pair)
+    return {url: reason for url, reason in left_out.items() if url not in domain.main}
 
 
 def align_domain(domain: Domain, method: Method, matching: Matching = greedy, editions: str = "best") -> Alignment:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from bilingual_crawler.language_pairs import LanguagePairs
+    from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pairing.read_pages import PackedDocument
 
 
@@ -42,7 +43,10 @@ class Corpus:
         self._bases: dict[str, str] = {}
         self._file = tempfile.TemporaryFile(prefix="bilingual-align-")  # noqa: SIM115
         self._places: dict[str, int] = {}
-        self._sizes: dict[str, int] = {}
+        self._longest: dict[str, tuple[int, str]] = {}
+        """Language and link key -> characters and URL of the document."""
+        self._left_out: defaultdict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
+        """Registered domain -> URL -> language and reason of documents that are not compared."""
         self._domains: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
         self._announcing = array("q")
         """Places of the profiles of documents that announce pages of other domains."""
@@ -53,18 +57,34 @@ class Corpus:
     def add(self, document: PackedDocument) -> None:
         """Take in a document."""
         key = _key(document)
-        if key in self._sizes:
+        if key in self._longest:
             self.replaced += 1
-            if self._sizes[key] >= document.characters:
+            characters, url = self._longest[key]
+            longer = document.characters > characters
+            self.leave_out(url if longer else document.url, document.language, "same_url")
+            if not longer:
                 return
         else:
             self.languages[document.language] += 1
-        self._sizes[key] = document.characters
+        self._longest[key] = document.characters, document.url
         self._places[document.url] = self._write(document.document)
         place = self._write(document.profile)
         self._domains[registered_domain(document.url)].append(place)
         if document.announces:
             self._announcing.append(place)
+
+    def leave_out(self, url: str, language: str, reason: str) -> None:
+        """Do not compare the document at *url*, in *language*, for a *reason* of ``REASONS``."""
+        self._left_out[registered_domain(url)][url] = language, reason
+
+    def left_out(self, group: tuple[str, ...], pair: LanguagePair) -> dict[str, str]:
+        """URL and reason of the documents of *group* in the languages of *pair* that are not compared."""
+        return {
+            url: reason
+            for domain in group
+            for url, (language, reason) in self._left_out.get(domain, {}).items()
+            if language in (pair.a, pair.b)
+        }
 
     def redirect(self, redirects: Mapping[str, str], alias_bases: Mapping[str, str]) -> None:
         """Take note of URLs, and of starts of URLs, that stand for others."""
@@ -88,17 +108,18 @@ class Corpus:
             keys = {self.resolve(link_key(url)) for url in (*profile.claims, *profile.switches)}
             held = {registered_domain(f"https://{key}") for key in keys if self._has(key, others)}
             announced.update((domain, target) for target in held - {domain})
-        return join({domain: len(places) for domain, places in self._domains.items()}, announced)
+        domains = (*self._domains, *(domain for domain in self._left_out if domain not in self._domains))
+        return join({domain: self.size((domain,)) for domain in domains}, announced)
 
     def size(self, group: tuple[str, ...]) -> int:
         """Documents of the domains of *group*, those included that longer ones replaced."""
-        return sum(len(self._domains[domain]) for domain in group)
+        return sum(len(self._domains.get(domain, ())) for domain in group)
 
     def profiles(self, group: tuple[str, ...]) -> list[Profile]:
         """Profiles of the documents of the domains of *group*, domain by domain in order of arrival."""
         latest: dict[str, Profile] = {}
         for domain in group:
-            for place in self._domains[domain]:
+            for place in self._domains.get(domain, ()):
                 profile = self._profile(place)
                 latest[_key(profile)] = profile
         return list(latest.values())
@@ -108,7 +129,7 @@ class Corpus:
         return unpack(DocumentText, self._read(self._places[url]))
 
     def _has(self, key: str, languages: Iterable[str]) -> bool:
-        return any(f"{language} {key}" in self._sizes for language in languages)
+        return any(f"{language} {key}" in self._longest for language in languages)
 
     def _profile(self, place: int) -> Profile:
         return unpack(Profile, self._read(place))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -112,6 +112,9 @@ REASONS = {
     "low_score": "the best candidate was not likely enough",
     "taken": "a better pair took their candidate",
     "duplicate": "another document has the same text",
+    "same_url": "a longer document has the same address but for scheme, www. and last slash",
+    "other_language": "most of the text is in neither language",
+    "unreadable": "reading them took too much time or memory",
 }
 """Why documents are in no pair."""
 
@@ -140,11 +143,16 @@ class Alignment:
     pairs: tuple[Pair, ...]
     """One-to-one, best first."""
     unpaired: Mapping[str, str]
-    """URL of every other document to the reason: ``duplicate``, ``no_candidate``, ``low_score`` or ``taken``."""
+    """URL of every other document to the reason, a key of ``REASONS``."""
     nearest: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     """URL of every other document that has candidates to the URL of the best of them, and its score."""
     refused: Mapping[str, int] = field(default_factory=dict)
     """Candidates that made no pair by reason: ``low_score`` or ``taken``."""
+
+    def rows_of_unpaired(self, pair: str) -> Iterator[Unpaired]:
+        """The lines of ``unpaired.tsv`` for the languages *pair*."""
+        for url, reason in self.unpaired.items():
+            yield Unpaired(url, reason, *self.nearest.get(url, ("", 0.0)), pair)
 
 
 def outcomes(

@@ -41,7 +41,7 @@ NO_PAIRS = (np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """Candidate pairs, row by row, and their features."""
+    """Candidate pairs, row by row, and their features; with those of URLs, also ``one_sided``, which is no feature."""
 
     a: NDArray[np.intp]
     b: NDArray[np.intp]
@@ -98,7 +98,7 @@ def _url_columns(
     rows = [found.get(places, nothing) for places in zip(i.tolist(), j.tolist(), strict=True)]
     columns = {
         name: np.array([getattr(row, name) for row in rows], dtype=np.float32)
-        for name in ("hreflang", "switcher", "key", "refused")
+        for name in ("hreflang", "switcher", "key", "refused", "one_sided")
     }
     strong = (columns["hreflang"] > 0) | (columns["switcher"] == 2) | (columns["key"] > 0)
     for name, places, pages in (("a", i, editions.b[j]), ("b", j, editions.a[i])):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from cachetools import LRUCache
 
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.pairing.contents import Contents
@@ -12,6 +14,7 @@ from bilingual_crawler.pairing.documents import Pair, Unpaired
 from bilingual_crawler.pairing.url_evidence import UrlEvidence, agrees, together
 from bilingual_crawler.policies.base import Proposal
 from bilingual_crawler.policies.partners import Partners
+from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.markers import marked_language, strip_language
 
 if TYPE_CHECKING:
@@ -29,7 +32,10 @@ MAX_LENGTH_RATIO = 4.0
 MAX_RELATED = 50
 """Documents that are kept as equal to a URL but for language marks, as announcing it, and as switching to it."""
 
-Sources = defaultdict[str, dict[str, None]]
+MAX_AWAITED = 100_000
+"""URLs that documents claim and that are no documents, some 300 bytes each: the last ones. As many redirects."""
+
+Sources = dict[str, tuple[str, ...]]
 """URL -> documents that say of it that it is their translation, in the order of their downloads."""
 
 
@@ -45,10 +51,10 @@ class _Document:
 class PairLedger:
     """Decides by one rule, with a score and a reason, whether two documents are a pair, when the second one arrives.
 
-    Methods: ``hreflang`` (one page names the other as its translation), ``switcher`` (their language switchers lead
-    to each other), ``url`` (equal but for language marks, and those agree with the content), and those of proposals.
-    All are checked by the language of the content and by the lengths of the texts. A page is in at most one pair: the
-    better score wins, then the earlier.
+    Methods: ``hreflang`` (one page names the other as its translation; of pages of two registered domains, both name
+    each other), ``switcher`` (their language switchers lead to each other), ``url`` (equal but for language marks, and
+    those agree with the content), and those of proposals. All are checked by the language of the content and by the
+    lengths of the texts. A page is in at most one pair: the better score wins, then the earlier.
     """
 
     def __init__(self, pair: LanguagePair) -> None:
@@ -56,9 +62,11 @@ class PairLedger:
         self._held: dict[str, _Document] = {}
         self._twins: defaultdict[str, list[str]] = defaultdict(list)
         """Key -> documents whose URLs are equal to it but for language marks."""
-        self._announced_by: Sources = defaultdict(dict)
-        self._switched_by: Sources = defaultdict(dict)
-        self._aliases: dict[str, str] = {}
+        self._announced_by: Sources = {}
+        self._switched_by: Sources = {}
+        self._awaited: deque[str] = deque()
+        """URLs that were claimed when they were no documents."""
+        self._aliases: LRUCache[str, str] = LRUCache(MAX_AWAITED)
         self._candidates: dict[tuple[str, str], Pair] = {}
         self._partners = Partners()
         self._contents = Contents()
@@ -98,7 +106,7 @@ class PairLedger:
         related: list[str] = []
         for sources in (self._announced_by, self._switched_by):
             for source in sources.pop(url, ()):
-                _note(sources, target, source)
+                self._note(sources, target, source)
                 related.append(source)
         return self._settle(target, related, {}) if target in self._held else None
 
@@ -153,10 +161,31 @@ class PairLedger:
         for link in page.claims:
             url, language = self._aliases.get(link.url, link.url), link.hreflang or link.label
             if link.announces and self.pair.is_other(language, side):
-                claimed.append(_note(self._announced_by, url, page.url))
+                claimed.append(self._note(self._announced_by, url, page.url))
             if link.position is LinkPosition.SWITCHER and (language is None or self.pair.is_other(language, side)):
-                claimed.append(_note(self._switched_by, url, page.url))
+                claimed.append(self._note(self._switched_by, url, page.url))
         return claimed
+
+    def _note(self, sources: Sources, url: str, source: str) -> str:
+        """*source* says of *url* that it is its translation; returns *url*."""
+        known = sources.get(url, ())
+        if source in known:
+            return url
+        if len(known) == MAX_RELATED:
+            # another site that claims the URL many times must not keep out what its own site says
+            foreign = next((one for one in known if _is_foreign(one, url)), None)
+            if foreign is None or _is_foreign(source, url):
+                return url
+            known = tuple(one for one in known if one != foreign)
+        sources[url] = (*known, source)
+        if not known and url not in self._held:
+            self._awaited.append(url)
+            if len(self._awaited) > MAX_AWAITED:
+                oldest = self._awaited.popleft()
+                if oldest not in self._held:
+                    self._announced_by.pop(oldest, None)
+                    self._switched_by.pop(oldest, None)
+        return url
 
     def _settle(self, url: str, related: Iterable[str], proposals: Mapping[str, Proposal]) -> Pair | None:
         """The best new pair of the document at *url* with one of those that it is related to."""
@@ -202,7 +231,10 @@ class PairLedger:
 
         one, two = self._held[url], self._held[other]
         same, agree = one.key == two.key, one.agrees and two.agrees
-        return UrlEvidence(said(self._announced_by), said(self._switched_by), same and agree, same and not agree)
+        evidence = UrlEvidence(said(self._announced_by), said(self._switched_by), same and agree, same and not agree)
+        if _is_foreign(url, other):
+            evidence.need_both_sides()
+        return evidence
 
     def _accept(self, pair: Pair) -> bool:
         """Whether *pair* is a new one, and better than those that its documents were in."""
@@ -215,7 +247,5 @@ class PairLedger:
         return True
 
 
-def _note(sources: Sources, url: str, source: str) -> str:
-    if len(sources[url]) < MAX_RELATED:
-        sources[url][source] = None
-    return url
+def _is_foreign(url: str, other: str) -> bool:
+    return registered_domain(url) != registered_domain(other)

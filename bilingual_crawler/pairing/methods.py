@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 LIKELY = 0.95
-"""Probability from which a document is in no doubt about its partner."""
+"""Probability from which a document is in no doubt about its partner, and content confirms an announcement."""
 MANY_DOUBTS = 0.05
 """Share of the documents that could have a partner, from which it is worth while to look at words and content."""
 SURE = 0.95
@@ -114,13 +114,17 @@ class Judge:
         if "dde" in columns:
             names[columns["dde_lead_a"] + columns["dde_lead_b"] > LEADS] = "content"
         if self._structure is not None:
-            # the judge has met few announced pairs, and the rule is simple: what the pages hold must not contradict
+            # the judge has met few announced pairs, and the rule is simple: what the pages hold must not contradict;
+            # it must confirm what only one of two registered domains announces
             alike = self._structure.probabilities(columns)
+            confirmed = (columns["one_sided"] > 0) & (alike >= LIKELY)
+            announced = np.where(confirmed, 1, columns["hreflang"])
             for count, name in ((1, "hreflang"), (2, "hreflang+")):
-                said = columns["hreflang"] == count
+                said = announced == count
                 scores[said] = np.maximum(scores[said], together(np.full(said.sum(), SCORES[name]), alike[said]))
-            for column, least, name in (("key", 1, "url"), ("switcher", 2, "switcher"), ("hreflang", 1, "hreflang")):
-                names[columns[column] >= least] = name
+            for column, least, name in ((columns["key"], 1, "url"), (columns["switcher"], 2, "switcher")):
+                names[column >= least] = name
+            names[announced >= 1] = "hreflang"
         return Candidates(proposed.a, proposed.b, scores, names.tolist(), self._classifier.view.threshold)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.pages.jobs import limits_of, load_pdf_reader, pdf_limits
@@ -39,6 +39,17 @@ class PackedDocument:
     """Whether it announces, or switches to, pages of other registered domains."""
     document: bytes
     profile: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A page that gave no document."""
+
+    url: str
+    language: str | None
+    """What the crawl took it for, ISO 639-3; None if the page is from an archive."""
+    reason: str
+    """``other_language`` or ``unreadable``."""
 
 
 @dataclass(frozen=True)
@@ -77,26 +88,28 @@ class DocumentJob(Job["PackedDocument | None"]):
 
 def read_pages(
     pages: Iterable[RawPage], pairs: LanguagePairs, detection: Detection, unreadable: Counter[str]
-) -> Iterator[PackedDocument | None]:
-    """The document on each page, in order; None for pages in other languages and for those that cannot be read.
+) -> Iterator[PackedDocument | LeftOut]:
+    """The document on each page, in order; pages in other languages and those that cannot be read are left out.
 
     Pages that break the limits of a helper process, and PDFs without text that can be read, are counted in *unreadable*
     by kind; the first of each kind is named.
     """
-    waiting: deque[tuple[str, Future[PackedDocument | None]]] = deque()
+    waiting: deque[tuple[RawPage, Future[PackedDocument | None]]] = deque()
 
-    def first() -> PackedDocument | None:
-        url, future = waiting.popleft()
+    def first() -> PackedDocument | LeftOut:
+        page, future = waiting.popleft()
         try:
-            return future.result()
+            return future.result() or LeftOut(page.url, page.language, "other_language")
         except (ContentError, SandboxError) as error:
             unreadable[error.kind] += 1
             if unreadable[error.kind] == 1:
-                logger.warning(f"{url} is left out: {error}")
-            return None
+                logger.warning(f"{page.url} is left out: {error}")
+            return LeftOut(page.url, page.language, "unreadable")
 
     for page in pages:
-        waiting.append((page.url, submit(DocumentJob(page, pairs, detection))))
+        job = DocumentJob(page, pairs, detection)
+        # the body may be large, and is with the helper process
+        waiting.append((replace(page, body=None, text=""), submit(job)))
         if len(waiting) > _WAITING * processes():
             yield first()
     while waiting:

@@ -1,11 +1,11 @@
-"""``pairs.tsv``, which may have pairs of documents in several pairs of languages."""
+"""``pairs.tsv`` and ``unpaired.tsv``, which may have rows of several pairs of languages."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.pairing.documents import Pair
+from bilingual_crawler.pairing.documents import Pair, Unpaired
 from bilingual_crawler.records import SUMMARY, read_tsv, replace_tsv
 
 if TYPE_CHECKING:
@@ -35,6 +35,17 @@ def pairs_of_others(path: Path, pairs: LanguagePairs) -> list[Pair]:
 def replace_pairs(path: Path, found: Iterable[Pair], pairs: LanguagePairs) -> None:
     """Make *found* the pairs of the languages *pairs* in the file *path*; those of others follow them."""
     replace_tsv(path, Pair, [*found, *pairs_of_others(path, pairs)])
+
+
+def replace_unpaired(path: Path, unpaired: Iterable[Unpaired], pairs: LanguagePairs) -> None:
+    """Make *unpaired* the rows of the languages *pairs* in the file *path*; named ones of others follow them."""
+    names = set(map(str, pairs))
+    others = [
+        Unpaired(row["url"], row["reason"], row["nearest"], float(row["score"]), row["pair"])
+        for row in read_tsv(path)
+        if row.get("pair") and row["pair"] not in names
+    ]
+    replace_tsv(path, Unpaired, [*unpaired, *others])
 
 
 def _languages_beside(path: Path) -> str | None:

@@ -29,6 +29,14 @@ class UrlEvidence:
     """The URLs are equal but for language marks, and those agree with the content."""
     refused: bool = False
     """The URLs are equal but for language marks, and one of those names another language than the content's."""
+    one_sided: bool = False
+    """One page announces the other, of another registered domain, which does not announce it: the content decides."""
+
+    def need_both_sides(self) -> None:
+        """The pages are of two registered domains: anybody can announce the pages of others."""
+        self.one_sided = self.hreflang == 1
+        self.hreflang *= self.hreflang == 2
+        self.switcher *= self.switcher == 2
 
     @property
     def score(self) -> float:

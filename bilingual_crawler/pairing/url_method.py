@@ -12,6 +12,7 @@ from bilingual_crawler.pages.outline import hash_text
 from bilingual_crawler.pairing.candidates import nearest
 from bilingual_crawler.pairing.channels import channel_of
 from bilingual_crawler.pairing.url_evidence import UrlEvidence, agrees
+from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.markers import marked_language
 
 if TYPE_CHECKING:
@@ -49,6 +50,11 @@ def url_evidence(domain: Domain) -> dict[tuple[int, int], UrlEvidence]:
         for j in by_key.get(profile.key, ())[:MAX_SAME_KEY]:
             agree = all(agrees(one.marked, one.language, pair) for one in (profile, domain.b[j]))
             found[i, j].key, found[i, j].refused = agree, not agree
+    if len(domain.group) > 1:
+        domains_a, domains_b = ([registered_domain(profile.url) for profile in side] for side in (domain.a, domain.b))
+        for (i, j), evidence in found.items():
+            if domains_a[i] != domains_b[j]:
+                evidence.need_both_sides()
     return dict(found)
 
 

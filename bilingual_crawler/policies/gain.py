@@ -187,11 +187,13 @@ class Gain(Policy):
             if partner:
                 self._changed.update(kind.learn_pair(page.url, partner))
             kind.forget(page.url)
+        self._forget_lapsed()
 
     def paired(self, url: str, partner: str) -> None:
         self._join(url, partner)
         for kind in self._evidence:
             self._changed.update(kind.learn_pair(url, partner))
+        self._forget_lapsed()
 
     def priorities(
         self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
@@ -229,6 +231,11 @@ class Gain(Policy):
         for parted in self._known.join(url, partner):
             for kind in self._evidence:
                 kind.part_pair(*parted)
+
+    def _forget_lapsed(self) -> None:
+        for url in self._known.lapsed():
+            for kind in self._evidence:
+                kind.forget(url)
 
     def _is_news(self, page: FetchedPage, link: Link) -> bool:
         """Whether the link changes what its URL is worth; most lead to a queued URL and say nothing new of it."""

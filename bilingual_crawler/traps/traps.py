@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -37,7 +36,7 @@ class Traps:
         self._barren = Barren(barren_pages)
         self._staleness = Staleness(stale_pages)
         self._copies = Copies()
-        self._sitemaps: Counter[str] = Counter()
+        self._sitemaps: LRUCache[str, int] = LRUCache(_HOSTS)
         self._unreadable: LRUCache[str, int] = LRUCache(_HOSTS)
 
     def refuses(self, url: str) -> str | None:
@@ -58,8 +57,8 @@ class Traps:
 
     def wants_sitemap(self, entry: Entry) -> bool:
         """Whether one more sitemap of its site is read. Called once per sitemap."""
-        self._sitemaps[entry.slot] += 1
-        return entry.depth <= MAX_SITEMAP_DEPTH and self._sitemaps[entry.slot] <= MAX_SITEMAPS
+        read = self._sitemaps[entry.slot] = self._sitemaps.get(entry.slot, 0) + 1
+        return entry.depth <= MAX_SITEMAP_DEPTH and read <= MAX_SITEMAPS
 
     def note_unreadable(self, url: str) -> None:
         """The response of *url* could not be read within the limits of a helper process."""

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Evidence:
     """One kind of evidence: what it has learnt, and its weights, which are its fields with defaults.
 
-    No method may take longer the more URLs are queued. What it keeps of a queued URL it drops in :meth:`forget`;
-    what it keeps of a site stays.
+    No method may take longer the more URLs are queued. What it keeps of a URL it drops in :meth:`forget`, and it
+    mentions to :attr:`known` a URL that may never be queued. What it keeps of a site stays.
     """
 
     name: ClassVar[str]
@@ -65,7 +65,7 @@ class Evidence:
         """What was said of *url* holds for *target*; :meth:`forget` of *url* follows."""
 
     def forget(self, url: str) -> None:
-        """*url* is queued no more."""
+        """*url* is queued no more, or never was."""
 
 
 class LanguageEvidence(Evidence, ABC):

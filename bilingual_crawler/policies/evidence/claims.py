@@ -3,36 +3,53 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
+
+from cachetools import LRUCache
 
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.policies.base import Proposal
 from bilingual_crawler.policies.evidence.base import PartnerEvidence
 from bilingual_crawler.policies.evidence.belief import part_left
+from bilingual_crawler.policies.evidence.reliability import Reliability
+from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.policies.evidence.belief import Belief
     from bilingual_crawler.policies.evidence.known import Target
 
+MAX_SOURCES = 1000
+"""Documents that claim one URL, the last ones."""
+MAX_TIMES = 100_000
+"""URLs for which switchers are counted, those that came last."""
+
 
 @dataclass
 class Claims(PartnerEvidence):
-    """The best of what documents without a partner say of a URL, believed less if its language seems wrong."""
+    """The best of what documents without a partner say of a URL, believed less if its language seems wrong.
+
+    Anybody can claim the pages of another registered domain. Such claims are believed at first, since many addresses
+    redirect to the own domain, and then as often as those of the one domain about the other were mutual.
+    """
 
     trust: float
     """Probability that a claim is right about a page that is surely in the other language."""
     slope: float
     base: float
     """The part of the trust that is left, ``slope`` x belief in the other language + ``base``, at most 1."""
+    mutual: float = 1.0
+    one_sided: float = 0.0
+    """Claims between two registered domains that were mutual, and that were not, as if counted before any is seen."""
 
     def __post_init__(self) -> None:
+        self._by_domains = Reliability(self.mutual, self.one_sided)
         self._sources: defaultdict[str, dict[str, None]] = defaultdict(dict)
         """URL -> documents that claim it, in the order of their downloads."""
 
@@ -49,8 +66,10 @@ class Claims(PartnerEvidence):
         return (link.url for link in links if link.announces and self.known.pair.is_other(link.hreflang, page.side))
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        for url in self.claimed(page, links):
-            self._sources[url][page.url] = None
+        claimed = dict.fromkeys(self.claimed(page, links))
+        self._count_foreign(page, claimed)
+        for url in claimed:
+            self._claim(url, page.url)
         return ()
 
     def note(self, page: FetchedPage, link: Link) -> bool:
@@ -61,13 +80,48 @@ class Claims(PartnerEvidence):
         if not sources:
             return 0.0
         trust, lacking = self.trust_in(target.url), self.known.lacking(sources)
-        return max((trust * part_left(belief[other], self.slope, self.base) for _, other in lacking), default=0.0)
+        return max(
+            (
+                trust * self._mutual(source, target.url) * part_left(belief[other], self.slope, self.base)
+                for source, other in lacking
+            ),
+            default=0.0,
+        )
 
     def redirected(self, url: str, target: str) -> None:
-        self._sources[target].update(self._sources.get(url, {}))
+        for source in self._sources.get(url, ()):
+            self._claim(target, source)
 
     def forget(self, url: str) -> None:
         self._sources.pop(url, None)
+
+    def _mutual(self, source: str, url: str) -> float:
+        """Probability that *url* claims its *source* as well, if that is needed."""
+        domains = registered_domain(source), registered_domain(url)
+        return 1.0 if domains[0] == domains[1] else self._by_domains.of(domains)
+
+    def _count_foreign(self, page: FetchedPage, claimed: Collection[str]) -> None:
+        """Other domains have claimed *page*, which is their partner, or claims them as well, or does not."""
+        domain = registered_domain(page.url)
+        mutual: dict[str, bool] = {}
+        for source in self._sources.get(page.url, ()):
+            claiming = registered_domain(source)
+            if claiming != domain:
+                right = source in claimed or self.known.partner(page.url) == source
+                mutual[claiming] = mutual.get(claiming, False) or right
+        for claiming, right in mutual.items():
+            self._by_domains.count((claiming, domain), right)
+
+    def _claim(self, url: str, source: str) -> None:
+        """The document *source* claims *url*, which is of use as long as that is no document itself."""
+        if self.known.side(url) is not None:
+            return
+        if url not in self._sources:
+            self.known.mention(url)
+        sources = self._sources[url]
+        sources[source] = None
+        if len(sources) > MAX_SOURCES:
+            del sources[next(iter(sources))]
 
 
 @dataclass
@@ -96,18 +150,25 @@ class Switchers(Claims):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._times: Counter[str] = Counter()
+        self._times: LRUCache[str, int] = LRUCache(MAX_TIMES)
 
     def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[Proposal]:
         # one that does not lead back: what both pages hold decides
         leading_here = ((url, self.trust_in(page.url)) for url in self._sources.get(page.url, ()))
         leading_there = ((url, self.trust_in(url)) for url in self.claimed(page, links) if self.known.side(url))
-        return [Proposal(url, "switcher", trust) for url, trust in chain(leading_here, leading_there)]
+        domain = registered_domain(page.url)
+        return [
+            Proposal(url, "switcher", trust)
+            for url, trust in chain(leading_here, leading_there)
+            if registered_domain(url) == domain
+        ]
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        for url in dict.fromkeys(self.claimed(page, links)):
-            self._times[url] += 1
-            self._sources[url][page.url] = None
+        claimed = dict.fromkeys(self.claimed(page, links))
+        self._count_foreign(page, claimed)
+        for url in claimed:
+            self._times[url] = self._times.get(url, 0) + 1
+            self._claim(url, page.url)
         return ()
 
     def claimed(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
@@ -121,4 +182,4 @@ class Switchers(Claims):
                     yield link.url
 
     def trust_in(self, url: str) -> float:
-        return self.trust / max(1, self._times[url] - self.spared)
+        return self.trust / max(1, self._times.get(url, 0) - self.spared)

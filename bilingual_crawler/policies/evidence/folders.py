@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.policies.evidence.base import LanguageEvidence
 from bilingual_crawler.policies.evidence.belief import counted
+from bilingual_crawler.policies.evidence.places import rare_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,6 +34,8 @@ class Folders(LanguageEvidence):
         index = self.known.index(page.side)
         for folder in self.known.place(page.url).folders:
             self._counts[folder][index] += 1
+        for folder in rare_folders(self._counts, lambda folder: sum(self._counts[folder])):
+            del self._counts[folder]
         return ()
 
     def update(self, target: Target, belief: Belief) -> Belief | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 
 MAX_TWINS = 50
 """URLs that are equal but for language marks and are remembered as such; further ones are by themselves."""
+MAX_MENTIONED = 10_000
+"""URLs that evidence keeps something of although they are not queued, the last ones.
+
+The links of a page are queued after it is learnt from, and many never are: share buttons, and what is out of scope.
+"""
 
 
 class Target(NamedTuple):
@@ -51,6 +57,7 @@ class Known:
         self._held: dict[int, Held] = {}
         self._queued: dict[str, Target] = {}
         self._queued_twins: dict[int, tuple[str, ...]] = {}
+        self._mentioned: deque[str] = deque()
 
     def index(self, side: str | None) -> int:
         """Place of a side of the pair in a belief; 2 for neither."""
@@ -123,6 +130,18 @@ class Known:
         twins = tuple(twin for twin in self._queued_twins.pop(target.key, ()) if twin != url)
         if twins:
             self._queued_twins[target.key] = twins
+
+    def mention(self, url: str) -> None:
+        """Evidence begins to keep something of *url*, which may be queued later or never."""
+        if url not in self._queued:
+            self._mentioned.append(url)
+
+    def lapsed(self) -> Iterator[str]:
+        """The URLs mentioned longest ago that are not queued: evidence is to forget them."""
+        while len(self._mentioned) > MAX_MENTIONED:
+            url = self._mentioned.popleft()
+            if url not in self._queued:
+                yield url
 
     def target(self, url: str) -> Target:
         """What evidence is asked of *url*, queued or not."""

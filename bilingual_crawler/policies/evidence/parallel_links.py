@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
-
-from cachetools import LRUCache
 
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.policies.base import MAX_LINKS, Proposal
@@ -23,7 +21,9 @@ if TYPE_CHECKING:
     from bilingual_crawler.policies.evidence.known import Target
 
 MAX_PAGES = 20_000
-"""Documents without a partner whose links are kept, those that came last."""
+"""Documents without a partner whose links, and whose couples, are kept: those that came last."""
+MAX_KEPT = 1_000_000
+"""Links of all these documents, some 130 bytes each."""
 MAX_COUPLES = 8
 """URLs that one URL may correspond to."""
 _ALIGNED = (LinkPosition.BODY, LinkPosition.NAVIGATION)
@@ -49,9 +49,13 @@ class ParallelLinks(PartnerEvidence):
     """The part of the chance that is left, ``slope`` x belief in the other language + ``base``, at most 1."""
 
     def __post_init__(self) -> None:
-        self._links: LRUCache[str, Sequence[str]] = LRUCache(MAX_PAGES)
+        self._links: OrderedDict[str, Sequence[str]] = OrderedDict()
+        self._kept = 0
+        """Links in all."""
         self._couples: dict[str, Counter[str]] = {}
         """URL -> those that it corresponds to, with the pairs of documents that say so."""
+        self._documents: OrderedDict[str, None] = OrderedDict()
+        """Documents that have couples."""
         self._by_site = Reliability(self.right, self.wrong)
         self._proposals: deque[tuple[str, Proposal]] = deque()
 
@@ -65,7 +69,7 @@ class ParallelLinks(PartnerEvidence):
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         if page.side is not None and not page.noindex:
             aligned = [link.url for link in links if not link.alternate and link.position in _ALIGNED]
-            self._links[page.url] = aligned[:MAX_LINKS]
+            self._keep_links(page.url, aligned[:MAX_LINKS])
         couples = self._couples.get(page.url)
         if not couples:
             return ()
@@ -76,7 +80,7 @@ class ParallelLinks(PartnerEvidence):
         return [url for url in couples if self.known.is_queued(url)]
 
     def learn_pair(self, url: str, partner: str) -> Iterable[str]:
-        links, others = self._links.pop(url, ()), self._links.pop(partner, ())
+        links, others = self._pop_links(url), self._pop_links(partner)
         changed: list[str] = []
         # a couple that was known is news as well: what else is believed of the site has changed since it was weighed
         for one, other in self._aligned(links, others, {url, partner}):
@@ -85,6 +89,8 @@ class ParallelLinks(PartnerEvidence):
                 self._proposals.append((one, Proposal(other, self.name, self._probability(one, other))))
         for one in (url, partner):
             self._drop(one)
+        while len(self._documents) > MAX_PAGES:
+            self._drop(next(iter(self._documents)))
         believed = self._by_site.of(self.known.place(url).site) >= self.least
         return filter(self.known.is_queued, changed) if believed else ()
 
@@ -115,6 +121,8 @@ class ParallelLinks(PartnerEvidence):
     def forget(self, url: str) -> None:
         if self.known.side(url) is None:
             self._drop(url)
+        elif url in self._couples:
+            self._documents[url] = None
 
     def _aligned(self, links: Sequence[str], others: Sequence[str], pair: set[str]) -> Iterator[tuple[str, str]]:
         """The links of both documents that correspond to each other and are in no pair yet."""
@@ -142,7 +150,13 @@ class ParallelLinks(PartnerEvidence):
 
     def _count(self, url: str, other: str, times: int = 1) -> bool:
         """More pages say that *url* corresponds to *other*; false if *url* has others enough."""
-        couples = self._couples.setdefault(url, Counter())
+        if url not in self._couples:
+            self._couples[url] = Counter()
+            if self.known.side(url) is None:
+                self.known.mention(url)
+            else:
+                self._documents[url] = None
+        couples = self._couples[url]
         if other not in couples and len(couples) == MAX_COUPLES:
             return False
         couples[other] += times
@@ -150,9 +164,21 @@ class ParallelLinks(PartnerEvidence):
 
     def _drop(self, url: str) -> None:
         """*url* corresponds to nothing any more."""
+        self._documents.pop(url, None)
         for other in self._couples.pop(url, ()):
             couples = self._couples.get(other)
             if couples:
                 del couples[url]
                 if not couples:
-                    del self._couples[other]
+                    self._drop(other)
+
+    def _keep_links(self, url: str, links: Sequence[str]) -> None:
+        self._links[url] = links
+        self._kept += len(links)
+        while len(self._links) > MAX_PAGES or self._kept > MAX_KEPT:
+            self._pop_links(next(iter(self._links)))
+
+    def _pop_links(self, url: str) -> Sequence[str]:
+        links = self._links.pop(url, ())
+        self._kept -= len(links)
+        return links

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from bilingual_crawler.urls.cache import url_cache
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.markers import find_markers
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
 MAX_FOLDERS = 4
 """Depth to which folders are told apart."""
+MAX_COUNTED = 100_000
+"""Folders in which pages are counted; beyond that the half with the fewest pages is forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +55,8 @@ def _place(host: str, folder: str, mark: tuple[str, str] | None, marked: str | N
         folders.append(f"{folders[-1]}/{segment}")
     site = registered_domain(host)
     return Place(site, tuple(folders), mark and (site, *mark), marked, weak)
+
+
+def rare_folders(folders: Collection[str], pages: Callable[[str], float]) -> list[str]:
+    """Those of *folders* to forget: none up to :data:`MAX_COUNTED`, then half, those with the fewest *pages*."""
+    return sorted(folders, key=pages)[: MAX_COUNTED // 2] if len(folders) > MAX_COUNTED else []

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.policies.evidence.base import Prospect
+from bilingual_crawler.policies.evidence.places import rare_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -56,9 +57,10 @@ class PairRate(Prospect):
         rate = self.rate
         for folder in target.place.folders:
             documents = self._documents.get(folder)
-            if not documents:
+            # one that was forgotten can lose pairs that it does not know of
+            if not documents or documents < 0:
                 break
-            rate = (self._paired.get(folder, 0) + self.weight * rate) / (documents + self.weight)
+            rate = (max(self._paired.get(folder, 0), 0) + self.weight * rate) / (documents + self.weight)
         return min(rate, 1.0)
 
     def _alone(self, url: str) -> float:
@@ -68,6 +70,8 @@ class PairRate(Prospect):
     def _count(self, url: str, weight: float) -> None:
         for folder in self.known.place(url).folders:
             self._documents[folder] += weight
+        for folder in rare_folders(self._documents, self._documents.__getitem__):
+            del self._documents[folder], self._paired[folder]
 
 
 @dataclass
