@@ -241,3 +241,50 @@ def test_a_crawl_delay_is_kept_by_the_slot_that_asked_for_robots_txt(tmp_path: P
     times = [when for when, path in site.asked if path != "/robots.txt"]
     assert min(later - earlier for earlier, later in pairwise(times)) > 0.3
     assert times[-1] - times[0] > 0.9 * 0.6 * (len(times) - 1)
+
+
+def test_an_answer_that_is_not_200_is_no_page_and_has_its_row(tmp_path: Path) -> None:
+    """Of a success that is not 200 the body says what became of a request, or is a part."""
+    statuses = {"201": 201, "202": 202, "203": 203, "204": 204, "206": 206, "299": 299}
+    links = "".join(f"<a href=/{name}>{name}</a> " for name in statuses)
+
+    def answer(path: str) -> Answer:
+        if path == "/robots.txt":
+            return Answer(f"Sitemap: {site.url}/sitemap.xml", kind="text/plain")
+        if path == "/sitemap.xml":
+            return Answer("<urlset/>", status=202, kind="application/xml")
+        if path.strip("/") in statuses:
+            return Answer(SITE["/en/page-1.html"], status=statuses[path.strip("/")])
+        return Answer(SITE[path].replace("<h1>", f"{links}<h1>")) if path in SITE else Answer(status=404)
+
+    with scripted(answer) as site:
+        result = crawl(tmp_path, f"{site.url}/en/", *QUICK)
+    assert result.returncode == 0, result.stderr
+    assert "Traceback" not in result.stderr
+    found = outcomes(tmp_path, site.url)
+    assert {path: found[f"/{path}"] for path in statuses} == {path: f"http-{path}" for path in statuses}
+    assert found["/sitemap.xml"] == "http-202"
+    assert len(documents(tmp_path)) == DOCUMENTS
+    assert summary(tmp_path)["dropped"]["http-203"] == 1
+
+
+def test_a_status_counts_whatever_the_type_of_its_body(tmp_path: Path) -> None:
+    asked: Counter[str] = Counter()
+
+    def answer(path: str) -> Answer:
+        asked[path] += 1
+        if path == "/en/page-1.html" and asked[path] == 1:
+            return Answer("busy", status=503, kind="text/plain", headers={"Retry-After": "1"})
+        if path == "/gone":
+            return Answer("{}", status=404, kind="application/json")
+        if path == "/old":
+            return Answer("moved", status=301, kind="text/plain", headers={"Location": "/en/page-2.html"})
+        return page(path)
+
+    with scripted(answer) as site:
+        result = crawl(tmp_path, f"{site.url}/en/", *QUICK)
+    assert result.returncode == 0, result.stderr
+    found = outcomes(tmp_path, site.url)
+    assert found["/en/page-1.html"] == "document"
+    assert found["/gone"] == "http-404"
+    assert found["/old"] == "redirect"

@@ -91,6 +91,6 @@ def retry_after(value: str, now: datetime) -> float | None:
         return float(value[:12])
     try:
         date = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return max(0.0, ((date if date.tzinfo else date.replace(tzinfo=UTC)) - now).total_seconds())

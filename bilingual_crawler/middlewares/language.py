@@ -61,9 +61,19 @@ class LanguageFilterMiddleware:
         if url is not None and not _any_format(request) and self._format(headers, url) is None:
             raise StopDownload(fail=True)
 
+    def process_exception(self, request: Request, exception: Exception) -> Response | None:
+        """The headers do not name the status: of a stopped answer that is not 200, the status counts, not the type."""
+        stopped = exception.response if isinstance(exception, StopDownload) else None
+        return stopped if stopped is not None and stopped.status != 200 else None
+
     async def process_response(self, request: Request, response: Response) -> Response:
         url = self._url(request)
-        if url is None or response.status != 200:
+        if url is None:
+            return response
+        if response.status != 200:
+            if 200 < response.status < 300 and not _is_of_other_project(request):
+                # Scrapy passes any success to the callback
+                raise Refused(f"http-{response.status}", "no page: only 200 is", status=response.status)
             return response
         if ENTRY in request.meta and request.meta[ENTRY].kind is Kind.SITEMAP:
             job = SitemapJob(response.body, url, self._formats)
@@ -123,6 +133,12 @@ def _any_format(request: Request) -> bool:
     """Whether all formats are welcome: in a sitemap, and where a spider of another project starts."""
     entry: Entry | None = request.meta.get(ENTRY)
     return entry is not None and (entry.kind is Kind.SITEMAP or (bool(entry.request) and not entry.parent))
+
+
+def _is_of_other_project(request: Request) -> bool:
+    """Whether a spider of another project gets the answer, page or not."""
+    entry: Entry | None = request.meta.get(ENTRY)
+    return entry is None or bool(entry.request)
 
 
 def _content_type(headers: Headers) -> str:
