@@ -288,3 +288,51 @@ def test_a_status_counts_whatever_the_type_of_its_body(tmp_path: Path) -> None:
     assert found["/en/page-1.html"] == "document"
     assert found["/gone"] == "http-404"
     assert found["/old"] == "redirect"
+
+
+STARVE = """
+import os, resource
+from scrapy import signals
+from scrapy.utils.asyncio import call_later
+
+class Starve:
+    \"\"\"No file descriptor is left for SECONDS from the first signal SIGNAL on.\"\"\"
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        self = cls()
+        self.crawler, self.limits = crawler, resource.getrlimit(resource.RLIMIT_NOFILE)
+        crawler.signals.connect(self.starve, getattr(signals, os.environ["SIGNAL"]))
+        return self
+
+    def update_settings(self, settings):
+        pass
+
+    def starve(self):
+        if self.limits is not None:
+            free = os.dup(0)
+            os.close(free)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (free, self.limits[1]))
+            call_later(float(os.environ["SECONDS"]), resource.setrlimit, resource.RLIMIT_NOFILE, self.limits)
+            self.limits = None
+"""
+
+
+@pytest.mark.parametrize("at", ["request_reached_downloader", "response_downloaded"])
+def test_sockets_that_this_machine_has_not_are_no_failure_of_a_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    """For a connection, for the look-up of a name, and for the helper process that reads the first answer."""
+    (tmp_path / "starve.py").write_text(STARVE)
+    monkeypatch.setenv("SIGNAL", at)
+    monkeypatch.setenv("SECONDS", "3")
+    patience = ("-s", "BILINGUAL_BACKOFF_START=0.1", "-s", "BILINGUAL_HOST_FAILURES=3")
+    with scripted(page) as site:
+        seeds = f"{site.url}/en/,{site.url.replace('127.0.0.1', 'localhost')}/en/"
+        result = crawl(tmp_path, seeds, *patience, "-s", 'ADDONS={"starve.Starve": 1}')
+    assert result.returncode == 0, result.stderr
+    assert "Traceback" not in result.stderr
+    assert len(documents(tmp_path)) == 2 * DOCUMENTS
+    assert result.stderr.count("Too many open files (EMFILE)") == 1
+    assert "'bilingual/machine/EMFILE'" in result.stderr
+    assert "'bilingual/hosts_given_up'" not in result.stderr

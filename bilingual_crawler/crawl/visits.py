@@ -22,8 +22,9 @@ from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.meta import ENTRY, OPEN
 from bilingual_crawler.crawl.opening import open_frontier
 from bilingual_crawler.crawl.politeness import CrawlDelays, SharedAddresses, slot_by
-from bilingual_crawler.crawl.refused import Refused, reason
+from bilingual_crawler.crawl.refused import Refused, StillWanted, reason
 from bilingual_crawler.crawl.signals import Fetch, output_failed, pair_found, url_fetched
+from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.frontier.entry import FIXED, NEVER, Entry, Push, State
 from bilingual_crawler.frontier.frontier import SlotState
 from bilingual_crawler.frontier.local import LocalFrontier
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from twisted.python.failure import Failure
 
-    from bilingual_crawler.frontier.backoff import Rest
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.pairing.documents import Pair
@@ -153,6 +153,9 @@ class Visits:
         entry: Entry = failure.request.meta[ENTRY]  # type: ignore[attr-defined]
         error = failure.value
         assert error
+        if isinstance(error, StillWanted):
+            self.put_back(entry, Rest(0.0, failed=False))
+            return
         status, outcome = reason(error)
         self.log(entry, status=status, outcome=outcome)
         self._stats.inc_value(f"bilingual/dropped/{outcome}")
