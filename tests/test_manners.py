@@ -336,3 +336,16 @@ def test_sockets_that_this_machine_has_not_are_no_failure_of_a_host(
     assert result.stderr.count("Too many open files (EMFILE)") == 1
     assert "'bilingual/machine/EMFILE'" in result.stderr
     assert "'bilingual/hosts_given_up'" not in result.stderr
+
+
+def test_cookies_ask_nothing_of_the_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scrapy looks public suffixes up; what tldextract has fetched, or tried to, it keeps in its cache."""
+    cache = tmp_path / "suffixes"
+    monkeypatch.setenv("TLDEXTRACT_CACHE", str(cache))
+    headers = {"Set-Cookie": "visit=1; Domain=127.0.0.1; Path=/"}
+    with scripted(lambda path: Answer(SITE[path], headers=headers) if path in SITE else Answer(status=404)) as site:
+        result = crawl(tmp_path, f"{site.url}/en/", "-s", "COOKIES_ENABLED=1")
+    assert result.returncode == 0, result.stderr
+    assert "Traceback" not in result.stderr
+    assert not cache.exists()
+    assert "Cookie: visit=1" in site.requests[-1]
