@@ -349,3 +349,29 @@ def test_cookies_ask_nothing_of_the_network(tmp_path: Path, monkeypatch: pytest.
     assert "Traceback" not in result.stderr
     assert not cache.exists()
     assert "Cookie: visit=1" in site.requests[-1]
+
+
+def test_x_robots_tag_is_obeyed_as_the_meta_element_is(tmp_path: Path) -> None:
+    headers = {
+        "/en/page-0.html": {"X-Robots-Tag": "noindex"},
+        "/en/page-1.html": {"X-Robots-Tag": "otherbot: none"},
+        "/en/page-2.html": {"x-robots-tag": "Bilingual-Crawler: NOFOLLOW"},
+    }
+    hidden = SITE["/en/page-1.html"]
+
+    def answer(path: str) -> Answer:
+        if path in headers:
+            links = f"<a href={path.removesuffix('.html')}-hidden>hidden</a>"
+            return Answer(SITE[path].replace("<h1>", f"{links}<h1>"), headers=headers[path])
+        return Answer(hidden) if path.endswith("-hidden") else page(path)
+
+    for obeyed in ("1", "0"):
+        folder = tmp_path / obeyed
+        folder.mkdir()
+        with scripted(answer) as site:
+            crawl(folder, f"{site.url}/en/", "-s", f"BILINGUAL_META_ROBOTS_OBEY={obeyed}")
+        found = outcomes(folder, site.url)
+        assert found["/en/page-0.html"] == ("noindex" if obeyed == "1" else "document")
+        assert found["/en/page-1.html"] == found["/en/page-2.html"] == "document"
+        assert {"/en/page-0-hidden", "/en/page-1-hidden"} <= found.keys()
+        assert ("/en/page-2-hidden" in found) == (obeyed == "0")

@@ -15,6 +15,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.utils.misc import build_from_crawler, load_object
 
+from bilingual_crawler.crawl.politeness import robots_agent
 from bilingual_crawler.crawl.refused import Refused, StillWanted
 from bilingual_crawler.crawl.signals import sitemaps_named
 from bilingual_crawler.middlewares.backoff import HostUnavailable, asked_to_wait, origin
@@ -67,7 +68,7 @@ class RobotsMiddleware:
         self._crawler = crawler
         self._stats = crawler.stats
         self._reader = Reader(crawler)
-        self._user_agent = settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"]
+        self._user_agent = robots_agent(settings)
         self._parser = load_object(settings["ROBOTSTXT_PARSER"])
         self._timeout = min(TIMEOUT, settings.getfloat("DOWNLOAD_TIMEOUT"))
         self._rules: TTLCache[str, bytes] = TTLCache(
