@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
+from components import free_port
 from scrapy import Request, Spider
 from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
@@ -107,6 +108,46 @@ class Tour(scrapy.Spider):
 
     def failed(self, failure):
         self.note("failed", failure.value.response)
+'''
+
+LOSSY = '''
+"""A spider whose middleware drops its items, never asks for those of one page, and doubles those of another."""
+import scrapy
+
+
+class Sieve:
+    """Nearer to the engine than any component of ours."""
+
+    async def process_spider_output(self, response, result):
+        if response.url.endswith("/en/page-1.html"):
+            return
+        async for output in result:
+            if not isinstance(output, dict):
+                yield output
+            elif response.url.endswith("/es/"):
+                yield output
+                yield {**output, "again": True}
+
+
+class Lossy(scrapy.Spider):
+    name = "lossy"
+    custom_settings = {"SPIDER_MIDDLEWARES": {Sieve: 5}, "RETRY_ENABLED": False}
+
+    def __init__(self, site, dead):
+        self.site, self.dead = site, dead
+
+    async def start(self):
+        yield scrapy.Request(self.dead, errback=self.failed)
+        yield scrapy.Request(self.site + "/en/")
+
+    def parse(self, response):
+        for number in range(5):
+            yield {"url": response.url, "number": number}
+        for link in response.css("a[href]"):
+            yield response.follow(link, errback=self.failed)
+
+    def failed(self, failure):
+        yield {"failed": failure.request.url}
 '''
 
 
@@ -357,3 +398,27 @@ def test_all_requests_reach_their_callbacks_in_the_order_of_the_policy_also_afte
     # in the order of discovery, all pages of one language would come first
     assert sum(path.replace("/en/", "/es/") in half for path in half if path.startswith("/en/")) > number / 3
     assert all(row["priority"] for row in rows)
+
+
+def test_items_that_others_drop_or_an_errback_yields_do_not_keep_the_crawl(tmp_path: Path) -> None:
+    items, spider = tmp_path / "items.jsonl", tmp_path / "lossy.py"
+    spider.write_text(LOSSY)
+    dead = f"http://127.0.0.1:{free_port()}/"
+    with serve(varied(bilingual_site(5))) as site:
+        arguments = ("runspider", str(spider), "-a", f"site={site.url}", "-a", f"dead={dead}", "-O", str(items))
+        process = project(tmp_path, *arguments, settings={"JOBDIR": str(tmp_path / "job")})
+        try:
+            log = process.communicate(timeout=120)[0]
+        finally:
+            process.kill()
+        assert process.returncode == 0, log
+        assert "Error caught on signal handler" not in log
+        assert "AttributeError" not in log
+        found = lines(items)
+        pages, asked = set(site.pages) - {"/", "/fi/"}, dict(site.asked)
+        again = project(tmp_path, *arguments, settings={"JOBDIR": str(tmp_path / "job")})
+        assert again.wait(timeout=120) == 0
+    assert pages <= asked.keys()
+    assert dict(site.asked) == asked, "all were finished"
+    assert {"failed": dead} in found
+    assert [item["number"] for item in found if item.get("again")] == [0, 1, 2, 3, 4]

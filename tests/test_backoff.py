@@ -30,6 +30,12 @@ class Clock:
         ("\N{SUPERSCRIPT TWO}", None),
         ("soon", None),
         ("", None),
+        ("1" + "0" * 30, 100000000000),
+        ("Mon, 01 Jan 0001 00:00:00 +1200", 0),
+        ("Fri, 31 Dec 9999 23:59:59 -1200", 251607074399),
+        ("Sat, 21 Nov 99999999999999999999 14:00:00 GMT", None),
+        ("Sat, 21 Nov 2026 14:00:00 +99999999999999999999", None),
+        ("Sat, 21 Nov 2026 99999999999999:00:00 GMT", None),
     ],
 )
 def test_retry_after(value: str, seconds: float | None) -> None:

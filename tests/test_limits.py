@@ -7,6 +7,7 @@ import time
 import zlib
 from itertools import repeat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import brotli
 import pytest
@@ -15,6 +16,9 @@ from scripted import Answer, scripted
 from test_crawl import documents
 from test_manners import outcomes
 from webserver import html, start_scrapy
+
+if TYPE_CHECKING:
+    import subprocess
 
 HOME = html("en", "home", "<a href=/bad>bad</a>")
 MEGABYTE = b"<p>" + b"a" * (1 << 20)
@@ -27,15 +31,20 @@ def only(folder: Path, bad: Answer) -> str:
     with scripted(lambda path: pages.get(path, Answer(status=404))) as site:
         arguments = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}", "-a", "policy=bfs", "-s", "RETRY_ENABLED=0")
         process = start_scrapy(folder, "crawl", "bilingual", *arguments, "-s", f"BILINGUAL_OUTPUT_DIR={out}")
-        peak = 0
-        while process.poll() is None:
-            status = Path(f"/proc/{process.pid}/status").read_text()
-            peak = int(status.partition("VmHWM:")[2].split()[0]) if "VmHWM" in status else peak
-            time.sleep(0.05)
-        assert process.returncode == 0, process.communicate()[1]
-    assert peak < 600_000
+        assert peak_memory(process) < 600_000
     assert len(documents(folder)) >= 1
     return outcomes(folder, site.url)["/bad"]
+
+
+def peak_memory(process: subprocess.Popen[str]) -> int:
+    """The most kilobytes that *process* had, once it has ended well."""
+    peak = 0
+    while process.poll() is None:
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        peak = int(status.partition("VmHWM:")[2].split()[0]) if "VmHWM" in status else peak
+        time.sleep(0.05)
+    assert process.returncode == 0, process.communicate()[1]
+    return peak
 
 
 def bomb(encoding: str) -> bytes:
@@ -89,3 +98,20 @@ def test_more_promised_than_sent_and_less(tmp_path: Path) -> None:
     other.mkdir()
     wrong = [b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: -5\r\n\r\n" + HOME.encode()]
     assert only(other, Answer(raw=wrong))
+
+
+def test_many_robots_txt_of_the_largest_size(tmp_path: Path) -> None:
+    """Their rules are short and have wildcards: parsed they take a hundred times as much as their text."""
+    rules = "".join(f"Disallow: /{number:x}*$\n" for number in range(40_000))
+    answers = {
+        "/robots.txt": Answer(f"User-agent: *\n{rules}", kind="text/plain"),
+        "/": Answer(html("en", "home", "")),
+    }
+    hosts = 14
+    with scripted(lambda path: answers.get(path, Answer(status=404)), "0.0.0.0") as site:
+        port = site.url.rpartition(":")[2]
+        seeds = ",".join(f"http://127.0.1.{number}:{port}/" for number in range(hosts))
+        arguments = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}", "-a", "policy=bfs")
+        process = start_scrapy(tmp_path, "crawl", "bilingual", *arguments, "-s", f"BILINGUAL_OUTPUT_DIR={tmp_path}/out")
+        assert peak_memory(process) < 400_000
+    assert len(documents(tmp_path)) == hosts

@@ -241,3 +241,137 @@ def test_a_crawl_delay_is_kept_by_the_slot_that_asked_for_robots_txt(tmp_path: P
     times = [when for when, path in site.asked if path != "/robots.txt"]
     assert min(later - earlier for earlier, later in pairwise(times)) > 0.3
     assert times[-1] - times[0] > 0.9 * 0.6 * (len(times) - 1)
+
+
+def test_an_answer_that_is_not_200_is_no_page_and_has_its_row(tmp_path: Path) -> None:
+    """Of a success that is not 200 the body says what became of a request, or is a part."""
+    statuses = {"201": 201, "202": 202, "203": 203, "204": 204, "206": 206, "299": 299}
+    links = "".join(f"<a href=/{name}>{name}</a> " for name in statuses)
+
+    def answer(path: str) -> Answer:
+        if path == "/robots.txt":
+            return Answer(f"Sitemap: {site.url}/sitemap.xml", kind="text/plain")
+        if path == "/sitemap.xml":
+            return Answer("<urlset/>", status=202, kind="application/xml")
+        if path.strip("/") in statuses:
+            return Answer(SITE["/en/page-1.html"], status=statuses[path.strip("/")])
+        return Answer(SITE[path].replace("<h1>", f"{links}<h1>")) if path in SITE else Answer(status=404)
+
+    with scripted(answer) as site:
+        result = crawl(tmp_path, f"{site.url}/en/", *QUICK)
+    assert result.returncode == 0, result.stderr
+    assert "Traceback" not in result.stderr
+    found = outcomes(tmp_path, site.url)
+    assert {path: found[f"/{path}"] for path in statuses} == {path: f"http-{path}" for path in statuses}
+    assert found["/sitemap.xml"] == "http-202"
+    assert len(documents(tmp_path)) == DOCUMENTS
+    assert summary(tmp_path)["dropped"]["http-203"] == 1
+
+
+def test_a_status_counts_whatever_the_type_of_its_body(tmp_path: Path) -> None:
+    asked: Counter[str] = Counter()
+
+    def answer(path: str) -> Answer:
+        asked[path] += 1
+        if path == "/en/page-1.html" and asked[path] == 1:
+            return Answer("busy", status=503, kind="text/plain", headers={"Retry-After": "1"})
+        if path == "/gone":
+            return Answer("{}", status=404, kind="application/json")
+        if path == "/old":
+            return Answer("moved", status=301, kind="text/plain", headers={"Location": "/en/page-2.html"})
+        return page(path)
+
+    with scripted(answer) as site:
+        result = crawl(tmp_path, f"{site.url}/en/", *QUICK)
+    assert result.returncode == 0, result.stderr
+    found = outcomes(tmp_path, site.url)
+    assert found["/en/page-1.html"] == "document"
+    assert found["/gone"] == "http-404"
+    assert found["/old"] == "redirect"
+
+
+STARVE = """
+import os, resource
+from scrapy import signals
+from scrapy.utils.asyncio import call_later
+
+class Starve:
+    \"\"\"No file descriptor is left for SECONDS from the first signal SIGNAL on.\"\"\"
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        self = cls()
+        self.crawler, self.limits = crawler, resource.getrlimit(resource.RLIMIT_NOFILE)
+        crawler.signals.connect(self.starve, getattr(signals, os.environ["SIGNAL"]))
+        return self
+
+    def update_settings(self, settings):
+        pass
+
+    def starve(self):
+        if self.limits is not None:
+            free = os.dup(0)
+            os.close(free)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (free, self.limits[1]))
+            call_later(float(os.environ["SECONDS"]), resource.setrlimit, resource.RLIMIT_NOFILE, self.limits)
+            self.limits = None
+"""
+
+
+@pytest.mark.parametrize("at", ["request_reached_downloader", "response_downloaded"])
+def test_sockets_that_this_machine_has_not_are_no_failure_of_a_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    """For a connection, for the look-up of a name, and for the helper process that reads the first answer."""
+    (tmp_path / "starve.py").write_text(STARVE)
+    monkeypatch.setenv("SIGNAL", at)
+    monkeypatch.setenv("SECONDS", "3")
+    patience = ("-s", "BILINGUAL_BACKOFF_START=0.1", "-s", "BILINGUAL_HOST_FAILURES=3")
+    with scripted(page) as site:
+        seeds = f"{site.url}/en/,{site.url.replace('127.0.0.1', 'localhost')}/en/"
+        result = crawl(tmp_path, seeds, *patience, "-s", 'ADDONS={"starve.Starve": 1}')
+    assert result.returncode == 0, result.stderr
+    assert "Traceback" not in result.stderr
+    assert len(documents(tmp_path)) == 2 * DOCUMENTS
+    assert result.stderr.count("Too many open files (EMFILE)") == 1
+    assert "'bilingual/machine/EMFILE'" in result.stderr
+    assert "'bilingual/hosts_given_up'" not in result.stderr
+
+
+def test_cookies_ask_nothing_of_the_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scrapy looks public suffixes up; what tldextract has fetched, or tried to, it keeps in its cache."""
+    cache = tmp_path / "suffixes"
+    monkeypatch.setenv("TLDEXTRACT_CACHE", str(cache))
+    headers = {"Set-Cookie": "visit=1; Domain=127.0.0.1; Path=/"}
+    with scripted(lambda path: Answer(SITE[path], headers=headers) if path in SITE else Answer(status=404)) as site:
+        result = crawl(tmp_path, f"{site.url}/en/", "-s", "COOKIES_ENABLED=1")
+    assert result.returncode == 0, result.stderr
+    assert "Traceback" not in result.stderr
+    assert not cache.exists()
+    assert "Cookie: visit=1" in site.requests[-1]
+
+
+def test_x_robots_tag_is_obeyed_as_the_meta_element_is(tmp_path: Path) -> None:
+    headers = {
+        "/en/page-0.html": {"X-Robots-Tag": "noindex"},
+        "/en/page-1.html": {"X-Robots-Tag": "otherbot: none"},
+        "/en/page-2.html": {"x-robots-tag": "Bilingual-Crawler: NOFOLLOW"},
+    }
+    hidden = SITE["/en/page-1.html"]
+
+    def answer(path: str) -> Answer:
+        if path in headers:
+            links = f"<a href={path.removesuffix('.html')}-hidden>hidden</a>"
+            return Answer(SITE[path].replace("<h1>", f"{links}<h1>"), headers=headers[path])
+        return Answer(hidden) if path.endswith("-hidden") else page(path)
+
+    for obeyed in ("1", "0"):
+        folder = tmp_path / obeyed
+        folder.mkdir()
+        with scripted(answer) as site:
+            crawl(folder, f"{site.url}/en/", "-s", f"BILINGUAL_META_ROBOTS_OBEY={obeyed}")
+        found = outcomes(folder, site.url)
+        assert found["/en/page-0.html"] == ("noindex" if obeyed == "1" else "document")
+        assert found["/en/page-1.html"] == found["/en/page-2.html"] == "document"
+        assert {"/en/page-0-hidden", "/en/page-1-hidden"} <= found.keys()
+        assert ("/en/page-2-hidden" in found) == (obeyed == "0")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from protego import Protego
 
-from bilingual_crawler.pages.robots import rules_for, sitemaps_in
+from bilingual_crawler.pages.robots import header_directives, page_rules, rules_for, sitemaps_in
 
 AGENT = "bilingual-crawler"
 LINES = st.sampled_from(
@@ -34,3 +34,27 @@ def test_line_ends_and_comments(end: str) -> None:
 def test_sitemaps_are_canonical_and_unique() -> None:
     text = "Sitemap: https://A.example/s.xml\nsitemaps: https://a.example/s.xml # again\nSitemap: no-url\nSitemap:"
     assert sitemaps_in(text) == ["https://a.example/s.xml"]
+
+
+@pytest.mark.parametrize(
+    ("values", "rules"),
+    [
+        ([], (False, False)),
+        (["noindex"], (True, False)),
+        (["NoFollow"], (False, True)),
+        (["none"], (True, True)),
+        (["noarchive", "nofollow , NOINDEX"], (True, True)),
+        (["googlebot: noindex, nofollow"], (False, False)),
+        (["googlebot: noindex", "nofollow"], (False, True)),
+        (["Bilingual-Crawler: noindex, nofollow"], (True, True)),
+        (["googlebot: nofollow, bilingual-crawler: noindex"], (True, False)),
+        (["noindex, otherbot: nofollow"], (True, False)),
+        (["*: noindex"], (True, False)),
+        (["crawler: noindex"], (False, False)),
+        (["max-snippet: 20, noindex"], (True, False)),
+        (["unavailable_after: Saturday, 25-Jun-10 15:00:00 PST, nofollow"], (False, True)),
+        ([":" * 50_000 + "," * 50_000], (False, False)),
+    ],
+)
+def test_x_robots_tag(values: list[str], rules: tuple[bool, bool]) -> None:
+    assert page_rules(header_directives(values, "bilingual-crawler")) == rules

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from scrapy.downloadermiddlewares import cookies
 from scrapy.exceptions import UsageError
+
+from bilingual_crawler.urls.hosts import split_domain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.language import Detection
     from bilingual_crawler.policies.base import Policy
     from bilingual_crawler.traps.traps import Traps
+
+# Scrapy's own would fetch the list of public suffixes in the middle of a crawl, past all guards
+cookies._split_domain = split_domain
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,6 @@ REST = "bilingual_rest"
 """The :class:`~bilingual_crawler.frontier.backoff.Rest` with which a request goes back to the frontier."""
 RANK = "bilingual_rank"
 """The :class:`~bilingual_crawler.items.Rank` of a request that a spider has yielded."""
-OPEN = "bilingual_open"
-"""How many things of a response are still being processed."""
 
 PAGE = "bilingual_page"
 """The parsed :class:`~bilingual_crawler.pages.model.Page`."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.robotstxt import RobotParser
+    from scrapy.settings import BaseSettings
 
     from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.frontier.local import LocalFrontier
@@ -41,6 +42,11 @@ def slot_by(politeness: str) -> Callable[[str], str]:
     return slot
 
 
+def robots_agent(settings: BaseSettings) -> str:
+    """The name that the crawler obeys in robots.txt and ``X-Robots-Tag``."""
+    return str(settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"])
+
+
 class CrawlDelays:
     """Gives a politeness slot the delay that a robots.txt asks of us, unless the operator's own is longer.
 
@@ -53,8 +59,7 @@ class CrawlDelays:
         self._crawler = crawler
         self._slot_of = slot_of
         self._delays: dict[str, float] = {}
-        settings = crawler.settings
-        self._user_agent = settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"]
+        self._user_agent = robots_agent(crawler.settings)
         crawler.signals.connect(self.robots_parsed, signal=signals.robots_parsed)
         # behind AutoThrottle, which was there before the scheduler was opened
         crawler.signals.connect(self.response_downloaded, signal=signals.response_downloaded)

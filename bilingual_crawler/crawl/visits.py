@@ -19,11 +19,12 @@ from bilingual_crawler.crawl.checkpoints import Checkpoints
 from bilingual_crawler.crawl.context import CrawlContext, with_http, with_https
 from bilingual_crawler.crawl.facts import GONE, JOINED, news_fact, own_fact, page_fact, redirect_fact, relearn
 from bilingual_crawler.crawl.learner import Learner
-from bilingual_crawler.crawl.meta import ENTRY, OPEN
+from bilingual_crawler.crawl.meta import ENTRY
 from bilingual_crawler.crawl.opening import open_frontier
 from bilingual_crawler.crawl.politeness import CrawlDelays, SharedAddresses, slot_by
-from bilingual_crawler.crawl.refused import Refused, is_silent, reason
+from bilingual_crawler.crawl.refused import Refused, StillWanted, is_silent, reason
 from bilingual_crawler.crawl.signals import Fetch, output_failed, pair_found, url_fetched
+from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.frontier.entry import FIXED, NEVER, Entry, Kind, Push, State
 from bilingual_crawler.frontier.frontier import SlotState, ignore
 from bilingual_crawler.frontier.local import LocalFrontier
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from twisted.python.failure import Failure
 
-    from bilingual_crawler.frontier.backoff import Rest
     from bilingual_crawler.languages import LanguagePair
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.pairing.documents import Pair
@@ -76,6 +76,7 @@ class Visits:
         self._guesses = {seed.url for seed in self._context.seeds if seed.guessed_scheme}
         self._waiting: set[str] = set()
         """Those of which https gave nothing."""
+        self._with_spider: dict[str, Entry] = {}
         self._stopping = False
         self.slot = slot_by(options.politeness)
         """The politeness slot of a URL."""
@@ -90,8 +91,6 @@ class Visits:
             self._checkpoints.start()
         crawler.signals.connect(self.stop, signal=output_failed)
         crawler.signals.connect(self._callback_failed, signal=signals.spider_error)
-        for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
-            crawler.signals.connect(self._item_left, signal=signal)
         queued, done = map(self._store.count, (State.QUEUED, State.DONE))
         if queued or done:
             logger.info(f"Resuming: {queued} URLs queued, {done} done", extra=self._extra)
@@ -139,6 +138,7 @@ class Visits:
         What is queued belongs to the crawl. If its site is not in the scope, a seed was redirected to it, perhaps at
         another worker: from now on the site is in the scope.
         """
+        self._finish_processed()
         entry = self._frontier.pop()
         if entry is not None:
             self._quota.remove(self._source(entry), entry.url)
@@ -172,6 +172,9 @@ class Visits:
         entry: Entry = failure.request.meta[ENTRY]  # type: ignore[attr-defined]
         error = failure.value
         assert error
+        if isinstance(error, StillWanted):
+            self.put_back(entry, Rest(0.0, failed=False))
+            return
         status, outcome = reason(error)
         if status == 0 and self.is_guess(entry):
             self._try_http(entry, outcome)
@@ -233,15 +236,9 @@ class Visits:
         """*pair* was found in an earlier run, perhaps by the alignment of all its documents."""
         self._learner.adopt(pair)
 
-    def hold(self, response: Response) -> None:
-        """Something of *response* is being processed: its URL is not finished before it is released as often."""
-        response.meta[OPEN] = response.meta.get(OPEN, 0) + 1
-
-    def release(self, response: Response) -> None:
-        """Something of *response* has been processed."""
-        response.meta[OPEN] -= 1
-        if not response.meta[OPEN]:
-            self._frontier.finish(response.meta[ENTRY])
+    def hold(self, entry: Entry) -> None:
+        """The answer to *entry* is with the spider: it is finished when all that the spider gave is processed."""
+        self._with_spider[entry.url] = entry
 
     def log(self, entry: Entry, *, status: int, outcome: str, language: str = "", location: str = "") -> None:
         """Tell everybody what came of fetching *entry*."""
@@ -324,6 +321,7 @@ class Visits:
 
     async def leave(self) -> None:
         """The crawl ends."""
+        self._finish_processed()
         try:
             if self._durable:
                 await self._checkpoints.finish()
@@ -369,9 +367,13 @@ class Visits:
                 self._gone(entry)
             self._frontier.finish(entry)
 
-    def _item_left(self, response: Response | None) -> None:
-        if response is not None and OPEN in response.meta:
-            self.release(response)
+    def _finish_processed(self) -> None:
+        """Scrapy's scraper alone knows: any middleware may drop, multiply or never ask for what the spider gives."""
+        assert self._crawler.engine
+        scraping = self._crawler.engine.scraper.slot
+        active = {request.meta[ENTRY].url for request in scraping.active if ENTRY in request.meta} if scraping else ()
+        for url in [url for url in self._with_spider if url not in active]:
+            self._frontier.finish(self._with_spider.pop(url))
 
     def _gone(self, entry: Entry) -> None:
         """*entry* gave no page that policy and ledger have learnt from."""

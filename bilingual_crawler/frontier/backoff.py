@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 STRANGER_FAILURES = 3
 """Failures in a row after which a host that never answered is given up: mostly it no longer exists."""
 _HOSTS = 100_000
+_MAX_DOUBLINGS = 60
+_OWN_SHORTAGES = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EAGAIN, errno.EADDRNOTAVAIL))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Patience:
     """Longest pause in seconds without ``Retry-After``."""
     longest_asked: float = 3600.0
     """Longest pause in seconds that ``Retry-After`` may ask for."""
-    failures: int = 10
+    failures: float = 10
     """Failures in a row after which a host is given up."""
 
 
@@ -73,7 +76,7 @@ class Backoff:
         health.given_up = health.failures >= most
         if health.given_up:
             return None
-        rest = min(self._patience.longest, self._patience.start * 2.0 ** (health.failures - 1))
+        rest = min(self._patience.longest, self._patience.start * 2.0 ** min(health.failures - 1, _MAX_DOUBLINGS))
         if asked is not None:
             rest = max(rest, min(asked, self._patience.longest_asked))
         health.until = now + rest
@@ -84,6 +87,19 @@ class Backoff:
         return health is not None and health.given_up
 
 
+def own_shortage(error: BaseException | None) -> str | None:
+    """What this machine has none left of, if that is why *error* was raised: ``EMFILE`` and the like; else None.
+
+    Libraries wrap the error of the system in their own.
+    """
+    while error is not None:
+        number = getattr(error, "errno", None) or getattr(error, "osError", None)
+        if number in _OWN_SHORTAGES:
+            return errno.errorcode[number]
+        error = error.__cause__ or error.__context__
+    return None
+
+
 def retry_after(value: str, now: datetime) -> float | None:
     """Seconds that a ``Retry-After`` header asks for (a number or an HTTP date); None if it is invalid."""
     value = value.strip()
@@ -91,6 +107,6 @@ def retry_after(value: str, now: datetime) -> float | None:
         return float(value[:12])
     try:
         date = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return max(0.0, ((date if date.tzinfo else date.replace(tzinfo=UTC)) - now).total_seconds())

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import math
+import os
+import socket
 import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from scrapy.exceptions import CannotResolveHostError
 from scrapy.utils.misc import load_object
 
 from bilingual_crawler.crawl.meta import ENTRY, REST
 from bilingual_crawler.crawl.refused import Refused
 from bilingual_crawler.crawl.visits import Visits
-from bilingual_crawler.frontier.backoff import Backoff, Patience, Rest, retry_after
+from bilingual_crawler.frontier.backoff import Backoff, Patience, Rest, own_shortage, retry_after
 from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:
@@ -32,6 +37,9 @@ PAGE_ERROR = 500
 """A failure of the page, not of the host."""
 WAITS = 5
 """Answers 429 or 503 to one URL before it is dropped."""
+MAX_OWN_REST = 60.0
+"""Longest pause in seconds when this machine has no sockets left."""
+_MACHINE = "this machine"
 
 
 class HostUnavailable(Refused):
@@ -49,8 +57,10 @@ class BackoffMiddleware:
     A request that fails by the network or with one of ``RETRY_HTTP_CODES`` goes back to its place in the frontier, at
     most ``RETRY_TIMES`` times (five times after 429 or 503). Its politeness slot is paused. The pause doubles with each
     failure in a row; a longer ``Retry-After`` counts instead. A host that keeps failing is given up, and its other URLs
-    are refused without a request. Settings: ``BILINGUAL_BACKOFF_START``, ``_MAX``, ``BILINGUAL_RETRY_AFTER_MAX``,
-    ``BILINGUAL_HOST_FAILURES``. Stats: ``bilingual/backoff/<status or error>``, ``bilingual/hosts_given_up``.
+    are refused without a request. If this machine has no sockets, file descriptors or memory left, this is no failure
+    of the host, and the request waits. Settings: ``BILINGUAL_BACKOFF_START``, ``_MAX``, ``BILINGUAL_RETRY_AFTER_MAX``,
+    ``BILINGUAL_HOST_FAILURES``. Stats: ``bilingual/backoff/<status or error>``, ``bilingual/hosts_given_up``,
+    ``bilingual/machine/<error>``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -66,6 +76,8 @@ class BackoffMiddleware:
             options.backoff_start, options.backoff_max, options.retry_after_max, options.host_failures
         )
         self._backoff = Backoff(self._patience, time.monotonic)
+        longest = min(self._patience.longest, MAX_OWN_REST)
+        self._own = Backoff(Patience(self._patience.start, longest, failures=math.inf), time.monotonic)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -80,6 +92,7 @@ class BackoffMiddleware:
         if entry is None:
             return response
         status = response.status
+        self._own.answered(_MACHINE)
         if not self._enabled or status not in self._statuses or status == PAGE_ERROR:
             self._backoff.answered(origin(request.url))
         if not self._enabled or status not in self._statuses:
@@ -95,8 +108,12 @@ class BackoffMiddleware:
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
         entry: Entry | None = request.meta.get(ENTRY)
+        if entry is None or not self._enabled:
+            return None
+        if shortage := _shortage_behind(exception):
+            return self._wait_for_machine(request, shortage)
         unavailable = exception if isinstance(exception, HostUnavailable) else None
-        if entry is None or not self._enabled or not (unavailable or isinstance(exception, self._errors)):
+        if not (unavailable or isinstance(exception, self._errors)):
             return None
         if self._visits.is_guess(entry) and not (unavailable and unavailable.alive):
             return None
@@ -112,6 +129,15 @@ class BackoffMiddleware:
     @property
     def _visits(self) -> Visits:
         return Visits.of(self._crawler)
+    def _wait_for_machine(self, request: Request, shortage: str) -> Request | None:
+        note_shortage(self._crawler, shortage)
+        # an address family that this machine lacks reads the same as ports that are used up
+        for_good = shortage == "EADDRNOTAVAIL"
+        if for_good and request.meta[ENTRY].attempts >= WAITS:
+            return None
+        rest = self._own.failed(_MACHINE, alive=True)
+        assert rest is not None
+        return _again(request, Rest(rest, failed=for_good))
 
     def _failed(self, request: Request, *, alive: bool, asked: float | None) -> float | None:
         host = origin(request.url)
@@ -123,6 +149,31 @@ class BackoffMiddleware:
             level = logging.WARNING if first else logging.INFO
             logger.log(level, f"{host} failed too often: given up", extra={"spider": self._crawler.spider})
         return rest
+
+
+def note_shortage(crawler: Crawler, shortage: str) -> None:
+    """Count that this machine has something none left of, an :func:`own_shortage`, and log it once per kind."""
+    assert crawler.stats
+    key = f"bilingual/machine/{shortage}"
+    if not crawler.stats.get_value(key):
+        logger.warning(
+            f"{os.strerror(getattr(errno, shortage))} ({shortage}): this machine has no sockets, file descriptors or "
+            "memory left; the crawl waits and tries again. A lower CONCURRENT_REQUESTS or a higher ulimit -n helps",
+            extra={"spider": crawler.spider},
+        )
+    crawler.stats.inc_value(key)
+
+
+def _shortage_behind(exception: Exception) -> str | None:
+    """As :func:`own_shortage`; a look-up of a name fails without saying why, so a socket is opened to find out."""
+    shortage = own_shortage(exception)
+    if shortage or not any(isinstance(one, CannotResolveHostError) for one in (exception, exception.__cause__)):
+        return shortage
+    try:
+        socket.socket().close()
+    except OSError as error:
+        return own_shortage(error)
+    return None
 
 
 def origin(url: str) -> str:

@@ -11,6 +11,7 @@ from scrapy.exceptions import StopDownload
 
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.meta import ENTRY, LANGUAGE, OUTLINE, PAGE, SITEMAP
+from bilingual_crawler.crawl.politeness import robots_agent
 from bilingual_crawler.crawl.refused import Refused
 from bilingual_crawler.crawl.requests import asks_for_page
 from bilingual_crawler.crawl.visits import Visits
@@ -19,6 +20,7 @@ from bilingual_crawler.middlewares.read import Reader
 from bilingual_crawler.options import Options, Part
 from bilingual_crawler.pages.formats import ONLY_HTML, PDF, format_of
 from bilingual_crawler.pages.jobs import PageJob, PdfJob, SitemapJob
+from bilingual_crawler.pages.robots import header_directives, page_rules
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from scrapy.http.headers import Headers
 
     from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.pages.model import Page
 
 logger = logging.getLogger(__name__)
 
@@ -61,9 +64,19 @@ class LanguageFilterMiddleware:
         if url is not None and not _any_format(request) and self._format(headers, url) is None:
             raise StopDownload(fail=True)
 
+    def process_exception(self, request: Request, exception: Exception) -> Response | None:
+        """The headers do not name the status: of a stopped answer that is not 200, the status counts, not the type."""
+        stopped = exception.response if isinstance(exception, StopDownload) else None
+        return stopped if stopped is not None and stopped.status != 200 else None
+
     async def process_response(self, request: Request, response: Response) -> Response:
         url = self._url(request)
-        if url is None or response.status != 200:
+        if url is None:
+            return response
+        if response.status != 200:
+            if 200 < response.status < 300 and not _is_of_other_project(request):
+                # Scrapy passes any success to the callback
+                raise Refused(f"http-{response.status}", "no page: only 200 is", status=response.status)
             return response
         if ENTRY in request.meta and request.meta[ENTRY].kind is Kind.SITEMAP:
             job = SitemapJob(response.body, url, self._formats)
@@ -100,12 +113,21 @@ async def read_response(request: Request, response: Response, url: str, reader: 
     job = PdfJob(response.body, url) if is_pdf else page_job(response, url, context.formats)
     announced = Visits.of(reader.crawler).announced_language(url) if ENTRY in request.meta else None
     found = await reader.read(replace(job, detection=context.detection, announced=announced), url)
-    request.meta[PAGE] = found.page
+    request.meta[PAGE] = _ruled(found.page, response.headers, robots_agent(reader.crawler.settings))
     request.meta[LANGUAGE] = found.identification
     request.meta[OUTLINE] = found.outline
     stats.inc_value(f"bilingual/language/{found.identification.language}")
     if is_pdf:
         stats.inc_value("bilingual/pdf/too-long" if found.page.is_cut else "bilingual/pdf/whole")
+
+
+def _ruled(page: Page, headers: Headers, agent: str) -> Page:
+    """*page* with the rules in its headers, the only ones that a PDF has."""
+    values = [value.decode("latin-1") for value in headers.getlist("X-Robots-Tag")]
+    if not values:
+        return page
+    rules = page_rules(header_directives(values, agent))
+    return replace(page, noindex=page.noindex or rules.noindex, nofollow=page.nofollow or rules.nofollow)
 
 
 def page_job(response: Response, url: str, formats: frozenset[str] = ONLY_HTML) -> PageJob:
@@ -123,6 +145,12 @@ def _any_format(request: Request) -> bool:
     """Whether all formats are welcome: in a sitemap, and where a spider of another project starts."""
     entry: Entry | None = request.meta.get(ENTRY)
     return entry is not None and (entry.kind is Kind.SITEMAP or (bool(entry.request) and not entry.parent))
+
+
+def _is_of_other_project(request: Request) -> bool:
+    """Whether a spider of another project gets the answer, page or not."""
+    entry: Entry | None = request.meta.get(ENTRY)
+    return entry is None or bool(entry.request)
 
 
 def _content_type(headers: Headers) -> str:

@@ -6,7 +6,7 @@ import logging
 import math
 from typing import TYPE_CHECKING, Any
 
-from scrapy import Request, signals
+from scrapy import signals
 
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.meta import ENTRY, RANK
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
     from typing import Self
 
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -67,28 +68,26 @@ class LinkPriorityMiddleware:
         if self._scorer:
             self._scorer.close()
 
+    def process_spider_input(self, response: Response) -> None:
+        if ENTRY in response.meta:
+            self._visits.hold(response.meta[ENTRY])
+
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         if ENTRY not in response.meta:
             async for output in result:
                 yield output
             return
         entry: Entry = response.meta[ENTRY]
-        self._visits.hold(response)
-        try:
-            async for output in result:
-                if isinstance(output, FoundRequests):
-                    for request in _ranked(output, await self._weigh(output, entry)):
-                        yield request
-                elif isinstance(output, FoundLinks):
-                    if entry.kind is Kind.PAGE:
-                        self._visits.learn(entry, output.page, output.links)
-                    self._visits.follow(entry, output.page, await self._weigh(output, entry))
-                else:
-                    if not isinstance(output, Request):
-                        self._visits.hold(response)
-                    yield output
-        finally:
-            self._visits.release(response)
+        async for output in result:
+            if isinstance(output, FoundRequests):
+                for request in _ranked(output, await self._weigh(output, entry)):
+                    yield request
+            elif isinstance(output, FoundLinks):
+                if entry.kind is Kind.PAGE:
+                    self._visits.learn(entry, output.page, output.links)
+                self._visits.follow(entry, output.page, await self._weigh(output, entry))
+            else:
+                yield output
 
     async def _weigh(self, found: FoundLinks, entry: Entry) -> list[tuple[Link, float]]:
         """The links that are followed, with their priorities."""

@@ -7,7 +7,10 @@ import logging
 from typing import TYPE_CHECKING, TypeVar
 
 from bilingual_crawler.crawl.context import CrawlContext
-from bilingual_crawler.crawl.refused import Refused
+from bilingual_crawler.crawl.refused import Refused, StillWanted
+from bilingual_crawler.frontier.backoff import own_shortage
+from bilingual_crawler.middlewares.backoff import note_shortage
+from bilingual_crawler.middlewares.stop import is_stopping
 from bilingual_crawler.sandbox import ContentError, SandboxError, submit
 
 if TYPE_CHECKING:
@@ -19,10 +22,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_PAUSE = 1.0
+"""Seconds until a helper process is started again."""
+
 
 class Reader:
     """Has helper processes read responses. A response that breaks a limit, or has not what was looked for, is refused,
-    counted, and logged once per kind.
+    counted, and logged once per kind. Waits while this machine cannot start a helper process.
 
     Stats: ``bilingual/unreadable/time|memory|crash|damaged|encrypted|no-text``.
     """
@@ -33,7 +39,21 @@ class Reader:
         self.stats = crawler.stats
 
     async def read(self, job: Job[Result], url: str) -> Result:
-        """The result of *job* for the response from *url*; raises Refused."""
+        """The result of *job* for the response from *url*; raises Refused, and StillWanted if the crawl stops first."""
+        while True:
+            try:
+                return await self._read(job, url)
+            except OSError as error:
+                # a helper process cannot be started
+                shortage = own_shortage(error)
+                if shortage is None:
+                    raise
+                note_shortage(self.crawler, shortage)
+                if is_stopping(self.crawler):
+                    raise StillWanted("the crawl is stopping") from error
+            await asyncio.sleep(_PAUSE)
+
+    async def _read(self, job: Job[Result], url: str) -> Result:
         try:
             return await asyncio.wrap_future(submit(job))
         except ContentError as error:

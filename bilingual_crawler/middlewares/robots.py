@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import weakref
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from cachetools import TTLCache
+from cachetools import LRUCache, TTLCache
 from scrapy import Request, signals
 from scrapy.exceptions import CannotResolveHostError, NotConfigured
 from scrapy.http.request import NO_CALLBACK
+from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.utils.misc import build_from_crawler, load_object
 
+from bilingual_crawler.crawl.politeness import robots_agent
 from bilingual_crawler.crawl.refused import Refused, StillWanted
 from bilingual_crawler.crawl.signals import sitemaps_named
 from bilingual_crawler.middlewares.backoff import HostUnavailable, asked_to_wait, origin
@@ -38,6 +42,13 @@ TIMEOUT = 30.0
 _HOSTS = 10_000
 _BYTES = 10 << 20
 """Bytes of rules that are kept for all hosts: a kilobyte per host, or 20 files of the largest size."""
+_PARSED_BYTES = 64 << 20
+"""Bytes of parsed rules that are kept: 500 files of a kilobyte, or one of the largest size."""
+_PARSED_FACTOR = 110
+"""Bytes that Protego takes for each byte of rules, if they are as short as can be and have wildcards."""
+_PARSED_MINIMUM = 3000
+_LARGE = 4 << 20
+"""Bytes of parsed rules above which no others of that size are parsed at the same time."""
 _OBEYED = "dont_obey_robotstxt"
 
 
@@ -57,13 +68,15 @@ class RobotsMiddleware:
         self._crawler = crawler
         self._stats = crawler.stats
         self._reader = Reader(crawler)
-        self._user_agent = settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"]
+        self._user_agent = robots_agent(settings)
         self._parser = load_object(settings["ROBOTSTXT_PARSER"])
         self._timeout = min(TIMEOUT, settings.getfloat("DOWNLOAD_TIMEOUT"))
-        self._known: TTLCache[str, tuple[RobotParser, int]] = TTLCache(
-            _BYTES, MAX_AGE, getsizeof=lambda known: known[1]
+        self._rules: TTLCache[str, bytes] = TTLCache(
+            _BYTES, MAX_AGE, getsizeof=lambda rules: _BYTES // _HOSTS + len(rules)
         )
-        self._asking: dict[str, asyncio.Task[tuple[RobotParser, int]]] = {}
+        self._parsed: LRUCache[str, tuple[RobotParser, int]] = LRUCache(_PARSED_BYTES, getsizeof=lambda known: known[1])
+        self._parsing_large = asyncio.Lock()
+        self._asking: dict[str, asyncio.Task[RobotParser]] = {}
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -73,19 +86,20 @@ class RobotsMiddleware:
         if request.meta.get(_OBEYED):
             return
         host = origin(request.url)
-        rules, _ = self._known.get(host) or await self._ask(host, request)
-        if not rules.allowed(request.url, self._user_agent):
+        rules = self._rules.get(host)
+        parser = await (self._ask(host, request) if rules is None else self._parse(host, rules))
+        if not parser.allowed(request.url, self._user_agent):
             self._stats.inc_value("bilingual/robots/forbidden")
             raise Refused("robots", "forbidden by robots.txt")
 
-    async def _ask(self, host: str, request: Request) -> tuple[RobotParser, int]:
+    async def _ask(self, host: str, request: Request) -> RobotParser:
         asking = self._asking.get(host)
         if asking is None:
             asking = self._asking[host] = asyncio.ensure_future(self._fetch(host, request))
             asking.add_done_callback(lambda _: self._asking.pop(host))
         return await asyncio.shield(asking)
 
-    async def _fetch(self, host: str, request: Request) -> tuple[RobotParser, int]:
+    async def _fetch(self, host: str, request: Request) -> RobotParser:
         url = f"{host}/robots.txt"
         self._stats.inc_value("bilingual/robots/fetched")
         try:
@@ -106,11 +120,25 @@ class RobotsMiddleware:
         except Refused as error:
             self._stats.inc_value("bilingual/robots/unreachable")
             raise HostUnavailable("robots-unreachable", f"{url}: {error}", alive=True) from error
-        rules: RobotParser = build_from_crawler(self._parser, self._crawler, robots.rules.encode())
-        known = self._known[host] = rules, _BYTES // _HOSTS + len(robots.rules)
+        # bytes that are no UTF-8 have become longer
+        rules = self._rules[host] = robots.rules.encode()[:MAX_BYTES]
+        self._parsed.pop(host, None)
+        parser = await self._parse(host, rules)
         self._crawler.signals.send_catch_log(sitemaps_named, urls=robots.sitemaps)
-        self._crawler.signals.send_catch_log(signals.robots_parsed, robotparser=rules, request=request)
-        return known
+        self._crawler.signals.send_catch_log(signals.robots_parsed, robotparser=parser, request=request)
+        return parser
+
+    async def _parse(self, host: str, rules: bytes) -> RobotParser:
+        """The parser of the *rules* of *host*. The largest take seconds, so threads make them, and one at a time."""
+        size = _PARSED_MINIMUM + _PARSED_FACTOR * len(rules)
+        async with self._parsing_large if size > _LARGE else nullcontext():
+            if host not in self._parsed:
+                parser: RobotParser = await asyncio.to_thread(build_from_crawler, self._parser, self._crawler, rules)
+                if isinstance(parser, ProtegoRobotParser):
+                    # its rules refer to each other, and the garbage collector frees such only now and then
+                    weakref.finalize(parser, vars(parser.rp).clear).atexit = False
+                self._parsed[host] = parser, size
+            return self._parsed[host][0]
 
     async def _download(self, url: str, request: Request) -> Response:
         """The answer at the end of at most five redirects."""

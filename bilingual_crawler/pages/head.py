@@ -7,6 +7,7 @@ import re
 from bilingual_crawler.languages import from_bcp47
 from bilingual_crawler.pages.links import Anchor, hreflang_of
 from bilingual_crawler.pages.model import LinkPosition, LinkSource
+from bilingual_crawler.pages.robots import directives_in
 
 _REFRESH = re.compile(r"""(?is)^\s*[\d.]*\s*[;,\s]\s*(?:url\s*=)?\s*["']?\s*([^"']+)""")
 
@@ -47,7 +48,7 @@ class Head:
     def _meta(self, attributes: dict[str, str | None]) -> Anchor | None:
         content = attributes.get("content") or ""
         if (attributes.get("name") or "").lower() == "robots":
-            self.robots.update(re.split(r"[\s,]+", content.lower()))
+            self.robots |= directives_in(content)
         elif (attributes.get("http-equiv") or "").lower() == "refresh" and (match := _REFRESH.match(content)):
             return Anchor(match[1].strip(), LinkSource.REFRESH, LinkPosition.HEAD)
         return None

@@ -10,6 +10,7 @@ from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.hostile import tame
 from bilingual_crawler.pages.links import header_anchors, in_formats, limited, merge
 from bilingual_crawler.pages.model import Page
+from bilingual_crawler.pages.robots import page_rules
 from bilingual_crawler.pages.switches import find_switchers
 from bilingual_crawler.pages.walk import Walk
 from bilingual_crawler.urls.canonical import canonicalise
@@ -55,6 +56,7 @@ def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Col
     base = (canonicalise(head.base, url) if head.base else None) or url
     links, documents = in_formats(merge(walk.anchors, base, canonicalise(url)), formats)
     followed = limited(links)
+    rules = page_rules(head.robots)
     return Page(
         url=url,
         title=head.title,
@@ -63,6 +65,6 @@ def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Col
         links_left=len(links) - len(followed),
         documents=documents,
         language=head.language,
-        nofollow=not head.robots.isdisjoint(("nofollow", "none")),
-        noindex=not head.robots.isdisjoint(("noindex", "none")),
+        nofollow=rules.nofollow,
+        noindex=rules.noindex,
     )

@@ -81,7 +81,7 @@ class Page:
     language: str | None = None
     """``lang`` of the root element, as ISO 639-3."""
     nofollow: bool = False
-    """``<meta name=robots content=nofollow>``"""
+    """``nofollow`` in ``<meta name=robots>`` or ``X-Robots-Tag``"""
     noindex: bool = False
     documents: dict[str, int] = field(default_factory=dict)
     """Number of links to documents that are not HTML, by the ending of their names; they may be among *links*."""

@@ -1,15 +1,59 @@
-"""The rules of a robots.txt for one crawler, and its sitemaps, in linear time for any file."""
+"""What sites ask of crawlers: robots.txt, ``<meta name=robots>`` and ``X-Robots-Tag``, in linear time for any text."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, NamedTuple
 
 from bilingual_crawler.urls.canonical import canonicalise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 _AGENT = re.compile(r"(?i)user[- ]?agent(?:\s*:|\s)\s*(.*)")
 _SITEMAP = re.compile(r"(?i)(?:sitemaps?|site-map)\s*:\s*(\S+)")
 _SITE_WIDE = re.compile(r"(?i)(?:sitemaps?|site-map|host)\s*:")
 _WORD_START = re.compile(r"(?<![\w-])[\w-]")
+_NAME = re.compile(r"\s*([^\s:]+)\s*:")
+_WITH_VALUE = frozenset(("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"))
+"""Directives that a colon follows, as it follows the name of a crawler."""
+
+
+class PageRules(NamedTuple):
+    """What a page asks of crawlers."""
+
+    noindex: bool
+    nofollow: bool
+
+
+def page_rules(directives: set[str]) -> PageRules:
+    """The rules that *directives* make, which are in lower case."""
+    return PageRules(not directives.isdisjoint(("noindex", "none")), not directives.isdisjoint(("nofollow", "none")))
+
+
+def directives_in(content: str) -> set[str]:
+    """The directives in the content of ``<meta name=robots>``, in lower case."""
+    return set(re.split(r"[\s,]+", content.lower()))
+
+
+def header_directives(values: Iterable[str], agent: str) -> set[str]:
+    """The directives in ``X-Robots-Tag`` headers for *agent*, in lower case.
+
+    A name in front, as in ``googlebot: noindex, nofollow``, holds up to the next name or the end of the header;
+    directives without a name are for all.
+    """
+    named = _matcher(agent)
+    found: set[str] = set()
+    for value in values:
+        concerned = True
+        for part in value.lower().split(","):
+            match = _NAME.match(part)
+            if match and match[1] not in _WITH_VALUE:
+                concerned = named(match[1])
+                part = part[match.end() :]
+            if concerned:
+                found |= directives_in(part)
+    return found
 
 
 def rules_for(text: str, agent: str) -> str:
@@ -17,8 +61,7 @@ def rules_for(text: str, agent: str) -> str:
 
     Parsers take time in the product of names and rules for a group with many of both.
     """
-    agent = agent.lower()
-    starts = [match.start() for match in _WORD_START.finditer(agent)]
+    named = _matcher(agent)
     kept: list[str] = []
     names: set[str] = set()
     naming = False
@@ -28,8 +71,7 @@ def rules_for(text: str, agent: str) -> str:
                 names.clear()
             naming = True
             name = match[1].strip().lower()
-            concerns = name == "*" or (name and any(agent.startswith(name.strip("*"), start) for start in starts))
-            if concerns and name not in names:
+            if named(name) and name not in names:
                 names.add(name)
                 kept.append(f"User-agent: {name}")
         elif not _SITE_WIDE.match(line):
@@ -43,6 +85,13 @@ def sitemaps_in(text: str) -> list[str]:
     """Canonical URLs of the ``Sitemap:`` lines of a robots.txt, each once."""
     named = (canonicalise(match[1]) for line in _lines(text) if (match := _SITEMAP.match(line)))
     return list(dict.fromkeys(url for url in named if url is not None))
+
+
+def _matcher(agent: str) -> Callable[[str], bool]:
+    """Whether a name, in lower case, stands for the crawler *agent*, of which it may be any word, or for all."""
+    agent = agent.lower()
+    starts = [match.start() for match in _WORD_START.finditer(agent)]
+    return lambda name: name == "*" or any(name and agent.startswith(name.strip("*"), start) for start in starts)
 
 
 def _lines(text: str) -> list[str]:

@@ -112,7 +112,6 @@ class _Helper:
     """One helper process. It ends when this process does, since it reads from its pipe."""
 
     def __init__(self) -> None:
-        _helpers.add(self)
         self._pipe, theirs = Pipe()
         self._process = subprocess.Popen(
             command("bilingual_crawler.sandbox", str(theirs.fileno())),
@@ -122,6 +121,7 @@ class _Helper:
             start_new_session=True,  # only the crawl reacts to Ctrl-C, as it decides which jobs are finished
         )
         theirs.close()
+        _helpers.add(self)
 
     def runs(self) -> bool:
         """False if the process has ended since its last answer."""

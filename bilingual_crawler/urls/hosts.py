@@ -11,7 +11,8 @@ from tldextract import TLDExtract
 from bilingual_crawler.urls.cache import url_cache
 
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
-_extract = TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+split_domain = TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+"""Finds the registered domain of a host by the list of public suffixes in the package; asks nothing of the network."""
 
 
 @url_cache(65536)
@@ -73,7 +74,7 @@ def _split(host: str) -> tuple[str, str, str]:
     """Subdomain, label and public suffix; an address or a local name is one label."""
     if host.startswith("["):
         return "", host, ""
-    found = _extract(host)
+    found = split_domain(host)
     if not found.suffix and not found.domain:
         return "", host, ""
     if not found.suffix:
