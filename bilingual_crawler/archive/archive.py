@@ -8,9 +8,12 @@ from os.path import commonprefix
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
+from bilingual_crawler.files import LeftOut
+
 from .errors import ArchiveError
-from .files import open_warc
+from .files import NO_FILE, open_warc
 from .index import IndexBuilder, url_key
+from .ranges import NoRecord
 from .records import ArchivedResponse, parse_response
 from .sites import Source, alias_map, find_sources
 from .urls import bare_url, record_url
@@ -51,6 +54,8 @@ class Archive:
         self._aliases = alias_map(sources)
         self._redirects: dict[str, str] = {}
         self._files: list[WarcFile] = []
+        self.left_out = LeftOut()
+        """Records that answer no request, by reason."""
         self._builder = IndexBuilder()
         for source in sources:
             self._add(source)
@@ -61,10 +66,12 @@ class Archive:
             raise ArchiveError(sources[0].path, "holds no HTTP response")
 
     def _add(self, source: Source) -> None:
+        for path in source.no_files:
+            self.left_out.add(NO_FILE, str(path))
         originals: dict[bytes, list[str]] = {}
         others: list[tuple[RecordHead, int]] = []
         for path in source.files:
-            file = open_warc(path)
+            file = open_warc(path, self.left_out)
             for offset, head in file.heads():
                 place = len(self._files) << _OFFSET_BITS | offset
                 if head.status is None:
@@ -114,7 +121,10 @@ class Archive:
         if place is None:
             return None
         file, offset = self._files[place >> _OFFSET_BITS], place & ((1 << _OFFSET_BITS) - 1)
-        return parse_response(file.read(offset))
+        try:
+            return parse_response(file.read(offset))
+        except NoRecord:
+            return None
 
 
 def open_archive(paths: Paths) -> Archive:
@@ -133,9 +143,12 @@ def open_archive(paths: Paths) -> Archive:
 
 def iter_responses(paths: Paths) -> Iterator[ArchivedResponse]:
     """Yield every response in the WARC files behind the paths, in file order; bodies keep their content coding."""
+    left_out = LeftOut()
     for source in find_sources(paths):
+        for path in source.no_files:
+            left_out.add(NO_FILE, str(path))
         for path in source.files:
-            file = open_warc(path)
+            file = open_warc(path, left_out)
             for offset, head in file.heads():
                 response = parse_response(file.read(offset)) if head.status is not None else None
                 if response is not None:

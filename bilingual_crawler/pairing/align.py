@@ -54,6 +54,7 @@ def read_corpus(
         if read is not None:
             corpus.add(read)
         on_page()
+    corpus.unreadable.update(inputs.damaged)
     corpus.redirect(inputs.redirects, inputs.alias_bases)
     corpus.announced.update(inputs.announced)
     return corpus
