@@ -108,8 +108,7 @@ class TsvLog:
     """Appends tab-separated rows under a header and flushes each. Opening cuts off a tail that a crash has damaged."""
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
-        # a power cut can leave zeros where a line was
-        end = path.read_bytes().partition(b"\0")[0].rfind(b"\n") + 1 if path.exists() else 0
+        end = _sound(path) if path.exists() else 0
         self._records = _Records(path, end)
         if not end:
             self.write(columns)
@@ -127,6 +126,20 @@ class TsvLog:
 
     def close(self) -> None:
         self._records.close()
+
+
+def _sound(path: Path) -> int:
+    """Bytes of the complete lines at the start of a file; a power cut can leave zeros where a line was."""
+    end = read = 0
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            sound, zero, _ = piece.partition(b"\0")
+            if b"\n" in sound:
+                end = read + sound.rindex(b"\n") + 1
+            if zero:
+                break
+            read += len(piece)
+    return end
 
 
 def replace_tsv(path: Path, record: type[DataclassInstance], records: Iterable[DataclassInstance]) -> None:
