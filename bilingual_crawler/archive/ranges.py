@@ -7,6 +7,8 @@ from pathlib import PurePosixPath
 
 from bilingual_crawler.archive.records import MAX_RECORD, parse_head
 
+_MAX_OFFSET = 1 << 63
+
 
 class NoRecord(Exception):
     """Why a place in an archive gives no record."""
@@ -17,7 +19,7 @@ def check_place(file: str, offset: int, length: int, limit: int = MAX_RECORD) ->
     if length > limit:
         raise NoRecord("too long")
     path = PurePosixPath(file)
-    if offset < 0 or length <= 0 or path.is_absolute() or ".." in path.parts:
+    if not 0 <= offset < _MAX_OFFSET or length <= 0 or path.is_absolute() or ".." in path.parts:
         raise NoRecord("not a place in an archive")
 
 

@@ -100,9 +100,11 @@ class Inputs:
             page = self._kept(record)
             if page is None:
                 continue
-            name, offset, body, content_type = record.get("warc_file"), record.get("warc_offset"), None, None
+            place = self._place(record)
+            archived = self._record_of(folder, *place, files) if place else None
+            body, content_type = None, None
             links: tuple[str, ...] = ()
-            if archived := self._record_of(folder, name, offset, files) if name else None:
+            if archived:
                 response, rendered = parse_response(archived), parse_conversion(archived)
                 content_type, links = headers_of(response) if response else (RENDERED, ())
                 # what the crawl kept of a PDF is all that there is to compare
@@ -113,19 +115,30 @@ class Inputs:
                 body=body,
                 content_type=content_type,
                 link_headers=links,
-                warc_file=str(folder / name) if name else None,
-                warc_offset=offset,
+                warc_file=str(folder / place[0]) if place else None,
+                warc_offset=place[1] if place else None,
             )
 
-    def _record_of(self, folder: Path, name: Any, offset: Any, files: dict[str, WarcFile | None]) -> bytes | None:
+    def _place(self, record: Mapping[str, Any]) -> tuple[str, int] | None:
+        """The file and offset of a document's record; None if it has none, counted if that is no place in a folder."""
+        name, offset = record.get("warc_file"), record.get("warc_offset")
+        if not name:
+            return None
+        try:
+            if isinstance(name, str) and isinstance(offset, int):
+                check_place(name, offset, 1)
+                return name, offset
+        except NoRecord:
+            pass
+        self.refused.add(DAMAGED, f"{record['url']}, said to be archived in {str(name)[:100]} at {offset}")
+        return None
+
+    def _record_of(self, folder: Path, name: str, offset: int, files: dict[str, WarcFile | None]) -> bytes | None:
         """The record of a document of the crawl in *folder*; None, counted, if it cannot be read.
 
         None as well if the archive is gone: what was kept of the page takes its place. *files* are those open.
         """
         try:
-            if not (isinstance(name, str) and isinstance(offset, int)):
-                raise NoRecord("not a place in an archive")
-            check_place(name, offset, 1)
             if name not in files:
                 files[name] = open_warc(folder / name, self.refused) if (folder / name).exists() else None
             file = files[name]
