@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import tracemalloc
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,9 +23,11 @@ from bilingual_crawler.archive.files import open_warc
 from bilingual_crawler.archive.members import read_members
 from bilingual_crawler.archive.ranges import NoRecord
 from bilingual_crawler.archive.records import MAX_HTTP_HEAD, MAX_RECORD, parse_head, parse_response
+from bilingual_crawler.archive.repair import cut_partial_member
 from bilingual_crawler.handlers.replay import ReplayDownloadHandler
 from bilingual_crawler.harvest.sites import SiteError, read_site
 from bilingual_crawler.language_pairs import LanguagePairs
+from bilingual_crawler.mining.records import Row, read_records
 from bilingual_crawler.pairing.inputs import Inputs
 
 if TYPE_CHECKING:
@@ -89,6 +92,7 @@ import resource, sys
 from pathlib import Path
 from bilingual_crawler.archive import iter_responses, open_archive
 from bilingual_crawler.language_pairs import LanguagePairs
+from bilingual_crawler.mining.records import Row, read_records
 from bilingual_crawler.pairing.inputs import Inputs
 
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -149,6 +153,38 @@ def test_the_records_before_a_member_that_is_no_gzip_are_read(tmp_path: Path) ->
     path.write_bytes(packed(record("first"), record("second")) + b"no gzip" * 100)
     assert found(path) == {"first", "second"}
     assert open_archive(path).cut_files == [path]
+
+
+def test_align_names_a_file_that_is_cut_off(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "pages.warc.gz"
+    path.write_bytes(packed(record("first"), record("second"))[:-9])
+    inputs = Inputs([path], PAIRS)
+    assert [page.url for page in inputs.pages()] == ["https://a.example/first"]
+    assert inputs.damaged == {"cut_file": 1}
+    assert [one.message for one in caplog.records] == [
+        f"{path} is cut off or damaged: only the records before the damage are used"
+    ]
+
+
+def test_mining_takes_no_record_that_is_too_long(tmp_path: Path) -> None:
+    path = tmp_path / "pages.warc.gz"
+    members = [packed(one) for one in (record("first"), bomb(), record("bad", length=-1), record("last"))]
+    path.write_bytes(b"".join(members))
+    starts = list(accumulate(map(len, members), initial=0))
+    rows = [Row("", "", "", str(path), start, None, None, 0) for start in (*starts, -1)]
+    read = {row.offset: one if isinstance(one, NoRecord) else len(one) for row, one in read_records(rows, None)}
+    assert [str(read[start]) for start in (*starts, -1)] == [
+        *(str(len(record("first"))), "too long", "damaged record", str(len(record("last")))),
+        *("not a place in an archive", "not a place in an archive"),
+    ]
+
+
+def test_repair_keeps_a_long_record_and_cuts_what_follows(tmp_path: Path) -> None:
+    path = tmp_path / "crawl-00000.warc.gz"
+    whole = packed(record("first"), bomb())
+    path.write_bytes(whole + packed(record("last"))[:-9])
+    assert cut_partial_member(path) == len(packed(record("last"))) - 9
+    assert path.read_bytes() == whole
 
 
 def test_time_for_the_ends_of_long_records_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

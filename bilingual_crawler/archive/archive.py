@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from os.path import commonprefix
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from weakref import WeakValueDictionary
 from bilingual_crawler.files import LeftOut
 
 from .errors import ArchiveError
-from .files import NO_FILE, open_warc
+from .files import NO_FILE, open_warc, warn_if_cut
 from .index import IndexBuilder, url_key
 from .ranges import NoRecord
 from .records import ArchivedResponse, parse_response
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from .files import WarcFile
     from .records import RecordHead
     from .sites import Paths
-
-logger = logging.getLogger(__name__)
 
 _OFFSET_BITS = 48
 _OK = 200
@@ -83,7 +80,7 @@ class Archive:
                 if source.pages and head.digest:
                     originals.setdefault(head.digest, []).append(head.url)
             self._files.append(file)
-            _warn_if_cut(file)
+            warn_if_cut(file)
         for head, place in others:
             if head.digest and head.digest in originals:
                 self._redirect(head.url, _nearest(head.url, originals[head.digest]))
@@ -153,7 +150,7 @@ def iter_responses(paths: Paths) -> Iterator[ArchivedResponse]:
                 response = parse_response(file.read(offset)) if head.status is not None else None
                 if response is not None:
                     yield response
-            _warn_if_cut(file)
+            warn_if_cut(file)
 
 
 def _nearest(url: str, candidates: list[str]) -> str:
@@ -170,8 +167,3 @@ def _statuses(sources: list[Source]) -> Iterator[tuple[Path, os.stat_result]]:
         description = source.path / "site.json"
         if source.base is not None:
             yield description, description.stat()
-
-
-def _warn_if_cut(file: WarcFile) -> None:
-    if file.cut:
-        logger.warning(f"{file.path} is cut off or damaged: only the records before the damage are used")

@@ -6,6 +6,7 @@ out, and neither time, memory nor disk grows with what a packed file claims to h
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 import weakref
@@ -22,6 +23,8 @@ from .records import MAX_HEAD, MAX_RECORD, RecordHead, parse_head
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+logger = logging.getLogger(__name__)
 
 _CHUNK = 1 << 16
 _UNPACK_CHUNK = 1 << 20
@@ -81,6 +84,12 @@ def _read_as_found(path: Path, file: IO[bytes], left_out: LeftOut) -> WarcFile:
     if not magic.startswith(_WARC[: len(magic)]):
         raise ArchiveError(path, _NOT_WARC)
     return PlainWarc(path, file, left_out)
+
+
+def warn_if_cut(file: WarcFile) -> None:
+    """Say it if *file*, whose records have been listed, is cut off or damaged."""
+    if file.cut:
+        logger.warning(f"{file.path} is cut off or damaged: only the records before the damage are used")
 
 
 class PlainWarc:

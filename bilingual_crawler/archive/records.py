@@ -18,8 +18,8 @@ MAX_HEAD = 1 << 16
 """Limit in bytes for the WARC header of a record and its HTTP status line together."""
 MAX_RECORD = 32 << 20
 """Limit in bytes for a record: room for a body of the default ``DOWNLOAD_MAXSIZE`` (20 MB). A longer one is no page."""
-MAX_HTTP_HEAD = 1 << 18
-"""Limit in bytes for the HTTP header of a response; servers and browsers take less."""
+MAX_HTTP_HEAD = 1 << 19
+"""Limit in bytes for the HTTP header of a response: twice what a crawl takes."""
 MAX_CHUNKS = 1 << 18
 """Chunks of a body that are read."""
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.archive.errors import ArchiveError
-from bilingual_crawler.archive.files import DAMAGED, NO_FILE, open_warc
+from bilingual_crawler.archive.files import DAMAGED, NO_FILE, open_warc, warn_if_cut
 from bilingual_crawler.archive.ranges import NoRecord, check_place
 from bilingual_crawler.archive.records import parse_conversion, parse_response
 from bilingual_crawler.archive.sites import Source, find_sources
@@ -179,6 +179,9 @@ class Inputs:
                     page = self._records.page(file.read(offset))
                     if page is not None:
                         yield replace(page, warc_file=str(path), warc_offset=offset)
+            if file.cut:
+                self.refused["cut_file"] += 1
+            warn_if_cut(file)
 
 
 def _pairs(named: Any) -> tuple[tuple[str | None, str], ...]:
