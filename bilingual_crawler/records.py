@@ -161,16 +161,19 @@ def read_tsv(path: Path) -> Iterator[dict[str, str]]:
     if not path.exists():
         return
     with open_buffered(path) as file:
-        lines = (line[:-1].decode("utf-8", "surrogatepass") for line in _rows(file, path) if line.endswith(b"\n"))
+        lines = _rows(file, path)
         columns = next(lines, "").split("\t")
         for line in lines:
             yield dict(zip(columns, line.split("\t"), strict=False))
 
 
-def _rows(file: IO[bytes], path: Path) -> Iterator[bytes]:
+def _rows(file: IO[bytes], path: Path) -> Iterator[str]:
     left_out = LeftOut()
     for number, line in enumerate(lines_within(file, MAX_ROW), 1):
         if line is None:
             left_out.add(LINE_TOO_LONG, f"{path}, line {number}")
-        else:
-            yield line
+        elif line.endswith(b"\n"):
+            try:
+                yield line[:-1].decode("utf-8", "surrogatepass")
+            except UnicodeDecodeError:
+                left_out.add(NO_RECORD, f"{path}, line {number}")

@@ -211,6 +211,8 @@ def test_the_report_of_foreign_or_older_files_stays_small(output: Path, caplog: 
     strange: list[Any] = [{"title": "no url"}, ["list"], {"url": 3}, {"url": many[0][0], "title": ["no text"]}]
     lines = gzip_lines([*titled, *strange]) + gzip.compress(b"not JSON") + gzip.compress(b"[" * 100_000)
     (output / "documents.jsonl.gz").write_bytes(lines + gzip.compress(b" " * (MAX_RECORD + 1)) + gzip_lines(titled[:1]))
+    with (output / "crawl.tsv").open("ab") as file:
+        file.write(b"200\thttps://example.org/\xff\teng\tdocument\n" + b"x" * 5_000_000)
     results = read_results(output)
     assert results.pair_count == 200
     assert {len(pair.title_b) for pair in results.pairs} == {500}
