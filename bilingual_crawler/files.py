@@ -1,14 +1,36 @@
-"""Files that are complete, or not there."""
+"""Files that are complete, or not there; and files of others, read within bounds."""
 
 from __future__ import annotations
 
+import errno
+import gzip
+import io
+import logging
+import lzma
 import os
+import stat
+import zlib
+from collections import Counter
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from _typeshed import WriteableBuffer
+
+logger = logging.getLogger(__name__)
+
+DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError)
+"""What reading a packed file may raise."""
+GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
+"""The first bytes of a packed file."""
+MAX_SKIPPED = 16 << 30
+"""Bytes of what is too long that are read of a file, to find what follows it."""
+_CHUNK = 1 << 16
+_XZ_MEMORY = 256 << 20
+"""Bytes that the dictionary of an xz file may take; ``xz -9`` takes 65 MB."""
 
 
 @contextmanager
@@ -33,3 +55,106 @@ def to_disk(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+class LeftOut(Counter[str]):
+    """Counts of what a reader left out, by reason; the first of each reason is logged."""
+
+    def add(self, reason: str, what: str) -> None:
+        if not self[reason]:
+            logger.warning(f"{what}: left out ({reason}); others like it are only counted")
+        self[reason] += 1
+
+
+def open_regular(path: Path) -> IO[bytes]:
+    """Open a file for reading, unbuffered; OSError if *path* is a pipe or a device, which might never end."""
+    # without this flag the open itself waits until somebody writes to a pipe
+    file = open(path, "rb", buffering=0, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    file.close()
+    raise OSError(errno.EINVAL, "not a regular file", str(path))
+
+
+def open_buffered(path: Path) -> IO[bytes]:
+    """Open a file as :func:`open_regular` does, for reading by lines."""
+    return cast("IO[bytes]", io.BufferedReader(cast("io.RawIOBase", open_regular(path))))
+
+
+def open_packed(path: Path) -> IO[bytes]:
+    """Open a file as :func:`open_regular` does, and unpack it if its content is gzip or xz. See :data:`DAMAGE`."""
+    return unpacked(open_regular(path))
+
+
+def unpacked(file: IO[bytes]) -> IO[bytes]:
+    """The content of *file*, unpacked while it is read if it is gzip or xz."""
+    magic = file.read(len(XZ))
+    file.seek(0)
+    if magic == XZ:
+        return cast("IO[bytes]", io.BufferedReader(_Xz(file)))
+    if magic.startswith(GZIP):
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
+    return cast("IO[bytes]", io.BufferedReader(cast("io.RawIOBase", file)))
+
+
+class _Xz(io.RawIOBase):
+    """The content of xz streams; unlike ``lzma.open``, it allows no dictionary of any size."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._decoder = lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer).cast("B")
+        content = self._next(len(view))
+        view[: len(content)] = content
+        return len(content)
+
+    def _next(self, size: int) -> bytes:
+        while True:
+            packed = b""
+            if self._decoder.eof:
+                packed = (self._decoder.unused_data or self._file.read(_CHUNK)).lstrip(b"\0")
+                if not packed:
+                    return b""
+                self._decoder = lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+            elif self._decoder.needs_input:
+                packed = self._file.read(_CHUNK)
+                if not packed:
+                    raise EOFError("the file ends before its content")
+            if content := self._decoder.decompress(packed, size):
+                return content
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def lines_within(file: IO[bytes], limit: int) -> Iterator[bytes | None]:
+    """The lines of *file* with their ends; None for one of *limit* bytes or more, which is not held in memory.
+
+    EOFError after :data:`MAX_SKIPPED` bytes of such lines, which a packed file may claim to have without end.
+    """
+    room = MAX_SKIPPED
+    while line := file.readline(limit):
+        if len(line) < limit or line.endswith(b"\n"):
+            yield line
+            continue
+        yield None
+        while line and not line.endswith(b"\n"):
+            line = file.readline(_CHUNK)
+            room -= len(line)
+            if room < 0:
+                raise EOFError(f"it has lines of more than {MAX_SKIPPED >> 30} GB")
+
+
+def read_within(path: Path, limit: int) -> bytes:
+    """The content of a regular file, unpacked; ValueError if it has more than *limit* bytes, OSError as usual."""
+    with open_packed(path) as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise ValueError(f"longer than {limit >> 20} MB")
+    return content

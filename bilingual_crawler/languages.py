@@ -34,6 +34,8 @@ DEFAULT_EQUIVALENTS: tuple[tuple[str, ...], ...] = (
 """Languages that language identifiers confuse with each other."""
 
 _NOT_A_LANGUAGE = frozenset(("und", "mul", "mis", "zxx", "xxx", "zze", "zzb", "zzh", "zzp", "tlh", UNKNOWN))
+_MAX_TAG = 64
+"""Characters of a tag; BCP 47 asks readers to allow 35."""
 _TAG = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{1,8})*", re.IGNORECASE)
 
 
@@ -128,9 +130,14 @@ def from_cld2(code: str) -> str:
     return _code(code.partition("-")[0].lower()) or UNKNOWN
 
 
-@lru_cache(maxsize=4096)
 def from_bcp47(tag: str) -> str | None:
     """ISO 639-3 of a ``hreflang`` or ``lang`` value; None for ``x-default`` and for values that are no language tag."""
+    # the cache must not keep what strangers write at any length
+    return _from_tag(tag) if len(tag) <= _MAX_TAG else None
+
+
+@lru_cache(maxsize=4096)
+def _from_tag(tag: str) -> str | None:
     tag = tag.strip()
     if not _TAG.fullmatch(tag):
         return None

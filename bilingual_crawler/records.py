@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
-import sys
 from dataclasses import asdict, astuple, fields
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from bilingual_crawler.archive.members import read_members
-from bilingual_crawler.files import replacing
+from bilingual_crawler.archive.records import MAX_RECORD
+from bilingual_crawler.files import LeftOut, lines_within, open_buffered, open_regular, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,6 +25,12 @@ SITES = "sites.tsv"
 SUMMARY = "summary.json"
 BITEXT = "bitext"
 DESCRIPTION = "crawl.toml"
+
+
+MAX_ROW = 1 << 16
+"""Bytes of a row of a table: room for a dozen URLs of the longest kind."""
+LINE_TOO_LONG, NO_RECORD = "line_too_long", "no_record"
+"""Reasons why a line is left out."""
 
 
 class _Records:
@@ -68,22 +74,41 @@ class GzipJsonLines:
         self._records.close()
 
 
-def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a file that :class:`GzipJsonLines` wrote, up to the last complete one; none if it is missing."""
+def read_json_lines(path: Path, left_out: LeftOut | None = None) -> Iterator[dict[str, Any]]:
+    """The objects of a file that :class:`GzipJsonLines` wrote, up to the last complete one; none if it is missing.
+
+    *left_out* counts what is none, or too long. OSError if *path* is no regular file.
+    """
+    left_out = LeftOut() if left_out is None else left_out
     if not path.exists():
         return
-    with path.open("rb") as file:
-        for member in read_members(file.fileno(), keep=sys.maxsize):
+    with open_regular(path) as file:
+        for member in read_members(file.fileno(), MAX_RECORD):
+            if member.size > MAX_RECORD:
+                left_out.add(LINE_TOO_LONG, f"{path} at {member.offset}")
+                continue
             for line in member.start.splitlines():
-                yield json.loads(line)
+                record = as_object(line)
+                if record is None or not isinstance(record.get("url"), str):
+                    left_out.add(NO_RECORD, f"{path} at {member.offset}")
+                else:
+                    yield record
+
+
+def as_object(line: bytes) -> dict[str, Any] | None:
+    """The JSON object in *line*; None if it is none."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
 
 
 class TsvLog:
     """Appends tab-separated rows under a header and flushes each. Opening cuts off a tail that a crash has damaged."""
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
-        # a power cut can leave zeros where a line was
-        end = path.read_bytes().partition(b"\0")[0].rfind(b"\n") + 1 if path.exists() else 0
+        end = _sound(path) if path.exists() else 0
         self._records = _Records(path, end)
         if not end:
             self.write(columns)
@@ -103,6 +128,20 @@ class TsvLog:
         self._records.close()
 
 
+def _sound(path: Path) -> int:
+    """Bytes of the complete lines at the start of a file; a power cut can leave zeros where a line was."""
+    end = read = 0
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            sound, zero, _ = piece.partition(b"\0")
+            if b"\n" in sound:
+                end = read + sound.rindex(b"\n") + 1
+            if zero:
+                break
+            read += len(piece)
+    return end
+
+
 def replace_tsv(path: Path, record: type[DataclassInstance], records: Iterable[DataclassInstance]) -> None:
     """Replace *path* by a table of *record* objects; the old file stays until the new one is complete."""
     with replacing(path) as part, part.open("w", encoding="utf-8", errors="surrogatepass") as file:
@@ -115,11 +154,26 @@ def tsv_line(values: Sequence[object]) -> str:
 
 
 def read_tsv(path: Path) -> Iterator[dict[str, str]]:
-    """Complete rows of a TSV file with a header; none if it is missing."""
+    """Complete rows of a TSV file with a header; none if it is missing. Rows that are too long are left out.
+
+    OSError if *path* is no regular file.
+    """
     if not path.exists():
         return
-    with path.open("rb") as file:
-        lines = (line[:-1].decode("utf-8", "surrogatepass") for line in file if line.endswith(b"\n"))
+    with open_buffered(path) as file:
+        lines = _rows(file, path)
         columns = next(lines, "").split("\t")
         for line in lines:
             yield dict(zip(columns, line.split("\t"), strict=False))
+
+
+def _rows(file: IO[bytes], path: Path) -> Iterator[str]:
+    left_out = LeftOut()
+    for number, line in enumerate(lines_within(file, MAX_ROW), 1):
+        if line is None:
+            left_out.add(LINE_TOO_LONG, f"{path}, line {number}")
+        elif line.endswith(b"\n"):
+            try:
+                yield line[:-1].decode("utf-8", "surrogatepass")
+            except UnicodeDecodeError:
+                left_out.add(NO_RECORD, f"{path}, line {number}")

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import brotli
 import pytest
 from backports import zstd
 
+from bilingual_crawler import files
 from bilingual_crawler.archive import ArchiveError
+from bilingual_crawler.archive.records import MAX_RECORD
 from bilingual_crawler.language_pairs import LanguagePairs
+from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE
 from bilingual_crawler.pairing.inputs import Inputs
 from bilingual_crawler.pairing.of_records import MAX_BODY
 
@@ -100,6 +106,86 @@ def test_texts_are_read_from_json_lines(tmp_path: Path, name: str) -> None:
     assert (second.text, second.language, second.title) == ("Una", None, "Dos")
     assert second.switches == (("en", "https://a.example/1"),)
     assert inputs.refused == {"url": 1}
+
+
+LONG = """
+import resource, sys
+from pathlib import Path
+from bilingual_crawler.language_pairs import LanguagePairs
+from bilingual_crawler.pairing.inputs import Inputs
+
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+inputs = Inputs([Path(sys.argv[1])], LanguagePairs.parse("eng-spa"))
+print(*(page.url for page in inputs.pages()), inputs.refused["line_too_long"])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.parametrize("name", ["texts.jsonl", "texts.jsonl.gz"])
+def test_a_line_of_any_length_takes_no_memory(tmp_path: Path, name: str) -> None:
+    text = json.dumps({"url": "https://a.example/", "text": "x"}).encode() + b"\n"
+    endless = text.replace(b'"x"', b'"' + b"x" * (8 * MAX_RECORD) + b'"')
+    (tmp_path / name).write_bytes((gzip.compress if name.endswith("gz") else bytes)(text + endless + endless + text))
+    command = [sys.executable, "-c", LONG, tmp_path / name]
+    found, kilobytes = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert found == "https://a.example/ https://a.example/ 2"
+    assert int(kilobytes) < 3 * MAX_RECORD >> 10
+
+
+def test_a_packed_line_without_end_is_no_reason_to_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_SKIPPED", 1 << 20)
+    (tmp_path / "texts.jsonl.gz").write_bytes(gzip.compress(bytes(2 * MAX_RECORD), 1))
+    with pytest.raises(ArchiveError, match=r"texts\.jsonl\.gz: cannot be read after line 1 "):
+        list(Inputs([tmp_path / "texts.jsonl.gz"], PAIRS).pages())
+
+
+def test_a_text_is_cut_as_that_of_a_page(tmp_path: Path) -> None:
+    lines = {"many": "x\n" * (MAX_LINES + 9), "long": "x" * (MAX_TEXT + 9), "empty": "\n" * MAX_TEXT + "end"}
+    records = [{"url": f"https://a.example/{name}", "text": text, "title": text} for name, text in lines.items()]
+    (tmp_path / "texts.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    many, long, empty = Inputs([tmp_path / "texts.jsonl"], PAIRS).pages()
+    assert many.text.count("\n") == MAX_LINES - 1
+    assert (len(long.text), empty.text) == (MAX_TEXT, "")
+    assert {len(page.title) <= MAX_TITLE for page in (many, long, empty)} == {True}
+
+
+STRANGE: list[dict[str, Any]] = [
+    {"title": 3},
+    {"language": ["en"]},
+    {"alternates": "es"},
+    {"alternates": {"es": "/es"}},
+    {"alternates": [["es"]]},
+    {"switches": [["es", None]]},
+    {"switches": 1},
+]
+
+
+@pytest.mark.parametrize("more", STRANGE)
+def test_values_of_another_kind_are_counted(tmp_path: Path, more: dict[str, Any]) -> None:
+    good = {"url": "https://a.example/1", "text": "One"}
+    (tmp_path / "texts.jsonl").write_text(f"{json.dumps(good | more)}\n{json.dumps(good)}\n")
+    inputs = Inputs([tmp_path / "texts.jsonl"], PAIRS)
+    assert [page.url for page in inputs.pages()] == ["https://a.example/1"]
+    assert inputs.refused == {"no_record": 1}
+
+
+@pytest.mark.parametrize("name", ["other.warc", "../secret.warc", "/dev/zero", "pipe.warc.gz", "text.warc", 3])
+@pytest.mark.parametrize("offset", [0, -1, 1 << 70, "0", None])
+def test_documents_whose_records_are_no_records(tmp_path: Path, name: Any, offset: Any) -> None:
+    """A crawl from elsewhere may name any file; what it kept of the page is read."""
+    folder = tmp_path / "crawl"
+    folder.mkdir()
+    os.mkfifo(folder / "pipe.warc.gz")
+    (folder / "text.warc").write_text("no WARC")
+    archive(tmp_path, (None, b"<p>secret")).rename(tmp_path / "secret.warc")
+    document = {"url": "https://a.example/1", "text": "kept", "warc_file": name, "warc_offset": offset}
+    others = {"url": "https://a.example/2", "text": "no archive"}, ["no document"], {"url": "https://a.example/3"}
+    lines = (gzip.compress(json.dumps(line).encode()) for line in (document, *others))
+    (folder / "documents.jsonl.gz").write_bytes(b"".join(lines))
+    inputs = Inputs([folder], PAIRS)
+    assert [(page.text, page.body) for page in inputs.pages()] == [("kept", None), ("no archive", None)]
+    sound = name == "other.warc" and offset == 0
+    assert inputs.damaged == {"no_record": 2} | ({} if sound else {"damaged_record": 1})
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"url": "https://a.example/"}', '{"url": 1, "text": "x"}'])

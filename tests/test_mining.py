@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -27,6 +28,7 @@ from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.languages import DEFAULT_EQUIVALENTS, LanguageError, LanguagePair
 from bilingual_crawler.mining import duck, ranges
 from bilingual_crawler.mining.asked import AskedPairs
+from bilingual_crawler.mining.crawls import table_of_crawl
 from bilingual_crawler.mining.duck import DuckEngine
 from bilingual_crawler.mining.plan import plan
 from bilingual_crawler.mining.run import Mining, Request
@@ -133,6 +135,24 @@ def test_a_crawl_is_a_table_with_announcements(tmp_path: Path) -> None:
     }
     (place,) = {row["file_a"] for row in stage.found.to_pyarrow().to_pylist()} - {"x.warc.gz"}
     assert place == str(crawl / "x.warc.gz")
+
+
+def test_documents_of_a_crawl_that_are_none_are_left_out(tmp_path: Path) -> None:
+    good = {"url": "https://a.example/", "language": "eng", "text": "x", "warc_file": "a.warc.gz", "warc_offset": 0}
+    strange: list[Any] = [
+        {"text": 3},
+        {"language": None},
+        {"alternates": "es"},
+        {"warc_file": "/etc/passwd"},
+        {"warc_file": "../a.warc.gz"},
+        {"warc_offset": "0"},
+        {"warc_offset": 1 << 70},
+    ]
+    lines = ({**good, "url": f"https://a.example/{number}", **one} for number, one in enumerate(strange))
+    records = [json.dumps(line).encode() for line in (good, *lines, {"url": "https://a.example/"})]
+    (tmp_path / DOCUMENTS).write_bytes(b"".join(map(gzip.compress, records)))
+    rows = pq.read_table(table_of_crawl(tmp_path, tmp_path)).to_pylist()
+    assert [row["url"] for row in rows] == ["https://a.example/"]
 
 
 def test_broken_utf8_in_a_table_does_no_harm(tmp_path: Path) -> None:

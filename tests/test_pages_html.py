@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bilingual_crawler.pages.formats import is_page
-from bilingual_crawler.pages.html import MAX_LINES, MAX_TEXT, parse_page
+from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.labels import coded_language, flagged_language, named_language
-from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
+from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE, Link, LinkPosition, LinkSource
 from bilingual_crawler.pages.walk import MAX_ANCHORS
 
 URL = "https://example.org/dir/page.html"
@@ -127,6 +129,39 @@ class TestText:
     def test_text_is_bounded(self) -> None:
         assert parse_page("<p>x" * (MAX_LINES + 9), URL).text.count("\n") == MAX_LINES - 1
         assert len(parse_page(f"<p>{'x' * (MAX_TEXT + 9)}", URL).text) == MAX_TEXT
+
+    def test_every_field_is_bounded(self) -> None:
+        """Whatever a page makes long, but for the links that a page may have: their number is the limit."""
+        long = "word é " * 1000
+        names = ("href", "hreflang", "rel", "lang", "title", "alt", "class", "id", "content", "value", "src", "type")
+        attributes = " ".join(f'{name}="{long}"' for name in names)
+        html = (
+            f"<html lang='{long}'><title>{100 * long}</title><base href='{long}'><meta name=robots content='{long}'>"
+            f"<meta name=description content='{long}'><script type='application/ld+json'>\"{long}\"</script>"
+            f"<link rel=alternate hreflang='{long}' href=/x><link rel=alternate hreflang=es href='/{long}'>"
+            f"<h1 {attributes}>{long}</h1><nav><a {attributes}>{long}</a><a href=/es/ hreflang='{long}' lang='{long}'"
+            f" title='{long}' class='{long}'>{long}<img alt='{long}' title='{long}' src='{long}'></a>"
+            f"<a href=https://b.example/ aria-label='{long}'>{long}</a><area href=/a alt='{long}'>"
+            f"<select><option value=/en/>{long}<option value='/{long}'>English</select></nav>"
+        )
+        page = parse_page(
+            html, URL, (f'<{long}>; rel=alternate; hreflang="{long}"', f"</h>; rel=alternate; hreflang={long}")
+        )
+        assert len(page.title) <= MAX_TITLE
+        assert len(page.text) <= MAX_TEXT
+        assert {"/es/", "/a"} <= {link.url.removeprefix("https://example.org") for link in page.links}
+        shortened = replace(page, text="")
+        assert len(repr(shortened)) < MAX_TITLE + 1000 * (len(page.links) + 1)
+
+    def test_what_is_long_does_not_stay_in_memory(self) -> None:
+        """Caches of a helper process outlive the page."""
+        html = "<a class='{0}' lang='{0}' href=/x><img alt='{0}' src='{0}.png'></a>"
+        tracemalloc.start()
+        for number in range(200):
+            parse_page(html.format(f"{number} " + "x " * 10_000), URL)
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert held < 5_000_000
 
 
 class TestHead:

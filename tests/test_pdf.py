@@ -25,6 +25,7 @@ from scrapy.settings import Settings
 from bilingual_crawler import options
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.jobs import PageJob, PdfJob, SitemapJob
+from bilingual_crawler.pages.model import MAX_TITLE
 from bilingual_crawler.pages.paragraphs import Line, paragraphs
 from bilingual_crawler.pages.pdf import MAX_PAGES, read_pdf
 from bilingual_crawler.sandbox import ContentError, SandboxError, close, submit
@@ -147,6 +148,16 @@ class TestText:
         pdf.add_page()
         pdf.multi_cell(0, None, " ".join(report("en", 3)[1]))
         assert read_pdf(bytes(pdf.output())).title == "Named"
+
+    def test_titles_are_bounded(self) -> None:
+        title, written = report("en", 3)
+        long = f"{title} " * 2000
+        assert len(read_pdf(text_pdf(title, written, named=long)).title) <= MAX_TITLE
+        pdf = writer()
+        pdf.set_title(long)
+        pdf.add_page()
+        pdf.multi_cell(0, None, " ".join(written))
+        assert 400 < len(read_pdf(bytes(pdf.output())).title) <= MAX_TITLE
 
     def test_a_long_one_is_read_up_to_a_page(self) -> None:
         names = (str(page).translate(str.maketrans("0123456789", "abcdefghij")) for page in range(MAX_PAGES + 5))

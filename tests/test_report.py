@@ -16,6 +16,7 @@ import pytest
 from scrapy.exceptions import UsageError
 
 import bilingual_crawler
+from bilingual_crawler.archive.records import MAX_RECORD
 from bilingual_crawler.commands.report import Command
 from bilingual_crawler.reporting.charts import MAX_POINTS, step_chart, ticks
 from bilingual_crawler.reporting.hints import why_no_pair
@@ -198,6 +199,39 @@ def test_nothing_of_a_page_reaches_the_report_but_as_visible_text(output: Path) 
     page = write_report(output).read_text(encoding="utf-8")
     assert "<b onclick" not in page
     assert "<b onclick=alert(1)>{{ 7 * 7 }}{% raw %}&amp; </title></style>" in outline(page).text
+
+
+def test_the_report_of_foreign_or_older_files_stays_small(output: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Titles once had no limit; a row or a document may be of any length."""
+    many = [(f"{SITE}/en/{n}", f"{SITE}/es/{n}", "0.9", "url") for n in range(200)]
+    write_table(
+        output / "pairs.tsv", ["url_a", "url_b", "score", "method"], [*many, ("x" * 5_000_000, "y", "1", "url")]
+    )
+    titled = [{"url": url, "language": "eng", "title": "T" * 100_000} for row in many for url in row[:2]]
+    strange: list[Any] = [{"title": "no url"}, ["list"], {"url": 3}, {"url": many[0][0], "title": ["no text"]}]
+    lines = gzip_lines([*titled, *strange]) + gzip.compress(b"not JSON") + gzip.compress(b"[" * 100_000)
+    (output / "documents.jsonl.gz").write_bytes(lines + gzip.compress(b" " * (MAX_RECORD + 1)) + gzip_lines(titled[:1]))
+    with (output / "crawl.tsv").open("ab") as file:
+        file.write(b"200\thttps://example.org/\xff\teng\tdocument\n" + b"x" * 5_000_000)
+    results = read_results(output)
+    assert results.pair_count == 200
+    assert {len(pair.title_b) for pair in results.pairs} == {500}
+    assert write_report(output).stat().st_size < 1_000_000
+    told = [record.message for record in caplog.records if "left out" in record.message]
+    assert {message.partition("left out ")[2].partition(";")[0] for message in told} == {
+        "(line_too_long)",
+        "(no_record)",
+    }
+
+
+def test_a_pipe_in_place_of_a_file_is_named(output: Path) -> None:
+    for name in ("crawl.tsv", "documents.jsonl.gz", "summary.json"):
+        (output / name).unlink()
+        os.mkfifo(output / name)
+        with pytest.raises(UsageError, match=rf"{name}.*not a regular file|not a regular file.*{name}"):
+            Command().run([str(output)], None)  # type: ignore[arg-type]
+        (output / name).unlink()
+        (output / name).touch()
 
 
 def test_of_many_pairs_the_best_and_the_most_doubtful_are_shown(output: Path) -> None:

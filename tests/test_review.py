@@ -13,7 +13,7 @@ from bilingual_crawler.bitext.align import SentencePair
 from bilingual_crawler.bitext.exports.base import DocumentPair
 from bilingual_crawler.languages import LanguagePair
 from bilingual_crawler.pairing.documents import Alignment, Pair
-from bilingual_crawler.reporting.judged import Judged
+from bilingual_crawler.reporting.judged import Judged, read_judged
 from bilingual_crawler.reporting.review import Review
 from bilingual_crawler.reporting.sample import Sample
 
@@ -89,6 +89,19 @@ def test_the_sheet_has_sentence_pairs_too(tmp_path: Path) -> None:
     assert rows[-1]["text_a"].startswith('"Yes," ')
     assert rows[-1]["text_b"].startswith("“Kyllä” ")
     assert "20 of 1000 sentence pairs" in (tmp_path / "review.html").read_text()
+
+
+def test_long_lines_and_sentences_are_cut(tmp_path: Path) -> None:
+    """Else a page of two megabytes in one line is in the sample a hundred times."""
+    review = Review(PAIR)
+    review.add(alignment(30), lambda url: ["x" * 100_000] * 3)
+    documents = DocumentPair("https://a.fi/en/1", "https://a.fi/fi/1", "", "", 0.9, "url")
+    kept = [SentencePair("a" * 200_000, "b" * 200_000, 0.8, "0", "0")]
+    review.sentences.add(documents, kept, kept)
+    review.write(tmp_path)
+    assert (tmp_path / "review.html").stat().st_size < 500_000
+    (tmp_path / "review.tsv").write_text((tmp_path / "review.tsv").read_text().replace("\t\t\n", "\t1\t\n"))
+    assert [judged.right for judged in read_judged(tmp_path)] == [30, 1]
 
 
 def test_the_filled_sheet_gives_the_precision_with_an_interval(tmp_path: Path) -> None:

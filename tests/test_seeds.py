@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import ssl
 from typing import TYPE_CHECKING, Any
@@ -85,6 +86,16 @@ def test_a_file_of_another_encoding_is_refused(tmp_path: Path) -> None:
     file.write_text(A, encoding="utf-16")
     with pytest.raises(UsageError, match="cannot read"):
         parse_seeds(str(file))
+
+
+def test_a_pipe_a_loop_and_an_endless_file_are_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.txt")
+    (tmp_path / "loop.txt").symlink_to("loop.txt")
+    (tmp_path / "endless.txt").touch()
+    os.truncate(tmp_path / "endless.txt", 2 << 30)
+    for name in ("pipe.txt", "loop.txt", "endless.txt"):
+        with pytest.raises(UsageError, match=rf"seeds={tmp_path / name}: cannot read"):
+            parse_seeds(str(tmp_path / name))
 
 
 def test_seeds_that_give_nothing_are_named_and_a_crawl_of_such_fails(tmp_path: Path) -> None:

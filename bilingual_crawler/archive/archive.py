@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from os.path import commonprefix
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
+from bilingual_crawler.files import LeftOut
+
 from .errors import ArchiveError
-from .files import open_warc
+from .files import NO_FILE, open_warc, warn_if_cut
 from .index import IndexBuilder, url_key
+from .ranges import NoRecord
 from .records import ArchivedResponse, parse_response
 from .sites import Source, alias_map, find_sources
 from .urls import bare_url, record_url
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     from .files import WarcFile
     from .records import RecordHead
     from .sites import Paths
-
-logger = logging.getLogger(__name__)
 
 _OFFSET_BITS = 48
 _OK = 200
@@ -51,6 +51,8 @@ class Archive:
         self._aliases = alias_map(sources)
         self._redirects: dict[str, str] = {}
         self._files: list[WarcFile] = []
+        self.left_out = LeftOut()
+        """Records that answer no request, by reason."""
         self._builder = IndexBuilder()
         for source in sources:
             self._add(source)
@@ -61,10 +63,12 @@ class Archive:
             raise ArchiveError(sources[0].path, "holds no HTTP response")
 
     def _add(self, source: Source) -> None:
+        for path in source.no_files:
+            self.left_out.add(NO_FILE, str(path))
         originals: dict[bytes, list[str]] = {}
         others: list[tuple[RecordHead, int]] = []
         for path in source.files:
-            file = open_warc(path)
+            file = open_warc(path, self.left_out)
             for offset, head in file.heads():
                 place = len(self._files) << _OFFSET_BITS | offset
                 if head.status is None:
@@ -76,7 +80,7 @@ class Archive:
                 if source.pages and head.digest:
                     originals.setdefault(head.digest, []).append(head.url)
             self._files.append(file)
-            _warn_if_cut(file)
+            warn_if_cut(file)
         for head, place in others:
             if head.digest and head.digest in originals:
                 self._redirect(head.url, _nearest(head.url, originals[head.digest]))
@@ -114,7 +118,10 @@ class Archive:
         if place is None:
             return None
         file, offset = self._files[place >> _OFFSET_BITS], place & ((1 << _OFFSET_BITS) - 1)
-        return parse_response(file.read(offset))
+        try:
+            return parse_response(file.read(offset))
+        except NoRecord:
+            return None
 
 
 def open_archive(paths: Paths) -> Archive:
@@ -133,14 +140,17 @@ def open_archive(paths: Paths) -> Archive:
 
 def iter_responses(paths: Paths) -> Iterator[ArchivedResponse]:
     """Yield every response in the WARC files behind the paths, in file order; bodies keep their content coding."""
+    left_out = LeftOut()
     for source in find_sources(paths):
+        for path in source.no_files:
+            left_out.add(NO_FILE, str(path))
         for path in source.files:
-            file = open_warc(path)
+            file = open_warc(path, left_out)
             for offset, head in file.heads():
                 response = parse_response(file.read(offset)) if head.status is not None else None
                 if response is not None:
                     yield response
-            _warn_if_cut(file)
+            warn_if_cut(file)
 
 
 def _nearest(url: str, candidates: list[str]) -> str:
@@ -157,8 +167,3 @@ def _statuses(sources: list[Source]) -> Iterator[tuple[Path, os.stat_result]]:
         description = source.path / "site.json"
         if source.base is not None:
             yield description, description.stat()
-
-
-def _warn_if_cut(file: WarcFile) -> None:
-    if file.cut:
-        logger.warning(f"{file.path} is cut off or damaged: only the records before the damage are used")

@@ -1,29 +1,41 @@
-"""WARC files for random access: plain, one gzip member per record, or unpacked into a temporary file."""
+"""WARC files for random access: plain, one gzip member per record, or unpacked into a temporary file.
+
+Every reader of archives goes through here, so here are the bounds: a record of more than ``MAX_RECORD`` bytes is left
+out, and neither time, memory nor disk grows with what a packed file claims to hold.
+"""
 
 from __future__ import annotations
 
-import gzip
-import lzma
+import logging
 import os
 import tempfile
 import weakref
 import zlib
 from typing import IO, TYPE_CHECKING, Protocol
 
+from bilingual_crawler.files import DAMAGE, GZIP, MAX_SKIPPED, XZ, LeftOut, open_regular, unpacked
+
 from .errors import ArchiveError
 from .members import read_member, read_members
-from .records import MAX_HEAD, RecordHead, parse_head
+from .ranges import NoRecord, complete
+from .records import MAX_HEAD, MAX_RECORD, RecordHead, parse_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+logger = logging.getLogger(__name__)
 
 _CHUNK = 1 << 16
 _UNPACK_CHUNK = 1 << 20
 _TRAILER = 4
 """Bytes after a record's block: two line ends."""
 _NOT_WARC = "not a WARC; give a .warc, .warc.gz or .warc.xz file, or a folder of them"
-_GZIP, _XZ, _WARC = b"\x1f\x8b", b"\xfd7zXZ\x00", b"WARC/"
+_WARC = b"WARC/"
+UNPACKED, MAX_RATIO = 4 << 30, 100
+"""Bytes that a file may take on the disk when it is unpacked, and further ones for each byte that it has packed."""
+TOO_LONG, DAMAGED, NO_FILE = "record_too_long", "damaged_record", "no_file"
+"""Reasons why a record, or what is named like a WARC file, is left out."""
 
 
 class WarcFile(Protocol):
@@ -34,56 +46,64 @@ class WarcFile(Protocol):
     """Whether the file ends, or is damaged, inside a record; known after ``heads``."""
 
     def heads(self) -> Iterator[tuple[int, RecordHead]]:
-        """Yield offset and header of every complete record."""
+        """Yield offset and header of every complete record that is not too long."""
 
     def read(self, offset: int) -> bytes:
-        """Return the record at ``offset``, header included."""
+        """Return the record at ``offset``, header included; NoRecord if there is none, or one that is too long."""
 
 
-def open_warc(path: Path) -> WarcFile:
+def open_warc(path: Path, left_out: LeftOut | None = None) -> WarcFile:
     """Open a ``.warc``, ``.warc.gz`` or ``.warc.xz`` file; the content decides which. ArchiveError if it is none of
     them.
 
-    Files without access by offset (xz, and gzip with several records in a member) are unpacked once into an unnamed
-    temporary file. This needs disk space of their unpacked size.
+    *left_out* counts the records that ``heads`` leaves out. Files without access by offset (xz, and gzip with several
+    records in a member) are unpacked once into an unnamed temporary file. This needs disk space of their unpacked size;
+    what is beyond 4 GB and a hundred times their packed size is not read.
     """
     try:
-        file = open(path, "rb", buffering=0)  # noqa: SIM115
+        file = open_regular(path)
     except OSError as error:
         raise ArchiveError(path, f"cannot be read ({error.strerror})") from error
     try:
-        return _read_as_found(path, file)
+        return _read_as_found(path, file, LeftOut() if left_out is None else left_out)
     except BaseException:
         file.close()
         raise
 
 
-def _read_as_found(path: Path, file: IO[bytes]) -> WarcFile:
+def _read_as_found(path: Path, file: IO[bytes], left_out: LeftOut) -> WarcFile:
     magic = file.read(6)
     file.seek(0)
-    if magic == _XZ:
-        return _unpack(path, file, lzma.LZMAFile(file))
-    if magic.startswith(_GZIP):
+    if magic == XZ:
+        return _unpack(path, file, left_out)
+    if magic.startswith(GZIP):
         if _has_member_per_record(file, path):
-            return GzipWarc(path, file)
+            return GzipWarc(path, file, left_out)
         file.seek(0)
-        return _unpack(path, file, gzip.GzipFile(fileobj=file))
+        return _unpack(path, file, left_out)
     if not magic.startswith(_WARC[: len(magic)]):
         raise ArchiveError(path, _NOT_WARC)
-    return PlainWarc(path, file)
+    return PlainWarc(path, file, left_out)
+
+
+def warn_if_cut(file: WarcFile) -> None:
+    """Say it if *file*, whose records have been listed, is cut off or damaged."""
+    if file.cut:
+        logger.warning(f"{file.path} is cut off or damaged: only the records before the damage are used")
 
 
 class PlainWarc:
     """Records one after the other without compression."""
 
-    def __init__(self, path: Path, file: IO[bytes], *, cut: bool = False) -> None:
+    def __init__(self, path: Path, file: IO[bytes], left_out: LeftOut, *, cut: bool = False) -> None:
         self.path = path
         self.cut = cut
+        self._left_out = left_out
         self._fd = file.fileno()
         weakref.finalize(self, file.close)
 
     def heads(self) -> Iterator[tuple[int, RecordHead]]:
-        """Yield offset and header of every complete record."""
+        """Yield offset and header of every complete record that is not too long."""
         size, at = os.fstat(self._fd).st_size, 0
         while at < size:
             data = os.pread(self._fd, 4096, at)
@@ -97,42 +117,60 @@ class PlainWarc:
             if head is None or at + head.end > size:
                 self.cut = True
                 return
-            yield at, head
+            if head.end > MAX_RECORD:
+                self._left_out.add(TOO_LONG, f"{self.path} at {at}")
+            else:
+                yield at, head
             at += head.end
 
     def read(self, offset: int) -> bytes:
-        """Return the record at ``offset``, header included."""
+        """Return the record at ``offset``, header included; NoRecord if there is none, or one that is too long."""
+        _check_offset(self._fd, offset)
         data = os.pread(self._fd, _CHUNK, offset)
         head = parse_head(data)
-        if head is not None and head.end > len(data):
+        if head is None:
+            raise NoRecord("damaged record")
+        if head.end > MAX_RECORD:
+            raise NoRecord("too long")
+        if head.end > len(data):
             data += os.pread(self._fd, head.end - len(data), offset + len(data))
-        return data[: head.end] if head else b""
+        return complete(data[: head.end])
 
 
 class GzipWarc:
     """One gzip member per record."""
 
-    def __init__(self, path: Path, file: IO[bytes]) -> None:
+    def __init__(self, path: Path, file: IO[bytes], left_out: LeftOut) -> None:
         self.path = path
         self.cut = False
+        self._left_out = left_out
         self._fd = file.fileno()
         weakref.finalize(self, file.close)
 
     def heads(self) -> Iterator[tuple[int, RecordHead]]:
-        """Yield offset and header of the record in every complete member."""
+        """Yield offset and header of the record in every complete member, unless it is too long."""
         end = 0
-        for member in read_members(self._fd):
-            head = parse_head(member.start)
-            if head is not None and head.end <= member.size:
-                yield member.offset, head
-            if member.size and (head is None or not head.end <= member.size <= head.end + _TRAILER):
-                self.cut = True
+        for member in read_members(self._fd, max_skipped=MAX_SKIPPED):
             end = member.end
+            head = parse_head(member.start)
+            if member.size > MAX_RECORD:
+                self._left_out.add(TOO_LONG, f"{self.path} at {member.offset}")
+            elif head is not None and head.end <= member.size:
+                yield member.offset, head
+                self.cut = self.cut or member.size > head.end + _TRAILER
+            elif member.size:
+                self._left_out.add(DAMAGED, f"{self.path} at {member.offset}")
         self.cut = self.cut or end < os.fstat(self._fd).st_size
 
     def read(self, offset: int) -> bytes:
-        """Return the record at ``offset``, header included."""
-        return read_member(self._fd, offset)
+        """Return the record at ``offset``, header included; NoRecord if there is none, or one that is too long."""
+        _check_offset(self._fd, offset)
+        return complete(read_member(self._fd, offset))
+
+
+def _check_offset(fd: int, offset: int) -> None:
+    if not 0 <= offset < os.fstat(fd).st_size:
+        raise NoRecord("not a place in an archive")
 
 
 def _has_member_per_record(file: IO[bytes], path: Path) -> bool:
@@ -141,9 +179,9 @@ def _has_member_per_record(file: IO[bytes], path: Path) -> bool:
     content, size = b"", 0
     head: RecordHead | None = None
     file.seek(0)
-    while not inflate.eof and (data := file.read(_CHUNK)):
+    while not inflate.eof and size <= MAX_SKIPPED and (data := inflate.unconsumed_tail or file.read(_CHUNK)):
         try:
-            piece = inflate.decompress(data)
+            piece = inflate.decompress(data, _UNPACK_CHUNK)
         except zlib.error:
             break
         size += len(piece)
@@ -157,21 +195,29 @@ def _has_member_per_record(file: IO[bytes], path: Path) -> bool:
     return True
 
 
-def _unpack(path: Path, file: IO[bytes], stream: lzma.LZMAFile | gzip.GzipFile) -> PlainWarc:
+def _unpack(path: Path, file: IO[bytes], left_out: LeftOut) -> PlainWarc:
     spool = tempfile.TemporaryFile(prefix="bilingual-replay-", buffering=0)  # noqa: SIM115
+    room = UNPACKED + MAX_RATIO * os.fstat(file.fileno()).st_size
     cut = False
-    with file, stream:
-        while True:
+    with file, unpacked(file) as stream:
+        while not cut:
             try:
                 # read1, because read would lose the data before the damage
-                data = stream.read1(_UNPACK_CHUNK)
-            except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile):
+                data = stream.read1(_UNPACK_CHUNK)  # type: ignore[attr-defined]
+            except DAMAGE:
                 cut = True
                 break
             if not data:
                 break
-            spool.write(data)
-    warc = PlainWarc(path, spool, cut=cut)
+            room -= len(data)
+            cut = room < 0
+            try:
+                spool.write(data)
+            except OSError as error:
+                raise ArchiveError(
+                    path, f"cannot be unpacked into {tempfile.gettempdir()} ({error.strerror}); set TMPDIR"
+                ) from error
+    warc = PlainWarc(path, spool, left_out, cut=cut)
     if not os.pread(spool.fileno(), 5, 0).startswith(_WARC) and not cut:
         raise ArchiveError(path, _NOT_WARC)
     return warc

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from dataclasses import dataclass
+from datetime import datetime
 
-_FIELD = re.compile(
-    rb"^(WARC-(?:Type|Target-URI|Date|IP-Address|Payload-Digest|Truncated)|Content-(?:Length|Type))"
-    rb"[ \t]*:[ \t]*(.*?)[ \t]*\r$",
-    re.IGNORECASE | re.MULTILINE,
-)
+from bilingual_crawler.urls.canonical import MAX_LENGTH
+
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})")
+_DIGITS = 18
+"""Digits of the longest length that counts as one."""
 _FOLD = re.compile(rb"\r?\n[ \t]+")
+_CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;|$)")
 MAX_HEAD = 1 << 16
 """Limit in bytes for the WARC header of a record and its HTTP status line together."""
+MAX_RECORD = 32 << 20
+"""Limit in bytes for a record: room for a body of the default ``DOWNLOAD_MAXSIZE`` (20 MB). A longer one is no page."""
+MAX_HTTP_HEAD = 1 << 19
+"""Limit in bytes for the HTTP header of a response: twice what a crawl takes."""
+MAX_CHUNKS = 1 << 18
+"""Chunks of a body that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,7 @@ class ArchivedResponse:
 
     url: str
     date: str
-    """Time of the fetch: ``WARC-Date`` as it stands."""
+    """Time of the fetch: ``WARC-Date`` as it stands; empty if that is no date."""
     status: int
     headers: dict[bytes, list[bytes]]
     body: bytes
@@ -62,18 +70,21 @@ class ArchivedResponse:
 
 
 def parse_head(data: bytes) -> RecordHead | None:
-    """The header at the start of ``data``; None if there is no complete WARC header."""
-    end = data.find(b"\r\n\r\n")
-    if end < 0 or not data.startswith(b"WARC/"):
+    """The header at the start of ``data``; None if there is no complete WARC header, or none with a valid length."""
+    if not data.startswith(b"WARC/") or (end := data.find(b"\r\n\r\n", 0, MAX_HEAD)) < 0:
         return None
-    fields = {name.lower(): value for name, value in _FIELD.findall(data, 0, end + 2)}
-    try:
-        length = int(fields[b"content-length"])
-    except (KeyError, ValueError):
+    fields: dict[bytes, bytes] = {}
+    for line in data[:end].split(b"\r\n")[1:]:
+        name, _, value = line.partition(b":")
+        fields[name.rstrip(b" \t").lower()] = value.strip(b" \t")
+    length = fields.get(b"content-length", b"")
+    if not length.isdigit() or len(length) > _DIGITS:
         return None
     kind = fields.get(b"warc-type", b"").lower()
     url = fields.get(b"warc-target-uri", b"").decode("utf-8", "replace").strip("<>")
-    status = _STATUS.match(data, end + 4) if kind == b"response" and url.startswith("http") else None
+    # nobody can ask for a longer URL
+    answers = kind == b"response" and url.startswith("http") and len(url) <= 2 * MAX_LENGTH
+    status = _STATUS.match(data, end + 4) if answers else None
     return RecordHead(
         kind=kind,
         url=url,
@@ -83,13 +94,13 @@ def parse_head(data: bytes) -> RecordHead | None:
         truncated=b"warc-truncated" in fields,
         media_type=fields.get(b"content-type", b"").decode("ascii", "replace").lower(),
         block=end + 4,
-        length=length,
+        length=int(length),
         status=int(status[1]) if status else None,
     )
 
 
 def parse_response(record: bytes) -> ArchivedResponse | None:
-    """The response in a complete response record; None for any other record."""
+    """The response in a complete response record; None for any other record, and if its HTTP header is too long."""
     head = parse_head(record)
     if head is None or head.status is None:
         return None
@@ -99,6 +110,8 @@ def parse_response(record: bytes) -> ArchivedResponse | None:
         end, gap = block.find(b"\n\n"), 2
     if end < 0:
         end, gap = len(block), 0
+    if end > MAX_HTTP_HEAD:
+        return None
     headers = _parse_headers(block[:end])
     body = block[end + gap :]
     if b"chunked" in b",".join(headers.pop(b"transfer-encoding", ())).lower():
@@ -107,13 +120,28 @@ def parse_response(record: bytes) -> ArchivedResponse | None:
     if body[:2] != b"\x1f\x8b" and headers.get(b"content-encoding") in ([b"gzip"], [b"x-gzip"]):
         del headers[b"content-encoding"]  # some archivers store the decoded body under the old header
         headers.pop(b"content-length", None)
-    return ArchivedResponse(head.url, head.date, head.status, headers, body, head.ip, head.truncated)
+    return ArchivedResponse(head.url, _date(head.date), head.status, headers, body, _ip(head.ip), head.truncated)
 
 
 def parse_conversion(record: bytes) -> bytes | None:
     """The block of a complete conversion record (a rendered page, or a text); None for any other record."""
     head = parse_head(record)
     return record[head.block : head.end] if head is not None and head.kind == b"conversion" else None
+
+
+def _date(text: str) -> str:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return ""
+    return text
+
+
+def _ip(text: str | None) -> str | None:
+    try:
+        return str(ipaddress.ip_address(text)) if text else None
+    except ValueError:
+        return None
 
 
 def _parse_headers(block: bytes) -> dict[bytes, list[bytes]]:
@@ -129,15 +157,16 @@ def _parse_headers(block: bytes) -> dict[bytes, list[bytes]]:
 
 def _dechunk(body: bytes) -> bytes:
     """Undo chunked transfer coding; a body that is not chunked is returned unchanged."""
-    parts: list[bytes] = []
+    content = bytearray()
     at = 0
-    while (end := body.find(b"\r\n", at, at + 64)) >= 0:
-        try:
-            size = int(body[at:end].split(b";")[0], 16)
-        except ValueError:
-            return b"".join(parts) if parts else body
-        if size == 0:
+    for _ in range(MAX_CHUNKS):
+        end = body.find(b"\r\n", at, at + 64)
+        line = _CHUNK_SIZE.match(body, at, max(end, at))
+        if line is None:
             break
-        parts.append(body[end + 2 : end + 2 + size])
-        at = end + 2 + size + 2
-    return b"".join(parts) if parts or end >= 0 else body
+        size = int(line[1], 16)
+        if size == 0:
+            return bytes(content)
+        content += body[end + 2 : end + 2 + size]
+        at = min(end + 2 + size + 2, len(body))
+    return bytes(content) if at else body

@@ -9,21 +9,27 @@ redirect.
 from __future__ import annotations
 
 import json
-import lzma
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
+from bilingual_crawler.files import DAMAGE, lines_within, open_packed, read_within
+
 from .errors import ArchiveError
 from .urls import bare_url, record_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 Paths: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
 """Paths of WARC files, folders of them or site folders; a string may hold several, separated by commas."""
+MAX_TABLE = 1 << 30
+"""Bytes that are read of a table of a site folder, unpacked."""
+MAX_ROW = 16 << 20
+"""Bytes of a row, which may list all links of a page."""
+_MAX_DESCRIPTION = 1 << 20
 _ENDINGS = (".warc", ".warc.gz", ".warc.xz", ".warc.wet", ".warc.wet.gz")
 
 
@@ -33,6 +39,8 @@ class Source:
 
     path: Path
     files: tuple[Path, ...]
+    no_files: tuple[Path, ...] = ()
+    """What is named like a WARC file and is none: pipes, folders, links that lead nowhere."""
     base: str | None = None
     alias_bases: tuple[str, ...] = ()
     redirects: dict[str, str] = field(default_factory=dict)
@@ -83,21 +91,23 @@ def _find_source(path: Path) -> Source:
         raise ArchiveError(path, "no such file or folder")
     if not path.is_dir():
         return Source(path, (path,))
-    files = tuple(sorted(file for file in path.iterdir() if file.name.endswith(_ENDINGS)))
+    named = sorted(file for file in path.iterdir() if file.name.endswith(_ENDINGS))
+    files = tuple(file for file in named if file.is_file())
+    no_files = tuple(file for file in named if not file.is_file())
     if not files:
         raise ArchiveError(path, f"no {', '.join(f'*{ending}' for ending in _ENDINGS)} in this folder")
     description = path / "site.json"
     if not description.exists():
-        return Source(path, files)
+        return Source(path, files, no_files)
     try:
-        site = json.loads(description.read_bytes())
+        site = json.loads(read_within(description, _MAX_DESCRIPTION))
         base = _slashed(site["base"])
         aliases = tuple(dict.fromkeys(map(_slashed, site.get("alias_bases", ()))))
         redirects = _read_redirects(path / "redirects.tsv")
         pages = _read_pages(path / "graph.tsv.xz")
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, lzma.LZMAError) as error:
+    except (*DAMAGE, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ArchiveError(path, f"damaged site folder ({type(error).__name__}: {error})") from error
-    return Source(path, files, base, aliases, redirects, pages)
+    return Source(path, files, no_files, base, aliases, redirects, pages)
 
 
 def _slashed(base: str) -> str:
@@ -109,12 +119,25 @@ def _slashed(base: str) -> str:
 def _read_redirects(path: Path) -> dict[str, str]:
     if not path.exists():
         return {}
-    rows = (line.split("\t") for line in path.read_text("utf-8").splitlines() if line)
-    return {source: target for source, target in rows}
+    return {source: target for source, target in read_table(path)}
 
 
 def _read_pages(path: Path) -> frozenset[str]:
     if not path.exists():
         return frozenset()
-    with lzma.open(path, "rt", encoding="utf-8") as lines:
-        return frozenset(line.partition("\t")[0] for line in lines)
+    return frozenset(row[0] for row in read_table(path))
+
+
+def read_table(path: Path) -> Iterator[list[str]]:
+    """The rows of a table of a site folder, packed or not, without empty ones.
+
+    Raises ValueError if it is too long or not UTF-8, and :data:`~bilingual_crawler.files.DAMAGE`.
+    """
+    room = MAX_TABLE
+    with open_packed(path) as file:
+        for line in lines_within(file, MAX_ROW):
+            room -= len(line or b"")
+            if line is None or room < 0:
+                raise ValueError(f"{path.name} is longer than {MAX_TABLE >> 20} MB, or a row than {MAX_ROW >> 20} MB")
+            if row := line.decode().rstrip("\r\n"):
+                yield row.split("\t")

@@ -42,7 +42,7 @@ class AlignedCrawl:
     paired: int
     """Documents that are in a pair."""
     unreadable: dict[str, int]
-    """Pages that were left out because they broke the limits of a helper process, by kind."""
+    """What was left out of the crawl's files because it is damaged or breaks a limit, by kind."""
     bitext: dict[str, int]
     """If bitext was asked for: ``documents`` (pairs of them), ``aligned`` and ``kept`` sentence pairs."""
 

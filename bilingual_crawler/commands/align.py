@@ -189,6 +189,9 @@ class Command(ScrapyCommand):
             )
         if opts.bitext and encoder is None:
             console.print("no encoder: sentences are compared by lengths, numbers and words", highlight=False)
+        if corpus.unreadable:
+            listed = ", ".join(f"{number} {name}" for name, number in corpus.unreadable.most_common())
+            console.print(f"left out: {listed}", highlight=False)
         for pair, review in reviews.items():
             documents = ", ".join(f"{corpus.languages[language]} {language}" for language in (pair.a, pair.b))
             console.print(f"{review.methods.total()} pairs of {documents} documents in {opts.out}", highlight=False)

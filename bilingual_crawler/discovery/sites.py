@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.counts import read_pages, write_counts
+from bilingual_crawler.files import open_buffered
 from bilingual_crawler.records import read_tsv
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def entries_of(row: Mapping[str, str]) -> list[str]:
 def is_table(path: Path) -> bool:
     """Whether *path* is a ``sites.tsv``."""
     try:
-        with path.open("rb") as file:
+        with open_buffered(path) as file:
             return file.readline(1 << 16).startswith(b"site\tentry\tverdict\t")
     except OSError:
         return False

@@ -28,7 +28,8 @@ class ReplayDownloadHandler(BaseDownloadHandler):
     another form, the answer is a 301 to that form, else a 404. As in a real download, ``DOWNLOAD_MAXSIZE`` applies, and
     ``headers_received`` and ``bytes_received`` are sent.
 
-    Stats: ``bilingual/replay/{responses,redirects,missing}``, ``bilingual/replay/cut_files``.
+    Stats: ``bilingual/replay/{responses,redirects,missing}``, ``bilingual/replay/cut_files``,
+    ``bilingual/archive/record_too_long|damaged_record|no_file``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -40,6 +41,8 @@ class ReplayDownloadHandler(BaseDownloadHandler):
         self._stats = crawler.stats
         self._max_size = crawler.settings.getint("DOWNLOAD_MAXSIZE")
         self._stats.set_value("bilingual/replay/cut_files", len(self._archive.cut_files))
+        for reason, count in self._archive.left_out.items():
+            self._stats.set_value(f"bilingual/archive/{reason}", count)
 
     async def download_request(self, request: Request) -> Response:
         """Answer a request at once."""

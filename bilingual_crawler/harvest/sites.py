@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
-import lzma
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from bilingual_crawler.archive.sites import read_table
+from bilingual_crawler.files import DAMAGE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,11 +128,9 @@ def read_site(directory: Path) -> Site:
 
 
 def _rows(path: Path, columns: int) -> list[list[str]]:
-    opener = lzma.open if path.suffix == ".xz" else open
     try:
-        with opener(path, "rt", encoding="utf-8") as lines:
-            rows = [line.rstrip("\n").split("\t") for line in lines if line.startswith("http")]
-    except (OSError, lzma.LZMAError, EOFError) as error:
+        rows = [row for row in read_table(path) if row[0].startswith("http")]
+    except (*DAMAGE, ValueError) as error:
         raise SiteError(f"cannot read {path}: {error}") from error
     if any(len(row) < columns for row in rows):
         raise SiteError(f"{path} has a line with fewer than {columns} columns")

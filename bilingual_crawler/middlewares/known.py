@@ -31,7 +31,7 @@ class KnownPagesMiddleware:
     Its place is 660, so that :class:`~bilingual_crawler.middlewares.warc.WarcMiddleware` sees both, and whatever may
     refuse a request has been asked. A discovery judges every site anew.
 
-    Stats: ``bilingual/known/unchanged|changed``.
+    Stats: ``bilingual/known/unchanged|changed``, ``bilingual/archive/record_too_long|damaged_record|no_file``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -41,6 +41,8 @@ class KnownPagesMiddleware:
         assert crawler.stats
         self._stats = crawler.stats
         self._archive = open_archive(known)
+        for reason, count in self._archive.left_out.items():
+            self._stats.set_value(f"bilingual/archive/{reason}", count)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bilingual_crawler.records import DOCUMENTS, read_json_lines
+from bilingual_crawler.archive.ranges import NoRecord, check_place
+from bilingual_crawler.files import LeftOut
+from bilingual_crawler.records import DOCUMENTS, NO_RECORD, read_json_lines
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
@@ -45,8 +47,13 @@ def table_of_crawl(folder: Path, work: Path) -> Path:
 
 def _in_lots(folder: Path) -> Iterator[list[dict[str, object]]]:
     rows: list[dict[str, object]] = []
-    for document in read_json_lines(folder / DOCUMENTS):
-        rows.append(_row(document, folder))
+    left_out = LeftOut()
+    for document in read_json_lines(folder / DOCUMENTS, left_out):
+        try:
+            rows.append(_row(document, folder))
+        except (NoRecord, KeyError, TypeError, ValueError, AttributeError):
+            left_out.add(NO_RECORD, f"{folder / DOCUMENTS}, {document['url']}")
+            continue
         if len(rows) == _ROWS:
             yield rows
             rows = []
@@ -54,16 +61,20 @@ def _in_lots(folder: Path) -> Iterator[list[dict[str, object]]]:
 
 
 def _row(document: Mapping[str, Any], folder: Path) -> dict[str, object]:
-    file = document["warc_file"]
+    file, offset, language = document["warc_file"], document["warc_offset"], document["language"]
+    if not (isinstance(language, str) and (file is None or (isinstance(file, str) and isinstance(offset, int)))):
+        raise TypeError
+    if file is not None:
+        check_place(file, offset, 1)
     text = document["text"]
     return {
         "url": document["url"],
         "domain": registered_domain(document["url"]),
-        "language": document["language"],
+        "language": language,
         "digest": hashlib.sha1(text.encode("utf-8", "surrogatepass")).hexdigest(),
         "warc_file": str(folder.resolve() / file) if file else None,
-        "warc_offset": document["warc_offset"],
+        "warc_offset": offset,
         "warc_length": None,
         "size": len(text),
-        "announced": [url for _, url in document.get("alternates") or ()],
+        "announced": [str(url) for _, url in document.get("alternates") or ()],
     }

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.archive.files import WarcFile
     from bilingual_crawler.mining.ranges import Ranges
 
-MAX_BYTES = 20 << 20
-"""Limit of a record, packed and unpacked; Common Crawl cuts pages at 5 MB."""
 GAP = 256 << 10
 """Bytes between two records that are worth reading to save a request: 20 requests a second at 5 MB a second."""
 MAX_SPAN = 8 << 20
@@ -60,7 +58,7 @@ def read_records(rows: Iterable[Row], ranges: Ranges | None) -> Iterator[tuple[R
     good = []
     for row in indexed:
         try:
-            check_place(row.file, row.offset, row.length or 0, MAX_BYTES)
+            check_place(row.file, row.offset, row.length or 0)
         except NoRecord as reason:
             yield row, reason
         else:
@@ -80,7 +78,12 @@ def _read_crawls(rows: Iterable[Row]) -> Iterator[tuple[Row, bytes | NoRecord]]:
     for row in rows:
         if row.file != name:
             name, file = row.file, _open(row.file)
-        yield row, file.read(row.offset) if file is not None else NoRecord("no such file")
+        try:
+            if file is None:
+                raise NoRecord("no such file")
+            yield row, file.read(row.offset)
+        except NoRecord as reason:
+            yield row, reason
 
 
 def _open(file: str) -> WarcFile | None:
@@ -122,7 +125,7 @@ def _read_span(span: Sequence[Row], ranges: Ranges) -> list[tuple[Row, bytes | N
         try:
             if len(member) != row.length:
                 raise NoRecord("clipped range")
-            found.append((row, unpack(member, MAX_BYTES)))
+            found.append((row, unpack(member)))
         except NoRecord as reason:
             found.append((row, reason))
     return found

@@ -9,7 +9,7 @@ from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.hostile import tame
 from bilingual_crawler.pages.links import header_anchors, in_formats, limited, merge
-from bilingual_crawler.pages.model import Page
+from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, Page
 from bilingual_crawler.pages.robots import page_rules
 from bilingual_crawler.pages.switches import find_switchers
 from bilingual_crawler.pages.walk import Walk
@@ -18,18 +18,13 @@ from bilingual_crawler.urls.canonical import canonicalise
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-MAX_LINES = 50_000
-"""Lines of text that are kept of a page."""
-MAX_TEXT = 2_000_000
-"""Characters of text that are kept of a page."""
-
 
 def parse_page(html: str, url: str, link_headers: Sequence[str] = ()) -> Page:
     """The page that *html*, fetched from *url*, shows; *link_headers* are the values of HTTP ``Link`` headers.
 
     Links are canonical and unique. The evidence of all occurrences of a URL is merged into the first; the most direct
     source wins (an anchor before an alternate). URLs whose extension excludes a page, links to the page itself, and
-    links beyond the limits are left out. Text is cut at 50,000 lines and 2,000,000 characters. Raises nothing but
+    links beyond the limits are left out. Title and text are cut at the limits of a :class:`Page`. Raises nothing but
     MemoryError.
     """
     return page_of(walk_through(html), url, link_headers)

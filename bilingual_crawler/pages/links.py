@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MAX_TEXT = 200
 """Characters of an anchor text that are kept."""
+MAX_FLAG = 1000
+"""Characters of the texts and names of the images in a link that are read."""
 MAX_AROUND = 400
 """Characters of the text around a link that are kept."""
 MAX_LINKS = 5000
@@ -77,7 +79,7 @@ class Anchor:
             if text and len(text) <= MAX_LABEL and (lang := named_language(text)):
                 return lang
         if self.images and len(self.text) <= 3:
-            return flagged_language("\n".join(self.images), self.position is LinkPosition.SWITCHER)
+            return flagged_language("\n".join(self.images)[:MAX_FLAG], self.position is LinkPosition.SWITCHER)
         return None
 
 

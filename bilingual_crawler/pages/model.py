@@ -5,6 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+MAX_TITLE = 500
+"""Characters of a title that are kept."""
+MAX_TEXT = 2_000_000
+"""Characters of text that are kept of a page."""
+MAX_LINES = 50_000
+"""Lines of text that are kept of a page."""
+
 
 class LinkSource(StrEnum):
     """Where in the response a link was found."""
@@ -73,8 +80,9 @@ class Page:
 
     url: str
     title: str
+    """At most 500 characters."""
     text: str
-    """Visible text, one line per block."""
+    """Visible text, one line per block; at most 50,000 lines and 2,000,000 characters."""
     links: tuple[Link, ...]
     links_left: int = 0
     """Number of further links, which are beyond the limits."""

@@ -15,7 +15,7 @@ import pypdfium2.raw as raw
 
 from bilingual_crawler.characters import one_line
 from bilingual_crawler.languages import from_bcp47
-from bilingual_crawler.pages.html import MAX_LINES, MAX_TEXT
+from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE
 from bilingual_crawler.pages.paragraphs import HYPHENS, Line, paragraphs
 from bilingual_crawler.sandbox import ContentError
 
@@ -70,7 +70,8 @@ def read_pdf(body: bytes) -> PdfText:
         text = "\n".join([paragraph.text for paragraph in chain(*read)][:MAX_LINES])[:MAX_TEXT]
         if sum(map(str.isalpha, text)) < MIN_LETTERS * len(pages):
             raise ContentError("no-text", "it has no text, or hardly any; it may be a scan")
-        return PdfText(_title(document, next(filter(None, read))), text, _language(document), count > MAX_PAGES)
+        title = _title(document, next(filter(None, read)))[:MAX_TITLE].rstrip()
+        return PdfText(title, text, _language(document), count > MAX_PAGES)
 
 
 def _lines(document: pdfium.PdfDocument, number: int) -> list[Line] | None:

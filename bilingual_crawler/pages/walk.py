@@ -11,7 +11,7 @@ from bilingual_crawler.characters import one_line
 from bilingual_crawler.languages import from_bcp47
 from bilingual_crawler.pages.head import Head
 from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, Anchor, hreflang_of
-from bilingual_crawler.pages.model import LinkPosition, LinkSource
+from bilingual_crawler.pages.model import MAX_TITLE, LinkPosition, LinkSource
 from bilingual_crawler.pages.regions import NAVIGATION, SWITCHER, is_hidden, region_of
 from bilingual_crawler.pages.switches import MAX_SWITCH, OptionList
 from bilingual_crawler.pages.tables import INLINE_TAGS, NAVIGATION_ROLES, SKIPPED_TAGS, UNTOLD_TAGS
@@ -30,6 +30,8 @@ _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
 MAX_ANCHORS = 20_000
 """Links of a page that are read, repetitions included."""
+MAX_NAMES = 1000
+"""Characters of the class and id of an element that are read."""
 MAX_IMAGES = 500
 """Images of a page whose addresses are read, repetitions included."""
 
@@ -71,7 +73,7 @@ class Walk:
             if tag == "-text":
                 self._text(node.text_content or "")
             elif tag == "title":
-                self.head.title = self.head.title or one_line(node.text())
+                self.head.title = self.head.title or one_line(node.text())[:MAX_TITLE].rstrip()
             elif tag not in SKIPPED_TAGS and tag[0] != "-":
                 undo = self._start(tag, node)
                 child = node.first_child
@@ -205,7 +207,7 @@ class Walk:
         self._mark = None
 
     def _region(self, tag: str, attributes: dict[str, str | None]) -> int:
-        names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
+        names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"[:MAX_NAMES]
         bits = region_of(names) if names != " " else 0
         if attributes.get("role") in NAVIGATION_ROLES:
             bits |= NAVIGATION

@@ -57,6 +57,7 @@ def read_corpus(
         elif side := pairs.side(read.language or ""):
             corpus.leave_out(read.url, side, read.reason)
         on_page()
+    corpus.unreadable.update(inputs.damaged)
     corpus.redirect(inputs.redirects, inputs.alias_bases)
     corpus.announced.update(inputs.announced)
     return corpus

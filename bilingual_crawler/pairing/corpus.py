@@ -37,7 +37,7 @@ class Corpus:
         self.redirects: dict[str, str] = {}
         """Link key to the link key of the page that answers for it."""
         self.unreadable: Counter[str] = Counter()
-        """Pages that were left out because they broke the limits of a helper process, by kind."""
+        """What was left out of the inputs because it is damaged or breaks a limit, by kind."""
         self.announced: Counter[tuple[str, str]] = Counter()
         """Registered domains that are known to have pairs with each other, and how many."""
         self._bases: dict[str, str] = {}

@@ -7,16 +7,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.archive.errors import ArchiveError
-from bilingual_crawler.archive.files import open_warc
+from bilingual_crawler.archive.files import DAMAGED, NO_FILE, open_warc, warn_if_cut
+from bilingual_crawler.archive.ranges import NoRecord, check_place
 from bilingual_crawler.archive.records import parse_conversion, parse_response
 from bilingual_crawler.archive.sites import Source, find_sources
 from bilingual_crawler.characters import one_line
+from bilingual_crawler.files import LeftOut
 from bilingual_crawler.languages import from_bcp47
 from bilingual_crawler.pages.formats import HTML, ONLY_HTML, format_of
+from bilingual_crawler.pages.links import MAX_LINKS
+from bilingual_crawler.pages.model import MAX_TITLE
 from bilingual_crawler.pairing.of_records import RENDERED, TEXT, PagesOfRecords, headers_of, in_lines
 from bilingual_crawler.pairing.reading import RawPage
 from bilingual_crawler.pairing.texts import has_texts, read_texts
-from bilingual_crawler.records import CRAWL, DOCUMENTS, PAIRS, read_json_lines, read_tsv
+from bilingual_crawler.records import CRAWL, DOCUMENTS, NO_RECORD, PAIRS, read_json_lines, read_tsv
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:
@@ -48,7 +52,7 @@ class Inputs:
                 )
         self._texts = [path for path in paths if has_texts(path)]
         for path in self._texts:
-            next(read_texts(path), None)
+            next(read_texts(path, LeftOut()), None)
         archives = [path for path in paths if path not in (*self._crawls, *self._texts)]
         self._sources = find_sources(archives) if archives else []
         self.redirects = self._records.redirects
@@ -58,10 +62,16 @@ class Inputs:
         self.announced: Counter[tuple[str, str]] = Counter()
         """Pairs that crawls have found between the documents of two registered domains."""
         self.refused = self._records.refused
-        """Responses that were left out, by reason."""
+        """Responses and texts that were left out, by reason."""
         for source in self._sources:
             self.redirects.update(source.redirects)
             self.alias_bases.update(dict.fromkeys(source.alias_bases, source.base or ""))
+
+    @property
+    def damaged(self) -> Counter[str]:
+        """What was left out and is not usual in an archive, as other formats and answers are, by reason."""
+        usual = ("not_html", "http_")
+        return Counter({reason: count for reason, count in self.refused.items() if not reason.startswith(usual)})
 
     def pages(self) -> Iterator[RawPage]:
         """Every document with status 200, in the order of the inputs."""
@@ -73,7 +83,7 @@ class Inputs:
         for source in self._sources:
             yield from self._archived(source)
         for path in self._texts:
-            for record in read_texts(path):
+            for record in read_texts(path, self.refused):
                 if page := self._kept(record):
                     yield page
 
@@ -85,17 +95,16 @@ class Inputs:
             one, other = registered_domain(row["url_a"]), registered_domain(row["url_b"])
             if one != other:
                 self.announced[one, other] += 1
-        files: dict[str, WarcFile] = {}
-        for record in read_json_lines(folder / DOCUMENTS):
+        files: dict[str, WarcFile | None] = {}
+        for record in read_json_lines(folder / DOCUMENTS, self.refused):
             page = self._kept(record)
             if page is None:
                 continue
-            name, body, content_type = record["warc_file"], None, None
+            place = self._place(record)
+            archived = self._record_of(folder, *place, files) if place else None
+            body, content_type = None, None
             links: tuple[str, ...] = ()
-            if name and (folder / name).exists():
-                if name not in files:
-                    files[name] = open_warc(folder / name)
-                archived = files[name].read(record["warc_offset"])
+            if archived:
                 response, rendered = parse_response(archived), parse_conversion(archived)
                 content_type, links = headers_of(response) if response else (RENDERED, ())
                 # what the crawl kept of a PDF is all that there is to compare
@@ -106,29 +115,63 @@ class Inputs:
                 body=body,
                 content_type=content_type,
                 link_headers=links,
-                warc_file=str(folder / name) if name else None,
-                warc_offset=record["warc_offset"],
+                warc_file=str(folder / place[0]) if place else None,
+                warc_offset=place[1] if place else None,
             )
 
+    def _place(self, record: Mapping[str, Any]) -> tuple[str, int] | None:
+        """The file and offset of a document's record; None if it has none, counted if that is no place in a folder."""
+        name, offset = record.get("warc_file"), record.get("warc_offset")
+        if not name:
+            return None
+        try:
+            if isinstance(name, str) and isinstance(offset, int):
+                check_place(name, offset, 1)
+                return name, offset
+        except NoRecord:
+            pass
+        self.refused.add(DAMAGED, f"{record['url']}, said to be archived in {str(name)[:100]} at {offset}")
+        return None
+
+    def _record_of(self, folder: Path, name: str, offset: int, files: dict[str, WarcFile | None]) -> bytes | None:
+        """The record of a document of the crawl in *folder*; None, counted, if it cannot be read.
+
+        None as well if the archive is gone: what was kept of the page takes its place. *files* are those open.
+        """
+        try:
+            if name not in files:
+                files[name] = open_warc(folder / name, self.refused) if (folder / name).exists() else None
+            file = files[name]
+            return file.read(offset) if file else None
+        except (NoRecord, ArchiveError) as error:
+            self.refused.add(DAMAGED, f"{folder}, {name} at {offset}: {error}")
+            return None
+
     def _kept(self, record: Mapping[str, Any]) -> RawPage | None:
-        """What was kept of a page; None, counted, if its address is none."""
+        """What was kept of a page; None, counted, if its address is none, or a value is not what a crawl writes."""
         url = canonicalise(record["url"])
         if url is None:
             self.refused["url"] += 1
             return None
-        return RawPage(
-            url,
-            None,
-            title=one_line(record.get("title") or ""),
-            text=in_lines(record["text"]),
-            alternates=tuple((tag, url) for tag, url in record.get("alternates") or ()),
-            switches=tuple((tag, url) for tag, url in record.get("switches") or ()),
-            language=from_bcp47(record.get("language") or ""),
-        )
+        try:
+            return RawPage(
+                url,
+                None,
+                title=one_line(record.get("title") or "")[:MAX_TITLE],
+                text=in_lines(record["text"]),
+                alternates=_pairs(record.get("alternates")),
+                switches=_pairs(record.get("switches")),
+                language=from_bcp47(record.get("language") or ""),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError):
+            self.refused.add(NO_RECORD, f"{url}, a text or document with keys or values of another kind")
+            return None
 
     def _archived(self, source: Source) -> Iterator[RawPage]:
+        for path in source.no_files:
+            self.refused.add(NO_FILE, str(path))
         for path in source.files:
-            file = open_warc(path)
+            file = open_warc(path, self.refused)
             for offset, head in file.heads():
                 if source.pages and head.url not in source.pages:
                     continue
@@ -136,9 +179,20 @@ class Inputs:
                     page = self._records.page(file.read(offset))
                     if page is not None:
                         yield replace(page, warc_file=str(path), warc_offset=offset)
+            if file.cut:
+                self.refused["cut_file"] += 1
+            warn_if_cut(file)
+
+
+def _pairs(named: Any) -> tuple[tuple[str | None, str], ...]:
+    """Languages and URLs as a crawl writes them; TypeError or ValueError if *named* are none."""
+    pairs = tuple((tag, url) for tag, url in (named or ())[:MAX_LINKS])
+    if not all(isinstance(tag, str | None) and isinstance(url, str) for tag, url in pairs):
+        raise TypeError
+    return pairs
 
 
 def _unkept(folder: Path, pairs: LanguagePairs) -> frozenset[str]:
     """The pages that the crawl in *folder* did not keep as documents, and that are in a language of *pairs*."""
-    rows = (row for row in read_tsv(folder / CRAWL) if row["outcome"] == "other-language")
+    rows = (row for row in read_tsv(folder / CRAWL) if row.get("outcome") == "other-language")
     return frozenset(row["url"] for row in rows if pairs.side(row["language"]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
@@ -15,7 +15,9 @@ from scrapy.statscollectors import DummyStatsCollector
 
 from bilingual_crawler.archive.records import parse_conversion, parse_head, parse_response
 from bilingual_crawler.characters import one_line
+from bilingual_crawler.files import LeftOut
 from bilingual_crawler.pages.formats import ONLY_HTML, format_of
+from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT
 from bilingual_crawler.pairing.reading import RawPage
 from bilingual_crawler.urls.canonical import canonicalise
 
@@ -43,7 +45,7 @@ class PagesOfRecords:
         self._decompression = _decompression()
         self.redirects: dict[str, str] = {}
         """URL to the URL that answers for it."""
-        self.refused: Counter[str] = Counter()
+        self.refused = LeftOut()
         """Records that gave no page, by reason."""
 
     def page(self, record: bytes) -> RawPage | None:
@@ -100,8 +102,8 @@ class PagesOfRecords:
 
 
 def in_lines(text: str) -> str:
-    """*text* without empty lines, and without characters that would break a line."""
-    return "\n".join(filter(None, map(one_line, text.split("\n"))))
+    """*text*, cut as that of a page is, without empty lines and without characters that would break a line."""
+    return "\n".join(islice(filter(None, map(one_line, text[:MAX_TEXT].split("\n"))), MAX_LINES))
 
 
 def _decompression() -> HttpCompressionMiddleware:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from bilingual_crawler.discovery.sites import Funnel
-from bilingual_crawler.files import replacing
+from bilingual_crawler.files import DAMAGE, read_within, replacing
 from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.languages import DEFAULT_EQUIVALENTS, LanguageError
+from bilingual_crawler.pages.model import MAX_TITLE
 from bilingual_crawler.pairing.documents import outcomes
 from bilingual_crawler.records import (
     CRAWL,
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 MAX_DOUBTFUL = 50
 """Number of shown pairs with the lowest scores; the other shown pairs are the best."""
+MAX_SUMMARY = 16 << 20
+"""Bytes of a ``summary.json``."""
 MAX_LEFT_OVER = 100
 MAX_SITES = 1000
 """Sites in a summary, those with the most pages."""
@@ -212,10 +215,10 @@ def read_summary(directory: Path) -> Mapping[str, Any]:
     """The ``summary.json`` of a crawl; raises ResultsError if there is none."""
     path = directory / SUMMARY
     try:
-        summary = json.loads(path.read_text(encoding="utf-8"))
+        summary = json.loads(read_within(path, MAX_SUMMARY))
     except FileNotFoundError:
         raise ResultsError(f"{path.parent} is not a crawl's output folder: it has no {path.name}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError, *DAMAGE) as error:
         raise ResultsError(f"{path} cannot be read: {error}") from None
     if not isinstance(summary, dict):
         raise ResultsError(f"{path} cannot be read: it is not a JSON object")
@@ -340,7 +343,7 @@ def _read_fetches(
 def _read_titles(path: Path, wanted: set[str]) -> dict[str, str]:
     """Titles of the documents with these URLs."""
     records = (record for record in read_json_lines(path) if record["url"] in wanted) if wanted else ()
-    return {record["url"]: record.get("title") or "" for record in records}
+    return {record["url"]: str(record.get("title") or "")[:MAX_TITLE] for record in records}
 
 
 def _found_pair(row: dict[str, str], titles: dict[str, str]) -> FoundPair:

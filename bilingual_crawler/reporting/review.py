@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ SAMPLE = 100
 """Document pairs, and as many sentence pairs."""
 LINES = 60
 """Lines of a document that are shown."""
+CHARACTERS = 1000
+"""Characters of a line or a sentence that are shown."""
 SHEET = "review.tsv"
 COLUMNS = (
     "number",
@@ -97,8 +100,9 @@ class SentenceSample:
 
 
 def _shown(pair: Pair, text: Callable[[str], list[str]]) -> tuple[Pair, tuple[list[str], list[str]]]:
-    return pair, (text(pair.url_a)[:LINES], text(pair.url_b)[:LINES])
+    texts = ([line[:CHARACTERS] for line in text(url)[:LINES]] for url in (pair.url_a, pair.url_b))
+    return pair, (next(texts), next(texts))
 
 
 def _both(documents: DocumentPair, sentences: SentencePair) -> tuple[DocumentPair, SentencePair]:
-    return documents, sentences
+    return documents, replace(sentences, text_a=sentences.text_a[:CHARACTERS], text_b=sentences.text_b[:CHARACTERS])

@@ -12,6 +12,7 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler.crawl.context import Seed
 from bilingual_crawler.discovery.sites import entries_of, is_table, read_bilingual
+from bilingual_crawler.files import DAMAGE, read_within
 from bilingual_crawler.records import CRAWL, read_tsv
 from bilingual_crawler.urls.canonical import canonicalise
 
@@ -25,6 +26,8 @@ _NOTE = re.compile(r"(^|\s)#.*")
 _SEPARATOR = re.compile(r",?\s+|,(?=https?://)|,$")
 """Separator of addresses on one line of a file, where a comma may be part of an address."""
 _PAGE = "page"
+MAX_FILE = 256 << 20
+"""Bytes of a list of seeds: some millions of them."""
 _NAMED = 5
 """Number of seeds that a message names."""
 
@@ -91,8 +94,8 @@ def _lists_urls(seeds: str) -> bool:
 
 def _read(path: str) -> Iterator[Seed]:
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as error:
+        lines = read_within(Path(path), MAX_FILE).decode().splitlines()
+    except (*DAMAGE, ValueError) as error:
         raise _error(f"seeds={path}: cannot read this file ({error})") from error
     for number, line in enumerate(lines, 1):
         for part in filter(None, _SEPARATOR.split(_NOTE.sub("", line.replace(_MARK, "")))):

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from bilingual_crawler.discovery.sources.base import Backlink, SourceError
 from bilingual_crawler.discovery.sources.database import MEMORY, damaged, duckdb, first_line, scratch
 from bilingual_crawler.discovery.sources.hosts import bare_host, reverse
-from bilingual_crawler.discovery.sources.left_out import LeftOut
 from bilingual_crawler.discovery.sources.listed import read_list
-from bilingual_crawler.discovery.sources.packed import DAMAGE, open_packed
-from bilingual_crawler.files import replacing
+from bilingual_crawler.files import DAMAGE, LeftOut, open_packed, replacing
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:

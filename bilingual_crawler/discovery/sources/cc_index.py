@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.sources.base import Candidate, SourceError, WarcRange
 from bilingual_crawler.discovery.sources.database import MEMORY, damaged, duckdb, fetch, read_remote, scratch
-from bilingual_crawler.discovery.sources.left_out import LeftOut
 from bilingual_crawler.discovery.sources.listed import is_list, read_list
+from bilingual_crawler.files import LeftOut
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:

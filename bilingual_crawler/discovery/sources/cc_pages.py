@@ -12,9 +12,9 @@ from urllib.parse import quote
 from urllib.request import Request, urlopen
 
 from bilingual_crawler.archive.ranges import NoRecord, check_place, unpack
-from bilingual_crawler.archive.records import parse_response
+from bilingual_crawler.archive.records import MAX_RECORD, parse_response
 from bilingual_crawler.discovery.sources.base import SourceError
-from bilingual_crawler.discovery.sources.left_out import LeftOut
+from bilingual_crawler.files import LeftOut
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.archive import ArchivedResponse
     from bilingual_crawler.discovery.sources.base import WarcRange
 
-MAX_BYTES = 20 << 20
-"""Limit of a record, packed and unpacked; Common Crawl cuts pages at 5 MB."""
 TIMEOUT = 30.0
 """Seconds that a server may take for its next bytes, and for all but the last of them."""
 _CHUNK = 1 << 16
@@ -35,7 +33,7 @@ class ArchivedPages:
     file names lie (``https://data.commoncrawl.org/``). SourceError if it is neither.
     """
 
-    def __init__(self, base: str, *, user_agent: str = "bilingual-crawler", max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, base: str, *, user_agent: str = "bilingual-crawler", max_bytes: int = MAX_RECORD) -> None:
         self._base, self._max_bytes = base.rstrip("/"), max_bytes
         # UTF-8 on the wire, as Scrapy sends it
         self._user_agent = user_agent.encode().decode("latin-1")

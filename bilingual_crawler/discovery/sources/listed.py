@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 
 from bilingual_crawler.discovery.sources.base import SourceError
-from bilingual_crawler.discovery.sources.packed import DAMAGE, open_packed
+from bilingual_crawler.files import DAMAGE, open_packed
 
 MAX_BYTES = 64 << 20
 """A list of all files of a crawl has less than 30 MB."""

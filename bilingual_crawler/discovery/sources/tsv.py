@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.counts import read_pages
 from bilingual_crawler.discovery.sources.base import Backlink, Candidate, SourceError
 from bilingual_crawler.discovery.sources.hosts import bare_host
-from bilingual_crawler.discovery.sources.left_out import LeftOut
-from bilingual_crawler.discovery.sources.packed import DAMAGE, open_packed
+from bilingual_crawler.files import DAMAGE, LeftOut, lines_within, open_packed
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def _rows(path: Path, columns: Sequence[str], left_out: LeftOut) -> Iterator[tup
     header_may_come = True
     try:
         with open_packed(path) as file:
-            for number, line in _lines(file):
+            for number, line in enumerate(lines_within(file, MAX_LINE), 1):
                 if line is None:
                     left_out.add("line too long", f"{path}, line {number}")
                     continue
@@ -120,19 +119,6 @@ def _rows(path: Path, columns: Sequence[str], left_out: LeftOut) -> Iterator[tup
                 header_may_come = False
     except DAMAGE as error:
         raise SourceError(f"{path}: cannot be read to its end ({error}); download or pack it again") from error
-
-
-def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
-    """Number and content of the lines; None for a line that is too long to be one."""
-    number = 0
-    while line := file.readline(MAX_LINE):
-        number += 1
-        if len(line) < MAX_LINE or line.endswith(b"\n"):
-            yield number, line
-            continue
-        while line and not line.endswith(b"\n"):
-            line = file.readline(MAX_LINE)
-        yield number, None
 
 
 def _candidate(row: Mapping[str, str]) -> Candidate:

@@ -1,0 +1,345 @@
+"""Archives that cost more than they hold, and those that are damaged: what is left out is counted, the rest is read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import os
+import subprocess
+import sys
+import time
+import tracemalloc
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request
+from test_replay import ask, replay_crawler
+
+from bilingual_crawler.archive import ArchiveError, Redirect, iter_responses, open_archive
+from bilingual_crawler.archive import files as warc_files
+from bilingual_crawler.archive.files import open_warc
+from bilingual_crawler.archive.members import read_members
+from bilingual_crawler.archive.ranges import NoRecord
+from bilingual_crawler.archive.records import MAX_HTTP_HEAD, MAX_RECORD, parse_head, parse_response
+from bilingual_crawler.archive.repair import cut_partial_member
+from bilingual_crawler.handlers.replay import ReplayDownloadHandler
+from bilingual_crawler.harvest.sites import SiteError, read_site
+from bilingual_crawler.language_pairs import LanguagePairs
+from bilingual_crawler.mining.records import Row, read_records
+from bilingual_crawler.pairing.inputs import Inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PAIRS = LanguagePairs.parse("eng-spa")
+HTML = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>two words"
+LONG = MAX_RECORD + 1000
+
+pytestmark = pytest.mark.timeout(60)
+
+
+def record(name: str, block: bytes = HTML, length: int | str | None = None, more: bytes = b"") -> bytes:
+    """A record of ``https://a.example/<name>``; *length* in place of that of its block."""
+    head = b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: https://a.example/%b\r\n%b" % (name.encode(), more)
+    size = len(block) if length is None else length
+    return head + f"Content-Length: {size}\r\n\r\n".encode() + block + b"\r\n\r\n"
+
+
+def packed(*records: bytes) -> bytes:
+    return b"".join(gzip.compress(one, 1, mtime=0) for one in records)
+
+
+def bomb(name: str = "bomb", size: int = LONG) -> bytes:
+    return record(name, HTML + bytes(size))
+
+
+def found(path: Path) -> set[str]:
+    """What each reader of archives finds, which must be the same."""
+    replayed = {response.url for response in iter_responses(path)}
+    aligned = {page.url for page in Inputs([path], PAIRS).pages()}
+    archive = open_archive(path)
+    assert all(archive.find(url) is not None for url in replayed)
+    assert replayed == aligned
+    return {url.rpartition("/")[2] for url in replayed}
+
+
+@pytest.mark.parametrize("kind", ["warc", "warc.gz", "warc.xz", "one-member.warc.gz"])
+def test_a_record_that_is_too_long_is_left_out_and_what_follows_is_read(
+    tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    records = record("first"), bomb(), bomb("another"), record("last")
+    path = tmp_path / f"pages.{kind}"
+    pack = {"warc": bytes, "warc.xz": lambda data: lzma.compress(data, preset=0)}.get(kind, gzip.compress)
+    path.write_bytes(packed(*records) if kind == "warc.gz" else pack(b"".join(records)))
+    archive = open_archive(path)
+    assert archive.left_out == {"record_too_long": 2}
+    assert archive.find("https://a.example/bomb") is None
+    assert not archive.cut_files
+    told = [one.message for one in caplog.records]
+    assert [message.startswith(f"{path} at ") for message in told] == [True]
+    assert "left out (record_too_long)" in told[0]
+    assert found(path) == {"first", "last"}
+    inputs = Inputs([path], PAIRS)
+    assert len(list(inputs.pages())) == 2
+    assert inputs.refused == {"record_too_long": 2}
+
+
+READ = """
+import resource, sys
+from pathlib import Path
+from bilingual_crawler.archive import iter_responses, open_archive
+from bilingual_crawler.language_pairs import LanguagePairs
+from bilingual_crawler.mining.records import Row, read_records
+from bilingual_crawler.pairing.inputs import Inputs
+
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+open_archive(sys.argv[1]).find("https://a.example/bomb")
+inputs = Inputs([Path(sys.argv[1])], LanguagePairs.parse("eng-spa"))
+print(len(list(iter_responses(sys.argv[1]))), len(list(inputs.pages())), end=" ")
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def test_memory_does_not_grow_with_what_a_record_unpacks_to(tmp_path: Path) -> None:
+    path = tmp_path / "pages.warc.gz"
+    path.write_bytes(packed(record("first"), bomb(size=8 * LONG), record("last")))
+    assert path.stat().st_size < 2 << 20
+    done = subprocess.run([sys.executable, "-c", READ, path], check=True, capture_output=True, text=True)
+    responses, pages, kilobytes = map(int, done.stdout.split())
+    assert (responses, pages) == (2, 2)
+    assert kilobytes < 2 * MAX_RECORD >> 10
+
+
+@pytest.mark.parametrize("length", ["-1", "-300", "1_0", "+5", "0x10", "9" * 30, "9" * 5000, ""])
+@pytest.mark.parametrize("kind", ["warc", "warc.gz"])
+def test_a_length_that_is_none(tmp_path: Path, length: str, kind: str) -> None:
+    records = record("first"), record("bad", length=length), record("last")
+    path = tmp_path / f"pages.{kind}"
+    path.write_bytes(b"".join(records) if kind == "warc" else packed(*records))
+    archive = open_archive(path)
+    if kind == "warc":
+        # where the next record begins nobody can tell
+        assert archive.cut_files == [path]
+        assert found(path) == {"first"}
+    else:
+        assert archive.left_out == {"damaged_record": 1}
+        assert found(path) == {"first", "last"}
+
+
+def test_a_length_beyond_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "pages.warc"
+    path.write_bytes(record("first") + record("bad", length=1 << 40) + record("last"))
+    assert open_archive(path).cut_files == [path]
+    assert found(path) == {"first"}
+    offset = len(record("first"))
+    for place, reason in ((offset, "too long"), (-1, "not a place"), (1 << 70, "not a place"), (5, "damaged")):
+        with pytest.raises(NoRecord, match=reason):
+            open_warc(path).read(place)
+
+
+@pytest.mark.parametrize("place", [7, -1, 1 << 70])
+def test_reading_where_no_member_is(tmp_path: Path, place: int) -> None:
+    path = tmp_path / "pages.warc.gz"
+    path.write_bytes(packed(record("first")))
+    with pytest.raises(NoRecord):
+        open_warc(path).read(place)
+
+
+def test_the_records_before_a_member_that_is_no_gzip_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "pages.warc.gz"
+    path.write_bytes(packed(record("first"), record("second")) + b"no gzip" * 100)
+    assert found(path) == {"first", "second"}
+    assert open_archive(path).cut_files == [path]
+
+
+def test_align_names_a_file_that_is_cut_off(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "pages.warc.gz"
+    path.write_bytes(packed(record("first"), record("second"))[:-9])
+    inputs = Inputs([path], PAIRS)
+    assert [page.url for page in inputs.pages()] == ["https://a.example/first"]
+    assert inputs.damaged == {"cut_file": 1}
+    assert [one.message for one in caplog.records] == [
+        f"{path} is cut off or damaged: only the records before the damage are used"
+    ]
+
+
+def test_mining_takes_no_record_that_is_too_long(tmp_path: Path) -> None:
+    path = tmp_path / "pages.warc.gz"
+    members = [packed(one) for one in (record("first"), bomb(), record("bad", length=-1), record("last"))]
+    path.write_bytes(b"".join(members))
+    starts = list(accumulate(map(len, members), initial=0))
+    rows = [Row("", "", "", str(path), start, None, None, 0) for start in (*starts, -1)]
+    read = {row.offset: one if isinstance(one, NoRecord) else len(one) for row, one in read_records(rows, None)}
+    assert [str(read[start]) for start in (*starts, -1)] == [
+        *(str(len(record("first"))), "too long", "damaged record", str(len(record("last")))),
+        *("not a place in an archive", "not a place in an archive"),
+    ]
+
+
+def test_repair_keeps_a_long_record_and_cuts_what_follows(tmp_path: Path) -> None:
+    path = tmp_path / "crawl-00000.warc.gz"
+    whole = packed(record("first"), bomb())
+    path.write_bytes(whole + packed(record("last"))[:-9])
+    assert cut_partial_member(path) == len(packed(record("last"))) - 9
+    assert path.read_bytes() == whole
+
+
+def test_time_for_the_ends_of_long_records_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "pages.warc.gz"
+    path.write_bytes(
+        packed(*(one for name in ("first", "second", "third") for one in (record(name), bomb(size=2 * LONG))))
+    )
+    with path.open("rb") as file:
+        assert len(list(read_members(file.fileno(), keep=0))) == 6
+        assert len(list(read_members(file.fileno(), max_skipped=2 * LONG))) == 3
+    monkeypatch.setattr(warc_files, "MAX_SKIPPED", 2 * LONG)
+    assert open_archive(path).cut_files == [path]
+    assert found(path) == {"first", "second"}
+
+
+def test_the_disk_that_an_unpacked_file_takes_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warc_files, "UNPACKED", 1 << 20)
+    path = tmp_path / "pages.warc.xz"
+    path.write_bytes(lzma.compress(record("first") + bomb() + record("last")))
+    assert open_archive(path).cut_files == [path]
+    assert found(path) == {"first"}
+
+
+def test_a_dictionary_of_any_size_is_not_allocated(tmp_path: Path) -> None:
+    path = tmp_path / "pages.warc.xz"
+    content = record("first", HTML + os.urandom(100))
+    path.write_bytes(lzma.compress(content, filters=[{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 30}]))
+    with pytest.raises(ArchiveError, match="no HTTP response"):
+        open_archive(path)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"WARC-Date: " + b" " * 60_000 + b"x\r\n",
+        b"".join(b"X-%d: y\r\n" % number for number in range(5000)),
+        b"X" * 65_000 + b"\r\n",
+    ],
+)
+def test_a_long_header_is_read_in_time_or_not_at_all(tmp_path: Path, head: bytes) -> None:
+    started = time.process_time()
+    parse_head(record("x", more=head))
+    assert time.process_time() - started < 0.2
+    path = tmp_path / "pages.warc.gz"
+    path.write_bytes(packed(record("first"), record("odd", more=head), record("last")))
+    assert found(path) >= {"first", "last"}
+
+
+@pytest.mark.parametrize("lines", [b"a:b\r\n", b"\r\n ", b":"])
+def test_an_endless_http_header_is_no_response(tmp_path: Path, lines: bytes) -> None:
+    block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html" + lines * (MAX_HTTP_HEAD // len(lines))
+    assert parse_response(record("x", block)) is None
+    path = tmp_path / "pages.warc.gz"
+    path.write_bytes(packed(record("first"), record("odd", block)))
+    assert found(path) == {"first"}
+    inputs = Inputs([path], PAIRS)
+    list(inputs.pages())
+    assert inputs.refused == {"no_response": 1}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b"   -9\r\n" * 3, b"   -9\r\n" * 3),
+        (b"3\r\nabc\r\n   -9\r\n", b"abc"),
+        (b"ffffffffffffffff\r\nabc", b"abc"),
+        (b"3\r\nabc\r\n" + b"f" * 60 + b"\r\nx", b"abc"),
+        (b"0x3\r\nabc\r\n", b"0x3\r\nabc\r\n"),
+    ],
+)
+def test_sizes_of_chunks_that_make_no_sense(body: bytes, expected: bytes) -> None:
+    response = parse_response(record("x", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body))
+    assert response is not None
+    assert response.body == expected
+
+
+def test_a_body_of_tiny_chunks_is_read_in_time() -> None:
+    body = b"1\r\nx\r\n" * (MAX_RECORD // 6 - 100)
+    started = time.process_time()
+    response = parse_response(record("x", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body))
+    assert time.process_time() - started < 2
+    assert response is not None
+    assert set(response.body) == {ord("x")}
+
+
+@pytest.mark.parametrize("more", [b"WARC-Date: yesterday\r\n", b"WARC-IP-Address: localhost\r\n"])
+def test_a_date_or_address_that_is_none_loses_no_page(tmp_path: Path, more: bytes) -> None:
+    path = tmp_path / "pages.warc"
+    path.write_bytes(record("x", more=more))
+    handler = ReplayDownloadHandler(replay_crawler(path))
+    response = ask(handler, Request("https://a.example/x"))
+    assert (response.status, response.ip_address) == (200, None)
+    (archived,) = iter_responses(path)
+    assert (archived.date, archived.ip) == ("", None)
+
+
+def test_what_is_left_out_is_in_the_stats(tmp_path: Path) -> None:
+    path = tmp_path / "pages.warc.gz"
+    path.write_bytes(packed(record("first"), bomb(), record("bad", length=-1)))
+    handler = ReplayDownloadHandler(replay_crawler(path))
+    stats = handler.crawler.stats
+    assert stats.get_value("bilingual/archive/record_too_long") == 1
+    assert stats.get_value("bilingual/archive/damaged_record") == 1
+
+
+def odd_files(folder: Path) -> Iterator[str]:
+    os.mkfifo(folder / "pipe.warc.gz")
+    (folder / "loop.warc").symlink_to("loop.warc")
+    (folder / "nowhere.warc").symlink_to("missing")
+    (folder / "folder.warc").mkdir()
+    yield from ("pipe.warc.gz", "loop.warc", "nowhere.warc", "folder.warc")
+
+
+def test_pipes_loops_and_folders_named_like_archives(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    names = list(odd_files(tmp_path))
+    (tmp_path / "pages.warc").write_bytes(record("x"))
+    assert open_archive(tmp_path).left_out == {"no_file": 4}
+    assert [one.message for one in caplog.records] == [
+        f"{tmp_path / 'folder.warc'}: left out (no_file); others like it are only counted"
+    ]
+    assert found(tmp_path) == {"x"}
+    inputs = Inputs([tmp_path], PAIRS)
+    assert len(list(inputs.pages())) == 1
+    assert inputs.refused == {"no_file": 4}
+    for name in names[:3]:
+        with pytest.raises(ArchiveError, match=name):
+            open_archive(tmp_path / name)
+        with pytest.raises(ArchiveError, match=name):
+            list(Inputs([tmp_path / name], PAIRS).pages())
+
+
+def frozen_site(folder: Path, graph: bytes, description: Any = None) -> Path:
+    (folder / "pages.warc").write_bytes(record("x"))
+    (folder / "site.json").write_text(json.dumps(description or {"base": "https://a.example/"}))
+    (folder / "graph.tsv.xz").write_bytes(lzma.compress(graph, preset=0))
+    (folder / "pairs.tsv.xz").write_bytes(lzma.compress(b""))
+    return folder
+
+
+def test_a_table_of_a_site_that_never_ends(tmp_path: Path) -> None:
+    folder = frozen_site(tmp_path, bytes(100 << 20))
+    tracemalloc.start()
+    with pytest.raises(ArchiveError, match=r"graph\.tsv\.xz is longer than"):
+        open_archive(folder)
+    with pytest.raises(SiteError, match=r"graph\.tsv\.xz is longer than"):
+        read_site(folder)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 50 << 20
+
+
+def test_a_description_of_a_site_that_is_none(tmp_path: Path) -> None:
+    folder = frozen_site(tmp_path, b"https://a.example/x\teng\t1\n")
+    assert open_archive(folder).find("http://www.a.example/x") == Redirect("https://a.example/x")
+    for content in ("[" * 100_000, "x" * (2 << 20)):
+        (folder / "site.json").write_text(content)
+        with pytest.raises(ArchiveError, match="damaged site folder"):
+            open_archive(folder)
