@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
 import threading
 import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import redis
@@ -288,6 +289,52 @@ def test_an_answer_that_was_lost_leaves_no_lease_behind(server: RedisServer, cli
     assert store.count(State.IN_FLIGHT) == 0
     assert {store.pop("a.example").url for _ in range(2)} == set(URLS[:2])  # type: ignore[union-attr]
     store.close()
+
+
+def test_what_workers_count_is_added_up_once_even_if_an_answer_is_lost(
+    server: RedisServer, client: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = RedisStore(server.url, "one"), RedisStore(server.url, "two")
+    assert one.add({"bytes ": 100, "bytes a.example": 60}) == {"bytes ": 100, "bytes a.example": 60}
+    lost = iter((True,))
+    evalsha = redis.Redis.evalsha
+
+    def lose_one(self: redis.Redis, *arguments: Any) -> Any:
+        answer = evalsha(self, *arguments)
+        if next(lost, False):
+            raise redis.ConnectionError("the answer is lost")
+        return answer
+
+    monkeypatch.setattr(redis.Redis, "evalsha", lose_one)
+    assert two.add({"bytes ": 20}) == {"bytes ": 120}
+    assert one.add({"bytes ": 3, "bytes b.example": 3}) == {"bytes ": 123, "bytes b.example": 3}
+    again = RedisStore(server.url, "one")
+    assert again.add({"bytes ": 0, "bytes a.example": -1}) == {"bytes ": 123, "bytes a.example": 59}
+    for store in (one, two, again):
+        store.close()
+
+
+def test_the_event_loop_counts_while_redis_is_silent(server: RedisServer, client: redis.Redis) -> None:
+    async def count() -> tuple[float, dict[str, int]]:
+        frontier = SharedFrontier(RedisStore(server.url, "one"), Limits(), time.monotonic, Process())
+        sums: asyncio.Future[dict[str, int]] = asyncio.get_running_loop().create_future()
+        server.process.send_signal(signal.SIGSTOP)
+        try:
+            begun = time.monotonic()
+            frontier.add({"bytes ": 1})
+            frontier.add({"bytes ": 2}, sums.set_result)
+            held_up = time.monotonic() - begun
+            await asyncio.sleep(1)
+            assert not sums.done()
+        finally:
+            server.process.send_signal(signal.SIGCONT)
+        counted = await asyncio.wait_for(sums, 30)
+        await frontier.leave()
+        return held_up, counted
+
+    held_up, counted = asyncio.run(count())
+    assert held_up < 0.5
+    assert counted == {"bytes ": 3}
 
 
 def test_another_format_is_refused_with_its_name(server: RedisServer, client: redis.Redis) -> None:

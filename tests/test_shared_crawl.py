@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
+import redis
 from redis_server import redis_server
 from test_manners import summary
 from webserver import bilingual_site, serve, start_scrapy, varied
@@ -97,6 +98,20 @@ def test_two_workers_split_the_hosts_and_fetch_nothing_twice(
     assert not one & two
     assert min(len(hosts(folder)) for folder in folders) >= 2
     assert max(asked(sites).values()) == 1
+
+
+def test_workers_share_the_budget_of_bytes(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    more = ("DOWNLOAD_DELAY=0.1", "BILINGUAL_MAX_BYTES=90000", "BILINGUAL_ALIGN=")
+    workers = [start_worker(folder, sites, server, *more, policy="bfs") for folder in folders]
+    for worker in workers:
+        end(worker)
+    received = [summary(folder)["bytes"] for folder in folders]
+    assert min(received) > 0
+    counted = redis.Redis(port=server.port).hget("bilingual:crawl:named", "bytes ")
+    assert int(counted or 0) == sum(received)
+    assert 90_000 <= sum(received) < 140_000
+    assert {summary(folder)["finish_reason"] for folder in folders} == {"byte_budget"}
 
 
 def test_a_worker_that_comes_too_late_has_not_failed(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:

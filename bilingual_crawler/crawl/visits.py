@@ -25,14 +25,14 @@ from bilingual_crawler.crawl.politeness import CrawlDelays, SharedAddresses, slo
 from bilingual_crawler.crawl.refused import Refused, reason
 from bilingual_crawler.crawl.signals import Fetch, output_failed, pair_found, url_fetched
 from bilingual_crawler.frontier.entry import FIXED, NEVER, Entry, Push, State
-from bilingual_crawler.frontier.frontier import SlotState
+from bilingual_crawler.frontier.frontier import SlotState, ignore
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.quota import QueueQuota
 from bilingual_crawler.options import Options
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from scrapy.crawler import Crawler
     from twisted.python.failure import Failure
@@ -290,12 +290,9 @@ class Visits:
         """Hand out nothing of *slot* any more; false if that was so already."""
         return self._frontier.close(slot)
 
-    def counted(self, name: str) -> int:
-        """A number that is kept beside the frontier from run to run; 0 at first."""
-        return int(self._store.get(name) or b"0")
-
-    def count(self, name: str, number: int) -> None:
-        self._store.put(name, b"%d" % number)
+    def count(self, numbers: Mapping[str, int], told: Callable[[dict[str, int]], None] = ignore) -> None:
+        """Add to the numbers of these names, which all runs and workers of the crawl share. *told* gets the sums."""
+        self._frontier.add(numbers, told)
 
     async def leave(self) -> None:
         """The crawl ends."""

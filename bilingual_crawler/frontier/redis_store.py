@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from bilingual_crawler.frontier.batched import batched
 from bilingual_crawler.frontier.entry import Push, State
@@ -184,12 +185,9 @@ class RedisStore:
             yield from map(unpack_fact, found)
             start += _BATCH
 
-    def get(self, name: str) -> bytes | None:
-        value: bytes | None = self._link.command("HGET", "named", name)
-        return value
-
-    def put(self, name: str, value: bytes) -> None:
-        self._link.command("HSET", "named", name, value)
+    def add(self, numbers: Mapping[str, int]) -> dict[str, int]:
+        sums = self._run("add", uuid4().bytes, *chain.from_iterable(numbers.items()))
+        return dict(zip(numbers, sums, strict=True))
 
     def checkpoint(self, first: Callable[[], None]) -> Callable[[], None]:
         """Only calls *first*: Redis writes its append-only file by itself."""

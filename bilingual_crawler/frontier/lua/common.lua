@@ -7,6 +7,7 @@
 --   news:W    set    slots of W that others have changed
 --   workers   zset   worker -> time of its last heartbeat, in ms of the server's clock; idle, active hashes of them
 --   counts, done     URLs by state; done ones by slot. facts:S the facts of slot S
+--   named     hash   the job, and numbers by name; added: worker -> mark of the last call that added to them
 local prefix, worker = KEYS[1], ARGV[1]
 local QUEUED, IN_FLIGHT, DONE, REDIRECTED = 0, 1, 2, 3
 local SLOT, PRIORITY, PARENT, DEPTH, ORDER, ATTEMPTS, STATE = 2, 3, 4, 5, 7, 8, 11
