@@ -168,6 +168,37 @@ def test_a_killed_worker_comes_back_and_redis_is_killed_under_it(
     assert sum(n > 1 for n in asked(sites).values()) <= 16
 
 
+def test_a_redis_that_is_restarted_empty_ends_the_crawl_with_an_error(tmp_path: Path, sites: list[Site]) -> None:
+    with redis_server(tmp_path, appendonly="no") as server:
+        worker = start_worker(tmp_path / "one", sites, server, "DOWNLOAD_DELAY=0.1")
+        while asked(sites).total() < 20:
+            time.sleep(0.05)
+            assert worker.poll() is None
+        server.stop()
+        server.start()
+        _, log = worker.communicate(timeout=120)
+    assert worker.returncode == 1, log
+    assert log.count("Stopping: Redis at 127.0.0.1:") == 1
+    assert "a resume goes on from here" not in log
+    assert "Traceback" not in log
+    assert summary(tmp_path / "one")["finish_reason"] == "frontier_lost"
+    assert 0 < len(documents(tmp_path / "one")) < len(every_document(sites))
+
+
+def test_a_full_redis_is_waited_for(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
+    worker = start_worker(tmp_path / "one", sites, server, "DOWNLOAD_DELAY=0.1")
+    while asked(sites).total() < 20:
+        time.sleep(0.05)
+        assert worker.poll() is None
+    client = redis.Redis(port=server.port)
+    client.config_set("maxmemory", 1)
+    time.sleep(2)
+    client.config_set("maxmemory", 0)
+    log = end(worker)
+    assert log.count("does not answer") == 1
+    assert documents(tmp_path / "one") == every_document(sites)
+
+
 def test_a_wrong_address_ends_with_what_to_do_and_no_password(tmp_path: Path, sites: list[Site]) -> None:
     for url, said in (
         ("redis://:secret@127.0.0.1:9/0", "Redis at 127.0.0.1:9 cannot be used"),

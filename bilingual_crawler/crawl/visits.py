@@ -28,6 +28,7 @@ from bilingual_crawler.frontier.entry import FIXED, NEVER, Entry, Push, State
 from bilingual_crawler.frontier.frontier import SlotState, ignore
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.quota import QueueQuota
+from bilingual_crawler.frontier.store import StoreLost
 from bilingual_crawler.options import Options
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
     from bilingual_crawler.scoring.links import LinkScore
 
 logger = logging.getLogger(__name__)
+
+WRITE_ERROR, FRONTIER_LOST = "write_error", "frontier_lost"
+"""The ``finish_reason`` of a crawl that could not go on."""
 
 
 class Visits:
@@ -326,8 +330,9 @@ class Visits:
         if self._stopping:
             return
         self._stopping = True
-        logger.error(f"Stopping, a resume goes on from here: {error}", extra=self._extra)
-        deferred_from_coro(engine.close_spider_async(reason="write_error"))
+        lost = isinstance(error, StoreLost)
+        logger.error(f"Stopping{'' if lost else ', a resume goes on from here'}: {error}", extra=self._extra)
+        deferred_from_coro(engine.close_spider_async(reason=FRONTIER_LOST if lost else WRITE_ERROR))
 
     def _announce(self, pairs: Iterable[Pair]) -> None:
         for pair in pairs:

@@ -57,8 +57,7 @@ class RedisStore:
         self._leased: set[bytes] = set()
         self._link = RedisLink(url)
         self._interruptions = 0
-        stored = self._run("join", FORMAT)
-        _check_format(self._link, stored)
+        _check_format(self._link, self._link.join(worker, FORMAT))
 
     # workers ------------------------------------------------------------------------------------------------------
 
@@ -126,7 +125,8 @@ class RedisStore:
             keys = [member[7:] for member, _ in found]
             if keys:
                 for record in self._link.command("HMGET", "urls", *keys):
-                    if len(record) > 1:
+                    # None if Redis was emptied meanwhile
+                    if record and len(record) > 1:
                         yield unpack(record).url
             if not cursor:
                 return

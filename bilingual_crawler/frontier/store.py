@@ -17,6 +17,10 @@ class StoreError(Exception):
     """The store cannot be used, or has failed; the message names it and the fix."""
 
 
+class StoreLost(StoreError):
+    """The store does not hold any more what it has held: its crawl cannot go on."""
+
+
 class Head(NamedTuple):
     """The best queued URL of a slot, as an order key: the greatest priority first, then the first discovered."""
 
