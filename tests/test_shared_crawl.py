@@ -5,9 +5,10 @@ from __future__ import annotations
 import signal
 import time
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 import redis
 from redis_server import redis_server
@@ -197,6 +198,28 @@ def test_a_full_redis_is_waited_for(tmp_path: Path, sites: list[Site], server: R
     log = end(worker)
     assert log.count("does not answer") == 1
     assert documents(tmp_path / "one") == every_document(sites)
+
+
+def test_a_password_in_the_query_is_in_no_output_and_no_command_line(tmp_path: Path, sites: list[Site]) -> None:
+    commands = set()
+    with redis_server(tmp_path, requirepass="sesame") as server:
+        folder = tmp_path / "one"
+        place = f"BILINGUAL_FRONTIER={server.url}?password=sesame#crawl"
+        worker = start_worker(folder, sites[:1], None, place, "BILINGUAL_STATUS=127.0.0.1:0", "DOWNLOAD_DELAY=0.1")
+        while worker.poll() is None:
+            with suppress(psutil.NoSuchProcess):
+                for child in psutil.Process(worker.pid).children(recursive=True):
+                    commands.add(" ".join(child.cmdline()))
+            time.sleep(0.2)
+        log = end(worker)
+    assert documents(folder)
+    assert any("bilingual_crawler.sandbox" in command for command in commands)
+    written = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert b"?password=\xe2\x80\xa6" in written["summary.json"]
+    assert "crawl.toml" in written
+    assert not [name for name, text in written.items() if b"sesame" in text]
+    assert "sesame" not in log
+    assert not [command for command in commands if "sesame" in command]
 
 
 def test_a_wrong_address_ends_with_what_to_do_and_no_password(tmp_path: Path, sites: list[Site]) -> None:
