@@ -63,20 +63,21 @@ _REDIS = "give redis://[user:password@]host[:port][/db][#name of the crawl], or 
 _CONTACT = re.compile(r"https?://[^\s/]\S*|mailto:[^\s@]+@[^\s@]+")
 _PASSWORD = re.compile(r"(?<=//).*@", re.DOTALL)
 _USER = re.compile(r"(?<=://)[^/?#\s]*@")
+_PASSWORD_PARAMETER = re.compile(r"([?&][^=&?#\s]*passw(?:or)?d[^=&?#\s]*=)[^&#\s]+", re.IGNORECASE)
 _SHOWN = 200
 """Characters of an invalid value that a message shows."""
 
 
 def wrong(name: str, value: object, right: str) -> UsageError:
     """The error for an invalid *value* of *name*, in one line and without a password."""
-    text = " ".join(_PASSWORD.sub("…@", str(value)).split())
+    text = " ".join(_PASSWORD_PARAMETER.sub(r"\1…", _PASSWORD.sub("…@", str(value))).split())
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
     return UsageError(f"{name}={shown}: {right}", print_help=False)
 
 
 def without_password(text: str) -> str:
     """*text* without the user names and passwords of the URLs in it."""
-    return _USER.sub("", text)
+    return _PASSWORD_PARAMETER.sub(r"\1…", _USER.sub("", text))
 
 
 def check_folder(name: str, given: Path) -> None:

@@ -25,31 +25,56 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        *(
-            "127.0.0.1",
-            "127.9.9.9",
-            "10.1.2.3",
-            "172.16.0.1",
-            "192.168.0.1",
-            "169.254.169.254",
-            "100.64.0.1",
-            "0.0.0.0",
-        ),
-        *("224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fd00::1", "ff02::1"),
-        *("::ffff:127.0.0.1", "::ffff:169.254.169.254", "2002:7f00:1::", "64:ff9b::7f00:1", "64:ff9b::a00:1"),
-    ],
-)
-def test_addresses_that_are_not_public(address: str) -> None:
+PRIVATE = {
+    "special-purpose networks": """
+        0.0.0.0 0.1.2.3 10.1.2.3 100.64.0.1 127.0.0.1 127.9.9.9 169.254.169.254 172.16.0.1 172.31.255.255 192.0.0.8
+        192.0.0.170 192.0.2.1 192.88.99.1 192.168.0.1 198.18.0.1 198.19.255.255 198.51.100.1 203.0.113.1 224.0.0.1
+        239.255.255.255 240.0.0.1 255.255.255.255
+        :: ::1 100::1 100:0:0:1::1 2001:2::1 2001:10::1 2001:20::1 2001:db8::1 3fff::1 3fff:fff::1 4000::1 5f00::1
+        fc00::1 fd00::1 fe80::1 fe80::1%1 fec0::1 ff02::1 ff0e::1""",
+    "mapped": "::ffff:127.0.0.1 ::ffff:169.254.169.254 ::ffff:192.0.0.8",
+    "compatible": "::127.0.0.1 ::a9fe:a9fe ::10.0.0.1",
+    "translated": "::ffff:0:7f00:1 ::ffff:0:a9fe:a9fe",
+    "NAT64": "64:ff9b::7f00:1 64:ff9b::a00:1 64:ff9b::c000:8",
+    # the IPv4 address after 96, 96, 48, 56 and 64 bits
+    "local NAT64": """
+        64:ff9b:1::7f00:1 64:ff9b:1:abcd::a9fe:a9fe 64:ff9b:1:7f00:0:100:: 64:ff9b:1:a9:fe:a9fe::
+        64:ff9b:1:0:a9:fea9:fe00:0 64:ff9b:1:: 64:ff9b:1:7f00:0:100:808:808""",
+    "6to4": "2002:7f00:1:: 2002:a9fe:a9fe::1 2002:c000:8::1",
+    # server and client, which is inverted
+    "Teredo": "2001:0:808:808:0:0:80ff:fffe 2001:0:7f00:1:0:0:f7f7:f7f7",
+    "ISATAP": """
+        2606:4700::5efe:a9fe:a9fe 2606:4700::200:5efe:7f00:1 fe80::5efe:808:808 2606:4700::5efe:10.0.0.1
+        2002:808:808::5efe:a00:1""",
+}
+PUBLIC = {
+    "ordinary": """
+        93.184.216.34 8.8.8.8 100.128.0.1 172.32.0.1 192.0.1.1 198.20.0.1 223.255.255.254 2606:4700::1111 3ffe::1""",
+    "mapped": "::ffff:8.8.8.8",
+    "NAT64": "64:ff9b::808:808",
+    # the IPv4 address after 96, 96, 48, 56 and 64 bits
+    "local NAT64": """
+        64:ff9b:1::808:808 64:ff9b:1:abcd::808:808 64:ff9b:1:808:8:800:: 64:ff9b:1:8:8:808:: 64:ff9b:1:0:8:808:800:0""",
+    "6to4": "2002:808:808::1",
+    "Teredo": "2001:0:808:808:0:0:f7f7:f7f7",
+    "ISATAP": "2606:4700::5efe:808:808",
+}
+
+
+def listed(table: dict[str, str]) -> list[tuple[str, str]]:
+    return [(kind, address) for kind, addresses in table.items() for address in addresses.split()]
+
+
+@pytest.mark.parametrize(("kind", "address"), listed(PRIVATE))
+def test_addresses_that_are_not_public(kind: str, address: str) -> None:
     assert not is_public(address)
     assert not AddressRule().admits("example.org", 80, address)
 
 
-@pytest.mark.parametrize("address", ["93.184.216.34", "8.8.8.8", "2606:4700::1111", "64:ff9b::808:808"])
-def test_public_addresses(address: str) -> None:
+@pytest.mark.parametrize(("kind", "address"), listed(PUBLIC))
+def test_public_addresses(kind: str, address: str) -> None:
     assert is_public(address)
+    assert AddressRule().admits("example.org", 80, address)
 
 
 def test_a_seed_exempts_its_own_authority_and_only_if_it_names_an_address() -> None:

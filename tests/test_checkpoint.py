@@ -143,7 +143,7 @@ def test_between_checkpoints_space_is_used_again(store: LmdbStore, tmp_path: Pat
             taken = store.pop("a.example")
             assert taken
             store.requeue(taken.url)
-            store.put("round", bytes([round_]))
+            store.add({"round": round_})
             store.checkpoint(lambda: None)()
         sizes.append((tmp_path / "held" / checkpoint.DATA).stat().st_size)
     assert sizes[-1] == sizes[1]

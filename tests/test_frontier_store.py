@@ -120,10 +120,10 @@ class StoreMachine(RuleBasedStateMachine):
             self.committed()
             self.settle()
 
-    @rule(name=st.sampled_from("ab"), value=st.binary(max_size=5))
-    def remember(self, name: str, value: bytes) -> None:
-        self.store.put(name, value)
-        assert self.store.get(name) == value
+    @rule(numbers=st.dictionaries(st.sampled_from("abé"), st.integers(-9, 1 << 40), min_size=1))
+    def add(self, numbers: dict[str, int]) -> None:
+        before = self.store.add(dict.fromkeys(numbers, 0))
+        assert self.store.add(numbers) == {name: before[name] + number for name, number in numbers.items()}
 
     @rule(name=st.sampled_from(URLS), fact=st.binary(max_size=5))
     def learn(self, name: str, fact: bytes) -> None:

@@ -253,4 +253,7 @@ def test_a_summary_tells_version_and_changed_settings_without_passwords() -> Non
         "BILINGUAL_LINK_SOURCES": "a,area",
         "DOWNLOAD_DELAY": "0.25",
     }
+    settings.set("BILINGUAL_FRONTIER", "rediss://node:6379/1?username=me&password=secret&SSL_PassWord=secret2#crawl")
+    shown = changed_settings(settings)["BILINGUAL_FRONTIER"]
+    assert shown == "rediss://node:6379/1?username=me&password=…&SSL_PassWord=…#crawl"
     assert re.fullmatch(r"\d+\.\d+\.\d+", bilingual_crawler.__version__)

@@ -77,6 +77,7 @@ def test_values_are_read_from_text_as_scrapyd_hands_them_on() -> None:
         ("LINK_SOURCES", "a,b", "choose one of a, area"),
         ("MODELS_DIR", "/srv/no-models", "there is no such folder"),
         ("FRONTIER", "redis://:secret@host:port/", "give redis://"),
+        ("FRONTIER", "redis://host:port/?password=secret", "give redis://"),
         ("BACKOFF_MAX", "nan", "give a number of seconds"),
         ("USER_AGENT", "", "give one line of text"),
         ("ALLOWED_NETWORKS", "10.0.0.0/99", "give networks as in"),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
+import socketserver
 import threading
 import time
 from collections import Counter
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import redis
@@ -23,11 +26,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from redis_server import RedisServer, redis_server
 
 from bilingual_crawler.frontier import shared
-from bilingual_crawler.frontier.entry import POISON, SUSPECT, Entry, State
+from bilingual_crawler.frontier.entry import POISON, SUSPECT, Entry, Push, State
 from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.redis_store import RedisStore
 from bilingual_crawler.frontier.shared import SharedFrontier
-from bilingual_crawler.frontier.store import StoreError
+from bilingual_crawler.frontier.store import StoreError, StoreLost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -288,6 +291,162 @@ def test_an_answer_that_was_lost_leaves_no_lease_behind(server: RedisServer, cli
     assert store.count(State.IN_FLIGHT) == 0
     assert {store.pop("a.example").url for _ in range(2)} == set(URLS[:2])  # type: ignore[union-attr]
     store.close()
+
+
+def test_what_workers_count_is_added_up_once_even_if_an_answer_is_lost(
+    server: RedisServer, client: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = RedisStore(server.url, "one"), RedisStore(server.url, "two")
+    assert one.add({"bytes ": 100, "bytes a.example": 60}) == {"bytes ": 100, "bytes a.example": 60}
+    lost = iter((True,))
+    evalsha = redis.Redis.evalsha
+
+    def lose_one(self: redis.Redis, *arguments: Any) -> Any:
+        answer = evalsha(self, *arguments)
+        if next(lost, False):
+            raise redis.ConnectionError("the answer is lost")
+        return answer
+
+    monkeypatch.setattr(redis.Redis, "evalsha", lose_one)
+    assert two.add({"bytes ": 20}) == {"bytes ": 120}
+    assert one.add({"bytes ": 3, "bytes b.example": 3}) == {"bytes ": 123, "bytes b.example": 3}
+    again = RedisStore(server.url, "one")
+    assert again.add({"bytes ": 0, "bytes a.example": -1}) == {"bytes ": 123, "bytes a.example": 59}
+    for store in (one, two, again):
+        store.close()
+
+
+def test_the_event_loop_counts_while_redis_is_silent(server: RedisServer, client: redis.Redis) -> None:
+    async def count() -> tuple[float, dict[str, int]]:
+        frontier = SharedFrontier(RedisStore(server.url, "one"), Limits(), time.monotonic, Process())
+        sums: asyncio.Future[dict[str, int]] = asyncio.get_running_loop().create_future()
+        server.process.send_signal(signal.SIGSTOP)
+        try:
+            begun = time.monotonic()
+            frontier.add({"bytes ": 1})
+            frontier.add({"bytes ": 2}, sums.set_result)
+            held_up = time.monotonic() - begun
+            await asyncio.sleep(1)
+            assert not sums.done()
+        finally:
+            server.process.send_signal(signal.SIGCONT)
+        counted = await asyncio.wait_for(sums, 30)
+        await frontier.leave()
+        return held_up, counted
+
+    held_up, counted = asyncio.run(count())
+    assert held_up < 0.5
+    assert counted == {"bytes ": 3}
+
+
+TEMPORARY = {
+    "OOM": ("CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"),
+    "NOREPLICAS": ("CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0"),
+    "READONLY": ("REPLICAOF 127.0.0.1 9", "REPLICAOF NO ONE"),
+    "MASTERDOWN": ("CONFIG SET replica-serve-stale-data no", "REPLICAOF 127.0.0.1 9", "REPLICAOF NO ONE"),
+}
+"""By error code: commands that bring Redis into the state, the last one out of it."""
+
+
+@pytest.mark.parametrize("code", TEMPORARY)
+def test_a_temporary_state_of_redis_is_waited_for(
+    server: RedisServer, client: redis.Redis, caplog: pytest.LogCaptureFixture, code: str
+) -> None:
+    store = RedisStore(server.url, "one")
+    *begin, end = TEMPORARY[code]
+    ending = threading.Timer(0.5, client.execute_command, (end,))
+    try:
+        for command in begin:
+            client.execute_command(command)
+        ending.start()
+        assert store.push([Entry(URLS[0], "a.example", 0.5)]) == [Push.NEW]
+    finally:
+        client.execute_command(end)
+        ending.cancel()
+    assert caplog.text.count("does not answer") == 1
+    assert "is back after" in caplog.text
+    store.close()
+
+
+@contextmanager
+def behind_errors(server: RedisServer, error: str, times: int) -> Iterator[str]:
+    """The URL of a Redis whose first answers to scripts are *error*."""
+    left = [times]
+
+    class Relay(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with socket.create_connection(("127.0.0.1", server.port)) as upstream:
+                while request := self.request.recv(1 << 16):
+                    if b"EVALSHA" in request and left[0]:
+                        left[0] -= 1
+                        self.request.sendall(f"-{error}\r\n".encode())
+                        continue
+                    upstream.sendall(request)
+                    self.request.sendall(upstream.recv(1 << 16))
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Relay) as relay:
+        relay.daemon_threads = True
+        threading.Thread(target=relay.serve_forever, daemon=True).start()
+        yield f"redis://127.0.0.1:{relay.server_address[1]}/0"
+        relay.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("error", "temporary"),
+    [
+        ("MISCONF Redis is configured to save RDB snapshots, but is unable to persist to disk.", True),
+        ("OOM command not allowed when used memory > 'maxmemory'.", True),
+        ("READONLY You can't write against a read only replica.", True),
+        ("NOREPLICAS Not enough good replicas to write.", True),
+        ("LOADING Redis is loading the dataset in memory", True),
+        ("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", True),
+        ("CLUSTERDOWN The cluster is down", True),
+        ("TRYAGAIN Multiple keys request during rehashing of slot", True),
+        ("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.", True),
+        ("BUSYKEY Target key name already exists.", False),
+        ("NOAUTH Authentication required.", False),
+        ("NOPERM User crawler has no permissions to run the 'evalsha' command", False),
+        ("WRONGTYPE Operation against a key holding the wrong kind of value", False),
+        ("ERR unknown command", False),
+    ],
+)
+def test_which_errors_pass(
+    server: RedisServer, client: redis.Redis, caplog: pytest.LogCaptureFixture, error: str, temporary: bool
+) -> None:
+    with behind_errors(server, error, times=2) as url:
+        if temporary:
+            store = RedisStore(url, "one")
+            store.push([Entry(URLS[0], "a.example", 0.5)])
+            assert store.count(State.QUEUED) == 1
+            assert caplog.text.count("does not answer") == 1
+            store.close()
+        else:
+            with pytest.raises(StoreError, match=error.split()[-1]):
+                RedisStore(url, "one")
+
+
+@pytest.mark.parametrize("joined_again", [False, True])
+def test_a_redis_that_was_emptied_is_noticed(server: RedisServer, client: redis.Redis, joined_again: bool) -> None:
+    store = RedisStore(server.url, "one")
+    store.push([Entry(url, slot(url), 0.5) for url in URLS])
+    store.share(idle=False, active=0)
+    taken = store.pop(slot(URLS[0]))
+    assert taken
+    client.flushall()
+    if joined_again:
+        other = RedisStore(server.url, "two")
+        other.close()
+    for call in (
+        lambda: store.push([Entry(URLS[0], "a.example", 0.5)]),
+        lambda: store.finish(taken.url),
+        lambda: store.pop(slot(URLS[1])),
+        lambda: store.share(idle=True, active=0),
+        lambda: store.add({"bytes ": 1}),
+        store.close,
+    ):
+        with pytest.raises(StoreLost, match="emptied"):
+            call()
+    assert client.exists("bilingual:crawl:urls") == 0
 
 
 def test_another_format_is_refused_with_its_name(server: RedisServer, client: redis.Redis) -> None:

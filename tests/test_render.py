@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -241,6 +242,46 @@ def test_scripts_reach_nothing_that_the_crawler_may_not(tmp_path: Path) -> None:
     assert stat(result, "pages") == 1
     assert not inner.asked
     assert set(site.asked) == {"/robots.txt", "/start"}
+
+
+PEERS = """
+const gather = async url => {
+  const peer = new RTCPeerConnection({iceServers: [{urls: url, username: "a", credential: "b"}]})
+  peer.createDataChannel("data")
+  await peer.setLocalDescription(await peer.createOffer())
+}
+const call = async () => {
+  const caller = new RTCPeerConnection(), callee = new RTCPeerConnection()
+  caller.createDataChannel("data")
+  await callee.setRemoteDescription(await caller.createOffer())
+  await callee.setLocalDescription(await callee.createAnswer())
+  const places = ["udp 2113937151 127.0.0.1 @UDP typ host", "tcp 1518280447 127.0.0.1 @TCP typ host tcptype passive"]
+  for (const place of places) await callee.addIceCandidate({candidate: `candidate:1 1 ${place}`, sdpMLineIndex: 0})
+}
+const tick = setInterval(() => fetch("/tick?" + Math.random()), 200)
+const servers = ["stun:127.0.0.1:@UDP", "turn:127.0.0.1:@UDP", "turn:127.0.0.1:@TCP?transport=tcp"]
+const transport = async () => new WebTransport("https://127.0.0.1:@UDP/").closed.catch(() => {})
+transport()
+Promise.all([...servers.map(gather), call()]).then(() => fetch("/tried"))
+setTimeout(() => clearInterval(tick), 3000)
+"""
+
+
+def test_scripts_reach_no_address_by_other_protocols(tmp_path: Path) -> None:
+    with socket.socket(type=socket.SOCK_DGRAM) as datagrams, socket.create_server(("127.0.0.1", 0)) as connections:
+        datagrams.bind(("127.0.0.1", 0))
+        for listener in (datagrams, connections):
+            listener.setblocking(False)
+        script = PEERS.replace("@UDP", str(datagrams.getsockname()[1]))
+        script = script.replace("@TCP", str(connections.getsockname()[1]))
+        with serve(with_scripts() | {"/start": f"<title>x</title><script>{script}</script>"}) as site:
+            result = crawl(tmp_path, site, "-a", "render=auto", "-s", "DOWNLOAD_DELAY=0.05", seed="/start")
+        assert stat(result, "pages") == 1
+        assert site.asked["/tried"]
+        with pytest.raises(BlockingIOError):
+            datagrams.recv(100)
+        with pytest.raises(BlockingIOError):
+            connections.accept()
 
 
 def test_without_a_browser_always_is_an_error_and_auto_a_warning(tmp_path: Path) -> None:

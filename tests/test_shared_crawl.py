@@ -5,10 +5,12 @@ from __future__ import annotations
 import signal
 import time
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
+import redis
 from redis_server import redis_server
 from test_manners import summary
 from webserver import bilingual_site, serve, start_scrapy, varied
@@ -99,6 +101,20 @@ def test_two_workers_split_the_hosts_and_fetch_nothing_twice(
     assert max(asked(sites).values()) == 1
 
 
+def test_workers_share_the_budget_of_bytes(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    more = ("DOWNLOAD_DELAY=0.1", "BILINGUAL_MAX_BYTES=90000", "BILINGUAL_ALIGN=")
+    workers = [start_worker(folder, sites, server, *more, policy="bfs") for folder in folders]
+    for worker in workers:
+        end(worker)
+    received = [summary(folder)["bytes"] for folder in folders]
+    assert min(received) > 0
+    counted = redis.Redis(port=server.port).hget("bilingual:crawl:named", "bytes ")
+    assert int(counted or 0) == sum(received)
+    assert 90_000 <= sum(received) < 140_000
+    assert {summary(folder)["finish_reason"] for folder in folders} == {"byte_budget"}
+
+
 def test_a_worker_that_comes_too_late_has_not_failed(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
     end(start_worker(tmp_path / "early", sites[:1], server))
     asked = sites[0].asked.total()
@@ -151,6 +167,59 @@ def test_a_killed_worker_comes_back_and_redis_is_killed_under_it(
     assert log.count("does not answer") == 1
     assert documents(folder) == every_document(sites)
     assert sum(n > 1 for n in asked(sites).values()) <= 16
+
+
+def test_a_redis_that_is_restarted_empty_ends_the_crawl_with_an_error(tmp_path: Path, sites: list[Site]) -> None:
+    with redis_server(tmp_path, appendonly="no") as server:
+        worker = start_worker(tmp_path / "one", sites, server, "DOWNLOAD_DELAY=0.1")
+        while asked(sites).total() < 20:
+            time.sleep(0.05)
+            assert worker.poll() is None
+        server.stop()
+        server.start()
+        _, log = worker.communicate(timeout=120)
+    assert worker.returncode == 1, log
+    assert log.count("Stopping: Redis at 127.0.0.1:") == 1
+    assert "a resume goes on from here" not in log
+    assert "Traceback" not in log
+    assert summary(tmp_path / "one")["finish_reason"] == "frontier_lost"
+    assert 0 < len(documents(tmp_path / "one")) < len(every_document(sites))
+
+
+def test_a_full_redis_is_waited_for(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
+    worker = start_worker(tmp_path / "one", sites, server, "DOWNLOAD_DELAY=0.1")
+    while asked(sites).total() < 20:
+        time.sleep(0.05)
+        assert worker.poll() is None
+    client = redis.Redis(port=server.port)
+    client.config_set("maxmemory", 1)
+    time.sleep(2)
+    client.config_set("maxmemory", 0)
+    log = end(worker)
+    assert log.count("does not answer") == 1
+    assert documents(tmp_path / "one") == every_document(sites)
+
+
+def test_a_password_in_the_query_is_in_no_output_and_no_command_line(tmp_path: Path, sites: list[Site]) -> None:
+    commands = set()
+    with redis_server(tmp_path, requirepass="sesame") as server:
+        folder = tmp_path / "one"
+        place = f"BILINGUAL_FRONTIER={server.url}?password=sesame#crawl"
+        worker = start_worker(folder, sites[:1], None, place, "BILINGUAL_STATUS=127.0.0.1:0", "DOWNLOAD_DELAY=0.1")
+        while worker.poll() is None:
+            with suppress(psutil.NoSuchProcess):
+                for child in psutil.Process(worker.pid).children(recursive=True):
+                    commands.add(" ".join(child.cmdline()))
+            time.sleep(0.2)
+        log = end(worker)
+    assert documents(folder)
+    assert any("bilingual_crawler.sandbox" in command for command in commands)
+    written = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert b"?password=\xe2\x80\xa6" in written["summary.json"]
+    assert "crawl.toml" in written
+    assert not [name for name, text in written.items() if b"sesame" in text]
+    assert "sesame" not in log
+    assert not [command for command in commands if "sesame" in command]
 
 
 def test_a_wrong_address_ends_with_what_to_do_and_no_password(tmp_path: Path, sites: list[Site]) -> None:

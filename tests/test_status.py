@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 import socket
 import subprocess
 import sys
 import time
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote
 from urllib.request import Request, urlopen
 
+import psutil
 import pytest
 from components import program
 from prometheus_client.parser import text_string_to_metric_families
@@ -22,8 +25,10 @@ from scrapy.settings import Settings
 from webserver import bilingual_site, scrapy_environment, serve, varied
 
 from bilingual_crawler.options import Options
+from bilingual_crawler.reporting.status_pages import MAX_CONNECTIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 HOSTILE = "</td><script>document.title='taken'</script>"
@@ -146,6 +151,151 @@ def test_a_priority_is_explained(watched: Watched) -> None:
 
 def test_a_website_cannot_read_it_through_a_name_of_its_own(watched: Watched) -> None:
     assert watched.refused == 403
+
+
+LIMITED = """
+import asyncio, sys
+from scrapy.utils.reactor import install_reactor
+install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
+from twisted.internet import reactor
+from bilingual_crawler.reporting import status_pages
+
+class Crawl:
+    has_begun = True
+
+    def status(self):
+        return {"figure": 1}
+
+    def page(self):
+        return "<p>page"
+
+    async def explain(self, url):
+        if "fails" in url:
+            raise ZeroDivisionError
+        if "never" in url:
+            await asyncio.sleep(1e9)
+        return {"url": url, "state": "done", "policy": "bfs", "terms": {}}
+
+status_pages.CONNECTION_SECONDS = float(sys.argv[1])
+port = reactor.listenTCP(0, status_pages.StatusSite(Crawl(), "127.0.0.1"), interface="127.0.0.1")
+print(port.getHost().port, flush=True)
+reactor.run()
+"""
+"""The status of a crawl that stands still, with connections of so many seconds."""
+
+
+@contextmanager
+def limited(seconds: float, *, files: int = 0) -> Iterator[tuple[int, psutil.Process]]:
+    """Its port and its process, which may open *files*."""
+
+    def limit() -> None:
+        if files:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+
+    command = [sys.executable, "-c", LIMITED, str(seconds)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=limit) as process:
+        try:
+            assert process.stdout
+            yield int(process.stdout.readline()), psutil.Process(process.pid)
+        finally:
+            process.kill()
+
+
+def idle(port: int, stack: ExitStack, count: int) -> list[socket.socket]:
+    return [stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30)) for _ in range(count)]
+
+
+def sockets(process: psutil.Process) -> int:
+    return sum(connection.status == psutil.CONN_ESTABLISHED for connection in process.net_connections())
+
+
+def test_idle_connections_are_few_and_end() -> None:
+    with limited(2.0) as (port, process), ExitStack() as stack:
+        waiting = idle(port, stack, 3 * MAX_CONNECTIONS)
+        assert get(f"http://127.0.0.1:{port}/") == "<p>page"
+        assert sockets(process) <= MAX_CONNECTIONS
+        # a byte now and then buys no time
+        begun = time.monotonic()
+        with suppress(ConnectionError):
+            while True:
+                waiting[-1].sendall(b"G")
+                time.sleep(0.2)
+                assert time.monotonic() - begun < 20
+        time.sleep(max(0.0, begun + 4 - time.monotonic()))
+        assert sockets(process) == 0
+
+
+def test_connections_leave_file_descriptors_to_the_crawl() -> None:
+    with limited(30.0, files=60) as (port, process), ExitStack() as stack:
+        idle(port, stack, 200)
+        with suppress(OSError):
+            get(f"http://127.0.0.1:{port}/")
+        assert process.num_fds() <= 31
+
+
+def sent(port: int, head: str, body: Callable[[], bytes], limit: int) -> tuple[int, bytes]:
+    """How many of *limit* bytes after *head* were taken, and the answer."""
+    taken, answer = 0, b""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(head.encode())
+        with suppress(ConnectionError):
+            while taken < limit:
+                taken += connection.send(body())
+        with suppress(ConnectionError):
+            answer = connection.recv(1 << 16)
+    return taken, answer
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1"])
+@pytest.mark.parametrize("framing", ["Content-Length: 572000000", "Transfer-Encoding: chunked"])
+@pytest.mark.parametrize("method", ["POST", "GET"])
+def test_no_body_is_accepted(host: str, framing: str, method: str) -> None:
+    with limited(30.0) as (port, _):
+        head = f"{method} /explain HTTP/1.1\r\nHost: {host}\r\n{framing}\r\n"
+        assert sent(port, f"{head}\r\n", lambda: b"", 0)[1].startswith(b"HTTP/1.1 413 ")
+        chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+        assert sent(port, f"{head}\r\n", lambda: chunk, 100 << 20)[0] < 20 << 20
+
+
+@pytest.mark.parametrize("endless", [b"x" * 1000, b"a: b\r\n" * 100, b"a: b\r\n c" * 100])
+def test_line_and_headers_have_limits(endless: bytes) -> None:
+    with limited(30.0) as (port, _):
+        taken, _ = sent(port, "GET /" if endless[:1] == b"x" else "GET / HTTP/1.1\r\n", lambda: endless, 100 << 20)
+        assert taken < 20 << 20
+
+
+def test_every_question_about_an_address_is_answered() -> None:
+    with limited(2.0) as (port, _):
+        for asked, status in (("http://[", 400), ("x", 400), ("http://fails.example/", 500)):
+            with pytest.raises(HTTPError) as error:
+                get(f"http://127.0.0.1:{port}/explain?url={quote(asked, safe='')}")
+            assert error.value.code == status
+        told = json.loads(get(f"http://127.0.0.1:{port}/explain?url=HTTP://A.example:80", "application/json"))
+        assert told["url"] == "http://a.example/"
+        assert "Explain" in get(f"http://127.0.0.1:{port}/explain")
+        with pytest.raises(OSError, match=r"closed|reset"):
+            get(f"http://127.0.0.1:{port}/explain?url=http://never.example/")
+        assert get(f"http://127.0.0.1:{port}/status.json") == '{"figure": 1}'
+
+
+def test_idle_connections_do_not_stop_a_crawl(tmp_path: Path) -> None:
+    def few_files() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+
+    log = tmp_path / "log"
+    with serve(SITE) as site, log.open("w") as output, ExitStack() as stack:
+        arguments = [*command(site.url, "127.0.0.1:0"), "-s", "JOBDIR=job"]
+        process = subprocess.Popen(
+            arguments, cwd=tmp_path, env=scrapy_environment(), stderr=output, preexec_fn=few_files
+        )
+        while not (found := re.search(r"Status of the crawl: http://127.0.0.1:(\d+)/\n", log.read_text())):
+            time.sleep(0.1)
+            assert process.poll() is None
+        with suppress(ConnectionError):
+            idle(int(found[1]), stack, 400)
+        assert process.wait(120) == 0
+    assert "Too many open files" not in log.read_text()
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["pairs"] == 7
 
 
 def test_an_address_in_use_is_an_error_at_the_start(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from bilingual_crawler.commands import PROJECT_SETTINGS, SPIDERS, TOOL
 from bilingual_crawler.crawl.collector import collect_rarely
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.description import read_description
+from bilingual_crawler.crawl.visits import FRONTIER_LOST, WRITE_ERROR
 from bilingual_crawler.discovery.policies import ORDERS
 from bilingual_crawler.discovery.sites import read_bilingual
 from bilingual_crawler.frontier.store import StoreError
@@ -128,6 +129,8 @@ class Command(CrawlCommand):
             # raises the error that kept the crawl from starting
             crawling.result()
         assert crawler.stats
+        if crawler.stats.get_value("finish_reason") in (WRITE_ERROR, FRONTIER_LOST):
+            self.exitcode = 1
         context = CrawlContext.of(crawler)
         fruitless = without_page(context.seeds, context.output_dir)
         if fruitless:

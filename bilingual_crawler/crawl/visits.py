@@ -29,6 +29,7 @@ from bilingual_crawler.frontier.entry import FIXED, NEVER, Entry, Kind, Push, St
 from bilingual_crawler.frontier.frontier import SlotState, ignore
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.quota import QueueQuota
+from bilingual_crawler.frontier.store import StoreLost
 from bilingual_crawler.options import Options
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
     from bilingual_crawler.scoring.links import LinkScore
 
 logger = logging.getLogger(__name__)
+
+WRITE_ERROR, FRONTIER_LOST = "write_error", "frontier_lost"
+"""The ``finish_reason`` of a crawl that could not go on."""
 
 
 class Visits:
@@ -312,12 +316,9 @@ class Visits:
         """Hand out nothing of *slot* any more; false if that was so already."""
         return self._frontier.close(slot)
 
-    def counted(self, name: str) -> int:
-        """A number that is kept beside the frontier from run to run; 0 at first."""
-        return int(self._store.get(name) or b"0")
-
-    def count(self, name: str, number: int) -> None:
-        self._store.put(name, b"%d" % number)
+    def count(self, numbers: Mapping[str, int], told: Callable[[dict[str, int]], None] = ignore) -> None:
+        """Add to the numbers of these names, which all runs and workers of the crawl share. *told* gets the sums."""
+        self._frontier.add(numbers, told)
 
     async def leave(self) -> None:
         """The crawl ends."""
@@ -352,8 +353,9 @@ class Visits:
         if self._stopping:
             return
         self._stopping = True
-        logger.error(f"Stopping, a resume goes on from here: {error}", extra=self._extra)
-        deferred_from_coro(engine.close_spider_async(reason="write_error"))
+        lost = isinstance(error, StoreLost)
+        logger.error(f"Stopping{'' if lost else ', a resume goes on from here'}: {error}", extra=self._extra)
+        deferred_from_coro(engine.close_spider_async(reason=FRONTIER_LOST if lost else WRITE_ERROR))
 
     def _announce(self, pairs: Iterable[Pair]) -> None:
         for pair in pairs:

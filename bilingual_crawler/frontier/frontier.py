@@ -92,6 +92,9 @@ class Frontier(Protocol):
     def remember(self, entry: Entry, fact: bytes) -> None:
         """Store the fact learnt from *entry*."""
 
+    def add(self, numbers: Mapping[str, int], told: Callable[[dict[str, int]], None] = ignore) -> None:
+        """Add to the numbers of these names, which all runs and workers of the crawl share. *told* gets the sums."""
+
     async def states(self, urls: Sequence[str]) -> list[State | None]:
         """State of each URL, None for unseen ones."""
 

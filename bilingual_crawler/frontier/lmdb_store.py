@@ -47,7 +47,7 @@ class LmdbStore:
     in_flight digest                                           nothing
     slots     slot                                             how many of its URLs are done
     facts     slot, 0, number                                  URL and fact
-    meta      name                                             counter or named value
+    meta      name                                             counter or named number
     ========= ================================================ ============================
 
     So the first key of a slot in ``queue`` is its best URL. All changes go into one transaction until a URL is finished
@@ -198,14 +198,14 @@ class LmdbStore:
             for _, fact in self._transaction.walk("facts", _prefix(slot)):
                 yield unpack_fact(fact)
 
-    def get(self, name: str) -> bytes | None:
+    def add(self, numbers: Mapping[str, int]) -> dict[str, int]:
+        sums = {}
         with self._transaction as at:
-            value: bytes | None = at.meta.get(b"named " + name.encode())
-            return value
-
-    def put(self, name: str, value: bytes) -> None:
-        with self._transaction as at:
-            at.meta.put(b"named " + name.encode(), value)
+            for name, number in numbers.items():
+                key = b"named " + name.encode()
+                sums[name] = int(at.meta.get(key, b"0")) + number
+                at.meta.put(key, b"%d" % sums[name])
+        return sums
 
     def checkpoint(self, first: Callable[[], None]) -> Callable[[], None]:
         self._transaction.commit()

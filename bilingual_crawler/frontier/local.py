@@ -155,6 +155,10 @@ class LocalFrontier:
     def remember(self, entry: Entry, fact: bytes) -> None:
         self.store.remember(entry.slot, entry.url, fact)
 
+    @_unless_frozen
+    def add(self, numbers: Mapping[str, int], told: Callable[[dict[str, int]], None] = ignore) -> None:
+        told(self.store.add(numbers))
+
     async def states(self, urls: Sequence[str]) -> list[State | None]:
         """In a frozen frontier all URLs count as done, as it hands out none."""
         return [State.DONE] * len(urls) if self._frozen else self.store.states(urls)

@@ -33,7 +33,7 @@ class MemoryStore:
         self.entries: dict[str, Entry] = {}
         self._heaps: defaultdict[str, list[Item]] = defaultdict(list)
         self._counts: Counter[State | tuple[str, State]] = Counter()
-        self._named: dict[str, bytes] = {}
+        self._numbers: Counter[str] = Counter()
         self._order = 0
 
     def push(self, entries: Iterable[Entry]) -> list[Push]:
@@ -133,11 +133,9 @@ class MemoryStore:
     def facts(self, slot: str) -> Iterator[tuple[str, bytes]]:
         return iter(())
 
-    def get(self, name: str) -> bytes | None:
-        return self._named.get(name)
-
-    def put(self, name: str, value: bytes) -> None:
-        self._named[name] = value
+    def add(self, numbers: Mapping[str, int]) -> dict[str, int]:
+        self._numbers.update(numbers)
+        return {name: self._numbers[name] for name in numbers}
 
     def checkpoint(self, first: Callable[[], None]) -> Callable[[], None]:
         """Only calls *first*: the store does not survive its process."""

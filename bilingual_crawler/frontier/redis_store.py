@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from bilingual_crawler.frontier.batched import batched
 from bilingual_crawler.frontier.entry import Push, State
@@ -56,8 +57,7 @@ class RedisStore:
         self._leased: set[bytes] = set()
         self._link = RedisLink(url)
         self._interruptions = 0
-        stored = self._run("join", FORMAT)
-        _check_format(self._link, stored)
+        _check_format(self._link, self._link.join(worker, FORMAT))
 
     # workers ------------------------------------------------------------------------------------------------------
 
@@ -125,7 +125,8 @@ class RedisStore:
             keys = [member[7:] for member, _ in found]
             if keys:
                 for record in self._link.command("HMGET", "urls", *keys):
-                    if len(record) > 1:
+                    # None if Redis was emptied meanwhile
+                    if record and len(record) > 1:
                         yield unpack(record).url
             if not cursor:
                 return
@@ -184,12 +185,9 @@ class RedisStore:
             yield from map(unpack_fact, found)
             start += _BATCH
 
-    def get(self, name: str) -> bytes | None:
-        value: bytes | None = self._link.command("HGET", "named", name)
-        return value
-
-    def put(self, name: str, value: bytes) -> None:
-        self._link.command("HSET", "named", name, value)
+    def add(self, numbers: Mapping[str, int]) -> dict[str, int]:
+        sums = self._run("add", uuid4().bytes, *chain.from_iterable(numbers.items()))
+        return dict(zip(numbers, sums, strict=True))
 
     def checkpoint(self, first: Callable[[], None]) -> Callable[[], None]:
         """Only calls *first*: Redis writes its append-only file by itself."""

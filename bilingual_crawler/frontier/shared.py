@@ -120,6 +120,9 @@ class SharedFrontier:
     def remember(self, entry: Entry, fact: bytes) -> None:
         self._do(self._frontier.remember, entry, fact)
 
+    def add(self, numbers: Mapping[str, int], told: Callable[[dict[str, int]], None] = ignore) -> None:
+        self._do(self._frontier.add, numbers, self._in_loop(told))
+
     async def states(self, urls: Sequence[str]) -> list[State | None]:
         return await self._loop.run_in_executor(self._thread, self.store.states, urls)
 

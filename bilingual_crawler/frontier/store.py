@@ -17,6 +17,10 @@ class StoreError(Exception):
     """The store cannot be used, or has failed; the message names it and the fix."""
 
 
+class StoreLost(StoreError):
+    """The store does not hold any more what it has held: its crawl cannot go on."""
+
+
 class Head(NamedTuple):
     """The best queued URL of a slot, as an order key: the greatest priority first, then the first discovered."""
 
@@ -91,10 +95,8 @@ class FrontierStore(Protocol):
     def facts(self, slot: str) -> Iterator[tuple[str, bytes]]:
         """The facts of *slot* by URL, in the order in which they were stored."""
 
-    def get(self, name: str) -> bytes | None:
-        """A named value kept beside the queue."""
-
-    def put(self, name: str, value: bytes) -> None: ...
+    def add(self, numbers: Mapping[str, int]) -> dict[str, int]:
+        """Add to the numbers of these names, which are kept beside the queue and are 0 at first; returns the sums."""
 
     def checkpoint(self, first: Callable[[], None]) -> Callable[[], None]:
         """Make a checkpoint. The earlier changes survive a power cut once the result was called (in any thread). The

@@ -34,21 +34,70 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_NOT_PUBLIC = tuple(
+    map(
+        ipaddress.IPv4Network,
+        (
+            *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
+            *("192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24"),
+            *("203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"),
+        ),
+    )
+)
+"""IANA's special-purpose IPv4 networks without public servers. The table of ``ipaddress`` differs by Python version."""
+_PUBLIC_IPV6 = ipaddress.IPv6Network("2000::/3")
+"""All that IANA gives out as global unicast addresses, special purposes included."""
+_NOT_PUBLIC_IPV6 = tuple(map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "3fff::/20")))
+_TEREDO = ipaddress.IPv6Network("2001::/32")
+_6TO4 = ipaddress.IPv6Network("2002::/16")
+_LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")
+_LOW_BITS = tuple(
+    map(ipaddress.IPv6Network, ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48"))
+)
+"""Networks with an IPv4 address in the last 32 bits: compatible, mapped and translated addresses, NAT64."""
+_ISATAP = (0x00005EFE, 0x02005EFE)
+"""The 32 bits before the IPv4 address."""
+_THIS_HOST = ipaddress.IPv4Network("0.0.0.0/8")
 _PORTS = {"http": 80, "https": 443}
 _REMEMBERED = 10_000
 
 
 def is_public(address: str) -> bool:
-    """Whether *address* is public. An IPv6 address that embeds an IPv4 address is treated like the latter."""
+    """Whether *address* is public. An IPv6 address that embeds IPv4 addresses is judged like these, too."""
     ip = ipaddress.ip_address(address)
-    if isinstance(ip, ipaddress.IPv6Address):
-        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo and ip.teredo[1])
-        if ip in _NAT64:
-            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-        if inner:
-            return is_public(str(inner))
-    return ip.is_global and not ip.is_multicast
+    if isinstance(ip, ipaddress.IPv4Address):
+        return not any(ip in network for network in _NOT_PUBLIC)
+    embedded = _embedded(ip)
+    if not all(is_public(str(inner)) for inner in embedded):
+        return False
+    if any(ip in network for network in (*_LOW_BITS, _TEREDO)):
+        return bool(embedded)
+    return ip in _PUBLIC_IPV6 and not any(ip in network for network in _NOT_PUBLIC_IPV6)
+
+
+def _embedded(ip: ipaddress.IPv6Address) -> list[ipaddress.IPv4Address]:
+    """The IPv4 addresses to which packets for *ip* may go: through a tunnel, a translator or the own system."""
+    bits = int(ip)
+    if ip in _LOCAL_NAT64:
+        # RFC 6052: the network of the operator decides where the address is, and is not known here
+        upper, middle = bits >> 64, bits & (1 << 56) - 1
+        layouts = (
+            (upper & 0xFFFF) << 16 | middle >> 40,
+            (upper & 0xFF) << 24 | middle >> 32,
+            middle >> 24,
+            bits & 0xFFFFFFFF,
+        )
+        found = [ipaddress.IPv4Address(inner) for inner in layouts]
+        return [inner for inner in found if inner not in _THIS_HOST]
+    found = []
+    if any(ip in network for network in _LOW_BITS) or bits >> 32 & 0xFFFFFFFF in _ISATAP:
+        found.append(ipaddress.IPv4Address(bits & 0xFFFFFFFF))
+    if ip in _6TO4:
+        found.append(ipaddress.IPv4Address(bits >> 80 & 0xFFFFFFFF))
+    if ip in _TEREDO:
+        server, client = bits >> 64 & 0xFFFFFFFF, ~bits & 0xFFFFFFFF
+        found += [ipaddress.IPv4Address(server), ipaddress.IPv4Address(client)]
+    return found
 
 
 @dataclass(frozen=True, slots=True)

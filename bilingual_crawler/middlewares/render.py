@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from scrapy import signals
 from scrapy.http import HtmlResponse
@@ -23,6 +23,7 @@ from bilingual_crawler.rendering.options import missing_for_rendering
 from bilingual_crawler.rendering.shell import is_shell
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
     from typing import Self
 
     from scrapy import Request
@@ -30,9 +31,10 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from bilingual_crawler.frontier.entry import Entry
-    from bilingual_crawler.rendering.browser import Rendered
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _TOTAL = ""
 
@@ -80,11 +82,11 @@ class RenderMiddleware:
             self._note_shell(response)
         if self._browser is None or not (shell or self._mode == "always"):
             return response
-        if not self._take_budget(entry.slot):
-            self._stats.inc_value("bilingual/render/over_budget")
-            return response
         try:
-            rendered = await self._render(self._browser, response)
+            if not await self._take_budget(entry.slot):
+                self._stats.inc_value("bilingual/render/over_budget")
+                return response
+            rendered = await self._unless_stopping(self._browser.render(response))
         except RenderError as error:
             if is_stopping(self._crawler):
                 return put_back(request, self._stats)
@@ -104,24 +106,28 @@ class RenderMiddleware:
         visits = Visits.of(self._crawler)
         return visits.download_slot(visits.slot(url))
 
-    async def _render(self, browser: Browser, response: Response) -> Rendered:
-        """Render, unless the crawl stops meanwhile; raises RenderError."""
-        rendering = asyncio.ensure_future(browser.render(response))
-        while not rendering.done():
-            if is_stopping(self._crawler) and not rendering.cancelling():
-                rendering.cancel()
-            await asyncio.wait((rendering,), timeout=CHECK_SECONDS)
-        if rendering.cancelled():
+    async def _unless_stopping(self, work: Awaitable[T]) -> T:
+        """The result of *work*; raises RenderError if the crawl stops before."""
+        working = asyncio.ensure_future(work)
+        cancelled = False
+        while not working.done():
+            if is_stopping(self._crawler) and not cancelled:
+                cancelled = working.cancel()
+            await asyncio.wait((working,), timeout=CHECK_SECONDS)
+        if working.cancelled():
             raise RenderError("the crawl is stopping")
-        return rendering.result()
+        return working.result()
 
-    def _take_budget(self, slot: str) -> bool:
+    async def _take_budget(self, slot: str) -> bool:
+        """Count a page that is rendered, unless that exceeds a limit; raises RenderError."""
+        limits = {f"rendered {_TOTAL}": self._max_pages, f"rendered {slot}": self._max_pages_per_site}
+        counted: asyncio.Future[dict[str, int]] = asyncio.get_running_loop().create_future()
         visits = Visits.of(self._crawler)
-        for name, limit in ((_TOTAL, self._max_pages), (slot, self._max_pages_per_site)):
-            if limit and visits.counted(f"rendered {name}") >= limit:
-                return False
-        for name in (_TOTAL, slot):
-            visits.count(f"rendered {name}", visits.counted(f"rendered {name}") + 1)
+        visits.count(dict.fromkeys(limits, 1), lambda sums: None if counted.done() else counted.set_result(sums))
+        sums = await self._unless_stopping(counted)
+        if any(limit and sums[name] > limit for name, limit in limits.items()):
+            visits.count(dict.fromkeys(limits, -1))
+            return False
         return True
 
     async def _replaced(self, request: Request, plain: Response, html: str) -> Response:

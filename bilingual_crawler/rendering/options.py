@@ -12,8 +12,13 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-NO_NETWORK = ("--host-resolver-rules=MAP * ~NOTFOUND", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp")
-"""Arguments that cut the browser off from the network."""
+NO_NETWORK = (
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    # the name of that argument in older versions
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+)
+"""Arguments that cut the browser off from the network. WebRTC over TCP, and WebTransport, look up addresses, too."""
 _REMOTE = ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL")
 
 

@@ -11,7 +11,6 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 from twisted.internet.error import CannotListenError
-from twisted.web.server import Site
 
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.signals import Fetch, pair_found, phase_changed, url_fetched
@@ -22,7 +21,7 @@ from bilingual_crawler.reporting.charts import step_chart
 from bilingual_crawler.reporting.crawl_log import CrawlLogExtension
 from bilingual_crawler.reporting.live import Live
 from bilingual_crawler.reporting.markup import render
-from bilingual_crawler.reporting.status_pages import root
+from bilingual_crawler.reporting.status_pages import StatusSite
 from bilingual_crawler.reporting.summary import SummaryExtension
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class StatusExtension:
         self._asked = 0.0
         self._made = 0.0
         self._status: dict[str, Any] = {}
-        self._port = _listen(Site(root(self, address[0])), address)
+        self._port = _listen(StatusSite(self, address[0]), address)
         host = self._port.getHost()
         logger.info(f"Status of the crawl: http://{f'[{host.host}]' if ':' in host.host else host.host}:{host.port}/")
 
@@ -171,7 +170,7 @@ class StatusExtension:
         }
 
 
-def _listen(site: Site, address: tuple[str, int]) -> Any:
+def _listen(site: StatusSite, address: tuple[str, int]) -> Any:
     # the reactor must not be imported before Scrapy has chosen it
     from twisted.internet import reactor
 

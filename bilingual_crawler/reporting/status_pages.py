@@ -4,27 +4,39 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import logging
+import resource
 from typing import TYPE_CHECKING, Any, Protocol
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from scrapy.utils.defer import deferred_from_coro
+from twisted.internet.defer import CancelledError
+from twisted.web.http import HTTPChannel
 from twisted.web.resource import ErrorPage, Resource
-from twisted.web.server import NOT_DONE_YET
+from twisted.web.server import NOT_DONE_YET, Site
 
 from bilingual_crawler.reporting.markup import render
+from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from prometheus_client.core import Metric
+    from twisted.python.failure import Failure
     from twisted.web.server import Request
+
+logger = logging.getLogger(__name__)
 
 HTML, JSON = "text/html; charset=utf-8", "application/json"
 NAMESPACE = "bilingual"
 """First part of the names of all metrics."""
-MAX_URL = 2000
-"""Characters of an address that is explained."""
+MAX_CONNECTIONS = 32
+"""Open connections; a further one takes the place of the oldest."""
+CONNECTION_SECONDS = 15.0
+"""Seconds in which a connection brings its one request and takes the answer."""
+RESERVED_FILES = 100
+"""File descriptors that connections leave to the crawl: its frontier, outputs and downloads."""
 
 
 class Watched(Protocol):
@@ -40,8 +52,61 @@ class Watched(Protocol):
     async def explain(self, url: str) -> Mapping[str, Any]: ...
 
 
-def root(crawl: Watched, host: str) -> Resource:
-    """The pages of *crawl*, which are served at *host*."""
+class StatusSite(Site):
+    """The pages of *crawl*, which are served at *host*; whatever clients do, the crawl keeps its file descriptors."""
+
+    def __init__(self, crawl: Watched, host: str) -> None:
+        super().__init__(_root(crawl, host), timeout=None)  # type: ignore[no-untyped-call]
+        self.protocol = _Channel  # type: ignore[method-assign, assignment]
+        self._open: dict[_Channel, None] = {}
+
+    def opened(self, channel: _Channel) -> None:
+        self._open[channel] = None
+        if len(self._open) > MAX_CONNECTIONS:
+            self._abort(next(iter(self._open)))
+        limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        # the system gives the lowest number that is free
+        if limit != resource.RLIM_INFINITY and channel.transport.fileno() >= max(limit - RESERVED_FILES, limit // 2):
+            self._abort(channel)
+
+    def closed(self, channel: _Channel) -> None:
+        self._open.pop(channel, None)
+
+    def _abort(self, channel: _Channel) -> None:
+        self.closed(channel)
+        channel.transport.abortConnection()
+
+
+class _Channel(HTTPChannel):
+    """A connection for one request without a body. Twisted limits its line and headers to 16 kB."""
+
+    site: StatusSite
+    transport: Any
+
+    def connectionMade(self) -> None:
+        super().connectionMade()  # type: ignore[no-untyped-call]
+        self._deadline = self.callLater(CONNECTION_SECONDS, self.transport.abortConnection)  # type: ignore[no-untyped-call]
+        self.site.opened(self)
+
+    def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
+        if self._deadline.active():
+            self._deadline.cancel()
+        self.site.closed(self)
+        super().connectionLost(reason)  # type: ignore[no-untyped-call]
+
+    def checkPersistence(self, request: Request, version: bytes) -> bool:
+        request.setHeader(b"connection", b"close")
+        return False
+
+    def allHeadersReceived(self) -> None:
+        if self.length == 0:
+            super().allHeadersReceived()  # type: ignore[no-untyped-call]
+        else:
+            self.transport.write(b"HTTP/1.1 413 Content Too Large\r\nConnection: close\r\n\r\n")
+            self.loseConnection()  # type: ignore[no-untyped-call]
+
+
+def _root(crawl: Watched, host: str) -> Resource:
     registry = CollectorRegistry()
     registry.register(_Metrics(crawl))
     pages = _Guarded(crawl, host)
@@ -110,20 +175,32 @@ class _Explain(Resource):
         super().__init__()  # type: ignore[no-untyped-call]
         self._crawl = crawl
 
-    def render_GET(self, request: Request) -> int:
-        url = (request.args or {}).get(b"url", [b""])[0].decode("utf-8", "replace").strip()[:MAX_URL]
-        deferred_from_coro(self._explain(request, url))
+    def render_GET(self, request: Request) -> Any:
+        asked = (request.args or {}).get(b"url", [b""])[0].decode("utf-8", "replace").strip()
+        url = canonicalise(asked)
+        if asked and url is None:
+            return ErrorPage(400, "Bad Request", "Give an http(s) address.").render(request)
+        explaining = deferred_from_coro(self._explain(request, url))
+        request.notifyFinish().addErrback(lambda _: explaining.cancel())
+        explaining.addErrback(_failed, request)
         return NOT_DONE_YET
 
-    async def _explain(self, request: Request, url: str) -> None:
+    async def _explain(self, request: Request, url: str | None) -> None:
         told = await self._crawl.explain(url) if url else None
         if b"application/json" in (request.getHeader(b"accept") or b""):
             body = _answer(request, json.dumps(told), JSON)
         else:
             body = _answer(request, render("explain.html", told=told), HTML)
-        if not request._disconnected:
-            request.write(body)
-            request.finish()
+        request.write(body)
+        request.finish()
+
+
+def _failed(failure: Failure, request: Request) -> None:
+    """Answer a *request* whose answer was not made, unless its client is gone."""
+    if not failure.check(CancelledError):
+        logger.error(f"{request.uri.decode('ascii', 'replace')} is not answered: {failure.value!r}")
+        request.setResponseCode(500)
+        request.finish()
 
 
 def _answer(request: Request, text: str, kind: str) -> bytes:
