@@ -1,14 +1,51 @@
-"""Files that are complete, or not there."""
+"""Files that are complete, or not there; folders that one process uses."""
 
 from __future__ import annotations
 
+import fcntl
 import os
+import socket
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+
+class LockedError(Exception):
+    """The folder is in use; the message names the process."""
+
+
+class FolderLock:
+    """An advisory lock on an existing folder, until it is closed or the process dies.
+
+    Others read and write in the folder as before; only a second lock is refused, in this process, too. Raises
+    LockedError, or OSError if *folder* cannot be written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        # the name of the holder is read in a file that nobody else may have emptied
+        self._file = (folder / ".lock").open("a+", encoding="utf-8")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._file.seek(0)
+            holder = self._file.read(100)
+            self._file.close()
+            raise LockedError(f"is in use by process {holder}" if holder else "is in use") from None
+        self._file.truncate(0)
+        self._file.write(f"{os.getpid()} on {socket.gethostname()}")
+        self._file.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._file.close()
 
 
 @contextmanager
