@@ -5,9 +5,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import os
+import select
 import shutil
+import signal
+import sys
 import textwrap
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyHelpFormatter
@@ -20,6 +26,7 @@ from bilingual_crawler.commands import PROJECT_SETTINGS, SPIDERS, TOOL
 from bilingual_crawler.crawl.collector import collect_rarely
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.description import read_description
+from bilingual_crawler.crawl.signals import FAILED_OUTPUTS
 from bilingual_crawler.discovery.policies import ORDERS
 from bilingual_crawler.discovery.sites import read_bilingual
 from bilingual_crawler.frontier.store import StoreError
@@ -33,7 +40,7 @@ from bilingual_crawler.spiders.arguments import parse_arguments, parse_discovery
 from bilingual_crawler.spiders.seeds import any_page, named, without_page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
@@ -120,10 +127,12 @@ class Command(CrawlCommand):
         assert self.settings
         collect_rarely()
         crawler = self._create_crawler(spider)
+        crawlers = [crawler]
         crawling = self.crawler_process.crawl(crawler, **opts.spargs)
         if opts.spargs.get("then") and isinstance(crawling, asyncio.Task):
-            crawling.add_done_callback(lambda done: self._go_on(crawler, done, opts))
-        self.crawler_process.start()
+            crawling.add_done_callback(lambda done: crawlers.extend(self._go_on(crawler, done, opts)))
+        with _ends_with_its_terminal():
+            self.crawler_process.start()
         if isinstance(crawling, asyncio.Task) and crawling.done() and not crawling.cancelled():
             # raises the error that kept the crawl from starting
             crawling.result()
@@ -138,11 +147,13 @@ class Command(CrawlCommand):
             names = " or ".join(map(language_name, unseen))
             logger.error(f"No page declares to be in {names}, which {context.detection} does not know. {REMEDY}")
             self.exitcode = 1
+        if any(crawl.stats and crawl.stats.get_value(FAILED_OUTPUTS) for crawl in crawlers):
+            self.exitcode = 1
         if self.crawler_process.bootstrap_failed or not (spared or any_page(context.output_dir)):
             self.exitcode = 1
 
-    def _go_on(self, discovery: Crawler, done: asyncio.Task[None], opts: argparse.Namespace) -> None:
-        """Crawl the sites that *discovery* has found, unless it was stopped."""
+    def _go_on(self, discovery: Crawler, done: asyncio.Task[None], opts: argparse.Namespace) -> Iterator[Crawler]:
+        """Crawl the sites that *discovery* has found, unless it was stopped; yields the crawler."""
         assert self.crawler_process
         if done.cancelled() or done.exception() or discovery.stats is None:
             return
@@ -155,6 +166,7 @@ class Command(CrawlCommand):
             crawler.settings.set(name, value, SETTINGS_PRIORITIES["cmdline"] + 1)
         known = {name: opts.spargs[name] for name in ("pair", "max_pages_per_site", "render") if name in opts.spargs}
         self.crawler_process.crawl(crawler, seeds=str(folder / SITES), **known)
+        yield crawler
 
     def _has_our_spider(self) -> bool:
         """Whether this is our project: the command replaces Scrapy's in all projects of the environment."""
@@ -176,6 +188,51 @@ def _places_of_the_crawl(settings: BaseSettings, folder: Path) -> dict[str, str]
     if shared := Options.of(settings).frontier:
         places["BILINGUAL_FRONTIER"] = f"{shared}{'-' if '#' in shared else '#'}crawl"
     return places
+
+
+@contextmanager
+def _ends_with_its_terminal() -> Iterator[None]:
+    """Meanwhile a terminal that is closed, or a pipe that nobody reads any more, ends the process as SIGTERM does."""
+    # nohup has it ignored
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _hang_up)
+    pipes = [stream.fileno() for stream in (sys.stdout, sys.stderr) if stream and not stream.isatty()]
+    watch = _PipeWatch(pipes)
+    watch.start()
+    try:
+        yield
+    finally:
+        watch.over = True
+
+
+def _hang_up(*_: object) -> None:
+    # the shell and the kernel may both send it, and the second SIGTERM cuts transfers off
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.raise_signal(signal.SIGTERM)
+
+
+class _PipeWatch(Thread):
+    """Waits until one of the file descriptors *pipes* has no reader, then sends SIGTERM to this process, once.
+
+    What is written to it afterwards goes nowhere, for an error in the middle of the end would cut the end off.
+    """
+
+    def __init__(self, pipes: Sequence[int]) -> None:
+        super().__init__(name="pipe-watch", daemon=True)
+        self.over = False
+        self._broken = select.poll()
+        for pipe in pipes:
+            # errors only: a file has none, and poll() never returns
+            self._broken.register(pipe, 0)
+
+    def run(self) -> None:
+        broken = self._broken.poll()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for pipe, _ in broken:
+            os.dup2(nowhere, pipe)
+        if not self.over:
+            logger.warning("Standard output or standard error has no reader any more")
+            os.kill(os.getpid(), signal.SIGTERM)
 
 
 class _LinesAsTheyAre(argparse.RawDescriptionHelpFormatter, ScrapyHelpFormatter):

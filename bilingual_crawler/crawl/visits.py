@@ -23,7 +23,7 @@ from bilingual_crawler.crawl.meta import ENTRY, OPEN
 from bilingual_crawler.crawl.opening import open_frontier
 from bilingual_crawler.crawl.politeness import CrawlDelays, SharedAddresses, slot_by
 from bilingual_crawler.crawl.refused import Refused, reason
-from bilingual_crawler.crawl.signals import Fetch, output_failed, pair_found, url_fetched
+from bilingual_crawler.crawl.signals import FAILED_OUTPUTS, Fetch, output_failed, pair_found, url_fetched
 from bilingual_crawler.frontier.entry import FIXED, NEVER, Entry, Push, State
 from bilingual_crawler.frontier.frontier import SlotState
 from bilingual_crawler.frontier.local import LocalFrontier
@@ -329,6 +329,7 @@ class Visits:
         if self._stopping:
             return
         self._stopping = True
+        self._stats.inc_value(FAILED_OUTPUTS)
         logger.error(f"Stopping, a resume goes on from here: {error}", extra=self._extra)
         deferred_from_coro(engine.close_spider_async(reason="write_error"))
 
