@@ -121,13 +121,16 @@ class Command(ScrapyCommand):
         from bilingual_crawler.pairing.align import align, as_aligned, read_corpus
         from bilingual_crawler.pairing.matching import MATCHINGS
         from bilingual_crawler.pairing.methods import encoder_of, method_of
-        from bilingual_crawler.reporting.review import Review
+        from bilingual_crawler.reporting.review import Review, check_sheet
 
         try:
             formats = each(bitext_format)(opts.formats)
         except ValueError as error:
             raise wrong("--formats", opts.formats, str(error)) from None
         _check_outputs(opts)
+        reviewed = {pair: opts.review / str(pair) if len(pairs) > 1 else opts.review for pair in pairs if opts.review}
+        for folder in reviewed.values():
+            check_sheet(folder)
         assert self.settings
         kept = _kept(opts.out, pairs)
         method = method_of(opts.method or "auto", self.settings)
@@ -195,7 +198,7 @@ class Command(ScrapyCommand):
                     listed = ", ".join(f"{number} {name}" for name, number in counts.most_common())
                     console.print(f"{title}: {listed}", highlight=False)
             if opts.review:
-                review.write(opts.review / str(pair) if len(pairs) > 1 else opts.review)
+                review.write(reviewed[pair])
             if opts.bitext:
                 bitext = bitexts[pair]
                 dropped = ", ".join(f"{number} {reason}" for reason, number in bitext.dropped.most_common())
