@@ -71,7 +71,7 @@ def example() -> Iterator[str]:
 def crawled(python: Path, example: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder in which the wheel has crawled the example site into ``out``."""
     folder = tmp_path_factory.mktemp("crawled")
-    arguments = ("-a", "pair=eng-spa", "-a", f"seeds={example}", "-s", "BILINGUAL_OUTPUT_DIR=out", *NO_ENCODER)
+    arguments = ("--pair", "eng-spa", "--seeds", example, "-s", "BILINGUAL_OUTPUT_DIR=out", *NO_ENCODER)
     crawl = run_outside(folder, python.with_name("bilingual-crawler"), "crawl", *arguments, *QUICK, *ALIGNED)
     assert crawl.returncode == 0, crawl.stderr
     assert "(bot: from-wheel)" in crawl.stderr
@@ -94,7 +94,7 @@ def test_a_crawl_is_replayed_by_scrapy(python: Path, crawled: Path) -> None:
 
 
 def test_discover(python: Path, example: str, tmp_path: Path) -> None:
-    arguments = ("-a", "pair=eng-spa", "-a", f"seeds={example}", "-s", "BILINGUAL_OUTPUT_DIR=out")
+    arguments = ("--pair", "eng-spa", "--seeds", example, "-s", "BILINGUAL_OUTPUT_DIR=out")
     _succeeds(python, tmp_path, "discover", *arguments, *QUICK)
     (site,) = read_tsv(tmp_path / "out" / "sites.tsv")
     assert site["verdict"] == "bilingual"
@@ -148,13 +148,11 @@ def test_another_project_of_the_environment_keeps_its_own_crawl(python: Path, tm
     assert "seeds" not in run_outside(tmp_path, *scrapy, "crawl", "--help").stdout
     assert "--bitext" in run_outside(tmp_path, *scrapy, "align", "--help").stdout
     # the console script is ours in every folder, with the settings of a project that has our spiders
-    spam = ("crawl", "-a", "pair=eng-spam")
-    assert "(bot: from-wheel)" in (told := run_outside(tmp_path, tool, *spam)).stderr
-    assert "unknown language" in told.stderr
+    spam = ("crawl", "--pair", "eng-spam")
+    assert "unknown language" in run_outside(tmp_path, tool, *spam).stderr
     settings = tmp_path / "other" / "settings.py"
-    settings.write_text("from bilingual_crawler.settings import *\nBOT_NAME = 'mine'\nBILINGUAL_WARC = 'maybe'")
-    assert "(bot: mine)" in (told := run_outside(tmp_path, tool, *spam)).stderr
-    assert "BILINGUAL_WARC=maybe" in told.stderr
+    settings.write_text("from bilingual_crawler.settings import *\nBILINGUAL_WARC = 'maybe'")
+    assert "BILINGUAL_WARC=maybe" in run_outside(tmp_path, tool, *spam).stderr
 
 
 @pytest.mark.parametrize(
@@ -163,6 +161,7 @@ def test_another_project_of_the_environment_keeps_its_own_crawl(python: Path, tm
         (("crawl", "-a", "pair=eng-spam"), "pair=eng-spam: unknown language"),
         (("discover", "-a", "pair=eng-spa"), "-a candidates=tsv:FILE"),
         (("align", "nowhere", "--pair", "eng-spa"), "nowhere"),
+        (("mine", "nowhere", "--pair", "eng-spa"), "--out is missing"),
         (("harvest", "nowhere"), "nowhere"),
         (("report", "nowhere"), "nowhere is not a crawl's output folder"),
         (("review", "nowhere"), "nowhere/review.tsv: No such file or directory"),
@@ -184,7 +183,7 @@ def test_the_console_script_tells_its_commands(python: Path, tmp_path: Path) -> 
     assert set(re.findall(r"^  (\w+)  ", told.stdout, re.MULTILINE)) >= set(COMMANDS)
     crawl = run_outside(tmp_path, tool, "crawl", "--help")
     assert crawl.returncode == 0
-    assert "bilingual-crawler crawl|discover -a pair=eng-mlt" in crawl.stdout
+    assert "bilingual-crawler crawl|discover --pair eng-mlt" in crawl.stdout
     assert "--config FILE" in crawl.stdout
     wrong = run_outside(tmp_path, tool, "spam")
     assert wrong.returncode == 2

@@ -13,7 +13,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError
-from bilingual_crawler.commands import PROJECT_SETTINGS, name_program
+from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, refuse_unknown
 from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.languages import LanguageError
 from bilingual_crawler.options import (
@@ -64,10 +64,11 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        name_program(parser)
+        adapt(parser)
         add = parser.add_argument
         add(
             "--pair",
+            "--pairs",
             help="the two languages, such as eng-mlt, or pairs of languages: eng-isl,eng-dan (those of the crawl)",
         )
         add("--method", choices=ALIGN_METHODS, help="kind of evidence (auto)")
@@ -83,12 +84,15 @@ class Command(ScrapyCommand):
         add("--formats", default=",".join(USUAL_FORMATS), help=f"any of {', '.join(BITEXT_FORMATS)} (%(default)s)")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        refuse_unknown(args)
         if not args:
             raise UsageError
         assert self.settings
         try:
             options = Options.of(self.settings)
             paths = list(map(Path, args))
+            if missing := next((path for path in paths if not path.exists()), None):
+                raise wrong("INPUT", missing, "there is no such file or folder")
             crawls = [path for path in paths if (path / SUMMARY).exists()]
             pairs = LanguagePairs.parse(opts.pair, options.equivalent_languages) if opts.pair else _pairs_of(crawls)
             used = {folder: detectors_of(read_summary(folder)) for folder in crawls}

@@ -20,9 +20,10 @@ from scrapy.commands import ScrapyHelpFormatter
 from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.utils.log import configure_logging
 from scrapy.utils.project import inside_project
 
-from bilingual_crawler.commands import PROJECT_SETTINGS, SPIDERS, TOOL
+from bilingual_crawler.commands import PROJECT_SETTINGS, SPIDERS, TOOL, adapt, refuse_unknown
 from bilingual_crawler.crawl.collector import collect_rarely
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.description import read_description
@@ -85,8 +86,19 @@ class Command(CrawlCommand):
             self.settings.setdict(PROJECT_SETTINGS, priority="command")
         super().add_options(parser)
         if self._has_our_spider():
+            adapt(parser)
             called = f"{TOOL} crawl|discover" if parser.prog == TOOL else "scrapy crawl bilingual|discovery"
-            parser.usage = f"{called} -a pair=eng-mlt -a seeds=URL [-a NAME=VALUE …] [options]"
+            parser.usage = f"{called} --pair eng-mlt --seeds URL [-a NAME=VALUE …] [options]"
+            for name, names in (("pair", ("--pair", "--pairs")), ("seeds", ("--seeds",))):
+                parser.add_argument(
+                    *names,
+                    dest="spargs",
+                    action="append",
+                    type=f"{name}={{}}".format,
+                    default=[],
+                    metavar=name.upper(),
+                    help=f"the same as -a {name}={name.upper()}",
+                )
             parser.add_argument(
                 "--config",
                 type=Path,
@@ -98,26 +110,41 @@ class Command(CrawlCommand):
                 parser.add_argument_group(f"Arguments of the spider {name}", _spider_arguments(described))
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Check the arguments, too: Scrapy logs its versions before :meth:`run`, and they would hide the error."""
         assert self.settings
-        if not (args and self._has_our_spider() and opts.config):
+        ours = self._has_our_spider()
+        if ours:
+            refuse_unknown(args)
+            if len(args) > 1 and args[0] in PARSERS:
+                raise UsageError(f"unexpected argument {args[1]}: give addresses as --seeds", print_help=False)
+        if not (args and ours and opts.config):
             super().process_options(args, opts)
-            return
-        described = read_description(opts.config, args[0], self.settings)
-        self.settings.setdict(described.settings, priority="cmdline")
-        super().process_options(args, opts)
-        opts.spargs = {**described.arguments, **opts.spargs}
+        else:
+            described = read_description(opts.config, args[0], self.settings)
+            self.settings.setdict(described.settings, priority="cmdline")
+            super().process_options(args, opts)
+            opts.spargs = {**described.arguments, **opts.spargs}
+        if ours and self._crawls_with_ours(args):
+            with self._errors_in_one_line(opts):
+                PARSERS[args[0]](self.settings, **opts.spargs)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if len(args) != 1 or args[0] not in PARSERS or not self._has_our_spider():
+        if not self._has_our_spider() or not self._crawls_with_ours(args):
             super().run(args, opts)
             return
+        with self._errors_in_one_line(opts):
+            self._crawl(args[0], opts)
+
+    @contextmanager
+    def _errors_in_one_line(self, opts: argparse.Namespace) -> Iterator[None]:
+        """Have errors that the user can mend name the file of arguments, and be in the log file if there is one."""
         assert self.settings
         try:
-            PARSERS[args[0]](self.settings, **opts.spargs)
-            self._crawl(args[0], opts)
+            yield
         except (UsageError, StoreError) as error:
             if self.settings["LOG_FILE"]:
                 # a Scrapyd job has no terminal
+                configure_logging(self.settings)
                 logger.error(error)
             where = f" (with --config {opts.config})" if opts.config else ""
             raise UsageError(f"{error}{where}", print_help=False) from error
@@ -167,6 +194,10 @@ class Command(CrawlCommand):
         known = {name: opts.spargs[name] for name in ("pair", "max_pages_per_site", "render") if name in opts.spargs}
         self.crawler_process.crawl(crawler, seeds=str(folder / SITES), **known)
         yield crawler
+
+    @staticmethod
+    def _crawls_with_ours(args: list[str]) -> bool:
+        return len(args) == 1 and args[0] in PARSERS
 
     def _has_our_spider(self) -> bool:
         """Whether this is our project: the command replaces Scrapy's in all projects of the environment."""

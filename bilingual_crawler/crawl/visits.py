@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from scrapy import signals
-from scrapy.exceptions import UsageError
+from scrapy.exceptions import CloseSpider, UsageError
 from scrapy.http import Response
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
@@ -87,6 +87,7 @@ class Visits:
             self._checkpoints.start()
         crawler.signals.connect(self.stop, signal=output_failed)
         crawler.signals.connect(self._callback_failed, signal=signals.spider_error)
+        crawler.signals.connect(self._idle, signal=signals.spider_idle)
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
             crawler.signals.connect(self._item_left, signal=signal)
         queued, done = map(self._store.count, (State.QUEUED, State.DONE))
@@ -344,6 +345,11 @@ class Visits:
             if not self._learner.is_done(entry.url):
                 self._gone(entry)
             self._frontier.finish(entry)
+
+    def _idle(self) -> None:
+        """Nothing is pending: the crawl ends, for the reason that queued URLs have if there are any."""
+        if reason := self._frontier.spent:
+            raise CloseSpider(reason)
 
     def _item_left(self, response: Response | None) -> None:
         if response is not None and OPEN in response.meta:

@@ -116,6 +116,13 @@ class SummaryExtension:
             except OSError as error:
                 self._failed("report.html", error)
         self._crawler.stats.set_value("bilingual/fetched", self._ledger.fetched)
+        if self._in_a_hurry:
+            self._print()
+        else:
+            # after what Scrapy logs at the end
+            self._crawler.signals.connect(self._print, signal=signals.engine_stopped)
+
+    def _print(self) -> None:
         print_summary(self._saved)
 
     def now(self) -> Mapping[str, Any]:
@@ -163,6 +170,7 @@ class SummaryExtension:
             "known": self._of_all_runs("known", _under(stats, "bilingual/known/")),
             "traps": self._of_all_runs("traps", _under(stats, "bilingual/traps/")),
             "failures": self._of_all_runs("failures", _under(stats, "bilingual/backoff/")),
+            "out_of_scope": self._before.get("out_of_scope", 0) + stats.get("bilingual/links/out_of_scope", 0),
             "bytes": self._before.get("bytes", 0) + self._bytes,
             "queued": Visits.of(self._crawler).left,
             "sites": {site: {"state": state} for site, state in Visits.of(self._crawler).site_states.items()},

@@ -1,0 +1,88 @@
+"""The first minutes on a command line: wrong input, options, what a crawl prints and how it says why it ended."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from webserver import QUICK, bilingual_site, run_scrapy, scrapy_environment, serve
+
+import bilingual_crawler
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOOL = (sys.executable, "-m", "bilingual_crawler")
+LOCAL = ("-s", "BILINGUAL_OUTPUT_DIR=out")
+
+
+def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        (*TOOL, *command), cwd=folder, env=scrapy_environment(), capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (("crawl", "--pair", "eng-spam", "--seeds", "http://127.0.0.1:9/"), "pair=eng-spam: unknown language 'spam'"),
+        (("crawl", "--pair", "eng-spa"), "where to start?"),
+        (("crawl", "--pair", "eng-spa", "http://127.0.0.1:9/"), "unexpected argument http://127.0.0.1:9/: "),
+        (("crawl", "--pair", "eng-spa", "--page-limit=7"), "unknown option --page-limit=7; --help lists"),
+        (("crawl", "-s", "BILINGUAL_WARC=maybe", "--pair", "eng-spa", "--seeds", "a.org"), "BILINGUAL_WARC=maybe"),
+        (("crawl", "--config", "nowhere.toml"), "nowhere.toml"),
+        (("crawl", "--loglevel"), "argument -L/--loglevel: expected one argument"),
+        (("discover", "--pairs", "eng-spa"), "where to start?"),
+        (("align", "nonexist"), "INPUT=nonexist: there is no such file or folder"),
+        (("align", "nonexist", "--pairs", "eng-spa"), "INPUT=nonexist: there is no such file or folder"),
+        (("align", ".", "--pair", "eng-spa", "--method", "magic"), "invalid choice: 'magic'"),
+        (("mine", ".", "--pair", "eng-spa"), "--out is missing"),
+        (("review", "--spam"), "unknown option --spam"),
+        (("report", "nonexist"), "nonexist"),
+        (("harvest", "nonexist"), "nonexist"),
+        (("spam",), "invalid choice: 'spam'"),
+    ],
+)
+def test_an_error_is_one_line(tmp_path: Path, command: tuple[str, ...], message: str) -> None:
+    result = run(tmp_path, *command)
+    assert result.returncode == 2
+    assert not result.stdout
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("bilingual-crawler: error: ")
+    assert message in line
+
+
+def test_version(tmp_path: Path) -> None:
+    assert run(tmp_path, "--version").stdout == f"bilingual-crawler {bilingual_crawler.__version__}\n"
+
+
+def test_scrapy_names_itself_in_its_errors(tmp_path: Path) -> None:
+    result = run_scrapy(tmp_path, "align", "nonexist")
+    assert result.returncode == 2
+    assert result.stderr == "scrapy: error: INPUT=nonexist: there is no such file or folder\n"
+
+
+@pytest.mark.parametrize(
+    ("budget", "reason"),
+    [
+        (("-a", "max_pages=3"), "page_budget"),
+        (("-a", "max_pages_per_site=3"), "site_budget"),
+        (("-s", "BILINGUAL_MAX_BYTES_PER_SITE=2000"), "site_budget"),
+        (("-s", "BILINGUAL_MAX_BYTES=2000"), "byte_budget"),
+        (("-a", "max_pages=1000"), "finished"),
+    ],
+)
+def test_a_spent_budget_is_why_a_crawl_ended_and_the_summary_comes_last(
+    tmp_path: Path, budget: tuple[str, str], reason: str
+) -> None:
+    with serve(bilingual_site(4)) as site:
+        result = run(tmp_path, "crawl", "--pairs", "eng-spa", "--seeds", f"{site.url}/", *budget, *LOCAL, *QUICK)
+    assert result.returncode == 0, result.stderr
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["finish_reason"] == reason
+    *before, last = result.stderr.splitlines()
+    assert last == f"Outputs: {tmp_path / 'out'}"
+    assert f"eng-spa, policy gain, {reason}" in before[-40:]
+    assert f"Spider closed ({reason})" in result.stderr
