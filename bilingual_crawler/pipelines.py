@@ -137,7 +137,6 @@ class OutputPipeline:
             try:
                 aligned = await align_crawl(self._folder, self._context.pairs, settings, self._interrupted, self._tell)
             except AlignmentError as error:
-                self._stats.inc_value(FAILED_OUTPUTS)
                 why = str(error)
         if aligned is None:
             logger.warning(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from webserver import QUICK, bilingual_site, run_scrapy, scrapy_environment, serve
+from webserver import ALIGNED, QUICK, bilingual_site, run_scrapy, scrapy_environment, serve, varied
 
 import bilingual_crawler
+from bilingual_crawler.bitext.at_end import time_left
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,3 +88,43 @@ def test_a_spent_budget_is_why_a_crawl_ended_and_the_summary_comes_last(
     assert last == f"Outputs: {tmp_path / 'out'}"
     assert f"eng-spa, policy gain, {reason}" in before[-40:]
     assert f"Spider closed ({reason})" in result.stderr
+
+
+def test_without_a_terminal_lines_of_the_log_tell_how_far_a_crawl_and_its_alignment_are(tmp_path: Path) -> None:
+    often = ("-s", "LOGSTATS_INTERVAL=0.02", "-s", "BILINGUAL_STALE_PAGES=0", "-s", "BILINGUAL_ENCODER=")
+    with (
+        serve(varied(bilingual_site(8)), delay=0.05) as one,
+        serve(varied(bilingual_site(8)), address="127.0.0.2") as two,
+    ):
+        seeds = ("--pair", "eng-spa", "--seeds", f"{one.url}/,{two.url}/")
+        result = run(tmp_path, "crawl", *seeds, *often, *LOCAL, *QUICK, *ALIGNED)
+    assert result.returncode == 0, result.stderr
+    lines = [line.partition("INFO: ")[2] for line in result.stderr.splitlines() if ".progress]" in line]
+    fetching = [
+        re.fullmatch(r"(\d+) pages, \d+ documents, \d+ pairs, \d+ queued, [\d.]+ pages/s", line) for line in lines
+    ]
+    pages = [int(found[1]) for found in fetching if found]
+    assert pages == sorted(pages)
+    assert len(set(pages)) > 5
+    places = [
+        re.match(r"aligning site (\d) of 2, (\d+) of 36 documents(, about \d+ (min|s) left)?: 4\d pages", line)
+        for line in lines
+    ]
+    moments = [(int(found[1]), int(found[2])) for found in places if found]
+    assert moments == sorted(moments)
+    assert moments[-1][0] == 2
+    assert "pages/min" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("seconds", "share", "left"),
+    [
+        (1.0, 0.5, ""),
+        (60.0, 0.0, ""),
+        (60.0, 0.5, ", about 60 s left"),
+        (60.0, 0.1, ", about 9 min left"),
+        (60.0, 1.0, ", about 0 s left"),
+    ],
+)
+def test_the_time_that_an_alignment_still_takes(seconds: float, share: float, left: str) -> None:
+    assert time_left(seconds, share) == left
