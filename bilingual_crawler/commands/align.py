@@ -185,6 +185,9 @@ class Command(ScrapyCommand):
             file.writelines(tsv_line(astuple(found)) for found in kept)
             file.close()
             new.replace(opts.out)
+        # before anything is printed, which ends the command if the reader of a pipe has gone
+        for pair, folder in reviewed.items():
+            reviews[pair].write(folder)
         if aligned:
             console.print(
                 f"the crawl has aligned its documents; its pairs are taken: {aligned / PAIRS}", highlight=False
@@ -201,8 +204,6 @@ class Command(ScrapyCommand):
                 if counts:
                     listed = ", ".join(f"{number} {name}" for name, number in counts.most_common())
                     console.print(f"{title}: {listed}", highlight=False)
-            if opts.review:
-                review.write(reviewed[pair])
             if opts.bitext:
                 bitext = bitexts[pair]
                 dropped = ", ".join(f"{number} {reason}" for reason, number in bitext.dropped.most_common())
