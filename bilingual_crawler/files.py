@@ -25,7 +25,7 @@ class FolderLock:
     """
 
     def __init__(self, folder: Path) -> None:
-        # the name of the holder is read in a file that nobody else may have emptied
+        # opened so that the name of the holder stays in it
         self._file = (folder / ".lock").open("a+", encoding="utf-8")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -54,7 +54,6 @@ ALONE = {
         "bilingual_crawler.middlewares.poison.PoisonMiddleware",
         "bilingual_crawler.middlewares.robots.RobotsMiddleware",
         "bilingual_crawler.extensions.budgets.ByteBudgetExtension",
-        "bilingual_crawler.reporting.progress.ProgressExtension",
         "bilingual_crawler.reporting.status.StatusExtension",
     )
 }

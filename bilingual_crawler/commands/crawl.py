@@ -144,7 +144,8 @@ class Command(CrawlCommand):
         except (UsageError, StoreError) as error:
             if self.settings["LOG_FILE"]:
                 # a Scrapyd job has no terminal
-                configure_logging(self.settings)
+                if self.crawler_process is None:
+                    configure_logging(self.settings)
                 logger.error(error)
             where = f" (with --config {opts.config})" if opts.config else ""
             raise UsageError(f"{error}{where}", print_help=False) from error
@@ -227,8 +228,8 @@ def _ends_with_its_terminal() -> Iterator[None]:
     # nohup has it ignored
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, _hang_up)
-    pipes = [stream.fileno() for stream in (sys.stdout, sys.stderr) if stream and not stream.isatty()]
-    watch = _PipeWatch(pipes)
+    # LOG_STDOUT replaces sys.stdout; a stream that was closed before the start is None
+    watch = _PipeWatch([stream.fileno() for stream in (sys.__stdout__, sys.__stderr__) if stream])
     watch.start()
     try:
         yield
@@ -243,18 +244,19 @@ def _hang_up(*_: object) -> None:
 
 
 class _PipeWatch(Thread):
-    """Waits until one of the file descriptors *pipes* has no reader, then sends SIGTERM to this process, once.
+    """Waits until a pipe among the file descriptors *outputs* has no reader, then sends SIGTERM to this process, once.
 
     What is written to it afterwards goes nowhere, for an error in the middle of the end would cut the end off.
     """
 
-    def __init__(self, pipes: Sequence[int]) -> None:
+    def __init__(self, outputs: Sequence[int]) -> None:
         super().__init__(name="pipe-watch", daemon=True)
         self.over = False
         self._broken = select.poll()
-        for pipe in pipes:
-            # errors only: a file has none, and poll() never returns
-            self._broken.register(pipe, 0)
+        for output in outputs:
+            # a terminal has its own signal; a file has no errors, which are all that is waited for
+            if not os.isatty(output):
+                self._broken.register(output, 0)
 
     def run(self) -> None:
         broken = self._broken.poll()

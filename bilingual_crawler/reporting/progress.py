@@ -12,6 +12,7 @@ from rich.status import Status
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 
+from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.signals import phase_changed
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.reporting.crawl_log import CrawlLogExtension
@@ -38,6 +39,8 @@ class ProgressExtension:
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        # what it shows is counted by the other components
+        CrawlContext.of(crawler)
         self._crawler = crawler
         self._status = Status("starting", console=Console(stderr=True)) if sys.stderr.isatty() else None
         self._phase = ""
