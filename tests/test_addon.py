@@ -49,6 +49,7 @@ ALONE = {
     for path in (
         "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware",
         "scrapy.downloadermiddlewares.retry.RetryMiddleware",
+        "scrapy.extensions.logstats.LogStats",
         "scrapy.extensions.spiderstate.SpiderState",
         "bilingual_crawler.middlewares.known.KnownPagesMiddleware",
         "bilingual_crawler.middlewares.poison.PoisonMiddleware",
