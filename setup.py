@@ -10,14 +10,12 @@ from setuptools.command.build_py import build_py
 
 
 class BuildWithModels(build_py):
-    """Wheels and eggs carry every model of ``models/``; an editable install reads them where they are."""
+    """Wheels and eggs carry all that is in ``models/``; an editable install reads it where it is."""
 
     def run(self) -> None:
         super().run()
         if not self.editable_mode:
-            for config in Path("models").glob("*/config.json"):
-                target = Path(self.build_lib, "bilingual_crawler", config.parent)
-                shutil.copytree(config.parent, target, dirs_exist_ok=True)
+            shutil.copytree("models", Path(self.build_lib, "bilingual_crawler", "models"), dirs_exist_ok=True)
 
 
 setup(cmdclass={"build_py": BuildWithModels})

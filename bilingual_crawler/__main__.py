@@ -9,8 +9,9 @@ from scrapy.cmdline import execute
 from scrapy.settings import Settings
 from scrapy.utils.project import get_project_settings
 
+from bilingual_crawler import __version__
 from bilingual_crawler import settings as defaults
-from bilingual_crawler.commands import SPIDERS, TOOL
+from bilingual_crawler.commands import SPIDERS, TOOL, adapt
 
 COMMANDS = {
     "crawl": (("crawl", "bilingual"), "crawl sites for documents in two languages, or in several"),
@@ -35,6 +36,8 @@ def main() -> None:
         epilog=f"commands:\n{_described()}\n\n{TOOL} COMMAND --help tells its arguments and options.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    adapt(parser)
+    parser.add_argument("--version", action="version", version=f"{TOOL} {__version__}")
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="one of the commands below")
     parser.add_argument("options", nargs=argparse.REMAINDER, metavar="OPTIONS", help="its arguments and options")
     given = parser.parse_args(sys.argv[1:] or ["--help"])

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import UsageError
 from scrapy.utils.misc import load_object
 
-from bilingual_crawler.crawl.output_folder import make_output_dir
+from bilingual_crawler.crawl.output_folder import claim_folders
 from bilingual_crawler.extensions.budgets import ByteBudgetExtension
-from bilingual_crawler.frontier.job import JobError
 from bilingual_crawler.middlewares.language import LanguageFilterMiddleware
 from bilingual_crawler.middlewares.links import LinkPriorityMiddleware
 from bilingual_crawler.middlewares.ordinary import OrdinarySpiderMiddleware
@@ -72,11 +71,7 @@ class BilingualAddon:
     def update_settings(self, settings: BaseSettings) -> None:
         options = Options.of(settings)
         context = parse_settings(settings, self._crawler.spidercls.name)
-        try:
-            context.job.keep(settings)
-        except JobError as error:
-            raise UsageError(str(error), print_help=False) from error
-        make_output_dir(settings, context.output_dir)
+        claim_folders(self._crawler, context)
         context.share(self._crawler)
         for part in options.parts:
             for name, component, place in COMPONENTS[part]:

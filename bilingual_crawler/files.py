@@ -1,18 +1,20 @@
-"""Files that are complete, or not there; and files of others, read within bounds."""
+"""Files that are complete, or not there; files of others, read within bounds; folders that one process uses."""
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import gzip
 import io
 import logging
 import lzma
 import os
+import socket
 import stat
 import zlib
 from collections import Counter
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Self, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +33,41 @@ MAX_SKIPPED = 16 << 30
 _CHUNK = 1 << 16
 _XZ_MEMORY = 256 << 20
 """Bytes that the dictionary of an xz file may take; ``xz -9`` takes 65 MB."""
+
+
+class LockedError(Exception):
+    """The folder is in use; the message names the process."""
+
+
+class FolderLock:
+    """An advisory lock on an existing folder, until it is closed or the process dies.
+
+    Others read and write in the folder as before; only a second lock is refused, in this process, too. Raises
+    LockedError, or OSError if *folder* cannot be written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        # opened so that the name of the holder stays in it
+        self._file = (folder / ".lock").open("a+", encoding="utf-8")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._file.seek(0)
+            holder = self._file.read(100)
+            self._file.close()
+            raise LockedError(f"is in use by process {holder}" if holder else "is in use") from None
+        self._file.truncate(0)
+        self._file.write(f"{os.getpid()} on {socket.gethostname()}")
+        self._file.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._file.close()
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler import settings as defaults
+from bilingual_crawler import to_install
 from bilingual_crawler.languages import parse_equivalents
 from bilingual_crawler.pages.detectors import CLD2, FASTTEXT, HELIPORT
 from bilingual_crawler.pages.formats import FORMATS, HTML, PDF
@@ -145,7 +146,7 @@ def one_of(*names: str) -> Reader[str]:
 def bitext_format(value: Any) -> str:
     read = one_of(*BITEXT_FORMATS)(value)
     if read == "parquet" and find_spec("pyarrow") is None:
-        raise ValueError("parquet needs pyarrow: pip install pyarrow")
+        raise ValueError(f"parquet needs pyarrow: {to_install('parquet')}")
     return read
 
 
@@ -219,7 +220,7 @@ def formats(value: Any) -> tuple[str, ...]:
     if HTML not in read:
         raise ValueError("give html too: links to documents are on pages")
     if PDF in read and find_spec("pypdfium2") is None:
-        raise ValueError("the package pypdfium2 is missing: pip install pypdfium2")
+        raise ValueError(f"the package pypdfium2 is missing: {to_install('pdf')}")
     return read
 
 
@@ -229,7 +230,7 @@ def detector(value: Any) -> str:
         raise ValueError(f"choose among {CLD2}, {HELIPORT} and {FASTTEXT}FILE")
     package = {CLD2: "pycld2", HELIPORT: "heliport"}.get(read, "fasttext")
     if find_spec(package) is None:
-        raise ValueError("the extra languages is missing: pip install fasttext-community heliport")
+        raise ValueError(f"the package {package} is missing: {to_install('languages')}")
     if read.startswith(FASTTEXT) and not Path(read.removeprefix(FASTTEXT)).is_file():
         raise ValueError("there is no such file; give the path of a fastText model")
     return read

@@ -13,7 +13,14 @@ from scrapy.utils.asyncio import run_in_thread
 from bilingual_crawler import sandbox
 from bilingual_crawler.bitext.at_end import AlignedCrawl, AlignmentError, align_crawl
 from bilingual_crawler.crawl.context import CrawlContext
-from bilingual_crawler.crawl.signals import document_read, output_failed, pair_found, phase_changed, stop_now
+from bilingual_crawler.crawl.signals import (
+    FAILED_OUTPUTS,
+    document_read,
+    output_failed,
+    pair_found,
+    phase_changed,
+    stop_now,
+)
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.items import Document
 from bilingual_crawler.options import Options
@@ -109,6 +116,7 @@ class OutputPipeline:
         try:
             aligned = await self._align() or self._as_found()
         except OSError as error:
+            self._stats.inc_value(FAILED_OUTPUTS)
             logger.error(f"{PAIRS} stays in the order of discovery: {error}")
             return
         self._count(aligned.outcomes, aligned.paired)

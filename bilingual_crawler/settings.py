@@ -106,6 +106,7 @@ SPIDER_MIDDLEWARES = {
 }
 ITEM_PIPELINES = {"bilingual_crawler.pipelines.OutputPipeline": 900}
 EXTENSIONS = {
+    "scrapy.extensions.logstats.LogStats": None,
     "scrapy.extensions.spiderstate.SpiderState": None,
     "bilingual_crawler.extensions.budgets.ByteBudgetExtension": 480,
     "bilingual_crawler.reporting.crawl_log.CrawlLogExtension": 490,

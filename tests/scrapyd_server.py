@@ -66,9 +66,11 @@ class Scrapyd:
         )
         assert result.returncode == 0, result.stdout + result.stderr
 
-    def schedule(self, arguments: dict[str, str], settings: Sequence[str] = (), jobid: str = "") -> str:
+    def schedule(
+        self, arguments: dict[str, str], settings: Sequence[str] = (), jobid: str = "", spider: str = "bilingual"
+    ) -> str:
         quick = ("DOWNLOAD_DELAY=0", "AUTOTHROTTLE_ENABLED=0", *settings)
-        given = [("spider", "bilingual"), *arguments.items(), *(("setting", setting) for setting in quick)]
+        given = [("spider", spider), *arguments.items(), *(("setting", setting) for setting in quick)]
         job: str = self.post("schedule", *given, *([("jobid", jobid)] if jobid else []))["jobid"]
         return job
 
@@ -80,8 +82,8 @@ class Scrapyd:
             time.sleep(0.1)
 
     def log(self, job: str) -> str:
-        path = self.folder / "logs" / PROJECT / "bilingual" / f"{job}.log"
-        return path.read_text() if path.exists() else ""
+        """What the job, of whatever spider, has logged."""
+        return "".join(path.read_text() for path in (self.folder / "logs" / PROJECT).glob(f"*/{job}.log"))
 
 
 @contextmanager

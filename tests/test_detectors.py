@@ -235,7 +235,7 @@ def test_settings_that_name_no_detector(value: str, message: str) -> None:
 
 def test_a_detector_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bilingual_crawler.options.find_spec", lambda name: None if name == "heliport" else name)
-    with pytest.raises(UsageError, match=r"extra languages is missing: pip install .*heliport"):
+    with pytest.raises(UsageError, match=r"heliport is missing: pip install 'bilingual-crawler\[languages\]'"):
         Options.of(Settings({"BILINGUAL_DETECTORS": "cld2,heliport"}))
 
 

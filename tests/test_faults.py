@@ -66,6 +66,7 @@ def test_a_full_disk_stops_the_crawl_and_costs_nothing(tmp_path: Path, site: Sit
         resource.prlimit(crawl.pid, resource.RLIMIT_FSIZE, (size, size))
         _, log = crawl.communicate(timeout=120)
         assert log.count("Stopping, a resume goes on from here") == 1, log
+        assert crawl.returncode == 1
         result = run_scrapy(tmp_path, *arguments(tmp_path, site, *settings))
     assert result.returncode == 0, result.stderr
     assert_complete(tmp_path, site, twice=16)
@@ -245,3 +246,46 @@ def test_kills_at_any_moment_lose_nothing(tmp_path: Path, site: Site, shared: bo
         result = run_scrapy(tmp_path, *arguments(tmp_path, site, *settings))
     assert result.returncode == 0, result.stderr
     assert_complete(tmp_path, site, twice=16 * kills)
+
+
+@pytest.mark.parametrize("closed", ["terminal", "stdout", "stderr"])
+def test_a_crawl_ends_in_order_with_its_terminal_or_pipe(tmp_path: Path, site: Site, closed: str) -> None:
+    site.delay = 0.2
+    crawl = start_scrapy(tmp_path, *arguments(tmp_path, site))
+    assert crawl.stdout
+    assert crawl.stderr
+    try:
+        site.wait_until_asked(6)
+        if closed == "terminal":
+            # the kernel and the shell both send it
+            for _ in range(2):
+                crawl.send_signal(signal.SIGHUP)
+        else:
+            {"stdout": crawl.stdout, "stderr": crawl.stderr}[closed].close()
+        assert crawl.wait(60) == 0
+    finally:
+        crawl.kill()
+    before = site.asked.total()
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["finish_reason"] == "shutdown"
+    assert summary["queued"]
+    assert (tmp_path / "out" / "report.html").exists()
+    site.delay = 0.0
+    result = run_scrapy(tmp_path, *arguments(tmp_path, site))
+    assert result.returncode == 0, result.stderr
+    assert site.asked.total() > before
+    assert_complete(tmp_path, site, twice=0)
+
+
+def test_nohup_keeps_a_crawl_running(tmp_path: Path, site: Site) -> None:
+    site.delay = 0.1
+    command = ("nohup", *scrapy_command(*arguments(tmp_path, site)))
+    with (tmp_path / "log").open("w") as log:
+        crawl = subprocess.Popen(command, cwd=tmp_path, env=scrapy_environment(), stdout=log, stderr=log)
+    try:
+        site.wait_until_asked(6)
+        crawl.send_signal(signal.SIGHUP)
+        assert crawl.wait(60) == 0
+    finally:
+        crawl.kill()
+    assert_complete(tmp_path, site, twice=0)

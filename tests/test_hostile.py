@@ -78,6 +78,7 @@ def _check_files(folder: Path, out: Path) -> None:
     """The crawl wrote only its usual files, no pickle, and a complete archive."""
     written = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     known = {
+        ".lock",
         "crawl.toml",
         "crawl.tsv",
         "documents.jsonl.gz",
@@ -90,6 +91,7 @@ def _check_files(folder: Path, out: Path) -> None:
     others = {name for name in written - allowed if not re.fullmatch(r"out/crawl-[\w.-]+\.warc\.gz|job/.+", name)}
     assert not others
     assert {name for name in written if name.startswith("job/")} <= {
+        "job/.lock",
         "job/frontier/data.mdb",
         "job/frontier/lock.mdb",
         "job/job.json",

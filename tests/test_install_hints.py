@@ -15,6 +15,8 @@ PACKAGES = {re.split(r"[<>=]", requirement)[0] for extra in EXTRAS.values() for 
 PEERS = {"sentence-transformers", "scrapy-redis", "nltk", "sentalign", "wacz", "{missing}"}
 """Named by the user, or used beside the project only; and the placeholder of one message."""
 COMMAND = re.compile(r"pip install ((?:'[^']*'|[^'`\"&\n(;,])+)")
+HINT = re.compile(r"to_install\(['\"](.*?)['\"]\)")
+"""Where the package names an extra of its own."""
 
 FILES = [
     *ROOT.glob("bilingual_crawler/**/*.py"),
@@ -31,13 +33,23 @@ COMMANDS = [
 
 @pytest.mark.parametrize("command", [command for _, command in COMMANDS], ids=[name for name, _ in COMMANDS])
 def test_what_is_to_be_installed_can_be(command: str) -> None:
-    checkout = re.search(r"'?\.\[([\w,]+)\]'?", command)
+    checkout = re.search(r"'?(?:\.|bilingual-crawler)\[([\w,]+|\{extra\})\]'?", command)
     if checkout:
-        assert set(checkout[1].split(",")) <= set(EXTRAS)
+        assert set(checkout[1].split(",")) <= {*EXTRAS, "{extra}"}
     else:
         assert {word.partition("==")[0].rstrip(".") for word in command.split()} <= PACKAGES | PEERS
 
 
 def test_commands_are_found_in_messages_and_pages() -> None:
     places = {name.partition(":")[0] for name, _ in COMMANDS}
-    assert {"README.md", "docs/rendering.md", "bilingual_crawler/rendering/options.py"} <= places
+    assert {"README.md", "docs/rendering.md", "bilingual_crawler/__init__.py"} <= places
+
+
+def test_messages_name_extras_that_there_are_in_one_way() -> None:
+    package = {path: path.read_text(encoding="utf-8") for path in ROOT.glob("bilingual_crawler/**/*.py")}
+    named = {extra for text in package.values() for extra in HINT.findall(text)}
+    assert {"align", "discovery", "languages", "mine", "parquet", "pdf", "playwright", "redis", "spark"} == named
+    assert named <= set(EXTRAS)
+    # what is no extra of this project, or an exact version
+    others = {path.name for path, text in package.items() if "pip install" in text}
+    assert others == {"__init__.py", "encoders.py", "e5_weights.py"}

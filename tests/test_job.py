@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 from redis_server import redis_server
-from webserver import bilingual_site, run_scrapy, serve, varied
+from webserver import bilingual_site, run_scrapy, serve, start_scrapy, varied
 
-from bilingual_crawler.records import read_tsv
+from bilingual_crawler.files import FolderLock
+from bilingual_crawler.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,3 +96,54 @@ def test_a_crawl_in_redis_of_another_pair_is_refused(tmp_path: Path, site: Site)
             f"{site.url}/en/", pair="eng-fra", out="two"
         )
         assert other.returncode == 0, other.stderr
+
+
+def test_the_same_command_beside_a_crawl_is_refused_and_the_crawl_goes_on(tmp_path: Path) -> None:
+    with serve(varied(bilingual_site(30)), delay=1.0) as site:
+        command = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/", "-s", "JOBDIR=job")
+        first = start_scrapy(tmp_path, *command, "-s", "BILINGUAL_OUTPUT_DIR=out")
+        try:
+            site.wait_until_asked(6)
+            for folder in ("out", "another"):
+                second = run_scrapy(tmp_path, *command, "-s", f"BILINGUAL_OUTPUT_DIR={folder}")
+                assert second.returncode == 2
+                assert f"JOBDIR=job: is in use by process {first.pid} on " in second.stderr
+                assert "Traceback" not in second.stderr
+            site.delay = 0.0
+            # the folder of a running crawl is read as before
+            report = run_scrapy(tmp_path, "report", "out")
+            assert report.returncode == 0, report.stderr
+            _, log = first.communicate(timeout=120)
+        finally:
+            first.kill()
+        assert first.returncode == 0, log
+        assert len(documents(tmp_path / "out")) == 2 * 30 + 2
+        assert run_scrapy(tmp_path, *command).returncode == 0, "the lock ends with the crawl"
+
+
+def test_two_crawls_into_one_new_folder_write_each_document_once(tmp_path: Path, site: Site) -> None:
+    command = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/", "-s", "BILINGUAL_OUTPUT_DIR=out")
+    site.delay = 0.2
+    crawls = [start_scrapy(tmp_path, *command) for _ in range(2)]
+    logs = [crawl.communicate(timeout=120)[1] for crawl in crawls]
+    assert sorted(crawl.returncode for crawl in crawls) == [0, 2], logs
+    assert len(documents(tmp_path / "out")) == 2 * PAGES + 2
+
+
+def test_an_output_folder_in_use_is_refused(tmp_path: Path, site: Site) -> None:
+    (tmp_path / "out").mkdir()
+    arguments = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}/", "-s", "BILINGUAL_OUTPUT_DIR=out")
+    with FolderLock(tmp_path / "out"):
+        refused = run_scrapy(tmp_path, "crawl", "bilingual", *arguments)
+    assert refused.returncode == 2
+    assert f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}: is in use by process {os.getpid()} on " in refused.stderr
+    assert not site.asked
+    # a lock that a dead process has left is none
+    assert run_scrapy(tmp_path, "crawl", "bilingual", *arguments).returncode == 0
+
+
+def documents(folder: Path) -> list[str]:
+    """The URLs of the documents, each of which is there once."""
+    urls = [record["url"] for record in read_json_lines(folder / "documents.jsonl.gz")]
+    assert len(urls) == len(set(urls))
+    return urls

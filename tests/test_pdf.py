@@ -226,5 +226,5 @@ def test_wrong_formats_are_refused(value: str, right: str) -> None:
 
 def test_without_the_reader_the_message_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(options, "find_spec", lambda name: None)
-    with pytest.raises(UsageError, match="pip install pypdfium2"):
+    with pytest.raises(UsageError, match=r"pip install 'bilingual-crawler\[pdf\]'"):
         Options.of(Settings({"BILINGUAL_DOCUMENTS": "html,pdf"}))

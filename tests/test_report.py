@@ -356,6 +356,17 @@ def test_chart_of_a_long_crawl_stays_small_and_ends_at_the_last_point() -> None:
             "No pair was found, because none of 8 HTML pages is in Maltese (most: English 3, Spanish 3, Basque 1). "
             "Give a seed in Maltese, a wider scope, or another pair.",
         ),
+        (
+            {"pair": "eng-mlt", "documents": {"eng": 3, "mlt": 0}, "finish_reason": "page_budget"},
+            "No pair was found, because none of 8 HTML pages is in Maltese (most: English 3, Spanish 3, Basque 1). "
+            "The crawl ended early; a larger budget may help.",
+        ),
+        (
+            {"pair": "eng-mlt", "documents": {"eng": 1}, "html": 1, "seed_count": 1, "out_of_scope": 40},
+            "No pair was found, because none of 1 HTML pages is in Maltese (most: English 3, Spanish 3, Basque 1). "
+            "Only seeds were read, because their links lead out of the scope (40 links): "
+            "give a wider scope, or a seed on the site that they lead to.",
+        ),
         ({}, "No pair was found: 3 English and 3 Spanish documents, but no two that are translations of each other."),
         (
             {"finish_reason": "closespider_timeout"},

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import csv
+import json
 from math import isclose
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from webserver import run_scrapy
+from scrapy.exceptions import UsageError
+from webserver import TEXT, run_scrapy
 
 from bilingual_crawler.bitext.align import SentencePair
 from bilingual_crawler.bitext.exports.base import DocumentPair
@@ -114,6 +116,35 @@ def test_the_filled_sheet_gives_the_precision_with_an_interval(tmp_path: Path) -
         "sentence pairs: 20 of 20 judged are translations, precision 1.000 (95 % interval 0.839 to 1.000); "
         "20 of the sheet are not judged",
     ]
+
+
+def test_a_filled_sheet_is_never_overwritten(tmp_path: Path) -> None:
+    documents = [
+        {"url": f"https://a.example/{lang}/{n}", "text": f"{TEXT[short]} {n}"}
+        for n in range(3)
+        for lang, short in (("en", "en"), ("es", "es"))
+    ]
+    (tmp_path / "pages.jsonl").write_text("".join(json.dumps(document) + "\n" for document in documents))
+    align = ("align", "pages.jsonl", "--pair", "eng-spa", "--method", "url", "--review", "sheets")
+    sheet = tmp_path / "sheets" / "review.tsv"
+    # a sheet that nobody has touched may be written again
+    for _ in range(2):
+        result = run_scrapy(tmp_path, *align, "-s", "BILINGUAL_ENCODER=")
+        assert result.returncode == 0, result.stderr
+    with sheet.open(newline="") as file:
+        assert len(list(csv.DictReader(file, delimiter="\t"))) >= 3
+    filled = sheet.read_text().replace("\t\t\n", "\t1\tgood\n")
+    sheet.write_text(filled)
+    (tmp_path / "pairs.tsv").unlink()
+    refused = run_scrapy(tmp_path, *align, "-s", "BILINGUAL_ENCODER=")
+    assert refused.returncode == 2
+    assert "--review=sheets: review.tsv was filled in there; give another folder" in refused.stderr
+    assert not (tmp_path / "pairs.tsv").exists(), "refused before anything is aligned"
+    assert sheet.read_text() == filled
+    review = Review(PAIR)
+    with pytest.raises(UsageError, match="filled in"):
+        review.write(sheet.parent)
+    assert sheet.read_text() == filled
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,15 @@ def test_a_job_crawls_with_the_code_and_models_of_the_egg(server: Scrapyd) -> No
     assert len(feed.read_text().splitlines()) == len(documents)
 
 
+def test_a_job_discovers_with_the_models_of_the_egg(server: Scrapyd) -> None:
+    with serve(bilingual_site(PAGES)) as site:
+        job = server.schedule({"pair": "eng-spa", "seeds": f"{site.url}/en/"}, spider="discovery")
+        server.wait(job)
+    assert "Traceback" not in server.log(job)
+    (judged,) = read_tsv(server.folder / "crawls" / job / "sites.tsv")
+    assert judged["verdict"] == "bilingual"
+
+
 @pytest.mark.parametrize(
     ("arguments", "settings", "message"),
     [

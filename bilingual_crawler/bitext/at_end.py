@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import threading
+import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 CHECK_SECONDS = 0.2
 """Between two questions whether to stop."""
+MOMENT = 5.0
+"""Seconds of aligning after which the time that is left may be estimated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +137,14 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
     found: list[Pair] = []
     unpaired: list[Unpaired] = []
     refused: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    done = 0
+    done = groups_done = 0
+    documents, groups = len(corpus) * len(pairs), len(corpus.groups()) * len(pairs)
+    began = time.monotonic()
 
     def on_progress(group: tuple[str, ...], share: float) -> None:
-        _say(f"aligning {done + round(share * corpus.size(group))} of {len(corpus) * len(pairs)} documents")
+        now = done + share * corpus.size(group)
+        left = time_left(time.monotonic() - began, now / documents)
+        _say(f"aligning site {groups_done + 1} of {groups}, {round(now)} of {documents} documents{left}")
 
     for domain, alignment in align(corpus, method_of(options.align, settings), on_progress=on_progress):
         name = str(domain.pair)
@@ -147,6 +154,7 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
         unpaired += alignment.rows_of_unpaired(name)
         refused[name].update(alignment.refused)
         done += corpus.size(alignment.group)
+        groups_done += 1
         del domain  # or two would be in memory at once
     found.sort(key=lambda one: -one.score)
     replace_pairs(folder / PAIRS, found, pairs)
@@ -160,6 +168,14 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
         dict(corpus.unreadable),
         dict(sum((producer.counts for producer in bitext.values()), Counter[str]())),
     )
+
+
+def time_left(seconds: float, share: float) -> str:
+    """About how long the rest takes if the *share* that is done took so many *seconds*; nothing after a moment."""
+    if seconds < MOMENT or not share:
+        return ""
+    left = seconds * (1 - share) / share
+    return f", about {left / 60:.0f} min left" if left >= 90 else f", about {left:.0f} s left"
 
 
 def _end_with_parent() -> None:

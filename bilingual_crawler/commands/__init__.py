@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, NoReturn
 
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from scrapy.exceptions import UsageError
 
 from bilingual_crawler import settings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+    from collections.abc import Sequence
 
 PROJECT_SETTINGS = {name: value for name, value in vars(settings).items() if name.isupper()}
 """Settings of the commands if Scrapy knows no project, or another one."""
@@ -21,7 +25,23 @@ PROGRESS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
 """Columns of a progress bar whose end is known."""
 
 
-def name_program(parser: ArgumentParser) -> None:
-    """Have the usage of *parser*, in which Scrapy names itself, name the console script if that runs."""
+def adapt(parser: ArgumentParser) -> None:
+    """Have the usage of *parser*, in which Scrapy names itself, name the console script if that runs.
+
+    An error is one line, without the usage.
+    """
     if parser.prog == TOOL and parser.usage:
         parser.usage = parser.usage.replace("scrapy", TOOL, 1)
+    # Scrapy makes the parser itself
+    parser.error = partial(_fail, TOOL if parser.prog == TOOL else "scrapy")  # type: ignore[method-assign]
+
+
+def refuse_unknown(args: Sequence[str]) -> None:
+    """Raise UsageError for an option among *args*: Scrapy takes the options that it does not know for arguments."""
+    if unknown := next((arg for arg in args if arg.startswith("-") and arg != "-"), None):
+        raise UsageError(f"unknown option {unknown}; --help lists the options", print_help=False)
+
+
+def _fail(program: str, message: str) -> NoReturn:
+    print(f"{program}: error: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(2)

@@ -13,7 +13,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError
-from bilingual_crawler.commands import PROJECT_SETTINGS, name_program
+from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, refuse_unknown
 from bilingual_crawler.language_pairs import LanguagePairs
 from bilingual_crawler.languages import LanguageError
 from bilingual_crawler.options import (
@@ -64,10 +64,11 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        name_program(parser)
+        adapt(parser)
         add = parser.add_argument
         add(
             "--pair",
+            "--pairs",
             help="the two languages, such as eng-mlt, or pairs of languages: eng-isl,eng-dan (those of the crawl)",
         )
         add("--method", choices=ALIGN_METHODS, help="kind of evidence (auto)")
@@ -83,12 +84,15 @@ class Command(ScrapyCommand):
         add("--formats", default=",".join(USUAL_FORMATS), help=f"any of {', '.join(BITEXT_FORMATS)} (%(default)s)")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        refuse_unknown(args)
         if not args:
             raise UsageError
         assert self.settings
         try:
             options = Options.of(self.settings)
             paths = list(map(Path, args))
+            if missing := next((path for path in paths if not path.exists()), None):
+                raise wrong("INPUT", missing, "there is no such file or folder")
             crawls = [path for path in paths if (path / SUMMARY).exists()]
             pairs = LanguagePairs.parse(opts.pair, options.equivalent_languages) if opts.pair else _pairs_of(crawls)
             used = {folder: detectors_of(read_summary(folder)) for folder in crawls}
@@ -121,13 +125,16 @@ class Command(ScrapyCommand):
         from bilingual_crawler.pairing.align import align, as_aligned, read_corpus
         from bilingual_crawler.pairing.matching import MATCHINGS
         from bilingual_crawler.pairing.methods import encoder_of, method_of
-        from bilingual_crawler.reporting.review import Review
+        from bilingual_crawler.reporting.review import Review, check_sheet
 
         try:
             formats = each(bitext_format)(opts.formats)
         except ValueError as error:
             raise wrong("--formats", opts.formats, str(error)) from None
         _check_outputs(opts)
+        reviewed = {pair: opts.review / str(pair) if len(pairs) > 1 else opts.review for pair in pairs if opts.review}
+        for folder in reviewed.values():
+            check_sheet(folder)
         assert self.settings
         kept = _kept(opts.out, pairs)
         method = method_of(opts.method or "auto", self.settings)
@@ -183,6 +190,9 @@ class Command(ScrapyCommand):
             crawls = (path for path in paths if (path / SUMMARY).exists())
             if not aligned and opts.out.name == PAIRS and any(map(opts.out.parent.samefile, crawls)):
                 replace_unpaired(opts.out.with_name(UNPAIRED), unpaired, pairs)
+        # before anything is printed, which ends the command if the reader of a pipe has gone
+        for pair, folder in reviewed.items():
+            reviews[pair].write(folder)
         if aligned:
             console.print(
                 f"the crawl has aligned its documents; its pairs are taken: {aligned / PAIRS}", highlight=False
@@ -202,8 +212,6 @@ class Command(ScrapyCommand):
                 if counts:
                     listed = ", ".join(f"{number} {name}" for name, number in counts.most_common())
                     console.print(f"{title}: {listed}", highlight=False)
-            if opts.review:
-                review.write(opts.review / str(pair) if len(pairs) > 1 else opts.review)
             if opts.bitext:
                 bitext = bitexts[pair]
                 dropped = ", ".join(f"{number} {reason}" for reason, number in bitext.dropped.most_common())

@@ -5,22 +5,30 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import os
+import select
 import shutil
+import signal
+import sys
 import textwrap
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyHelpFormatter
 from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.utils.log import configure_logging
 from scrapy.utils.project import inside_project
 
-from bilingual_crawler.commands import PROJECT_SETTINGS, SPIDERS, TOOL
+from bilingual_crawler.commands import PROJECT_SETTINGS, SPIDERS, TOOL, adapt, refuse_unknown
 from bilingual_crawler.crawl.collector import collect_rarely
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.description import read_description
-from bilingual_crawler.crawl.visits import FRONTIER_LOST, WRITE_ERROR
+from bilingual_crawler.crawl.signals import FAILED_OUTPUTS
+from bilingual_crawler.crawl.visits import FRONTIER_LOST
 from bilingual_crawler.discovery.policies import ORDERS
 from bilingual_crawler.discovery.sites import read_bilingual
 from bilingual_crawler.frontier.store import StoreError
@@ -34,7 +42,7 @@ from bilingual_crawler.spiders.arguments import parse_arguments, parse_discovery
 from bilingual_crawler.spiders.seeds import any_page, named, without_page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
@@ -79,8 +87,19 @@ class Command(CrawlCommand):
             self.settings.setdict(PROJECT_SETTINGS, priority="command")
         super().add_options(parser)
         if self._has_our_spider():
+            adapt(parser)
             called = f"{TOOL} crawl|discover" if parser.prog == TOOL else "scrapy crawl bilingual|discovery"
-            parser.usage = f"{called} -a pair=eng-mlt -a seeds=URL [-a NAME=VALUE …] [options]"
+            parser.usage = f"{called} --pair eng-mlt --seeds URL [-a NAME=VALUE …] [options]"
+            for name, names in (("pair", ("--pair", "--pairs")), ("seeds", ("--seeds",))):
+                parser.add_argument(
+                    *names,
+                    dest="spargs",
+                    action="append",
+                    type=f"{name}={{}}".format,
+                    default=[],
+                    metavar=name.upper(),
+                    help=f"the same as -a {name}={name.upper()}",
+                )
             parser.add_argument(
                 "--config",
                 type=Path,
@@ -92,26 +111,42 @@ class Command(CrawlCommand):
                 parser.add_argument_group(f"Arguments of the spider {name}", _spider_arguments(described))
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Check the arguments, too: Scrapy logs its versions before :meth:`run`, and they would hide the error."""
         assert self.settings
-        if not (args and self._has_our_spider() and opts.config):
+        ours = self._has_our_spider()
+        if ours:
+            refuse_unknown(args)
+            if len(args) > 1 and args[0] in PARSERS:
+                raise UsageError(f"unexpected argument {args[1]}: give addresses as --seeds", print_help=False)
+        if not (args and ours and opts.config):
             super().process_options(args, opts)
-            return
-        described = read_description(opts.config, args[0], self.settings)
-        self.settings.setdict(described.settings, priority="cmdline")
-        super().process_options(args, opts)
-        opts.spargs = {**described.arguments, **opts.spargs}
+        else:
+            described = read_description(opts.config, args[0], self.settings)
+            self.settings.setdict(described.settings, priority="cmdline")
+            super().process_options(args, opts)
+            opts.spargs = {**described.arguments, **opts.spargs}
+        if ours and self._crawls_with_ours(args):
+            with self._errors_in_one_line(opts):
+                PARSERS[args[0]](self.settings, **opts.spargs)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if len(args) != 1 or args[0] not in PARSERS or not self._has_our_spider():
+        if not self._has_our_spider() or not self._crawls_with_ours(args):
             super().run(args, opts)
             return
+        with self._errors_in_one_line(opts):
+            self._crawl(args[0], opts)
+
+    @contextmanager
+    def _errors_in_one_line(self, opts: argparse.Namespace) -> Iterator[None]:
+        """Have errors that the user can mend name the file of arguments, and be in the log file if there is one."""
         assert self.settings
         try:
-            PARSERS[args[0]](self.settings, **opts.spargs)
-            self._crawl(args[0], opts)
+            yield
         except (UsageError, StoreError) as error:
             if self.settings["LOG_FILE"]:
                 # a Scrapyd job has no terminal
+                if self.crawler_process is None:
+                    configure_logging(self.settings)
                 logger.error(error)
             where = f" (with --config {opts.config})" if opts.config else ""
             raise UsageError(f"{error}{where}", print_help=False) from error
@@ -121,16 +156,16 @@ class Command(CrawlCommand):
         assert self.settings
         collect_rarely()
         crawler = self._create_crawler(spider)
+        crawlers = [crawler]
         crawling = self.crawler_process.crawl(crawler, **opts.spargs)
         if opts.spargs.get("then") and isinstance(crawling, asyncio.Task):
-            crawling.add_done_callback(lambda done: self._go_on(crawler, done, opts))
-        self.crawler_process.start()
+            crawling.add_done_callback(lambda done: crawlers.extend(self._go_on(crawler, done, opts)))
+        with _ends_with_its_terminal():
+            self.crawler_process.start()
         if isinstance(crawling, asyncio.Task) and crawling.done() and not crawling.cancelled():
             # raises the error that kept the crawl from starting
             crawling.result()
         assert crawler.stats
-        if crawler.stats.get_value("finish_reason") in (WRITE_ERROR, FRONTIER_LOST):
-            self.exitcode = 1
         context = CrawlContext.of(crawler)
         fruitless = without_page(context.seeds, context.output_dir)
         if fruitless:
@@ -141,11 +176,13 @@ class Command(CrawlCommand):
             names = " or ".join(map(language_name, unseen))
             logger.error(f"No page declares to be in {names}, which {context.detection} does not know. {REMEDY}")
             self.exitcode = 1
+        if any(map(_has_failed, crawlers)):
+            self.exitcode = 1
         if self.crawler_process.bootstrap_failed or not (spared or any_page(context.output_dir)):
             self.exitcode = 1
 
-    def _go_on(self, discovery: Crawler, done: asyncio.Task[None], opts: argparse.Namespace) -> None:
-        """Crawl the sites that *discovery* has found, unless it was stopped."""
+    def _go_on(self, discovery: Crawler, done: asyncio.Task[None], opts: argparse.Namespace) -> Iterator[Crawler]:
+        """Crawl the sites that *discovery* has found, unless it was stopped; yields the crawler."""
         assert self.crawler_process
         if done.cancelled() or done.exception() or discovery.stats is None:
             return
@@ -158,6 +195,11 @@ class Command(CrawlCommand):
             crawler.settings.set(name, value, SETTINGS_PRIORITIES["cmdline"] + 1)
         known = {name: opts.spargs[name] for name in ("pair", "max_pages_per_site", "render") if name in opts.spargs}
         self.crawler_process.crawl(crawler, seeds=str(folder / SITES), **known)
+        yield crawler
+
+    @staticmethod
+    def _crawls_with_ours(args: list[str]) -> bool:
+        return len(args) == 1 and args[0] in PARSERS
 
     def _has_our_spider(self) -> bool:
         """Whether this is our project: the command replaces Scrapy's in all projects of the environment."""
@@ -181,6 +223,52 @@ def _places_of_the_crawl(settings: BaseSettings, folder: Path) -> dict[str, str]
     return places
 
 
+@contextmanager
+def _ends_with_its_terminal() -> Iterator[None]:
+    """Meanwhile a terminal that is closed, or a pipe that nobody reads any more, ends the process as SIGTERM does."""
+    # nohup has it ignored
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _hang_up)
+    # LOG_STDOUT replaces sys.stdout; a stream that was closed before the start is None
+    watch = _PipeWatch([stream.fileno() for stream in (sys.__stdout__, sys.__stderr__) if stream])
+    watch.start()
+    try:
+        yield
+    finally:
+        watch.over = True
+
+
+def _hang_up(*_: object) -> None:
+    # the shell and the kernel may both send it, and the second SIGTERM cuts transfers off
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.raise_signal(signal.SIGTERM)
+
+
+class _PipeWatch(Thread):
+    """Waits until a pipe among the file descriptors *outputs* has no reader, then sends SIGTERM to this process, once.
+
+    What is written to it afterwards goes nowhere, for an error in the middle of the end would cut the end off.
+    """
+
+    def __init__(self, outputs: Sequence[int]) -> None:
+        super().__init__(name="pipe-watch", daemon=True)
+        self.over = False
+        self._broken = select.poll()
+        for output in outputs:
+            # a terminal has its own signal; a file has no errors, which are all that is waited for
+            if not os.isatty(output):
+                self._broken.register(output, 0)
+
+    def run(self) -> None:
+        broken = self._broken.poll()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for pipe, _ in broken:
+            os.dup2(nowhere, pipe)
+        if not self.over:
+            logger.warning("Standard output or standard error has no reader any more")
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
 class _LinesAsTheyAre(argparse.RawDescriptionHelpFormatter, ScrapyHelpFormatter):
     """Scrapy's help, with the line breaks of the text."""
 
@@ -192,3 +280,9 @@ def _spider_arguments(described: Mapping[str, str]) -> str:
         textwrap.fill(f"{f'-a {name}=':<{len(indent)}}{text}", width, subsequent_indent=indent, break_on_hyphens=False)
         for name, text in described.items()
     )
+
+
+def _has_failed(crawler: Crawler) -> bool:
+    """Whether outputs were not written, or the frontier was lost."""
+    stats = crawler.stats
+    return bool(stats and (stats.get_value(FAILED_OUTPUTS) or stats.get_value("finish_reason") == FRONTIER_LOST))

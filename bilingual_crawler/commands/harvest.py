@@ -13,7 +13,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.archive import ArchiveError
-from bilingual_crawler.commands import PROGRESS, PROJECT_SETTINGS, name_program
+from bilingual_crawler.commands import PROGRESS, PROJECT_SETTINGS, adapt, refuse_unknown
 from bilingual_crawler.harvest.deciles import write_deciles
 from bilingual_crawler.harvest.explain import explain
 from bilingual_crawler.harvest.run import LINK_SOURCES, Harvest
@@ -52,7 +52,7 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        name_program(parser)
+        adapt(parser)
         add = parser.add_argument
         add("--policies", help="separated by commas (bfs,cld2,smart,oracle, or gain with --together)")
         add("--out", type=Path, default=Path("harvest"), help="output folder (%(default)s)")
@@ -63,7 +63,12 @@ class Command(ScrapyCommand):
             const=",".join(SITE_BUDGETS),
             help="crawl all sites as one for each pair, with each of these BILINGUAL_SITE_BUDGETs (%(const)s)",
         )
-        add("--pairs", type=lambda pairs: pairs.split(","), help="only the tasks of these pairs, separated by commas")
+        add(
+            "--pairs",
+            "--pair",
+            type=lambda pairs: pairs.split(","),
+            help="only the tasks of these pairs, separated by commas",
+        )
         add("--tasks", type=int, metavar="N", help="only the first N tasks")
         add("--site", metavar="ID", help="only the tasks of this site")
         add("--links", choices=LINK_SOURCES, default="all", help="links that are followed (%(default)s)")
@@ -71,6 +76,7 @@ class Command(ScrapyCommand):
         add("--jobs", type=int, default=os.cpu_count() or 1, help="number of crawls at a time (%(default)s)")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        refuse_unknown(args)
         if len(args) != 1:
             raise UsageError
         assert self.settings

@@ -10,7 +10,8 @@ from rich.progress import Progress
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.commands import PROGRESS, PROJECT_SETTINGS, name_program
+from bilingual_crawler import to_install
+from bilingual_crawler.commands import PROGRESS, PROJECT_SETTINGS, adapt, refuse_unknown
 from bilingual_crawler.languages import LanguageError
 from bilingual_crawler.options import PREFIX, USUAL_FORMATS, Options, check_folder, wrong
 from bilingual_crawler.pages.language import LanguageDetectorError
@@ -48,9 +49,13 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        name_program(parser)
+        adapt(parser)
         add = parser.add_argument
-        add("--pairs", help="languages, such as eng-mlt,eng-isl; eng-* pairs English with every other language")
+        add(
+            "--pairs",
+            "--pair",
+            help="languages, such as eng-mlt,eng-isl; eng-* pairs English with every other language",
+        )
         add("--out", type=Path, help="folder for everything that is found")
         add("--engine", choices=("duckdb", "spark"), default="duckdb", help="what runs the queries (%(default)s)")
         add("--stage", choices=("urls", "content", "all"), default="all", help="what to do now (%(default)s)")
@@ -61,6 +66,7 @@ class Command(ScrapyCommand):
         add("--hosts", action="store_true", help="write the domains with both languages into sites.tsv")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        refuse_unknown(args)
         for name in ("pairs", "out"):
             if not args or not getattr(opts, name):
                 raise UsageError(f"give an INPUT, --pairs and --out; {f'--{name}' if args else 'INPUT'} is missing")
@@ -84,7 +90,7 @@ class Command(ScrapyCommand):
             from bilingual_crawler.mining.errors import MiningError
             from bilingual_crawler.mining.run import Mining, Request
         except ImportError as error:
-            raise UsageError(f"{error.name} is missing: pip install -e '.[mine]' in the checkout") from None
+            raise UsageError(f"{error.name} is missing: {to_install('mine')}") from None
         try:
             mining = Mining(
                 Request(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.commands import PROJECT_SETTINGS, name_program
+from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, refuse_unknown
 from bilingual_crawler.reporting.judged import SheetError, read_judged, sheet_folders
 
 if TYPE_CHECKING:
@@ -29,9 +29,10 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        name_program(parser)
+        adapt(parser)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        refuse_unknown(args)
         if len(args) != 1:
             raise UsageError
         try:

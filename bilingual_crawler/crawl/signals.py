@@ -24,9 +24,11 @@ page_rendered = object()
 output_failed = object()
 """Sent with ``error``, an OSError, when an output cannot be written (disk full): nothing may be finished any more."""
 
+FAILED_OUTPUTS = "bilingual/output/failed"
+"""The stat that counts outputs that are not written, or not as they should be: the exit code of the command is 1."""
 
 phase_changed = object()
-"""Sent with ``phase``, a few words: what a crawl that ends is doing, such as ``aligning 12 of 40 documents``."""
+"""Sent with ``phase``, a few words: what a crawl that ends is doing, such as ``stopping, transfers left: 2``."""
 
 stop_now = object()
 """Sent when a crawl that is stopping is told so again: whatever would make it wait is given up."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from scrapy import signals
-from scrapy.exceptions import UsageError
+from scrapy.exceptions import CloseSpider, UsageError
 from scrapy.http import Response
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
@@ -23,7 +23,7 @@ from bilingual_crawler.crawl.meta import ENTRY
 from bilingual_crawler.crawl.opening import open_frontier
 from bilingual_crawler.crawl.politeness import CrawlDelays, SharedAddresses, slot_by
 from bilingual_crawler.crawl.refused import Refused, StillWanted, is_silent, reason
-from bilingual_crawler.crawl.signals import Fetch, output_failed, pair_found, url_fetched
+from bilingual_crawler.crawl.signals import FAILED_OUTPUTS, Fetch, output_failed, pair_found, url_fetched
 from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.frontier.entry import FIXED, NEVER, Entry, Kind, Push, State
 from bilingual_crawler.frontier.frontier import SlotState, ignore
@@ -95,6 +95,7 @@ class Visits:
             self._checkpoints.start()
         crawler.signals.connect(self.stop, signal=output_failed)
         crawler.signals.connect(self._callback_failed, signal=signals.spider_error)
+        crawler.signals.connect(self._idle, signal=signals.spider_idle)
         queued, done = map(self._store.count, (State.QUEUED, State.DONE))
         if queued or done:
             logger.info(f"Resuming: {queued} URLs queued, {done} done", extra=self._extra)
@@ -354,6 +355,8 @@ class Visits:
             return
         self._stopping = True
         lost = isinstance(error, StoreLost)
+        if not lost:
+            self._stats.inc_value(FAILED_OUTPUTS)
         logger.error(f"Stopping{'' if lost else ', a resume goes on from here'}: {error}", extra=self._extra)
         deferred_from_coro(engine.close_spider_async(reason=FRONTIER_LOST if lost else WRITE_ERROR))
 
@@ -368,6 +371,11 @@ class Visits:
             if not self._learner.is_done(entry.url):
                 self._gone(entry)
             self._frontier.finish(entry)
+
+    def _idle(self) -> None:
+        """Nothing is pending: the crawl ends, for the reason that queued URLs have if there are any."""
+        if reason := self._frontier.spent:
+            raise CloseSpider(reason)
 
     def _finish_processed(self) -> None:
         """Scrapy's scraper alone knows: any middleware may drop, multiply or never ask for what the spider gives."""

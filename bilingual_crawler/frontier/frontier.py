@@ -68,6 +68,13 @@ class Frontier(Protocol):
     def rests(self) -> Mapping[str, float]:
         """The slots that are paused, with the seconds that are left."""
 
+    @property
+    def spent(self) -> str:
+        """The budget for which queued URLs are not handed out, when nothing is pending; empty if nothing is left.
+
+        ``page_budget`` is that of the crawl, ``site_budget`` that of one or more slots.
+        """
+
     def push(self, entries: Sequence[Entry], told: Callable[[list[Push]], None] = ignore) -> None:
         """Queue or raise *entries* in one transaction. *told* gets the outcome of each."""
 

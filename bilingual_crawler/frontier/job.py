@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from bilingual_crawler.files import to_disk
+from bilingual_crawler.files import FolderLock, LockedError, to_disk
 from bilingual_crawler.frontier import lmdb_store
 from bilingual_crawler.frontier.store import StoreError
 from bilingual_crawler.options import Options, check_folder
@@ -40,18 +40,24 @@ class Job:
 
     def check(self, settings: BaseSettings) -> None:
         """Raise JobError if the job folder or the crawl in Redis cannot be used or belongs to another job."""
-        with _keepers(settings) as keepers:
+        with _lock(settings) or nullcontext(), _keepers(settings) as keepers:
             for keeper in keepers:
                 self._compare(keeper)
 
-    def keep(self, settings: BaseSettings) -> None:
-        """Record this job in the job folder or in Redis; raises JobError as :meth:`check` does."""
+    def keep(self, settings: BaseSettings) -> FolderLock | None:
+        """Record this job in the job folder or in Redis; raises JobError as :meth:`check` does.
+
+        Returns the lock on the job folder, None without one: a second process there would replace the frontier under
+        the first.
+        """
+        lock = _lock(settings, make=True)
         text = json.dumps(asdict(self), ensure_ascii=False)
         with _keepers(settings) as keepers:
             for keeper in keepers:
                 keeper.begin(text)
                 if self._compare(keeper) != self:
                     keeper.write(text)
+        return lock
 
     def _compare(self, keeper: _Keeper) -> Job | None:
         try:
@@ -139,7 +145,6 @@ def _keepers(settings: BaseSettings) -> Iterator[list[_Keeper]]:
     try:
         with ExitStack() as stack:
             if jobdir:
-                check_folder("JOBDIR", Path(jobdir))
                 lmdb_store.check(Path(jobdir) / "frontier")
                 keepers.append(_Folder(Path(jobdir)))
             if url:
@@ -154,4 +159,24 @@ def _keepers(settings: BaseSettings) -> Iterator[list[_Keeper]]:
     except StoreError as error:
         raise JobError(str(error)) from error
     except OSError as error:
-        raise JobError(f"JOBDIR={jobdir}: {error.strerror}; give a folder that can be written") from error
+        raise _unusable(jobdir, error) from error
+
+
+def _lock(settings: BaseSettings, *, make: bool = False) -> FolderLock | None:
+    """The lock on the job folder; None if there is no such folder, and it is not to be made."""
+    if not settings["JOBDIR"]:
+        return None
+    folder = Path(settings["JOBDIR"])
+    check_folder("JOBDIR", folder)
+    try:
+        if make:
+            folder.mkdir(parents=True, exist_ok=True)
+        return FolderLock(folder) if folder.exists() else None
+    except LockedError as error:
+        raise JobError(f"JOBDIR={folder}: {error}; stop it or wait for its end, or give another folder") from None
+    except OSError as error:
+        raise _unusable(folder, error) from error
+
+
+def _unusable(jobdir: str | Path, error: OSError) -> JobError:
+    return JobError(f"JOBDIR={jobdir}: {error.strerror}; give a folder that can be written")

@@ -198,6 +198,15 @@ class LocalFrontier:
             return False
         return bool(self.open_slots())
 
+    @property
+    def spent(self) -> str:
+        if self._frozen:
+            return ""
+        queued = [head.slot for head in self.store.heads() if head.priority != NEVER]
+        if queued and self._spent():
+            return "page_budget"
+        return "site_budget" if any(map(self._slot_spent, queued)) else ""
+
     async def leave(self) -> None:
         # the summary of the crawl is written later
         self.sum_up()

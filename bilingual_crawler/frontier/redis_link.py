@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+from bilingual_crawler import to_install
 from bilingual_crawler.frontier.store import StoreError, StoreLost
 
 try:
     import redis
     from redis import exceptions
 except ImportError as error:
-    raise StoreError("BILINGUAL_FRONTIER: Redis needs its client; pip install redis") from error
+    raise StoreError(f"BILINGUAL_FRONTIER: Redis needs its client: {to_install('redis')}") from error
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -83,6 +83,7 @@ class SharedFrontier:
         self._closed: set[str] = set()
         self.left = 0
         """URLs of all workers that were queued or in flight at the last heartbeat."""
+        self.spent = ""
         self._turned = time.monotonic()
         self._leaving = threading.Event()
         threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
@@ -223,6 +224,7 @@ class SharedFrontier:
             self._tell(self._known(slot))
         self._frontier.offer(share.changed)
         if share.over:
+            self.spent = self._frontier.spent
             self._loop.call_soon_threadsafe(self._end)
 
     def _known(self, slot: str) -> Iterator[Known]:

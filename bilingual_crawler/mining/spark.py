@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import ibis
 
+from bilingual_crawler import to_install
 from bilingual_crawler.mining.errors import MiningError
 
 try:
@@ -17,7 +18,7 @@ try:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.functions import make_valid_utf8
 except ImportError as error:
-    raise MiningError("--engine spark needs PySpark: pip install -e '.[spark]' in the checkout") from error
+    raise MiningError(f"--engine spark needs PySpark: {to_install('spark')}") from error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
+from bilingual_crawler import to_install
 from bilingual_crawler.languages import macrolanguage
 from bilingual_crawler.pages.detectors import CLD2, load_detector
 from bilingual_crawler.pages.detectors.base import Identification
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 REMEDY = (
     "BILINGUAL_DETECTORS=cld2,heliport or cld2,fasttext:FILE may know it; they are the extra languages: "
-    "pip install fasttext-community heliport; docs/languages.md says which detector knows which language."
+    f"{to_install('languages')}; docs/languages.md says which detector knows which language."
 )
 
 

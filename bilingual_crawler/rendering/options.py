@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bilingual_crawler import to_install
+
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
@@ -25,7 +27,7 @@ _REMOTE = ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL")
 def missing_for_rendering(settings: BaseSettings) -> str | None:
     """What has to be installed before pages can be rendered; None if all is there."""
     if find_spec("scrapy_playwright") is None:
-        return "the package scrapy-playwright is missing: pip install scrapy-playwright"
+        return f"the package scrapy-playwright is missing: {to_install('playwright')}"
     if any(settings.get(name) for name in _REMOTE):
         return None
     executable = launch_options(settings).get("executable_path")

@@ -30,9 +30,23 @@ def _reason(summary: Mapping[str, Any], languages: list[str]) -> str:
             f"{language_name(code)} {count}" for code, count in list(summary.get("languages", {}).items())[:3]
         )
         return (
-            f", because none of {summary['html']} HTML pages is in {missing} (most: {most}). "
-            f"Give a seed in {missing}, a wider scope, or another pair."
+            f", because none of {summary['html']} HTML pages is in {missing} (most: {most}).{_remedy(summary, missing)}"
         )
     held = " and ".join(f"{documents[code]} {language_name(code)}" for code in languages)
-    early = "" if summary.get("finish_reason") == "finished" else " The crawl ended early; a larger budget may help."
-    return f": {held} documents, but no two that are translations of each other.{early}"
+    return f": {held} documents, but no two that are translations of each other.{_early(summary)}"
+
+
+def _remedy(summary: Mapping[str, Any], missing: str) -> str:
+    """What may find pages in the language *missing*."""
+    outside = summary.get("out_of_scope", 0)
+    if outside and summary["html"] <= summary.get("seed_count", 0):
+        return (
+            f" Only seeds were read, because their links lead out of the scope ({outside} links): "
+            "give a wider scope, or a seed on the site that they lead to."
+        )
+    return _early(summary) or f" Give a seed in {missing}, a wider scope, or another pair."
+
+
+def _early(summary: Mapping[str, Any]) -> str:
+    ended = summary.get("finish_reason") == "finished"
+    return "" if ended else " The crawl ended early; a larger budget may help."

@@ -1,7 +1,8 @@
-"""Extension: a live line, on a terminal only."""
+"""Extension: how far a crawl is, as a live line on a terminal and as lines of the log."""
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -9,9 +10,9 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.status import Status
 from scrapy import signals
-from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
+from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.signals import phase_changed
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.reporting.crawl_log import CrawlLogExtension
@@ -24,26 +25,30 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.reporting.ledger import Ledger
 
+logger = logging.getLogger(__name__)
+
 SECONDS = 0.5
-"""Seconds between updates of the line."""
+"""Seconds between updates of the live line."""
 
 
 class ProgressExtension:
-    """Shows pages, documents and pairs of all runs, queued URLs, and pages per second of this run, in one line.
+    """Shows pages, documents and pairs of all runs, queued URLs, and pages per second, in one line.
 
-    When the crawl does not fetch any more, the line shows the current phase.
+    The line is logged every ``LOGSTATS_INTERVAL`` seconds, with the speed since the last one. The live line has the
+    speed of this run. When the crawl does not fetch any more, both show the current phase.
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        # what it shows is counted by the other components
+        CrawlContext.of(crawler)
         self._crawler = crawler
-        self._status = Status("starting", console=Console(stderr=True))
+        self._status = Status("starting", console=Console(stderr=True)) if sys.stderr.isatty() else None
         self._phase = ""
         self._showing = create_looping_call(self._show)
+        self._logging = create_looping_call(self._log)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        if not sys.stderr.isatty():
-            raise NotConfigured
         extension = cls(crawler)
         crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(extension.phase_changed, signal=phase_changed)
@@ -51,14 +56,19 @@ class ProgressExtension:
         return extension
 
     def spider_opened(self) -> None:
-        self._began = time.monotonic()
-        self._fetched_before = self._ledger.fetched
-        self._status.start()
-        self._showing.start(SECONDS, now=False)
+        self._began = self._logged = (time.monotonic(), self._ledger.fetched)
+        if self._status:
+            self._status.start()
+            self._showing.start(SECONDS, now=False)
+        if interval := self._crawler.settings.getfloat("LOGSTATS_INTERVAL"):
+            self._logging.start(interval, now=False)
 
     def spider_closed(self) -> None:
-        self._showing.stop()
-        self._status.stop()
+        for call in (self._showing, self._logging):
+            if call.running:
+                call.stop()
+        if self._status:
+            self._status.stop()
 
     def phase_changed(self, phase: str) -> None:
         self._phase = phase
@@ -71,6 +81,15 @@ class ProgressExtension:
         return log.ledger
 
     def _show(self) -> None:
+        if self._status:
+            self._status.update(self._line(*self._began))
+
+    def _log(self) -> None:
+        logger.info(self._line(*self._logged))
+        self._logged = (time.monotonic(), self._ledger.fetched)
+
+    def _line(self, since: float, fetched: int) -> str:
+        """What there is now; the speed is that since the moment *since*, when *fetched* pages had been fetched."""
         assert self._crawler.stats
         ledger = self._ledger
         doing = f"{self._phase}: " if self._phase else ""
@@ -81,5 +100,5 @@ class ProgressExtension:
             f"{self._crawler.stats.get_value('bilingual/pairs/found', 0)} pairs, "
             f"{Visits.of(self._crawler).left} queued"
         )
-        rate = (ledger.fetched - self._fetched_before) / (time.monotonic() - self._began)
-        self._status.update(counts if self._phase else f"{counts}, {rate:.1f} pages/s")
+        rate = (ledger.fetched - fetched) / (time.monotonic() - since)
+        return counts if self._phase else f"{counts}, {rate:.1f} pages/s"

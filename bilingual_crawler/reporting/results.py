@@ -192,7 +192,7 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
         files=tuple(
             (path.name, path.stat().st_size)
             for path in sorted(directory.iterdir())
-            if path.is_file() and path.name != "report.html"
+            if path.is_file() and path.name != "report.html" and not path.name.startswith(".")
         ),
     )
 

@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from bilingual_crawler.files import replacing
+from bilingual_crawler.options import wrong
 from bilingual_crawler.pairing.documents import REASONS
 from bilingual_crawler.reporting.markup import write_page
 from bilingual_crawler.reporting.sample import Sample
@@ -28,6 +30,8 @@ LINES = 60
 CHARACTERS = 1000
 """Characters of a line or a sentence that are shown."""
 SHEET = "review.tsv"
+_AS_WRITTEN = f".{SHEET}"
+"""A copy of the sheet before anybody has filled it in."""
 COLUMNS = (
     "number",
     "kind",
@@ -63,16 +67,21 @@ class Review:
             self._sample.offer(partial(_shown, pair, text))
 
     def write(self, directory: Path) -> None:
-        """Write both files."""
+        """Write both files; raises UsageError as :func:`check_sheet` does."""
+        check_sheet(directory)
         directory.mkdir(parents=True, exist_ok=True)
         sentences = self.sentences.sample
         rows = [("document", p.url_a, p.url_b, p.score, p.method, "", "") for p, _ in self._sample.drawn]
         rows += [("sentence", d.url_a, d.url_b, s.score, d.method, s.text_a, s.text_b) for d, s in sentences.drawn]
         # spreadsheets quote as the csv module does
-        with (directory / SHEET).open("w", encoding="utf-8", errors="replace", newline="") as file:
-            sheet = csv.writer(file, delimiter="\t", lineterminator="\n")
-            sheet.writerow(COLUMNS)
-            sheet.writerows((number, *row, "", "") for number, row in enumerate(rows, 1))
+        for name in (_AS_WRITTEN, SHEET):
+            with (
+                replacing(directory / name) as part,
+                part.open("w", encoding="utf-8", errors="replace", newline="") as file,
+            ):
+                sheet = csv.writer(file, delimiter="\t", lineterminator="\n")
+                sheet.writerow(COLUMNS)
+                sheet.writerows((number, *row, "", "") for number, row in enumerate(rows, 1))
         write_page(
             directory / "review.html",
             "review.html",
@@ -82,6 +91,13 @@ class Review:
             sample=self._sample.drawn,
             sentences=sentences,
         )
+
+
+def check_sheet(directory: Path) -> None:
+    """Raise UsageError if *directory* has a sheet that is not as it was written: somebody has filled it in."""
+    sheet, written = directory / SHEET, directory / _AS_WRITTEN
+    if sheet.exists() and not (written.exists() and written.read_bytes() == sheet.read_bytes()):
+        raise wrong("--review", directory, f"{SHEET} was filled in there; give another folder, or move it away")
 
 
 class SentenceSample:

@@ -14,7 +14,7 @@ from scrapy.utils.asyncio import create_looping_call
 import bilingual_crawler
 from bilingual_crawler import settings as defaults
 from bilingual_crawler.crawl.context import CrawlContext
-from bilingual_crawler.crawl.signals import stop_now
+from bilingual_crawler.crawl.signals import FAILED_OUTPUTS, stop_now
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.languages import language_name
 from bilingual_crawler.options import without_password
@@ -111,8 +111,18 @@ class SummaryExtension:
             (folder / "report.html").unlink(missing_ok=True)
             logger.warning(f"To write the report: scrapy report {folder}")
         else:
-            write_report(folder)
+            try:
+                write_report(folder)
+            except OSError as error:
+                self._failed("report.html", error)
         self._crawler.stats.set_value("bilingual/fetched", self._ledger.fetched)
+        if self._in_a_hurry:
+            self._print()
+        else:
+            # after what Scrapy logs at the end
+            self._crawler.signals.connect(self._print, signal=signals.engine_stopped)
+
+    def _print(self) -> None:
         print_summary(self._saved)
 
     def now(self) -> Mapping[str, Any]:
@@ -126,7 +136,12 @@ class SummaryExtension:
             try:
                 write_summary(self._context.output_dir, summary)
             except OSError as error:
-                logger.error(f"{SUMMARY} cannot be written: {error}")
+                self._failed(SUMMARY, error)
+
+    def _failed(self, name: str, error: OSError) -> None:
+        assert self._crawler.stats
+        self._crawler.stats.inc_value(FAILED_OUTPUTS)
+        logger.error(f"{name} cannot be written: {error}")
 
     @property
     def _ledger(self) -> Ledger:
@@ -155,6 +170,7 @@ class SummaryExtension:
             "known": self._of_all_runs("known", _under(stats, "bilingual/known/")),
             "traps": self._of_all_runs("traps", _under(stats, "bilingual/traps/")),
             "failures": self._of_all_runs("failures", _under(stats, "bilingual/backoff/")),
+            "out_of_scope": self._before.get("out_of_scope", 0) + stats.get("bilingual/links/out_of_scope", 0),
             "bytes": self._before.get("bytes", 0) + self._bytes,
             "queued": Visits.of(self._crawler).left,
             "sites": {site: {"state": state} for site, state in Visits.of(self._crawler).site_states.items()},
@@ -179,7 +195,7 @@ def changed_settings(settings: BaseSettings) -> dict[str, Any]:
 
 def print_summary(summary: Mapping[str, Any]) -> None:
     """Print one fact per line on standard error, without wrapping. Counts that an older crawl lacks are 0."""
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = _Screen(stderr=True, highlight=False, soft_wrap=True)
     known: defaultdict[str, Any] = defaultdict(int, summary)
     console.print(f"\n[bold]{summary['pair']}[/bold], policy {summary.get('policy')}, {summary.get('finish_reason')}")
     for number, text in _facts(known):
@@ -187,6 +203,12 @@ def print_summary(summary: Mapping[str, Any]) -> None:
     for hint in why_no_pair(summary):
         console.print(hint, markup=False)
     console.print(f"Outputs: {summary.get('output_dir')}", markup=False)
+
+
+class _Screen(Console):
+    def on_broken_pipe(self) -> None:
+        """Print nothing more. Rich would raise SystemExit, out of the loop that is about to end the crawl."""
+        self.quiet = True
 
 
 def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:

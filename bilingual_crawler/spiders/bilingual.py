@@ -6,17 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Request, Spider
-from scrapy.exceptions import UsageError
 
 from bilingual_crawler.crawl.description import write_description
 from bilingual_crawler.crawl.meta import ENTRY, SITEMAP
-from bilingual_crawler.crawl.output_folder import make_output_dir
+from bilingual_crawler.crawl.output_folder import claim_folders
 from bilingual_crawler.crawl.reading import Reading
 from bilingual_crawler.crawl.signals import sitemaps_named
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.discovery.sites import is_table
 from bilingual_crawler.frontier.entry import Entry, Kind
-from bilingual_crawler.frontier.job import JobError
 from bilingual_crawler.items import FoundLinks
 from bilingual_crawler.languages import language_name
 from bilingual_crawler.options import Options
@@ -58,11 +56,7 @@ class BilingualSpider(Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         options = Options.of(crawler.settings)
         context = cls.parse_arguments(crawler.settings, **kwargs)
-        try:
-            context.job.keep(crawler.settings)
-        except JobError as error:
-            raise UsageError(str(error), print_help=False) from error
-        make_output_dir(crawler.settings, context.output_dir)
+        claim_folders(crawler, context)
         write_description(context.output_dir, cls.name, _arguments(kwargs, context), crawler.settings)
         spider = cls(context)
         if context.undetectable:

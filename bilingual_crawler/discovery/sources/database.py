@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from bilingual_crawler import to_install
 from bilingual_crawler.discovery.sources.base import SourceError
 
 try:
     import duckdb as duckdb
 except ImportError as error:
-    raise SourceError("Common Crawl's tables need DuckDB: pip install -e '.[discovery]' in the checkout") from error
+    raise SourceError(f"Common Crawl's tables need DuckDB: {to_install('discovery')}") from error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

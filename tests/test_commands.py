@@ -1,0 +1,130 @@
+"""The first minutes on a command line: wrong input, options, what a crawl prints and how it says why it ended."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from webserver import ALIGNED, QUICK, bilingual_site, run_scrapy, scrapy_environment, serve, varied
+
+import bilingual_crawler
+from bilingual_crawler.bitext.at_end import time_left
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOOL = (sys.executable, "-m", "bilingual_crawler")
+LOCAL = ("-s", "BILINGUAL_OUTPUT_DIR=out")
+
+
+def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        (*TOOL, *command), cwd=folder, env=scrapy_environment(), capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (("crawl", "--pair", "eng-spam", "--seeds", "http://127.0.0.1:9/"), "pair=eng-spam: unknown language 'spam'"),
+        (("crawl", "--pair", "eng-spa"), "where to start?"),
+        (("crawl", "--pair", "eng-spa", "http://127.0.0.1:9/"), "unexpected argument http://127.0.0.1:9/: "),
+        (("crawl", "--pair", "eng-spa", "--page-limit=7"), "unknown option --page-limit=7; --help lists"),
+        (("crawl", "-s", "BILINGUAL_WARC=maybe", "--pair", "eng-spa", "--seeds", "a.org"), "BILINGUAL_WARC=maybe"),
+        (("crawl", "--config", "nowhere.toml"), "nowhere.toml"),
+        (("crawl", "--loglevel"), "argument -L/--loglevel: expected one argument"),
+        (("discover", "--pairs", "eng-spa"), "where to start?"),
+        (("align", "nonexist"), "INPUT=nonexist: there is no such file or folder"),
+        (("align", "nonexist", "--pairs", "eng-spa"), "INPUT=nonexist: there is no such file or folder"),
+        (("align", ".", "--pair", "eng-spa", "--method", "magic"), "invalid choice: 'magic'"),
+        (("mine", ".", "--pair", "eng-spa"), "--out is missing"),
+        (("review", "--spam"), "unknown option --spam"),
+        (("report", "nonexist"), "nonexist"),
+        (("harvest", "nonexist"), "nonexist"),
+        (("spam",), "invalid choice: 'spam'"),
+    ],
+)
+def test_an_error_is_one_line(tmp_path: Path, command: tuple[str, ...], message: str) -> None:
+    result = run(tmp_path, *command)
+    assert result.returncode == 2
+    assert not result.stdout
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("bilingual-crawler: error: ")
+    assert message in line
+
+
+def test_version(tmp_path: Path) -> None:
+    assert run(tmp_path, "--version").stdout == f"bilingual-crawler {bilingual_crawler.__version__}\n"
+
+
+def test_scrapy_names_itself_in_its_errors(tmp_path: Path) -> None:
+    result = run_scrapy(tmp_path, "align", "nonexist")
+    assert result.returncode == 2
+    assert result.stderr == "scrapy: error: INPUT=nonexist: there is no such file or folder\n"
+
+
+@pytest.mark.parametrize(
+    ("budget", "reason"),
+    [
+        (("-a", "max_pages=3"), "page_budget"),
+        (("-a", "max_pages_per_site=3"), "site_budget"),
+        (("-s", "BILINGUAL_MAX_BYTES_PER_SITE=2000"), "site_budget"),
+        (("-s", "BILINGUAL_MAX_BYTES=2000"), "byte_budget"),
+        (("-a", "max_pages=1000"), "finished"),
+    ],
+)
+def test_a_spent_budget_is_why_a_crawl_ended_and_the_summary_comes_last(
+    tmp_path: Path, budget: tuple[str, str], reason: str
+) -> None:
+    with serve(bilingual_site(4)) as site:
+        result = run(tmp_path, "crawl", "--pairs", "eng-spa", "--seeds", f"{site.url}/", *budget, *LOCAL, *QUICK)
+    assert result.returncode == 0, result.stderr
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["finish_reason"] == reason
+    *before, last = result.stderr.splitlines()
+    assert last == f"Outputs: {tmp_path / 'out'}"
+    assert f"eng-spa, policy gain, {reason}" in before[-40:]
+    assert f"Spider closed ({reason})" in result.stderr
+
+
+def test_without_a_terminal_lines_of_the_log_tell_how_far_a_crawl_and_its_alignment_are(tmp_path: Path) -> None:
+    often = ("-s", "LOGSTATS_INTERVAL=0.02", "-s", "BILINGUAL_STALE_PAGES=0", "-s", "BILINGUAL_ENCODER=")
+    with (
+        serve(varied(bilingual_site(8)), delay=0.05) as one,
+        serve(varied(bilingual_site(8)), address="127.0.0.2") as two,
+    ):
+        seeds = ("--pair", "eng-spa", "--seeds", f"{one.url}/,{two.url}/")
+        result = run(tmp_path, "crawl", *seeds, *often, *LOCAL, *QUICK, *ALIGNED)
+    assert result.returncode == 0, result.stderr
+    lines = [line.partition("INFO: ")[2] for line in result.stderr.splitlines() if ".progress]" in line]
+    fetching = [
+        re.fullmatch(r"(\d+) pages, \d+ documents, \d+ pairs, \d+ queued, [\d.]+ pages/s", line) for line in lines
+    ]
+    pages = [int(found[1]) for found in fetching if found]
+    assert pages == sorted(pages)
+    assert len(set(pages)) > 5
+    places = [
+        re.match(r"aligning site (\d) of 2, (\d+) of 36 documents(, about \d+ (min|s) left)?: 4\d pages", line)
+        for line in lines
+    ]
+    moments = [(int(found[1]), int(found[2])) for found in places if found]
+    assert moments == sorted(moments)
+    assert moments[-1][0] == 2
+    assert "pages/min" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("seconds", "share", "left"),
+    [
+        (1.0, 0.5, ""),
+        (60.0, 0.0, ""),
+        (60.0, 0.5, ", about 60 s left"),
+        (60.0, 0.1, ", about 9 min left"),
+        (60.0, 1.0, ", about 0 s left"),
+    ],
+)
+def test_the_time_that_an_alignment_still_takes(seconds: float, share: float, left: str) -> None:
+    assert time_left(seconds, share) == left
