@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 _FIELD = re.compile(
     rb"^(WARC-(?:Type|Target-URI|Date|IP-Address|Payload-Digest|Truncated)|Content-(?:Length|Type))"
-    rb"[ \t]*:[ \t]*(.*?)[ \t]*\r$",
+    rb"[ \t]*+:(.*)\r$",
     re.IGNORECASE | re.MULTILINE,
 )
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})")
@@ -66,7 +66,7 @@ def parse_head(data: bytes) -> RecordHead | None:
     end = data.find(b"\r\n\r\n")
     if end < 0 or not data.startswith(b"WARC/"):
         return None
-    fields = {name.lower(): value for name, value in _FIELD.findall(data, 0, end + 2)}
+    fields = {name.lower(): value.strip(b" \t") for name, value in _FIELD.findall(data, 0, end + 2)}
     try:
         length = int(fields[b"content-length"])
     except (KeyError, ValueError):
