@@ -9,6 +9,8 @@ from weakref import WeakKeyDictionary
 
 from scrapy.exceptions import UsageError
 
+from bilingual_crawler.crawl.turns import Turns
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -89,6 +91,11 @@ class CrawlContext:
     def https_guesses(self) -> frozenset[str]:
         """The seeds that were given without a scheme, with the one that is tried first."""
         return frozenset(seed.url for seed in self.seeds if seed.guessed_scheme)
+
+    @cached_property
+    def turns(self) -> Turns:
+        """Long work of all components in the event loop."""
+        return Turns()
 
 
 _SHARED: WeakKeyDictionary[Crawler, CrawlContext] = WeakKeyDictionary()

@@ -72,7 +72,7 @@ class Visits:
         self._policy = self._context.policy
         self._learner = Learner(self._policy, self._context.budget)
         self._max_redirects = crawler.settings.getint("REDIRECT_MAX_TIMES")
-        self._quota = QueueQuota()
+        self._quota = QueueQuota(len(self._policy.parts))
         self._stopping = False
         self.slot = slot_by(options.politeness)
         """The politeness slot of a URL."""

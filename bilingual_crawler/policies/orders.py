@@ -24,11 +24,14 @@ class DepthFirst(BreadthFirst):
     def __init__(self, pair: LanguagePair) -> None:
         super().__init__(pair)
         self._pages = 0
+        self._last = ""
 
     def priorities(
         self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> Sequence[float]:
-        self._pages += 1
+        # the links of a large page come in parts
+        self._pages += page.url != self._last
+        self._last = page.url
         return [float(self._pages)] * len(links)
 
 

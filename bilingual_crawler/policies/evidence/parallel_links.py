@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from bilingual_crawler.policies.evidence.belief import Belief
     from bilingual_crawler.policies.evidence.known import Target
 
-MAX_PAGES = 20_000
-"""Documents without a partner whose links are kept, those that came last."""
+MAX_BYTES = 150_000_000
+"""Memory for the links of documents without a partner, those that came last: 30,000 ordinary ones."""
+URL_BYTES = 57
+"""Bytes of a URL beside its characters."""
 MAX_COUPLES = 8
 """URLs that one URL may correspond to."""
 _ALIGNED = (LinkPosition.BODY, LinkPosition.NAVIGATION)
@@ -49,7 +51,7 @@ class ParallelLinks(PartnerEvidence):
     """The part of the chance that is left, ``slope`` x belief in the other language + ``base``, at most 1."""
 
     def __post_init__(self) -> None:
-        self._links: LRUCache[str, Sequence[str]] = LRUCache(MAX_PAGES)
+        self._links: LRUCache[str, Sequence[str]] = LRUCache(MAX_BYTES, getsizeof=_size)
         self._couples: dict[str, Counter[str]] = {}
         """URL -> those that it corresponds to, with the pairs of documents that say so."""
         self._by_site = Reliability(self.right, self.wrong)
@@ -156,3 +158,8 @@ class ParallelLinks(PartnerEvidence):
                 del couples[url]
                 if not couples:
                     del self._couples[other]
+
+
+def _size(urls: Sequence[str]) -> int:
+    """Bytes of memory that *urls* take, about."""
+    return sum(map(len, urls)) + URL_BYTES * (len(urls) + 4)
