@@ -62,7 +62,6 @@ Reader = Callable[[Any], T]
 
 _REDIS = "give redis://[user:password@]host[:port][/db][#name of the crawl], or rediss:// for TLS"
 _CONTACT = re.compile(r"https?://[^\s/]\S*|mailto:[^\s@]+@[^\s@]+")
-_PASSWORD = re.compile(r"(?<=//).*@", re.DOTALL)
 _USER = re.compile(r"(?<=://)[^/?#\s]*@")
 _PASSWORD_PARAMETER = re.compile(r"([?&][^=&?#\s]*passw(?:or)?d[^=&?#\s]*=)[^&#\s]+", re.IGNORECASE)
 _SHOWN = 200
@@ -71,7 +70,10 @@ _SHOWN = 200
 
 def wrong(name: str, value: object, right: str) -> UsageError:
     """The error for an invalid *value* of *name*, in one line and without a password."""
-    text = " ".join(_PASSWORD_PARAMETER.sub(r"\1…", _PASSWORD.sub("…@", str(value))).split())
+    before, slashes, after = str(value).partition("//")
+    if "@" in after:
+        after = "…@" + after.rpartition("@")[2]
+    text = " ".join(_PASSWORD_PARAMETER.sub(r"\1…", before + slashes + after).split())
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
     return UsageError(f"{name}={shown}: {right}", print_help=False)
 

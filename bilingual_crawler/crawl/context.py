@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy.downloadermiddlewares import cookies
 from scrapy.exceptions import UsageError
 
+from bilingual_crawler.crawl.turns import Turns
 from bilingual_crawler.urls.hosts import split_domain
 
 if TYPE_CHECKING:
@@ -99,6 +101,11 @@ class CrawlContext:
     def undetectable(self) -> tuple[str, ...]:
         """The languages of the crawl that no detector knows."""
         return tuple(lang for lang in self.pairs.languages if lang in self.detection.undetectable)
+
+    @cached_property
+    def turns(self) -> Turns:
+        """Long work of all components in the event loop."""
+        return Turns()
 
 
 _SHARED: WeakKeyDictionary[Crawler, CrawlContext] = WeakKeyDictionary()

@@ -76,7 +76,7 @@ class Visits:
         self._policy = self._context.policy
         self._learner = Learner(self._policy, self._context.budget)
         self._max_redirects = crawler.settings.getint("REDIRECT_MAX_TIMES")
-        self._quota = QueueQuota()
+        self._quota = QueueQuota(len(self._policy.parts))
         self._guesses = {seed.url for seed in self._context.seeds if seed.guessed_scheme}
         self._waiting: set[str] = set()
         """Those of which https gave nothing."""

@@ -129,6 +129,7 @@ class BackoffMiddleware:
     @property
     def _visits(self) -> Visits:
         return Visits.of(self._crawler)
+
     def _wait_for_machine(self, request: Request, shortage: str) -> Request | None:
         note_shortage(self._crawler, shortage)
         # an address family that this machine lacks reads the same as ports that are used up

@@ -80,29 +80,32 @@ class LinkPriorityMiddleware:
         entry: Entry = response.meta[ENTRY]
         async for output in result:
             if isinstance(output, FoundRequests):
-                for request in _ranked(output, await self._weigh(output, entry)):
+                weighed = [part async for parts in self._weigh(output, entry) for part in parts]
+                for request in _ranked(output, weighed):
                     yield request
             elif isinstance(output, FoundLinks):
                 if entry.kind is Kind.PAGE:
                     self._visits.learn(entry, output.page, output.links)
-                self._visits.follow(entry, output.page, await self._weigh(output, entry))
+                async for part in self._weigh(output, entry):
+                    self._visits.follow(entry, output.page, part)
             else:
                 yield output
 
-    async def _weigh(self, found: FoundLinks, entry: Entry) -> list[tuple[Link, float]]:
-        """The links that are followed, with their priorities."""
+    async def _weigh(self, found: FoundLinks, entry: Entry) -> AsyncIterator[list[tuple[Link, float]]]:
+        """The links that are followed, with their priorities, in parts."""
         self._stats.inc_value("bilingual/links/found", len(found.links))
         # a sitemap is no page in a third language
         if entry.kind is Kind.PAGE and not self._policy.expands(found.page):
-            return []
+            return
         if entry.depth >= self._max_depth:
             self._stats.inc_value("bilingual/links/too_deep", len(found.links))
-            return []
-        links = await self._admitted(found)
-        return self._visits.weigh(entry, found.page, links, await self._scores(found.page, links))
+            return
+        async for part in self._context.turns.parts(found.links):
+            links = await self._admitted(found, part)
+            yield self._visits.weigh(entry, found.page, links, await self._scores(found.page, links))
 
-    async def _admitted(self, found: FoundLinks) -> list[Link]:
-        followed = [link for link in found.links if link.source in self._sources and link.url != found.page.url]
+    async def _admitted(self, found: FoundLinks, links: Sequence[Link]) -> list[Link]:
+        followed = [link for link in links if link.source in self._sources and link.url != found.page.url]
         in_scope = [link for link in followed if self._context.scope.admits(link.url)]
         self._stats.inc_value("bilingual/links/out_of_scope", len(followed) - len(in_scope))
         states = await self._visits.states([link.url for link in in_scope])

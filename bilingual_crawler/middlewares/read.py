@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
 from bilingual_crawler.crawl.context import CrawlContext
@@ -28,7 +29,8 @@ _PAUSE = 1.0
 
 class Reader:
     """Has helper processes read responses. A response that breaks a limit, or has not what was looked for, is refused,
-    counted, and logged once per kind. Waits while this machine cannot start a helper process.
+    counted, and logged once per kind. All sites of which a response has broken a limit share one helper, so that the
+    others have one, too. Waits while this machine cannot start a helper process.
 
     Stats: ``bilingual/unreadable/time|memory|crash|damaged|encrypted|no-text``.
     """
@@ -37,6 +39,8 @@ class Reader:
         assert crawler.stats
         self.crawler = crawler
         self.stats = crawler.stats
+        self._traps = CrawlContext.of(crawler).traps
+        self._of_suspects = asyncio.Lock()
 
     async def read(self, job: Job[Result], url: str) -> Result:
         """The result of *job* for the response from *url*; raises Refused, and StillWanted if the crawl stops first."""
@@ -55,13 +59,14 @@ class Reader:
 
     async def _read(self, job: Job[Result], url: str) -> Result:
         try:
-            return await asyncio.wrap_future(submit(job))
+            async with self._of_suspects if self._traps.was_unreadable(url) else nullcontext():
+                return await asyncio.wrap_future(submit(job))
         except ContentError as error:
             self._note(url, error)
             raise Refused(error.kind, str(error), status=200) from error
         except SandboxError as error:
             self._note(url, error)
-            CrawlContext.of(self.crawler).traps.note_unreadable(url)
+            self._traps.note_unreadable(url)
             raise Refused(f"unreadable-{error.kind}", str(error), status=200) from error
 
     def _note(self, url: str, error: ContentError | SandboxError) -> None:

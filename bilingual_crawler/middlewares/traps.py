@@ -120,7 +120,9 @@ class TrapLinksMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         assert crawler.stats
         self._stats = crawler.stats
-        self._traps = CrawlContext.of(crawler).traps
+        context = CrawlContext.of(crawler)
+        self._traps = context.traps
+        self._turns = context.turns
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -134,7 +136,10 @@ class TrapLinksMiddleware:
                 self._stats.inc_value("bilingual/traps/links/copy", len(output.links))
                 yield replace(output, links=())
             else:
-                yield replace(output, links=self._followed(output.links))
+                followed: list[Link] = []
+                async for links in self._turns.parts(output.links):
+                    followed += self._followed(links)
+                yield replace(output, links=followed)
                 page: Page | None = response.meta.get(PAGE)
                 if page is not None and page.links_left:
                     self._stats.inc_value("bilingual/traps/links/too-many", page.links_left)

@@ -32,7 +32,7 @@ MAX_ANNOUNCED = 50
 
 _LEAD = ("#", "javascript:", "mailto:", "tel:", "data:")
 _HEADER_LINK = re.compile(r"""<([^<>]*)>((?:\s*;\s*[^\s=;,"]+(?:\s*=\s*(?:"[^"]*"|[^\s;,"]*))?)*)""")
-_HEADER_PARAMETER = re.compile(r"""([^\s=;,"]+)\s*=\s*(?:"([^"]*)"|([^\s;,"]*))""")
+_HEADER_PARAMETER = re.compile(r"""(?<![^\s=;,"])([^\s=;,"]++)\s*+=\s*+(?:"([^"]*+)"|([^\s;,"]*+))""")
 _BEST = {
     LinkPosition.SWITCHER: 0,
     LinkPosition.BODY: 1,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MAX_SWITCH = 12
 """Links of the largest element that its class alone makes a language switcher."""
 
-_URL_VALUE = re.compile(r"(?i)(?:https?://|/|\.{1,2}/|\?)\S*$|\S+\.(?:html?|php|aspx?)(?:\?\S*)?$|\S+/\S*$")
+_URL_VALUE = re.compile(r"(?i)(?=\S++\Z)(?:\?|[^/]*+/|.+?\.(?:html?|php|aspx?)(?:\?|\Z))")
 
 
 def find_switchers(anchors: Sequence[Anchor]) -> None:

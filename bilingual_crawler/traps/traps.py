@@ -11,6 +11,7 @@ from bilingual_crawler.traps.barren import Barren
 from bilingual_crawler.traps.copies import Copies, MissingPages
 from bilingual_crawler.traps.staleness import Staleness
 from bilingual_crawler.traps.text import sequences
+from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.traps import grown
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 MAX_SITEMAPS = 1000
 """Sitemaps of a site that are read."""
 MAX_UNREADABLE = 10
-"""Unreadable responses of a host after which the host is left."""
+"""Unreadable responses of a site, a registered domain, after which the site is left: hosts cost nothing."""
 MAX_SITEMAP_DEPTH = 4
 """Levels of sitemaps, from robots.txt on; the protocol has two, an index and its sitemaps."""
 
@@ -45,7 +46,7 @@ class Traps:
             return "stale"
         if self._barren.refuses(url):
             return "barren"
-        if self._unreadable and self._unreadable.get(urlsplit(url).netloc, 0) >= MAX_UNREADABLE:
+        if self._unreadable and self._unreadable.get(registered_domain(url), 0) >= MAX_UNREADABLE:
             return "unreadable"
         return grown(url)
 
@@ -62,8 +63,12 @@ class Traps:
 
     def note_unreadable(self, url: str) -> None:
         """The response of *url* could not be read within the limits of a helper process."""
-        host = urlsplit(url).netloc
-        self._unreadable[host] = self._unreadable.get(host, 0) + 1
+        site = registered_domain(url)
+        self._unreadable[site] = self._unreadable.get(site, 0) + 1
+
+    def was_unreadable(self, url: str) -> bool:
+        """Whether a response of the site of *url* could not be read within the limits."""
+        return bool(self._unreadable) and registered_domain(url) in self._unreadable
 
     def note_pair(self, *urls: str) -> None:
         """The pages *urls* are in a pair."""

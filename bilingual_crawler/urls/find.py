@@ -62,7 +62,8 @@ class Marker:
 _PARTS = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^/?#@]*@)?([^/?#:]*)(?::\d*)?([^?#]*)(?:\?([^#]*))?", re.IGNORECASE)
 _ORDER = {component: order for order, component in enumerate(Component)}
 _AFFIX = re.compile(r"[a-z]{1,3}(?:[-_][a-z]{2,4})?|[^\W\d_]{4,}", re.IGNORECASE)
-_PARAMETER = re.compile(r"([^=&;?/]+)=([^&;]*)")
+# begins where a name begins, so that a query without "=" is read once and not from each of its characters
+_PARAMETER = re.compile(r"(?<![^=&;?/])([^=&;?/]++)=([^&;]*+)")
 _SEPARATOR = re.compile(r"[._-]")
 _PREFIX = re.compile(r"([a-z]{2,3})([._])")
 _PROJECT_HOSTS = (".github.io", ".gitlab.io", ".codeberg.page", ".sourceforge.io")

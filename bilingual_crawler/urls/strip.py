@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MARK = "\0"
 _INDEX = re.compile(r"(?:index|default|home)(?:\.[a-z]{2,5}\d?)?$", re.IGNORECASE)
 _start = attrgetter("start")
-_IN_NAME = re.compile(rf"[-_.]+{_MARK}|{_MARK}[-_.]+")
+_IN_NAME = re.compile(rf"(?<![-_.])[-_.]++{_MARK}|{_MARK}[-_.]++")
 
 
 def strip_language(url: str, languages: Collection[str] | None = None) -> str:

@@ -17,7 +17,7 @@ SIGNS = "._-"
 INSIDE = "i"
 
 _LOCALE = re.compile(r"([a-z]{2,3})[-_](?:[a-z]{2}|[0-9]{3}|hans|hant|latn|cyrl)(?:[.@][a-z]+-?8?)?")
-_SEPARATED = re.compile(r"([\W_]*)([^\W_]+)")
+_SEPARATED = re.compile(r"(?<![\W_])([\W_]*+)([^\W_]++)")
 _PIECES = re.compile(r"\d+|[^\d]+")
 
 

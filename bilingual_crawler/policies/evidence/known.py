@@ -41,7 +41,7 @@ _NONE_HELD: Held = ([], [])
 
 
 class Known:
-    """Documents with their languages and partners, and queued URLs, some 500 bytes each.
+    """Documents with their languages and partners, and queued URLs, some 250 bytes each beside their text.
 
     Twins are URLs that are equal but for language marks.
     """
@@ -55,8 +55,11 @@ class Known:
         self._partners = Partners()
         self._single: dict[str, list[int]] = {}
         self._held: dict[int, Held] = {}
-        self._queued: dict[str, Target] = {}
-        self._queued_twins: dict[int, tuple[str, ...]] = {}
+        self._queued: dict[str, int] = {}
+        """URL -> key of its twins. Their places are worked out again when they are needed: a farm of links has a folder
+        for each URL."""
+        self._queued_twins: dict[int, str | tuple[str, ...]] = {}
+        """Key -> URL, or several."""
         self._mentioned: deque[str] = deque()
 
     def index(self, side: str | None) -> int:
@@ -114,22 +117,24 @@ class Known:
         """*url* is queued; False if it was before."""
         if url in self._queued:
             return False
-        target = self._queued[url] = self.target(url)
-        twins = self._queued_twins.get(target.key, ())
+        key = self._queued[url] = self._key(url)
+        twins = self._twins_of(key)
         if len(twins) < MAX_TWINS:
-            self._queued_twins[target.key] = (*twins, url)
+            self._queued_twins[key] = (*twins, url) if twins else url
         return True
 
     def is_queued(self, url: str) -> bool:
         return url in self._queued
 
     def dequeue(self, url: str) -> None:
-        target = self._queued.pop(url, None)
-        if target is None:
+        key = self._queued.pop(url, None)
+        if key is None:
             return
-        twins = tuple(twin for twin in self._queued_twins.pop(target.key, ()) if twin != url)
+        twins = tuple(twin for twin in self._twins_of(key) if twin != url)
         if twins:
-            self._queued_twins[target.key] = twins
+            self._queued_twins[key] = twins if len(twins) > 1 else twins[0]
+        else:
+            self._queued_twins.pop(key, None)
 
     def mention(self, url: str) -> None:
         """Evidence begins to keep something of *url*, which may be queued later or never."""
@@ -145,16 +150,23 @@ class Known:
 
     def target(self, url: str) -> Target:
         """What evidence is asked of *url*, queued or not."""
-        return self._queued.get(url) or Target(url, place_of(url), hash(strip_language(url, self._languages)))
+        key = self._queued.get(url)
+        return Target(url, place_of(url), self._key(url) if key is None else key)
 
     def place(self, url: str) -> Place:
         """Where *url*, queued or not, is."""
-        target = self._queued.get(url)
-        return place_of(url) if target is None else target.place
+        return place_of(url)
 
     def queued_twins(self, target: Target) -> tuple[str, ...]:
         """The queued URLs that are twins of *target*, itself included."""
-        return self._queued_twins.get(target.key, ())
+        return self._twins_of(target.key)
+
+    def _twins_of(self, key: int) -> tuple[str, ...]:
+        twins = self._queued_twins.get(key, ())
+        return (twins,) if isinstance(twins, str) else twins
+
+    def _key(self, url: str) -> int:
+        return hash(strip_language(url, self._languages))
 
     def _count_single(self, url: str, documents: int) -> None:
         # a pair of an earlier run may be known before its documents are

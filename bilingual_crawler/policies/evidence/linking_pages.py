@@ -51,6 +51,8 @@ class LinkingPages(LanguageEvidence):
 
     def __post_init__(self) -> None:
         self._sources: dict[str, tuple[Source, ...]] = {}
+        self._same: dict[tuple[Source, ...], tuple[Source, ...]] = {}
+        """One object for equal sources: there are some thousand, and millions of URLs."""
         self._by_site: dict[str, _Links] = {}
         self._unseen = self._before_any()
         self._usual = [[self.own if source == language else self.other for language in range(3)] for source in range(3)]
@@ -70,7 +72,8 @@ class LinkingPages(LanguageEvidence):
         sources = self._sources.get(link.url, ())
         if source in sources or len(sources) >= self.most:
             return False
-        self._sources[link.url] = (*sources, source)
+        all_sources = (*sources, source)
+        self._sources[link.url] = self._same.setdefault(all_sources, all_sources)
         return True
 
     def update(self, target: Target, belief: Belief) -> Belief | None:

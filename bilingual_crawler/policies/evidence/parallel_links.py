@@ -6,6 +6,8 @@ from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from cachetools import LRUCache
+
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.policies.base import MAX_LINKS, Proposal
 from bilingual_crawler.policies.evidence.base import PartnerEvidence
@@ -20,10 +22,12 @@ if TYPE_CHECKING:
     from bilingual_crawler.policies.evidence.belief import Belief
     from bilingual_crawler.policies.evidence.known import Target
 
-MAX_PAGES = 20_000
-"""Documents without a partner whose links, and whose couples, are kept: those that came last."""
-MAX_KEPT = 1_000_000
-"""Links of all these documents, some 130 bytes each."""
+MAX_BYTES = 150_000_000
+"""Memory for the links of documents without a partner, those that came last: 30,000 ordinary ones."""
+URL_BYTES = 57
+"""Bytes of a URL beside its characters."""
+MAX_DOCUMENTS = 20_000
+"""Documents without a partner whose couples are kept: those that came last."""
 MAX_COUPLES = 8
 """URLs that one URL may correspond to."""
 _ALIGNED = (LinkPosition.BODY, LinkPosition.NAVIGATION)
@@ -49,9 +53,7 @@ class ParallelLinks(PartnerEvidence):
     """The part of the chance that is left, ``slope`` x belief in the other language + ``base``, at most 1."""
 
     def __post_init__(self) -> None:
-        self._links: OrderedDict[str, Sequence[str]] = OrderedDict()
-        self._kept = 0
-        """Links in all."""
+        self._links: LRUCache[str, Sequence[str]] = LRUCache(MAX_BYTES, getsizeof=_size)
         self._couples: dict[str, Counter[str]] = {}
         """URL -> those that it corresponds to, with the pairs of documents that say so."""
         self._documents: OrderedDict[str, None] = OrderedDict()
@@ -69,7 +71,7 @@ class ParallelLinks(PartnerEvidence):
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         if page.side is not None and not page.noindex:
             aligned = [link.url for link in links if not link.alternate and link.position in _ALIGNED]
-            self._keep_links(page.url, aligned[:MAX_LINKS])
+            self._links[page.url] = aligned[:MAX_LINKS]
         couples = self._couples.get(page.url)
         if not couples:
             return ()
@@ -80,7 +82,7 @@ class ParallelLinks(PartnerEvidence):
         return [url for url in couples if self.known.is_queued(url)]
 
     def learn_pair(self, url: str, partner: str) -> Iterable[str]:
-        links, others = self._pop_links(url), self._pop_links(partner)
+        links, others = self._links.pop(url, ()), self._links.pop(partner, ())
         changed: list[str] = []
         # a couple that was known is news as well: what else is believed of the site has changed since it was weighed
         for one, other in self._aligned(links, others, {url, partner}):
@@ -89,7 +91,7 @@ class ParallelLinks(PartnerEvidence):
                 self._proposals.append((one, Proposal(other, self.name, self._probability(one, other))))
         for one in (url, partner):
             self._drop(one)
-        while len(self._documents) > MAX_PAGES:
+        while len(self._documents) > MAX_DOCUMENTS:
             self._drop(next(iter(self._documents)))
         believed = self._by_site.of(self.known.place(url).site) >= self.least
         return filter(self.known.is_queued, changed) if believed else ()
@@ -172,13 +174,7 @@ class ParallelLinks(PartnerEvidence):
                 if not couples:
                     self._drop(other)
 
-    def _keep_links(self, url: str, links: Sequence[str]) -> None:
-        self._links[url] = links
-        self._kept += len(links)
-        while len(self._links) > MAX_PAGES or self._kept > MAX_KEPT:
-            self._pop_links(next(iter(self._links)))
 
-    def _pop_links(self, url: str) -> Sequence[str]:
-        links = self._links.pop(url, ())
-        self._kept -= len(links)
-        return links
+def _size(urls: Sequence[str]) -> int:
+    """Bytes of memory that *urls* take, about."""
+    return sum(map(len, urls)) + URL_BYTES * (len(urls) + 4)

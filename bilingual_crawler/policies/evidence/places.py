@@ -36,9 +36,9 @@ class Place:
     """Whether the mark may mean something else (country suffix, a common word)."""
 
 
-@url_cache(1 << 12)
+@url_cache(1 << 16)
 def place_of(url: str) -> Place:
-    """The place of *url*; the last ones are cached."""
+    """The place of *url*; those of the last 65,536 URLs are cached, with some 500 bytes for each."""
     parts = urlsplit(url)
     folder = parts.path.rpartition("/")[0]
     marker = next((marker for marker in find_markers(url) if marker.language is not None), None)

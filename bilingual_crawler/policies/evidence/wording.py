@@ -37,6 +37,8 @@ class Wording(LanguageEvidence):
         self._reader = AnchorReader(self.known.pair)
         self._wordings: dict[str, tuple[int, int]] = {}
         """URL -> length of the text, step."""
+        self._same: dict[tuple[int, int], tuple[int, int]] = {}
+        """One object for equal wordings: there are some thousand, and millions of URLs."""
         first = [self.weight * share for share in self.shares]
         self._usual = (first, first[::-1], [self.weight / len(first)] * len(first))
         self._by_site: dict[str, tuple[list[float], ...]] = {}
@@ -57,7 +59,8 @@ class Wording(LanguageEvidence):
         read = self._reader.read(link.text)
         if read is None:
             return False
-        self._wordings[link.url] = (len(link.text), read)
+        wording = (len(link.text), read)
+        self._wordings[link.url] = self._same.setdefault(wording, wording)
         return read != step
 
     def update(self, target: Target, belief: Belief) -> Belief | None:
