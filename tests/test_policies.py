@@ -13,6 +13,7 @@ from bilingual_crawler.policies import POLICIES, policy_class
 from bilingual_crawler.policies.base import FetchedPage, Policy, PolicyError
 from bilingual_crawler.policies.gain import EVIDENCE, Gain
 from bilingual_crawler.policies.ilsp import Ilsp
+from bilingual_crawler.policies.jointly import Jointly
 from bilingual_crawler.policies.levels import ParallelTextIdentification, PPLocator
 from bilingual_crawler.policies.orders import DepthFirst, Random
 from bilingual_crawler.policies.smart import Smart
@@ -120,6 +121,16 @@ def test_a_url_of_the_last_level_waits_for_a_partner_that_is_found_later(policy:
     assert levels.reconsider(HOST + PARTNER, -1.0) == -1.0
     assert visit(crawl, page("/is/b", "isl", depth=2), []) == {LAST: -1.0}
     assert levels.reconsider(HOST + LAST, -1.0) == -1.0
+
+
+def test_what_one_pair_of_several_wants_at_the_last_level_stays_there() -> None:
+    joint = Jointly([ParallelTextIdentification(PAIR), ParallelTextIdentification(LanguagePair.parse("eng-fra"))])
+    crawl = Learner(joint)
+    visit(crawl, page("/en/a", "eng", depth=2), links(LAST, "/is/x", "/fr/x"))
+    assert joint.reconsider(HOST + LAST, -1.0) == NEVER
+    assert visit(crawl, page("/is/a", "isl", depth=2), links(PARTNER))[PARTNER] == -1.0
+    assert joint.reconsider(HOST + PARTNER, -1.0) == -1.0
+    assert joint.changed() == {HOST + LAST: -1.0}
 
 
 @pytest.mark.parametrize("policy", [PPLocator, ParallelTextIdentification])
