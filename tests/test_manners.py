@@ -144,6 +144,19 @@ def test_a_robots_txt_that_is_not_there_allows_everything(tmp_path: Path) -> Non
     assert len(documents(tmp_path)) == DOCUMENTS * len(sites)
 
 
+def test_a_robots_txt_is_obeyed_whatever_success_it_comes_with(tmp_path: Path) -> None:
+    rules = "User-agent: *\nDisallow: /es/page-2"
+
+    def with_status(status: int) -> Callable[[str], Answer]:
+        return lambda path: Answer(rules, status, "text/plain") if path == "/robots.txt" else page(path)
+
+    with several(map(with_status, (202, 203, 206))) as sites:
+        crawl(tmp_path, english(sites))
+    for site in sites:
+        assert "/es/page-1.html" in site.paths()
+        assert "/es/page-2.html" not in site.paths()
+
+
 def test_robots_txt_is_found_behind_redirects_and_a_loop_of_them_allows_everything(tmp_path: Path) -> None:
     def moved(path: str) -> Answer:
         if path == "/robots.txt":

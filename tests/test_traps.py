@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+from collections import Counter
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -10,11 +12,19 @@ import pytest
 from scripted import Answer, scripted
 from test_crawl import crawl, documents
 from test_manners import outcomes, summary
-from webserver import TEXT, bilingual_site, html
+from webserver import TEXT, bilingual_site, html, varied
 
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.traps.barren import Barren
-from bilingual_crawler.traps.copies import MAX_COPIES, PROBE_AFTER, Copies, MissingPages
+from bilingual_crawler.traps.copies import (
+    FOLDER_PROBE_AFTER,
+    MAX_COPIES,
+    MAX_FOLDERS_PROBED,
+    MAX_PROBES,
+    PROBE_AFTER,
+    Copies,
+    MissingPages,
+)
 from bilingual_crawler.traps.shapes import folders, shapes
 from bilingual_crawler.traps.staleness import FOLDER_FACTOR, PAIRS_FACTOR, Staleness
 from bilingual_crawler.traps.text import sequences
@@ -130,12 +140,21 @@ def test_copies_are_counted_per_host_and_empty_pages_are_none() -> None:
 def test_a_page_is_missing_if_it_says_what_a_missing_page_says_and_no_more() -> None:
     missing = MissingPages()
     sorry = f"{prose(0)} Sorry, there is nothing at"
-    missing.learn("a.is", f"{sorry} /zzz", "https://a.is/zzz")
-    assert missing.is_missing("a.is", f"{sorry} /old/news", "https://a.is/old/news")
-    assert not missing.is_missing("a.is", f"{prose(0)} {prose(1, 20)}", "https://a.is/x")
-    assert not missing.is_missing("b.is", f"{sorry} /old/news", "https://b.is/old/news")
-    missing.learn("c.is", "Not here", "https://c.is/zzz")
-    assert not missing.is_missing("c.is", "Not here", "https://c.is/x")
+    missing.learn("a.is/", f"{sorry} /zzz", "https://a.is/zzz")
+    assert missing.is_missing("https://a.is/old/news", f"{sorry} /old/news")
+    assert not missing.is_missing("https://a.is/x", f"{prose(0)} {prose(1, 20)}")
+    assert not missing.is_missing("https://b.is/old/news", f"{sorry} /old/news")
+    missing.learn("c.is/", "Not here", "https://c.is/zzz")
+    assert not missing.is_missing("https://c.is/x", "Not here")
+
+
+def test_what_a_folder_shows_for_missing_pages_holds_in_the_folder() -> None:
+    missing = MissingPages()
+    missing.learn("a.is/", f"{prose(0)} nothing at /zzz", "https://a.is/zzz")
+    missing.learn("a.is/es/", f"{prose(1)} nothing at /es/zzz", "https://a.is/es/zzz")
+    assert missing.is_missing("https://a.is/es/old/news", f"{prose(1)} nothing at /es/old/news")
+    assert missing.is_missing("https://a.is/es/old/news", f"{prose(0)} nothing at /es/old/news")
+    assert not missing.is_missing("https://a.is/en/old/news", f"{prose(1)} nothing at /en/old/news")
 
 
 def test_sitemaps_have_a_depth_and_a_number() -> None:
@@ -148,13 +167,40 @@ def test_sitemaps_have_a_depth_and_a_number() -> None:
 
 def test_a_host_is_probed_until_it_answers() -> None:
     missing = MissingPages()
-    assert [page for page in range(1, 500) if missing.wants_probe("silent.is")] == [10, 20, 40, 80]
-    assert [missing.wants_probe("a.is") for _ in range(15)].count(True) == 1
-    missing.answered("a.is")
-    assert not any(missing.wants_probe("a.is") for _ in range(500))
+    assert [page for page in range(1, 500) if missing.places_to_probe("https://silent.is/x", None)] == [10, 20, 40, 80]
+    assert sum(len(missing.places_to_probe("https://a.is/x", None)) for _ in range(15)) == 1
+    missing.answered("a.is/")
+    assert not any(missing.places_to_probe("https://a.is/x", None) for _ in range(500))
+
+
+def probed(missing: MissingPages, *pages: tuple[str, str]) -> list[str]:
+    """The places that are probed as these pages (path, language) come, in order."""
+    return [place for path, lang in pages for place in missing.places_to_probe(f"https://a.is{path}", lang)]
+
+
+def test_a_language_is_probed_in_the_folder_that_is_its_own() -> None:
+    missing = MissingPages()
+    english, spanish = ([(f"/docs/{lang}/{n}/x", lang) for n in range(500)] for lang in ("en", "es"))
+    assert probed(missing, *english[:9]) == [], "with one language the host is its own"
+    assert probed(missing, *spanish[:3]) == ["a.is/", "a.is/docs/es/"]
+    for place in ("a.is/", "a.is/docs/es/"):
+        missing.answered(place)
+    assert probed(missing, *spanish) == []
+    assert probed(missing, *english) == ["a.is/docs/en/"] * MAX_PROBES
+
+
+def test_folders_that_are_probed_are_few() -> None:
+    several = [(page, number, lang) for page in range(99) for number in range(20) for lang in ("eng", "spa")]
+    without = [(f"/{number}/{page}", lang) for page, number, lang in several]
+    assert {*probed(MissingPages(), *without)} == {"a.is/"}, "no language has a folder"
+    missing = MissingPages()
+    many = [(f"/{lang}-{number}/{page}", lang) for page, number, lang in several]
+    assert len({*probed(missing, *many)}) == 1 + MAX_FOLDERS_PROBED
+    assert probed(missing, *many) == [], "places that never answer are left alone"
 
 
 SITE = bilingual_site(PROBE_AFTER)
+NOWHERE = re.compile(r"(/en|/es)?/[a-z]{16}")
 GONE = [f"gone-{number}" for number in range(20)]
 
 
@@ -175,14 +221,40 @@ def test_a_soft_404_is_no_document_and_its_links_are_not_followed(tmp_path: Path
     assert not [path for path in SITE if path[1:3] in ("en", "es") and found[path] != "document"]
     assert len([path for path, outcome in found.items() if outcome == "soft-404"]) >= len(GONE) - PROBE_AFTER
     assert len(documents(tmp_path)) <= 2 * PROBE_AFTER + 2 + PROBE_AFTER
-    assert "'bilingual/probes': 1" in result.stderr
+    assert len([path for path in site.paths() if NOWHERE.fullmatch(path)]) <= 3, "the host and two folders"
+
+
+def test_a_soft_404_in_the_language_of_its_folder_is_no_document(tmp_path: Path) -> None:
+    """The articles name translations that are not there; the host as such answers 404."""
+    articles = [f"article-{number}" for number in range(12)]
+    links = "".join(f"<a href=/en/{name}>{name}</a> " for name in articles)
+    switch = "<nav class=language-switcher><a href=/es/{}>es</a></nav>"
+    english = {f"/en/{name}": html("en", name, switch.format(name)) for name in articles}
+    pages = varied(SITE | english | {"/en/": SITE["/en/"].replace("<h1>", f"{links}<h1>")})
+
+    def answer(path: str) -> Answer:
+        if path in pages:
+            return Answer(pages[path])
+        sorry = f"<p>Página no encontrada. <p>{TEXT['es'] * 2}<p>{path}"
+        return Answer(html("es", "Error", sorry)) if path.startswith("/es/") else Answer(status=404)
+
+    with scripted(answer) as site:
+        result = crawl(tmp_path, f"{site.url}/en/", "-s", "CONCURRENT_REQUESTS=1")
+    assert result.returncode == 0, result.stderr
+    found = outcomes(tmp_path, site.url)
+    assert not [path for path in pages if path[1:3] in ("en", "es") and found[path] != "document"]
+    kept = [path for path, outcome in found.items() if path not in pages and outcome == "document"]
+    assert len(kept) < FOLDER_PROBE_AFTER, kept
+    assert Counter(found.values())["soft-404"] >= len(articles) - len(kept)
+    assert len([path for path in site.paths() if NOWHERE.fullmatch(path)]) <= 3, "the host and two folders"
 
 
 def test_an_honest_404_is_asked_for_once(tmp_path: Path) -> None:
     with scripted(lambda path: Answer(SITE[path]) if path in SITE else Answer(status=404)) as site:
         crawl(tmp_path, f"{site.url}/en/")
     assert len(documents(tmp_path)) == 2 * PROBE_AFTER + 2
-    assert len([path for path in site.paths() if path not in SITE]) == 4
+    # the host and the two folders, beside robots.txt, /gone and /old
+    assert len([path for path in site.paths() if path not in SITE]) <= 3 + 3
     assert summary(tmp_path)["traps"] == {}, "the crawler's own question is no link of the site"
 
 

@@ -114,7 +114,7 @@ class RobotsMiddleware:
             self._stats.inc_value("bilingual/robots/unreachable")
             message = f"{url}: HTTP status {response.status}"
             raise HostUnavailable("robots-unreachable", message, alive=True, asked=asked_to_wait(response))
-        body = response.body[:MAX_BYTES] if response.status == 200 else b""
+        body = response.body[:MAX_BYTES] if 200 <= response.status < 300 else b""
         try:
             robots = await self._reader.read(RobotsJob(body, self._user_agent), url)
         except Refused as error:

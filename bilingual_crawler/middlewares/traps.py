@@ -14,7 +14,7 @@ from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
 from bilingual_crawler.crawl.context import CrawlContext
-from bilingual_crawler.crawl.meta import COPY, ENTRY, PAGE
+from bilingual_crawler.crawl.meta import COPY, ENTRY, LANGUAGE, PAGE
 from bilingual_crawler.crawl.refused import Refused
 from bilingual_crawler.crawl.signals import pair_found
 from bilingual_crawler.items import FoundLinks
@@ -40,7 +40,8 @@ class TrapPagesMiddleware:
     """Downloader middleware: learns from pages, and drops soft-404 pages and queued URLs that have become traps.
 
     After ten pages of a host, it requests a page of the host that cannot exist, for comparison. If the host does not
-    answer, it asks again after 20, 40 and 80 pages. Stats:
+    answer, it asks again after 20, 40 and 80 pages. Error pages are translated, too: after three documents of a
+    language that has a folder of its own, it requests such a page in that folder. Stats:
     ``bilingual/traps/soft-404``, ``bilingual/traps/refused/<kind>``, and, for pages that are kept, ``bilingual/probes``
     and ``bilingual/copies``.
     """
@@ -51,6 +52,7 @@ class TrapPagesMiddleware:
         self._stats = crawler.stats
         self._reader = Reader(crawler)
         self._traps = CrawlContext.of(crawler).traps
+        self._pairs = CrawlContext.of(crawler).pairs
         self._probes = not Options.of(crawler.settings).replay
 
     @classmethod
@@ -74,8 +76,7 @@ class TrapPagesMiddleware:
         if page is None or response.status != 200:
             return response
         await self._probe(page, request)
-        host = urlsplit(page.url).netloc
-        if request.meta[ENTRY].parent and self._traps.missing.is_missing(host, page.text, page.url):
+        if request.meta[ENTRY].parent and self._traps.missing.is_missing(page.url, page.text):
             self._note("bilingual/traps/soft-404", page.url)
             raise Refused("soft-404", "shows what its host shows for any URL", status=200)
         for kind, group in self._traps.learn(page):
@@ -86,22 +87,24 @@ class TrapPagesMiddleware:
         return response
 
     async def _probe(self, page: Page, request: Request) -> None:
-        parts = urlsplit(page.url)
-        if not self._traps.missing.wants_probe(parts.netloc) or not self._probes:
-            return
+        if self._probes:
+            language = self._pairs.side(request.meta[LANGUAGE].language)
+            for place in self._traps.missing.places_to_probe(page.url, language):
+                await self._probe_place(place, f"{urlsplit(page.url).scheme}://{place}", request)
+
+    async def _probe_place(self, place: str, address: str, request: Request) -> None:
         self._stats.inc_value("bilingual/probes")
         # one word: "a" in "3a7" would be skipped in the page's text as well
-        nowhere = "".join(secrets.choice(ascii_lowercase) for _ in range(16))
-        url = f"{parts.scheme}://{parts.netloc}/{nowhere}"
+        url = address + "".join(secrets.choice(ascii_lowercase) for _ in range(16))
         meta = {"download_slot": request.meta["download_slot"], "dont_redirect": True}
         assert self._crawler.engine
         try:
             answer = await self._crawler.engine.download_async(Request(url, meta=meta, callback=NO_CALLBACK))
             if answer.status == 200:
                 shown = await self._reader.read(page_job(answer, url), url)
-                self._traps.missing.learn(parts.netloc, shown.page.text, url)
+                self._traps.missing.learn(place, shown.page.text, url)
             if answer.status != 429 and answer.status < 500:
-                self._traps.missing.answered(parts.netloc)
+                self._traps.missing.answered(place)
         except Exception as error:
             logger.debug(f"{url}: {error}")
 

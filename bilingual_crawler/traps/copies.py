@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
 
+from bilingual_crawler.traps.shapes import folders
 from bilingual_crawler.traps.text import sequences
 
 if TYPE_CHECKING:
@@ -17,11 +19,18 @@ MAX_COPIES = 20
 under the URLs of several languages."""
 PROBE_AFTER = 10
 """Pages of a host after which a page that cannot exist is requested."""
-_PROBES_AFTER = frozenset(PROBE_AFTER << doubled for doubled in range(4))
-"""The first probe and, as long as none was answered, the next ones."""
+FOLDER_PROBE_AFTER = 3
+"""Documents of a language in a folder of its own after which a page of the folder that cannot exist is requested."""
+MAX_FOLDERS_PROBED = 4
+"""Folders of a host that are probed beside the host."""
+MAX_PROBES = 4
+"""Probes of a host or folder as long as none was answered, each after twice as many pages as the one before."""
+_OWN_SHARE = 0.8
+"""Share of a language in the documents of its own folder; some of its pages are not translated."""
 _PAGES = 200_000
 _MIN_SEQUENCES = 10
 _HOSTS = 10_000
+_FOLDERS = 100_000
 _SEQUENCES = 1_000_000
 
 
@@ -41,32 +50,68 @@ class Copies:
 
 
 class MissingPages:
-    """The text that a host shows for missing URLs if it does not answer 404."""
+    """The texts that a host, and the folders of its languages, show for missing URLs if they do not answer 404.
+
+    A place is a host or a folder of it, such as ``a.is/`` or ``a.is/es/``.
+    """
 
     def __init__(self) -> None:
         self._pages: LRUCache[str, int] = LRUCache(_HOSTS)
-        self._answered: LRUCache[str, bool] = LRUCache(_HOSTS)
+        self._languages: LRUCache[str, Counter[str]] = LRUCache(_FOLDERS)
+        self._probes: LRUCache[str, int] = LRUCache(_FOLDERS)
+        self._answered: LRUCache[str, bool] = LRUCache(_FOLDERS)
+        self._probed: LRUCache[str, set[str]] = LRUCache(_HOSTS)
+        """The folders of a host that were probed."""
         self._shown: LRUCache[str, AbstractSet[int]] = LRUCache(_SEQUENCES, getsizeof=len)
 
-    def wants_probe(self, host: str) -> bool:
-        """Whether to request a page of *host* that cannot exist. Called once per page."""
+    def places_to_probe(self, url: str, language: str | None) -> list[str]:
+        """The places of the page *url* of which a page that cannot exist is to be requested. Called once per page.
+
+        *language*: of the document that the page is; None if it is no document.
+        """
+        host, *inner = folders(url)
         pages = self._pages[host] = self._pages.get(host, 0) + 1
-        return pages in _PROBES_AFTER and host not in self._answered
+        wanted = [host] if self._is_due(host, pages, PROBE_AFTER) else []
+        if language is None:
+            return wanted
+        for place in (host, *inner):
+            self._languages.setdefault(place, Counter())[language] += 1
+        own = next((place for place in (host, *inner) if self._is_own(place, language)), host)
+        probed = self._probed.setdefault(host, set())
+        if own != host and (own in probed or len(probed) < MAX_FOLDERS_PROBED):
+            documents = self._languages[own][language]
+            if self._is_due(own, documents, FOLDER_PROBE_AFTER):
+                probed.add(own)
+                wanted.append(own)
+        return wanted
 
-    def answered(self, host: str) -> None:
-        """*host* answered a probe, so it is not asked again."""
-        self._answered[host] = True
+    def answered(self, place: str) -> None:
+        """*place* answered a probe, so it is not asked again."""
+        self._answered[place] = True
 
-    def learn(self, host: str, text: str, url: str) -> None:
-        """*host* shows *text* for the missing page *url*. Texts of a few words are not compared."""
+    def learn(self, place: str, text: str, url: str) -> None:
+        """*place* shows *text* for the missing page *url*. Texts of a few words are not compared."""
         shown = sequences(text, url)
         if len(shown) >= _MIN_SEQUENCES:
-            self._shown[host] = shown
+            self._shown[place] = shown
 
-    def is_missing(self, host: str, text: str, url: str) -> bool:
-        """Whether *text* is the host's text for missing URLs, so that *url* does not exist."""
-        shown = self._shown.get(host)
-        if shown is None:
+    def is_missing(self, url: str, text: str) -> bool:
+        """Whether *text* is what one of the places of *url* shows for missing URLs, so that *url* does not exist."""
+        known = [shown for place in folders(url) if (shown := self._shown.get(place)) is not None]
+        if not known:
             return False
         said = sequences(text, url)
-        return max(len(said - shown), len(shown - said)) <= max(3, 0.02 * len(said))
+        most = max(3, 0.02 * len(said))
+        return any(max(len(said - shown), len(shown - said)) <= most for shown in known)
+
+    def _is_own(self, place: str, language: str) -> bool:
+        found = self._languages.get(place, Counter())
+        return FOLDER_PROBE_AFTER <= found[language] >= _OWN_SHARE * found.total()
+
+    def _is_due(self, place: str, pages: int, first: int) -> bool:
+        """Whether *place*, of which *pages* have come, is to be probed now, first after *first* of them."""
+        probes = self._probes.get(place, 0)
+        if place in self._answered or probes >= MAX_PROBES or pages < first << probes:
+            return False
+        self._probes[place] = probes + 1
+        return True
