@@ -198,6 +198,9 @@ class LocalFrontier:
             return False
         return bool(self.open_slots())
 
+    def hurry(self) -> None:
+        """Does nothing: the store answers at once."""
+
     async def leave(self) -> None:
         # the summary of the crawl is written later
         self.sum_up()
