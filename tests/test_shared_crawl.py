@@ -186,6 +186,25 @@ def test_a_redis_that_is_restarted_empty_ends_the_crawl_with_an_error(tmp_path: 
     assert 0 < len(documents(tmp_path / "one")) < len(every_document(sites))
 
 
+def test_a_stop_does_not_wait_for_a_redis_that_is_gone(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
+    worker = start_worker(tmp_path / "one", sites, server, "DOWNLOAD_DELAY=0.1")
+    while asked(sites).total() < 20:
+        time.sleep(0.05)
+        assert worker.poll() is None
+    server.stop()
+    time.sleep(2)
+    worker.send_signal(signal.SIGINT)
+    begun = time.monotonic()
+    _, log = worker.communicate(timeout=120)
+    assert time.monotonic() - begun < 45
+    assert worker.returncode == 0, log
+    assert "Traceback" not in log
+    assert "a resume goes on from here" in log
+    server.start()
+    end(start_worker(tmp_path / "two", sites, server, "DOWNLOAD_DELAY=0.1"))
+    assert documents(tmp_path / "one") | documents(tmp_path / "two") == every_document(sites)
+
+
 def test_a_full_redis_is_waited_for(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
     worker = start_worker(tmp_path / "one", sites, server, "DOWNLOAD_DELAY=0.1")
     while asked(sites).total() < 20:

@@ -321,6 +321,10 @@ class Visits:
         """Add to the numbers of these names, which all runs and workers of the crawl share. *told* gets the sums."""
         self._frontier.add(numbers, told)
 
+    def hurry(self) -> None:
+        """The crawl is stopping: a store that does not answer holds it up for a few seconds only."""
+        self._frontier.hurry()
+
     async def leave(self) -> None:
         """The crawl ends."""
         self._finish_processed()

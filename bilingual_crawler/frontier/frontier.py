@@ -117,5 +117,8 @@ class Frontier(Protocol):
     def freeze(self) -> None:
         """Ignore all further calls. URLs in flight stay in flight, and the next run fetches them again."""
 
+    def hurry(self) -> None:
+        """The crawl is stopping: wait only a few more seconds for a store that does not answer."""
+
     async def leave(self) -> None:
         """The process ends: close the store."""

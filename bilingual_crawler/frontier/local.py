@@ -207,6 +207,9 @@ class LocalFrontier:
             return "page_budget"
         return "site_budget" if any(map(self._slot_spent, queued)) else ""
 
+    def hurry(self) -> None:
+        """Does nothing: the store answers at once."""
+
     async def leave(self) -> None:
         # the summary of the crawl is written later
         self.sum_up()

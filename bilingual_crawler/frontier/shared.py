@@ -29,7 +29,7 @@ SHARE_SECONDS = 0.5
 BUSY_SECONDS = 120.0
 """Seconds that the event loop may spend on one page; after that the heartbeat of the worker stops."""
 LEAVE_SECONDS = 10.0
-"""Seconds that a worker waits for the store at its end; after that its leases expire."""
+"""Seconds that a worker waits for the store when it stops, and at its end; after that its leases expire."""
 LEARNT_AT_ONCE = 1000
 """Facts or queued URLs of a gained slot that the event loop learns in one step."""
 
@@ -125,7 +125,12 @@ class SharedFrontier:
         self._do(self._frontier.add, numbers, self._in_loop(told))
 
     async def states(self, urls: Sequence[str]) -> list[State | None]:
-        return await self._loop.run_in_executor(self._thread, self.store.states, urls)
+        """If the store fails, all URLs count as done, as in a frozen :class:`LocalFrontier`."""
+        try:
+            return await self._loop.run_in_executor(self._thread, self.store.states, urls)
+        except StoreError as error:
+            self._worker.stop(error)
+            return [State.DONE] * len(urls)
 
     def server(self, slot: str) -> str:
         """The slot itself: workers do not know each other's addresses."""
@@ -144,6 +149,9 @@ class SharedFrontier:
     def freeze(self) -> None:
         self._frozen = True
         self._frontier.freeze()
+
+    def hurry(self) -> None:
+        self._loop.call_later(LEAVE_SECONDS, self.store.give_up)
 
     async def leave(self) -> None:
         """Give the slots and leases of this worker to the others."""

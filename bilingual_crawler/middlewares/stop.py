@@ -16,6 +16,7 @@ from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.meta import ENTRY, REST
 from bilingual_crawler.crawl.refused import StillWanted
 from bilingual_crawler.crawl.signals import phase_changed, stop_now
+from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.options import Options
 
@@ -56,6 +57,7 @@ class StopMiddleware:
         budget = crawler.settings.getfloat("CLOSESPIDER_TIMEOUT")
         self._deadline = time.monotonic() + budget + GRACE if budget else None
         self._checking = create_looping_call(self._check)
+        self._hurrying = False
         self._left: int | None = None
         """Transfers in the last message; None while the crawl goes on."""
 
@@ -95,6 +97,9 @@ class StopMiddleware:
     def _check(self) -> None:
         engine: Any = self._crawler.engine
         if engine and is_stopping(self._crawler):
+            if not self._hurrying:
+                self._hurrying = True
+                Visits.of(self._crawler).hurry()
             left = 0
             for slot in engine.downloader.slots.values():
                 while slot.queue:
