@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import time
+import tracemalloc
 from collections import Counter, deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -20,10 +21,11 @@ from test_manners import summary
 from webserver import TEXT, bilingual_site, html, scrapy_command, scrapy_environment, serve
 
 from bilingual_crawler.crawl.learner import Learner
+from bilingual_crawler.crawl.turns import PART, Turns
 from bilingual_crawler.frontier.entry import Entry
 from bilingual_crawler.frontier.local import MAX_RECONSIDERED, Limits
-from bilingual_crawler.frontier.quota import MAX_CHARACTERS as MAX_QUEUED_CHARACTERS
-from bilingual_crawler.frontier.quota import QueueQuota
+from bilingual_crawler.frontier.memory_store import MemoryStore
+from bilingual_crawler.frontier.quota import MAX_BYTES, QueueQuota
 from bilingual_crawler.frontier.redis_store import RedisStore
 from bilingual_crawler.frontier.shared import LEARNT_AT_ONCE, SharedFrontier
 from bilingual_crawler.languages import LanguagePair
@@ -34,6 +36,7 @@ from bilingual_crawler.pages.sitemap import MAX_CHARACTERS as MAX_SITEMAP_CHARAC
 from bilingual_crawler.pages.sitemap import parse_sitemap
 from bilingual_crawler.pairing.ledger import MAX_RELATED, PairLedger
 from bilingual_crawler.policies.base import FetchedPage
+from bilingual_crawler.policies.evidence import parallel_links, places, shared_words
 from bilingual_crawler.policies.evidence.known import MAX_TWINS
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.urls.cache import MAX_LENGTH, url_cache
@@ -117,7 +120,7 @@ def test_documents_that_are_equal_but_for_many_language_marks_are_not_all_compar
 def test_a_site_fills_its_own_share_of_the_queue_only() -> None:
     quota = QueueQuota()
     long = "a" * 1_000_000
-    for _ in range(MAX_QUEUED_CHARACTERS // len(long)):
+    for _ in range(MAX_BYTES // len(long)):
         assert not quota.is_full("a.example")
         quota.add("a.example", long)
     assert quota.is_full("a.example")
@@ -126,10 +129,117 @@ def test_a_site_fills_its_own_share_of_the_queue_only() -> None:
     assert not quota.is_full("a.example")
 
 
-def test_a_site_that_has_filled_its_share_waits_and_the_other_is_crawled(tmp_path: Path) -> None:
-    """A share of 3 MB, six pages of the hostile site."""
+def test_the_share_counts_what_is_kept_of_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By policy and frontier, in a folder of its own; caches and words of the last URLs are bounded for all sites."""
+    monkeypatch.setattr(shared_words, "MAX_URLS", 10)
+    monkeypatch.setattr(shared_words, "MAX_KNOWN", 10)
+    monkeypatch.setattr(places, "_place", places._place.__wrapped__)
+    policy, store, quota = Gain(PAIR), MemoryStore(), QueueQuota()
+    page = FetchedPage("https://a.example/", "eng", "eng")
+    uncached = "a" * MAX_LENGTH
+
+    def queue(numbers: Iterable[int]) -> None:
+        links = [Link(f"https://a.example/{number}/{uncached}/page.html", "All of the links") for number in numbers]
+        worth = policy.priorities(page, links, None)
+        store.push([Entry(link.url, "a.example", w, page.url) for link, w in zip(links, worth, strict=True)])
+        for link in links:
+            quota.add("a.example", link.url)
+
+    queue(range(1000))
+    before = quota._queued["a.example"]
+    tracemalloc.start()
+    try:
+        queue(range(1000, 9000))
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    counted = quota._queued["a.example"] - before
+    assert 0.7 * counted < kept < 1.1 * counted
+
+
+def test_links_of_documents_without_a_partner_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel_links, "MAX_BYTES", 1_000_000)
+    policy = Gain(PAIR)
+    tracemalloc.start()
+    try:
+        for number in range(40):
+            links = [Link(f"http://a.example/{number}/{link}/{'a' * 400}") for link in range(500)]
+            policy.learn(FetchedPage(f"http://a.example/{number}", "eng", "eng", length=500), links)
+            del links
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 3_000_000
+
+
+def test_others_have_their_turn_between_the_parts_of_a_large_page() -> None:
+    turns = Turns()
+
+    async def work(links: int) -> list[int]:
+        return [len(part) async for part in turns.parts(range(links)) if not time.sleep(0.01)]
+
+    async def count_turns() -> None:
+        nonlocal counted
+        while True:
+            await asyncio.sleep(0)
+            counted += 1
+
+    async def run() -> list[list[int]]:
+        other = asyncio.create_task(count_turns())
+        sizes = await asyncio.gather(work(0), work(PART), work(5 * PART + 1), work(5 * PART))
+        other.cancel()
+        return sizes
+
+    counted = 0
+    none, small, large, whole = asyncio.run(run())
+    assert none == [0]
+    assert small == [PART]
+    assert large == [PART] * 5 + [1]
+    assert whole == [PART] * 5
+    assert counted > 100
+
+
+def test_a_large_page_and_a_sitemap_are_queued_in_parts(tmp_path: Path) -> None:
+    """Of 1,000 links each: so many at a time."""
     (tmp_path / "sitecustomize.py").write_text(
-        "import bilingual_crawler.frontier.quota as quota\nquota.MAX_CHARACTERS = 3_000_000\n"
+        "import atexit, pathlib\n"
+        "from bilingual_crawler.frontier.memory_store import MemoryStore as Store\n"
+        "sizes, push = [], Store.push\n"
+        "Store.push = lambda store, entries: sizes.append(len(entries)) or push(store, entries)\n"
+        "atexit.register(lambda: pathlib.Path('sizes').write_text(' '.join(map(str, sizes))))\n"
+    )
+    listed = "".join(f"<url><loc>/listed/{number}</loc></url>" for number in range(1000))
+    anchors = "".join(f"<a href=/linked/{number}>{number}</a>" for number in range(1000))
+    pages = {
+        "/": Answer(html("en", "home", anchors)),
+        "/robots.txt": Answer("Sitemap: /sitemap.xml", kind="text/plain"),
+        "/sitemap.xml": Answer(f"<urlset>{listed}</urlset>", kind="application/xml"),
+    }
+    with scripted(lambda path: pages.get(path, Answer(status=404))) as site:
+        pages["/robots.txt"] = Answer(f"Sitemap: {site.url}/sitemap.xml", kind="text/plain")
+        settings = [f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}", "BILINGUAL_ALIGN=", "BILINGUAL_POLICY=bfs"]
+        chosen = [part for setting in settings for part in ("-s", setting)]
+        chosen += ["-a", "max_pages=5"]
+        paths = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
+        result = subprocess.run(
+            scrapy_command("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/", *chosen),
+            cwd=tmp_path,
+            env={**scrapy_environment(), "PYTHONPATH": paths},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert result.returncode == 0, result.stderr
+    assert summary(tmp_path)["finish_reason"] == "max_pages"
+    sizes = sorted(map(int, (tmp_path / "sizes").read_text().split()))
+    assert sizes[-10:] == [PART] * 10
+
+
+def test_a_site_that_has_filled_its_share_waits_and_the_other_is_crawled(tmp_path: Path) -> None:
+    """A share of 4.5 MB, six pages of the hostile site."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import bilingual_crawler.frontier.quota as quota\nquota.MAX_BYTES = 4_500_000\n"
     )
 
     def answer(path: str) -> Answer:

@@ -28,7 +28,7 @@ from bilingual_crawler.traps.copies import (
 from bilingual_crawler.traps.shapes import folders, shapes
 from bilingual_crawler.traps.staleness import FOLDER_FACTOR, PAIRS_FACTOR, Staleness
 from bilingual_crawler.traps.text import sequences
-from bilingual_crawler.traps.traps import MAX_SITEMAPS, Traps
+from bilingual_crawler.traps.traps import MAX_SITEMAPS, MAX_UNREADABLE, Traps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +41,18 @@ WORDS = [f"{a}{b}{c}" for a in START for b in START for c in END]
 
 def prose(seed: int, words: int = 60) -> str:
     return " ".join(random.Random(seed).choices(WORDS, k=words))
+
+
+def test_unreadable_pages_count_by_site_since_hosts_cost_nothing() -> None:
+    traps = Traps(stale_pages=0, barren_pages=0)
+    for number in range(MAX_UNREADABLE):
+        url = f"https://host-{number}.farm.is/"
+        assert traps.refuses(url) is None
+        assert traps.was_unreadable(url) == (number > 0)
+        traps.note_unreadable(url)
+    assert traps.refuses("https://another.farm.is/page") == "unreadable"
+    assert traps.refuses("https://www.honest.is/") is None
+    assert not traps.was_unreadable("https://www.honest.is/")
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     Item = TypeVar("Item")
 
-PART = 200
-"""Items of a part: the links of nearly every page, in some 20 ms."""
+PART = 100
+"""Items of a part: the links of most pages, in some 20 ms."""
 REST = 4.0
 """Pause after a part, in times of what the part took."""
 MAX_REST = 0.2
@@ -28,7 +28,7 @@ class Turns:
         self._resting = asyncio.Lock()
 
     async def parts(self, items: Iterable[Item]) -> AsyncIterator[list[Item]]:
-        """*items* in lists of up to 200; the first one comes at once, and at least one comes, be it empty.
+        """*items* in lists of up to 100; the first one comes at once, and at least one comes, be it empty.
 
         Between two lists the caller rests four times as long as it has worked. Only one caller rests at a time.
         """

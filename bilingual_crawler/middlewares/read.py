@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import nullcontext
+from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
 from bilingual_crawler.crawl.context import CrawlContext
@@ -25,12 +25,17 @@ logger = logging.getLogger(__name__)
 
 _PAUSE = 1.0
 """Seconds until a helper process is started again."""
+REST = 3.0
+"""Pause after a response that has broken a limit, in times of what it took."""
+MAX_REST = 10.0
+"""Seconds of the longest pause."""
 
 
 class Reader:
     """Has helper processes read responses. A response that breaks a limit, or has not what was looked for, is refused,
-    counted, and logged once per kind. All sites of which a response has broken a limit share one helper, so that the
-    others have one, too. Waits while this machine cannot start a helper process.
+    counted, and logged once per kind. All sites of which a response has broken a limit share one helper, which rests
+    after each further one, so that the others have helpers and processors. Waits while this machine cannot start a
+    helper process.
 
     Stats: ``bilingual/unreadable/time|memory|crash|damaged|encrypted|no-text``.
     """
@@ -59,8 +64,9 @@ class Reader:
 
     async def _read(self, job: Job[Result], url: str) -> Result:
         try:
-            async with self._of_suspects if self._traps.was_unreadable(url) else nullcontext():
-                return await asyncio.wrap_future(submit(job))
+            if self._traps.was_unreadable(url):
+                return await self._read_of_suspect(job)
+            return await asyncio.wrap_future(submit(job))
         except ContentError as error:
             self._note(url, error)
             raise Refused(error.kind, str(error), status=200) from error
@@ -68,6 +74,15 @@ class Reader:
             self._note(url, error)
             self._traps.note_unreadable(url)
             raise Refused(f"unreadable-{error.kind}", str(error), status=200) from error
+
+    async def _read_of_suspect(self, job: Job[Result]) -> Result:
+        async with self._of_suspects:
+            begun = perf_counter()
+            try:
+                return await asyncio.wrap_future(submit(job))
+            except SandboxError:
+                await asyncio.sleep(min(MAX_REST, REST * (perf_counter() - begun)))
+                raise
 
     def _note(self, url: str, error: ContentError | SandboxError) -> None:
         key = f"bilingual/unreadable/{error.kind}"
