@@ -368,13 +368,15 @@ def crawl_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("pair", ["eng-spa", "eng-spa,eng-fra"])
 @pytest.mark.parametrize("method", ALIGN_METHODS)
-def test_every_document_of_a_crawl_is_in_a_pair_or_has_a_reason(crawl_folder: Path, method: str, pair: str) -> None:
+def test_every_document_of_a_crawl_is_in_a_pair_or_has_a_reason(
+    crawl_folder: Path, tmp_path: Path, method: str, pair: str
+) -> None:
     if method.endswith("content") and not is_installed(E5Encoder.name):
         pytest.skip("needs the sentence encoder")
     pairs = LanguagePairs.parse(pair)
     documents = {record["url"]: record["language"] for record in read_json_lines(crawl_folder / DOCUMENTS)}
     read = read_corpus([crawl_folder], pairs)
-    judge = make_method(method, MODELS, E5Encoder.name if method.endswith("content") else "", Path("unused"))
+    judge = make_method(method, MODELS, E5Encoder.name if method.endswith("content") else "", tmp_path)
     for editions, matching in (("best", greedy), ("all", optimal)):
         accounted: Counter[str] = Counter()
         reasons: Counter[str] = Counter()
