@@ -66,6 +66,7 @@ def test_a_full_disk_stops_the_crawl_and_costs_nothing(tmp_path: Path, site: Sit
         resource.prlimit(crawl.pid, resource.RLIMIT_FSIZE, (size, size))
         _, log = crawl.communicate(timeout=120)
         assert log.count("Stopping, a resume goes on from here") == 1, log
+        assert crawl.returncode == 1
         result = run_scrapy(tmp_path, *arguments(tmp_path, site, *settings))
     assert result.returncode == 0, result.stderr
     assert_complete(tmp_path, site, twice=16)
