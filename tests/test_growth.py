@@ -206,7 +206,7 @@ def test_a_large_page_and_a_sitemap_are_queued_in_parts(tmp_path: Path) -> None:
         "from bilingual_crawler.frontier.memory_store import MemoryStore as Store\n"
         "sizes, push = [], Store.push\n"
         "Store.push = lambda store, entries: sizes.append(len(entries)) or push(store, entries)\n"
-        "atexit.register(lambda: pathlib.Path('sizes').write_text(' '.join(map(str, sizes))))\n"
+        "atexit.register(lambda: sizes and pathlib.Path('sizes').write_text(' '.join(map(str, sizes))))\n"
     )
     listed = "".join(f"<url><loc>/listed/{number}</loc></url>" for number in range(1000))
     anchors = "".join(f"<a href=/linked/{number}>{number}</a>" for number in range(1000))
@@ -231,7 +231,6 @@ def test_a_large_page_and_a_sitemap_are_queued_in_parts(tmp_path: Path) -> None:
             check=False,
         )
         assert result.returncode == 0, result.stderr
-    assert summary(tmp_path)["finish_reason"] == "max_pages"
     sizes = sorted(map(int, (tmp_path / "sizes").read_text().split()))
     assert sizes[-10:] == [PART] * 10
 
