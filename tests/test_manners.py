@@ -307,6 +307,7 @@ STARVE = """
 import os, resource
 from scrapy import signals
 from scrapy.utils.asyncio import call_later
+from bilingual_crawler.urls.strip import strip_language
 
 class Starve:
     \"\"\"No file descriptor is left for SECONDS from the first signal SIGNAL on.\"\"\"
@@ -314,6 +315,7 @@ class Starve:
     @classmethod
     def from_crawler(cls, crawler):
         self = cls()
+        strip_language("https://a.example/es/page")  # its tables are read from files when a page first needs them
         self.crawler, self.limits = crawler, resource.getrlimit(resource.RLIMIT_NOFILE)
         crawler.signals.connect(self.starve, getattr(signals, os.environ["SIGNAL"]))
         return self
