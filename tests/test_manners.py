@@ -343,11 +343,13 @@ def test_sockets_that_this_machine_has_not_are_no_failure_of_a_host(
     monkeypatch.setenv("SECONDS", "3")
     patience = ("-s", "BILINGUAL_BACKOFF_START=0.1", "-s", "BILINGUAL_HOST_FAILURES=3")
     with scripted(page) as site:
-        seeds = f"{site.url}/en/,{site.url.replace('127.0.0.1', 'localhost')}/en/"
-        result = crawl(tmp_path, seeds, *patience, "-s", 'ADDONS={"starve.Starve": 1}')
+        seeds = [f"{site.url}/en/"]
+        if at == "request_reached_downloader":
+            seeds.append(seeds[0].replace("127.0.0.1", "localhost"))
+        result = crawl(tmp_path, ",".join(seeds), *patience, "-s", 'ADDONS={"starve.Starve": 1}')
     assert result.returncode == 0, result.stderr
     assert "Traceback" not in result.stderr
-    assert len(documents(tmp_path)) == 2 * DOCUMENTS
+    assert len(documents(tmp_path)) == len(seeds) * DOCUMENTS
     assert result.stderr.count("Too many open files (EMFILE)") == 1
     assert "'bilingual/machine/EMFILE'" in result.stderr
     assert "'bilingual/hosts_given_up'" not in result.stderr
