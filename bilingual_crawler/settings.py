@@ -68,7 +68,7 @@ BILINGUAL_MAX_BYTES = 0
 BILINGUAL_MAX_BYTES_PER_SITE = 0
 DOWNLOAD_TIMEOUT = 60
 DOWNLOAD_MAXSIZE = 20 * 1024 * 1024
-# no limit but CONCURRENT_REQUESTS: one large page, whose links are queued in turns with others, would stop all downloads
+# CONCURRENT_REQUESTS is the limit; by size, one large page whose links are queued in parts would stop all downloads
 SCRAPER_SLOT_MAX_ACTIVE_SIZE = 1 << 40
 COOKIES_ENABLED = False
 METAREFRESH_ENABLED = False
