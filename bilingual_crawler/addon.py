@@ -21,6 +21,7 @@ from bilingual_crawler.reporting.crawl_log import CrawlLogExtension
 from bilingual_crawler.reporting.status import StatusExtension
 from bilingual_crawler.reporting.summary import SummaryExtension
 from bilingual_crawler.scheduler import RequestScheduler
+from bilingual_crawler.settings import SCRAPER_SLOT_MAX_ACTIVE_SIZE
 from bilingual_crawler.spiders.arguments import parse_settings
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class BilingualAddon:
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", WarcMiddleware, 650)
         if Part.FRONTIER in options.parts:
             settings.set("SCHEDULER", RequestScheduler, "addon")
+            settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", SCRAPER_SLOT_MAX_ACTIVE_SIZE, "addon")
             _check_scheduler(settings["SCHEDULER"])
         if options.replay:
             handlers = settings.getdict("DOWNLOAD_HANDLERS") | dict.fromkeys(("http", "https"), REPLAY)

@@ -15,11 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from redis_server import redis_server
+from scrapy import Request
+from scrapy.core.scraper import Slot
+from scrapy.http import Response
 from scripted import Answer, scripted
 from test_crawl import documents
 from test_manners import summary
 from webserver import TEXT, bilingual_site, html, scrapy_command, scrapy_environment, serve
 
+from bilingual_crawler import settings
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.turns import PART, Turns
 from bilingual_crawler.frontier.entry import Entry
@@ -197,6 +201,15 @@ def test_others_have_their_turn_between_the_parts_of_a_large_page() -> None:
     assert large == [PART] * 5 + [1]
     assert whole == [PART] * 5
     assert counted > 100
+
+
+def test_large_pages_that_are_queued_in_turns_do_not_stop_the_downloads() -> None:
+    slot = Slot(settings.SCRAPER_SLOT_MAX_ACTIVE_SIZE)
+    body = bytes(settings.DOWNLOAD_MAXSIZE)
+    for number in range(settings.CONCURRENT_REQUESTS):
+        url = f"http://a.example/{number}"
+        slot.add_response_request(Response(url, body=body), Request(url))
+    assert not slot.needs_backout()
 
 
 def test_a_large_page_and_a_sitemap_are_queued_in_parts(tmp_path: Path) -> None:
