@@ -17,18 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.harvest.simulator import compare
 from bilingual_crawler.harvest.sites import Task, read_tasks
-from bilingual_crawler.policies.breadth import BreadthFirst, LanguageBreadthFirst
-from bilingual_crawler.policies.evidence.linking_pages import LinkingPages
-from bilingual_crawler.policies.evidence.mirrors import Mirrors
+from bilingual_crawler.policies.baselines import BreadthFirst, Ilsp, LanguageBreadthFirst
+from bilingual_crawler.policies.evidence.claims import Mirrors
+from bilingual_crawler.policies.evidence.language import LinkingPages
 from bilingual_crawler.policies.evidence.parallel_links import ParallelLinks
 from bilingual_crawler.policies.evidence.shared_words import SharedWords
 from bilingual_crawler.policies.gain import Gain
-from bilingual_crawler.policies.ilsp import Ilsp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.policies.base import Policy
 
 

@@ -27,23 +27,22 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from benchmarks.alignment_baselines import SOME_WORDS, PpLocator, Pti, WmtBaseline
 from benchmarks.gold_texts import read_gold_texts
+from bilingual_crawler.alignment.documents.align import align_domain, read_corpus
+from bilingual_crawler.alignment.documents.content import document_space, sentence_space
+from bilingual_crawler.alignment.documents.encoders import is_installed, load_encoder
+from bilingual_crawler.alignment.documents.methods import Candidates, make_method
 from bilingual_crawler.harvest.sites import read_tasks
-from bilingual_crawler.language_pairs import LanguagePairs
-from bilingual_crawler.pairing.align import align_domain, read_corpus
-from bilingual_crawler.pairing.content import document_space, sentence_space
-from bilingual_crawler.pairing.encoders import is_installed, load_encoder
-from bilingual_crawler.pairing.methods import Candidates, make_method
+from bilingual_crawler.languages.pairs import LanguagePairs
 from training.documents.examples import gold_pairs
 from training.documents.forms import FORMS, DisguisedCorpus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from bilingual_crawler.pairing.content import Space
-    from bilingual_crawler.pairing.corpus import Corpus
-    from bilingual_crawler.pairing.domain import Domain
-    from bilingual_crawler.pairing.embeddings import Encoder
-    from bilingual_crawler.pairing.methods import Method
+    from bilingual_crawler.alignment.documents.content import Space
+    from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
+    from bilingual_crawler.alignment.documents.encoders import Encoder
+    from bilingual_crawler.alignment.documents.methods import Method
 
 OURS = ("url", "structure", "auto")
 WITH_CONTENT = ("content", "structure-content")

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from bilingual_crawler.discovery.sources.base import reverse
 from bilingual_crawler.discovery.sources.cc_graph import CommonCrawlGraph, prune
-from bilingual_crawler.discovery.sources.hosts import reverse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.frontier.budget import Bandit, Even, Sequential, SiteBudget
-from bilingual_crawler.frontier.offers import Offers
-from bilingual_crawler.frontier.store import Head
+from bilingual_crawler.frontier.frontier import Head
+from bilingual_crawler.frontier.local import Offers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

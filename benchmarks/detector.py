@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING
 
 from rich.progress import track
 
+from bilingual_crawler.alignment.documents.resemblance import Weights
 from bilingual_crawler.discovery.detector.barbosa import BarbosaDetector, LinkPredictor
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, DetectorPage, Verdict
 from bilingual_crawler.discovery.detector.evidence import CONFIRMED, EvidenceDetector
-from bilingual_crawler.discovery.detector.weights import EvidenceWeights
+from bilingual_crawler.discovery.detector.pairs import EvidenceWeights
 from bilingual_crawler.harvest.cuts import CutWeb, FrozenWeb, Variant, make_instances, read_instances, site_folders
 from bilingual_crawler.harvest.sites import read_site
-from bilingual_crawler.pairing.resemblance import Weights
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
 from training.discovery.examples import read_examples
 from training.discovery.fit import without_each_kind

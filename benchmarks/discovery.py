@@ -25,11 +25,10 @@ from matplotlib.figure import Figure
 from benchmarks.discovery_simulator import simulate
 from benchmarks.graph_web import Node, eurosis, linking, real
 from benchmarks.web_archive import write_web
-from bilingual_crawler.discovery.addresses import AddressReader
-from bilingual_crawler.discovery.policies import ORDERS, Forward, site_order
-from bilingual_crawler.languages import LanguagePair
-from bilingual_crawler.records import read_tsv
+from bilingual_crawler.discovery.policies import ORDERS, AddressReader, Forward, site_order
+from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
+from bilingual_crawler.storage.records import read_tsv
 
 AT = (300, 600, 1200)
 """Downloads at which sites are counted."""

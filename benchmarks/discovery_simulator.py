@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.graph_web import linking
 from bilingual_crawler.discovery.detector.base import DetectorPage, Reason, Verdict
-from bilingual_crawler.discovery.hops import Hop, Way, site_of
+from bilingual_crawler.discovery.policies import Hop, Way, site_of
 from bilingual_crawler.discovery.search import SiteSearch
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.pages.jobs import PageJob
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from benchmarks.graph_web import Node
     from bilingual_crawler.discovery.policies import SiteOrder
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.languages.codes import LanguagePair
 
 DOWNLOADS = (0, 1, 1, 2, 3)
 """Pages that are downloaded to refuse a site, each as often; one confirms a bilingual site."""

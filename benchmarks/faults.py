@@ -32,11 +32,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from redis_server import RedisServer, redis_server
 from webserver import Site, bilingual_site, serve, start_scrapy, varied
 
-from bilingual_crawler.archive import open_archive
 from bilingual_crawler.frontier.entry import State
+from bilingual_crawler.frontier.frontier import digest
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
-from bilingual_crawler.frontier.store import digest
-from bilingual_crawler.records import read_json_lines, read_tsv
+from bilingual_crawler.storage.archive import open_archive
+from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
     import subprocess

@@ -36,14 +36,14 @@ from mutations import BOMBS, MUTATIONS
 from processes import PeakMemory
 from webserver import bilingual_site, html, run_scrapy, varied
 
-from bilingual_crawler.archive import iter_responses
-from bilingual_crawler.archive.writer import Exchange, WarcWriter
-from bilingual_crawler.language_pairs import LanguagePairs
+from bilingual_crawler.alignment.documents.reading import DocumentJob, RawPage
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.jobs import PageJob
-from bilingual_crawler.pairing.read_pages import DocumentJob
-from bilingual_crawler.pairing.reading import RawPage
-from bilingual_crawler.records import read_tsv
-from bilingual_crawler.sandbox import SandboxError, processes, submit
+from bilingual_crawler.pages.sandbox.jobs import SandboxError
+from bilingual_crawler.pages.sandbox.pool import processes, submit
+from bilingual_crawler.storage.archive import iter_responses
+from bilingual_crawler.storage.records import read_tsv
+from bilingual_crawler.storage.writer import Exchange, WarcWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

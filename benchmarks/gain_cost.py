@@ -20,14 +20,14 @@ from pathlib import Path
 
 from memory import own_memory
 
-from bilingual_crawler.crawl.collector import collect_rarely
+from bilingual_crawler.crawl.context import collect_rarely
 from bilingual_crawler.crawl.facts import news_fact, page_fact, relearn
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.frontier.entry import NEVER, Entry
 from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.model import Link, LinkPosition
 from bilingual_crawler.pages.outline import Outline
 from bilingual_crawler.policies.base import FetchedPage

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.languages.codes import LanguagePair
 
 AT_HOME, INTERNATIONAL, ABROAD = 0.25, 0.2, 0.03
 """Probability that a site is bilingual."""

@@ -32,16 +32,16 @@ from redis_server import redis_server
 from scripted import Answer, scripted
 from webserver import TEXT, html, start_scrapy
 
-from bilingual_crawler.archive.writer import Exchange, WarcWriter
 from bilingual_crawler.frontier.entry import Entry
 from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.redis_store import RedisStore
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.model import Link
 from bilingual_crawler.policies.base import FetchedPage
 from bilingual_crawler.policies.gain import Gain
+from bilingual_crawler.storage.writer import Exchange, WarcWriter
 
 if TYPE_CHECKING:
     import subprocess

@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.languages import from_bcp47, language_name
+from bilingual_crawler.languages.codes import from_bcp47, language_name
 from bilingual_crawler.options import detectors
 from bilingual_crawler.pages.detectors import load_detector
 from bilingual_crawler.pages.language import Detection

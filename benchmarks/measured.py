@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bilingual_crawler.sandbox import Job, Limits
+from bilingual_crawler.pages.sandbox.jobs import Job, Limits
 
 
 def memory(pid: int | str = "self") -> int:

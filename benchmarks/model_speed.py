@@ -24,7 +24,7 @@ import torch
 from transformers import XLMRobertaConfig, XLMRobertaForSequenceClassification
 
 from bilingual_crawler.scoring.models import default_providers, load_models
-from bilingual_crawler.urls.text import model_text
+from bilingual_crawler.urls.model_input import model_text
 from training.common.data import read_tsv
 from training.transformer.hub import Classifier, classifier_graph
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
-from bilingual_crawler.urls.markers import strip_language
+from bilingual_crawler.urls.marks import strip_language
 from bilingual_crawler.urls.rewriting import rewriting_of
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from bilingual_crawler.languages import LanguagePair, fold, language_name, own_name, to_bcp47
-from bilingual_crawler.urls.cache import url_cache
-from bilingual_crawler.urls.find import Component, Marker, find_markers
+from bilingual_crawler.languages.codes import LanguagePair, fold, language_name, own_name, to_bcp47
+from bilingual_crawler.urls.hosts import url_cache
+from bilingual_crawler.urls.marks import Component, Marker, find_markers
 
 MAX_CANDIDATES = 6
 _EXTENSION = re.compile(r"\.[a-z]{2,5}\d?$", re.IGNORECASE)

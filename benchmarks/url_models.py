@@ -22,8 +22,7 @@ from zlib import crc32
 from bilingual_crawler.harvest.simulator import compare
 from bilingual_crawler.harvest.sites import Task, read_tasks
 from bilingual_crawler.policies import gain
-from bilingual_crawler.policies.evidence.base import LanguageEvidence
-from bilingual_crawler.policies.evidence.belief import Belief, normal
+from bilingual_crawler.policies.evidence.base import Belief, LanguageEvidence, normal
 from bilingual_crawler.policies.evidence.shared_words import SharedWords
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.scoring.models import LanguageModel, ParallelnessModel, load_models, models_folder
@@ -33,10 +32,10 @@ from training.policies.__main__ import draw
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import FetchedPage
-    from bilingual_crawler.policies.evidence.known import Target
+    from bilingual_crawler.policies.evidence.base import Target
 
 SHARES = (
     (0.28, 0.16, 0.15, 0.13, 0.13, 0.15),

@@ -9,11 +9,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from bilingual_crawler.archive import alias_hosts, open_archive
-from bilingual_crawler.archive.writer import Exchange, WarcWriter
-from bilingual_crawler.harvest.archived import html_of
 from bilingual_crawler.harvest.cuts import FrozenWeb
+from bilingual_crawler.harvest.simulator import html_of
 from bilingual_crawler.harvest.sites import read_site, read_tasks
+from bilingual_crawler.storage.archive import open_archive
+from bilingual_crawler.storage.sites import alias_hosts
+from bilingual_crawler.storage.writer import Exchange, WarcWriter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from benchmarks.graph_web import Node
     from bilingual_crawler.harvest.sites import Site
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.languages.codes import LanguagePair
 
 MAX_PAGES = 25
 """Pages of a frozen site that are served: its home page and the first that this links to."""

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import UsageError
 from scrapy.utils.misc import load_object
 
-from bilingual_crawler.crawl.output_folder import claim_folders
-from bilingual_crawler.extensions.budgets import ByteBudgetExtension
-from bilingual_crawler.middlewares.language import LanguageFilterMiddleware
-from bilingual_crawler.middlewares.links import LinkPriorityMiddleware
-from bilingual_crawler.middlewares.ordinary import OrdinarySpiderMiddleware
-from bilingual_crawler.middlewares.poison import PoisonMiddleware
-from bilingual_crawler.middlewares.traps import TrapLinksMiddleware, TrapPagesMiddleware
-from bilingual_crawler.middlewares.warc import WarcMiddleware
+from bilingual_crawler.crawl.budgets import ByteBudgetExtension
+from bilingual_crawler.crawl.context import claim_folders
+from bilingual_crawler.crawl.middlewares.backoff import PoisonMiddleware
+from bilingual_crawler.crawl.middlewares.language import LanguageFilterMiddleware
+from bilingual_crawler.crawl.middlewares.links import LinkPriorityMiddleware
+from bilingual_crawler.crawl.middlewares.ordinary import OrdinarySpiderMiddleware
+from bilingual_crawler.crawl.middlewares.traps import TrapLinksMiddleware, TrapPagesMiddleware
+from bilingual_crawler.crawl.middlewares.warc import WarcMiddleware
+from bilingual_crawler.crawl.spiders.arguments import parse_settings
 from bilingual_crawler.options import Options, Part
 from bilingual_crawler.pipelines import OutputPipeline
-from bilingual_crawler.reporting.crawl_log import CrawlLogExtension
+from bilingual_crawler.reporting.ledger import CrawlLogExtension
 from bilingual_crawler.reporting.status import StatusExtension
 from bilingual_crawler.reporting.summary import SummaryExtension
 from bilingual_crawler.scheduler import RequestScheduler
 from bilingual_crawler.settings import SCRAPER_SLOT_MAX_ACTIVE_SIZE
-from bilingual_crawler.spiders.arguments import parse_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +51,7 @@ COMPONENTS: Mapping[str, tuple[tuple[str, type, int], ...]] = {
     ),
 }
 """The components of each part: setting, class and place."""
-REPLAY = "bilingual_crawler.handlers.replay.ReplayDownloadHandler"
+REPLAY = "bilingual_crawler.crawl.handlers.ReplayDownloadHandler"
 
 
 class BilingualAddon:

@@ -23,7 +23,7 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler import settings as defaults
 from bilingual_crawler import to_install
-from bilingual_crawler.languages import parse_equivalents
+from bilingual_crawler.languages.codes import parse_equivalents
 from bilingual_crawler.pages.detectors import CLD2, FASTTEXT, HELIPORT
 from bilingual_crawler.pages.formats import FORMATS, HTML, PDF
 from bilingual_crawler.pages.model import LinkSource

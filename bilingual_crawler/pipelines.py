@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import DropItem
 from scrapy.utils.asyncio import run_in_thread
 
-from bilingual_crawler import sandbox
-from bilingual_crawler.bitext.at_end import AlignedCrawl, AlignmentError, align_crawl
+from bilingual_crawler.alignment.at_end import AlignedCrawl, AlignmentError, align_crawl
+from bilingual_crawler.alignment.documents.model import Outcome, Pair, Unpaired, outcomes, read_pairs, replace_pairs
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.signals import (
     FAILED_OUTPUTS,
@@ -24,10 +24,9 @@ from bilingual_crawler.crawl.signals import (
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.items import Document
 from bilingual_crawler.options import Options
-from bilingual_crawler.pairing.documents import Outcome, Pair, Unpaired, outcomes
-from bilingual_crawler.pairing.tables import read_pairs, replace_pairs
-from bilingual_crawler.policies.partners import Partners
-from bilingual_crawler.records import (
+from bilingual_crawler.pages import sandbox
+from bilingual_crawler.policies.base import Partners
+from bilingual_crawler.storage.records import (
     DOCUMENTS,
     PAIRS,
     UNPAIRED,

@@ -11,8 +11,8 @@ from scrapy.core.scheduler import BaseScheduler, Scheduler
 from scrapy.exceptions import IgnoreRequest, StopDownload
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
-from bilingual_crawler.crawl.meta import ENTRY, RANK, REST
 from bilingual_crawler.crawl.requests import asks_for_page, of_its_own, packed, unpacked
+from bilingual_crawler.crawl.signals import ENTRY, RANK, REST
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.frontier.entry import Entry, Kind

@@ -1,8 +1,8 @@
 import os
 
 BOT_NAME = "bilingual-crawler"
-SPIDER_MODULES = ["bilingual_crawler.spiders"]
-NEWSPIDER_MODULE = "bilingual_crawler.spiders"
+SPIDER_MODULES = ["bilingual_crawler.crawl.spiders"]
+NEWSPIDER_MODULE = "bilingual_crawler.crawl.spiders"
 # in Scrapyd the commands of the egg must win over installed entry points
 COMMANDS_MODULE = "bilingual_crawler.commands"
 
@@ -77,10 +77,10 @@ REMOTE_CONTROL_ENABLED = False
 
 # Safety
 BILINGUAL_ALLOWED_NETWORKS: list[str] = []
-TWISTED_DNS_RESOLVER = "bilingual_crawler.middlewares.addresses.GuardedResolver"
+TWISTED_DNS_RESOLVER = "bilingual_crawler.crawl.middlewares.addresses.GuardedResolver"
 DOWNLOAD_HANDLERS = {
     **dict.fromkeys(("data", "file", "ftp", "s3")),
-    **dict.fromkeys(("http", "https"), "bilingual_crawler.handlers.download.LimitedDownloadHandler"),
+    **dict.fromkeys(("http", "https"), "bilingual_crawler.crawl.handlers.LimitedDownloadHandler"),
 }
 
 LOG_LEVEL = "INFO"
@@ -90,29 +90,29 @@ SCHEDULER = "bilingual_crawler.scheduler.FrontierScheduler"
 DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
-    "bilingual_crawler.middlewares.stop.StopMiddleware": 80,
-    "bilingual_crawler.middlewares.poison.PoisonMiddleware": 85,
-    "bilingual_crawler.middlewares.backoff.BackoffMiddleware": 90,
-    "bilingual_crawler.middlewares.archived.ArchivedPagesMiddleware": 95,
-    "bilingual_crawler.middlewares.robots.RobotsMiddleware": 100,
-    "bilingual_crawler.middlewares.addresses.AddressGuardMiddleware": 900,
-    "bilingual_crawler.middlewares.traps.TrapPagesMiddleware": 550,
-    "bilingual_crawler.middlewares.render.RenderMiddleware": 555,
-    "bilingual_crawler.middlewares.language.LanguageFilterMiddleware": 560,
-    "bilingual_crawler.middlewares.warc.WarcMiddleware": 650,
-    "bilingual_crawler.middlewares.known.KnownPagesMiddleware": 660,
+    "bilingual_crawler.crawl.middlewares.stop.StopMiddleware": 80,
+    "bilingual_crawler.crawl.middlewares.backoff.PoisonMiddleware": 85,
+    "bilingual_crawler.crawl.middlewares.backoff.BackoffMiddleware": 90,
+    "bilingual_crawler.crawl.middlewares.archived.ArchivedPagesMiddleware": 95,
+    "bilingual_crawler.crawl.middlewares.robots.RobotsMiddleware": 100,
+    "bilingual_crawler.crawl.middlewares.addresses.AddressGuardMiddleware": 900,
+    "bilingual_crawler.crawl.middlewares.traps.TrapPagesMiddleware": 550,
+    "bilingual_crawler.crawl.middlewares.render.RenderMiddleware": 555,
+    "bilingual_crawler.crawl.middlewares.language.LanguageFilterMiddleware": 560,
+    "bilingual_crawler.crawl.middlewares.warc.WarcMiddleware": 650,
+    "bilingual_crawler.crawl.middlewares.archived.KnownPagesMiddleware": 660,
 }
 SPIDER_MIDDLEWARES = {
-    "bilingual_crawler.middlewares.traps.TrapLinksMiddleware": 200,
-    "bilingual_crawler.middlewares.links.LinkPriorityMiddleware": 100,
+    "bilingual_crawler.crawl.middlewares.traps.TrapLinksMiddleware": 200,
+    "bilingual_crawler.crawl.middlewares.links.LinkPriorityMiddleware": 100,
 }
 ITEM_PIPELINES = {"bilingual_crawler.pipelines.OutputPipeline": 900}
 EXTENSIONS = {
     "scrapy.extensions.logstats.LogStats": None,
     "scrapy.extensions.spiderstate.SpiderState": None,
-    "bilingual_crawler.extensions.budgets.ByteBudgetExtension": 480,
-    "bilingual_crawler.reporting.crawl_log.CrawlLogExtension": 490,
-    "bilingual_crawler.reporting.sites.SitesExtension": 495,
+    "bilingual_crawler.crawl.budgets.ByteBudgetExtension": 480,
+    "bilingual_crawler.reporting.ledger.CrawlLogExtension": 490,
+    "bilingual_crawler.reporting.progress.SitesExtension": 495,
     "bilingual_crawler.reporting.summary.SummaryExtension": 500,
     "bilingual_crawler.reporting.progress.ProgressExtension": 510,
     "bilingual_crawler.reporting.status.StatusExtension": 520,

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 
 from serve import LANGUAGES, serving
 
-from bilingual_crawler.language_pairs import LanguagePairs
-from bilingual_crawler.languages import LanguageError, parse_language
+from bilingual_crawler.languages.codes import LanguageError, parse_language
+from bilingual_crawler.languages.pairs import LanguagePairs
 
 CHECK = Path(__file__).with_name("check.py")
 SERVE = Path(__file__).with_name("serve.py")

@@ -119,7 +119,7 @@ def _main(out: Path, settings: dict[str, Any], urls: list[str]) -> None:
     from scrapy.crawler import CrawlerProcess
 
     from bilingual_crawler.crawl.context import CrawlContext
-    from bilingual_crawler.crawl.meta import WARC_LOCATION
+    from bilingual_crawler.crawl.signals import WARC_LOCATION
 
     pages: dict[str, dict[str, Any]] = {}
     hosts = {urlsplit(url).hostname for url in urls}
@@ -151,7 +151,7 @@ def _main(out: Path, settings: dict[str, Any], urls: list[str]) -> None:
 
     process = CrawlerProcess(
         {
-            "DOWNLOADER_MIDDLEWARES": {"bilingual_crawler.middlewares.warc.WarcMiddleware": 650},
+            "DOWNLOADER_MIDDLEWARES": {"bilingual_crawler.crawl.middlewares.warc.WarcMiddleware": 650},
             "HTTPERROR_ALLOW_ALL": True,
             "CONCURRENT_ITEMS": 1,
             "METAREFRESH_ENABLED": False,

@@ -29,14 +29,14 @@ from webserver import QUICK, bilingual_site, serve, varied
 
 from bilingual_crawler import settings as defaults
 from bilingual_crawler.addon import COMPONENTS, BilingualAddon
-from bilingual_crawler.archive import open_archive
+from bilingual_crawler.crawl.middlewares.language import LanguageFilterMiddleware
+from bilingual_crawler.crawl.middlewares.ordinary import OrdinarySpiderMiddleware
+from bilingual_crawler.crawl.middlewares.traps import TrapPagesMiddleware
+from bilingual_crawler.crawl.middlewares.warc import WarcMiddleware
 from bilingual_crawler.crawl.requests import asks_for_page, of_its_own, packed, unpacked
-from bilingual_crawler.middlewares.language import LanguageFilterMiddleware
-from bilingual_crawler.middlewares.ordinary import OrdinarySpiderMiddleware
-from bilingual_crawler.middlewares.traps import TrapPagesMiddleware
-from bilingual_crawler.middlewares.warc import WarcMiddleware
-from bilingual_crawler.records import read_tsv
 from bilingual_crawler.scheduler import RequestScheduler
+from bilingual_crawler.storage.archive import open_archive
+from bilingual_crawler.storage.records import read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,10 +52,10 @@ ALONE = {
         "scrapy.downloadermiddlewares.retry.RetryMiddleware",
         "scrapy.extensions.logstats.LogStats",
         "scrapy.extensions.spiderstate.SpiderState",
-        "bilingual_crawler.middlewares.known.KnownPagesMiddleware",
-        "bilingual_crawler.middlewares.poison.PoisonMiddleware",
-        "bilingual_crawler.middlewares.robots.RobotsMiddleware",
-        "bilingual_crawler.extensions.budgets.ByteBudgetExtension",
+        "bilingual_crawler.crawl.middlewares.archived.KnownPagesMiddleware",
+        "bilingual_crawler.crawl.middlewares.backoff.PoisonMiddleware",
+        "bilingual_crawler.crawl.middlewares.robots.RobotsMiddleware",
+        "bilingual_crawler.crawl.budgets.ByteBudgetExtension",
         "bilingual_crawler.reporting.status.StatusExtension",
     )
 }
@@ -194,7 +194,7 @@ def test_the_parts_come_at_their_places_and_what_the_project_sets_stays(tmp_path
     crawler = crawler_with(
         tmp_path,
         DOWNLOADER_MIDDLEWARES={RetryMiddleware: 540, TrapPagesMiddleware: None},
-        SPIDER_MIDDLEWARES={"bilingual_crawler.middlewares.ordinary.OrdinarySpiderMiddleware": 310},
+        SPIDER_MIDDLEWARES={"bilingual_crawler.crawl.middlewares.ordinary.OrdinarySpiderMiddleware": 310},
         ITEM_PIPELINES={"scrapy.pipelines.files.FilesPipeline": 1},
         DOWNLOAD_DELAY=7,
     )

@@ -16,9 +16,9 @@ from test_crawl import crawl, documents
 from twisted.internet.address import IPv4Address
 from webserver import bilingual_site, html, serve
 
-from bilingual_crawler.middlewares.addresses import AddressRule, GuardedResolver, is_public
+from bilingual_crawler.crawl.middlewares.addresses import AddressRule, GuardedResolver, is_public
 from bilingual_crawler.options import Options
-from bilingual_crawler.records import read_tsv
+from bilingual_crawler.storage.records import read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,31 +12,35 @@ import pytest
 from webserver import run_scrapy
 
 from benchmarks.alignment_baselines import PpLocator, WmtBaseline
-from bilingual_crawler.archive import ArchiveError, Exchange, WarcWriter
+from bilingual_crawler.alignment.documents.align import align, near_duplicates, read_corpus
+from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
+from bilingual_crawler.alignment.documents.e5 import E5Encoder
+from bilingual_crawler.alignment.documents.encoders import is_installed, load_encoder
+from bilingual_crawler.alignment.documents.matching import greedy, lead, optimal
+from bilingual_crawler.alignment.documents.methods import make_method
+from bilingual_crawler.alignment.documents.model import REASONS, EncoderError
+from bilingual_crawler.alignment.documents.reading import (
+    DocumentJob,
+    LeftOut,
+    RawPage,
+    majority,
+    read_document,
+    read_pages,
+)
 from bilingual_crawler.crawl.signals import Fetch
 from bilingual_crawler.items import Document
-from bilingual_crawler.language_pairs import LanguagePairs
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import ALIGN_METHODS
 from bilingual_crawler.pages.language import BY_DEFAULT
-from bilingual_crawler.pairing.align import align, read_corpus
-from bilingual_crawler.pairing.corpus import Corpus
-from bilingual_crawler.pairing.documents import REASONS
-from bilingual_crawler.pairing.domain import Domain
-from bilingual_crawler.pairing.duplicates import near_duplicates
-from bilingual_crawler.pairing.e5 import E5Encoder
-from bilingual_crawler.pairing.encoders import is_installed, load_encoder
-from bilingual_crawler.pairing.errors import EncoderError
-from bilingual_crawler.pairing.matching import greedy, lead, optimal
-from bilingual_crawler.pairing.methods import make_method
-from bilingual_crawler.pairing.read_pages import DocumentJob, LeftOut, read_pages
-from bilingual_crawler.pairing.reading import RawPage, majority, read_document
-from bilingual_crawler.records import CRAWL, DOCUMENTS, GzipJsonLines, TsvLog, read_json_lines, read_tsv
+from bilingual_crawler.storage.records import CRAWL, DOCUMENTS, GzipJsonLines, TsvLog, read_json_lines, read_tsv
+from bilingual_crawler.storage.warc import ArchiveError
+from bilingual_crawler.storage.writer import Exchange, WarcWriter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bilingual_crawler.pairing.documents import Alignment
-    from bilingual_crawler.pairing.methods import Method
+    from bilingual_crawler.alignment.documents.methods import Method
+    from bilingual_crawler.alignment.documents.model import Alignment
 
 MODELS = Path(__file__).parent.parent / "models"
 PAIRS = LanguagePairs.parse("eng-spa")

@@ -14,7 +14,7 @@ from test_crawl import documents
 from test_manners import outcomes, summary
 from webserver import TEXT, bilingual_site, html, start_scrapy, varied
 
-from bilingual_crawler.records import read_tsv
+from bilingual_crawler.storage.records import read_tsv
 
 if TYPE_CHECKING:
     import subprocess

@@ -14,16 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from bilingual_crawler.bitext.align import SentenceAligner, SentencePair
-from bilingual_crawler.bitext.beads import SHAPES, beads_at_price, best_beads
-from bilingual_crawler.bitext.clean import Cleaner
-from bilingual_crawler.bitext.evidence import weigh
-from bilingual_crawler.bitext.exports import EXPORTS, open_exports
-from bilingual_crawler.bitext.exports.base import DocumentPair, Export
-from bilingual_crawler.bitext.lexicon import Lexicon
-from bilingual_crawler.bitext.meaning import Meaning, Nearness
-from bilingual_crawler.bitext.sentences import Sentence, split
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.alignment.sentences.align import SentenceAligner, SentencePair
+from bilingual_crawler.alignment.sentences.beads import SHAPES, beads_at_price, best_beads
+from bilingual_crawler.alignment.sentences.evidence import Lexicon, Meaning, Nearness, weigh
+from bilingual_crawler.alignment.sentences.exports import EXPORTS, DocumentPair, Export, open_exports
+from bilingual_crawler.alignment.sentences.produce import Cleaner
+from bilingual_crawler.alignment.sentences.splitting import Sentence, split
+from bilingual_crawler.languages.codes import LanguagePair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

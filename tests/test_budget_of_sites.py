@@ -21,17 +21,17 @@ from webserver import bilingual_site, html, run_scrapy, serve, varied
 from benchmarks.budget import known, measure, read_curves, spend
 from bilingual_crawler.crawl.facts import GONE, page_fact, redirect_fact, relearn
 from bilingual_crawler.crawl.learner import Learner
+from bilingual_crawler.crawl.spiders.arguments import parse_arguments
 from bilingual_crawler.frontier.budget import FAIR_TURN, Bandit, Even, Sequential, SiteBudget
 from bilingual_crawler.frontier.entry import SUSPECT, Entry
 from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.memory_store import MemoryStore
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.model import Link
 from bilingual_crawler.policies.base import FetchedPage
 from bilingual_crawler.policies.gain import Gain
-from bilingual_crawler.records import read_tsv
-from bilingual_crawler.spiders.arguments import parse_arguments
+from bilingual_crawler.storage.records import read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -12,7 +12,7 @@ from scripted import Answer, scripted
 from test_crawl import crawl, documents
 from webserver import bilingual_site, html, run_scrapy, serve, start_scrapy
 
-from bilingual_crawler.records import read_json_lines
+from bilingual_crawler.storage.records import read_json_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ import unicodedata
 
 import pytest
 
-from bilingual_crawler.characters import one_line
+from bilingual_crawler.pages.characters import one_line
 
 SHOWN_OR_OF_ONE_SCRIPT = re.compile(r"(?:ARABIC|SYRIAC|KAITHI|MONGOLIAN|EGYPTIAN)\b(?! LETTER MARK)")
 FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"

@@ -9,8 +9,8 @@ import pytest
 
 from bilingual_crawler.frontier import checkpoint
 from bilingual_crawler.frontier.entry import Entry, State
+from bilingual_crawler.frontier.frontier import StoreError
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
-from bilingual_crawler.frontier.store import StoreError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ import pytest
 from webserver import ALIGNED, QUICK, bilingual_site, run_scrapy, scrapy_environment, serve, varied
 
 import bilingual_crawler
-from bilingual_crawler.bitext.at_end import time_left
+from bilingual_crawler.alignment.at_end import time_left
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,8 +19,8 @@ from test_examples import serve as serve_example
 from webserver import ALIGNED, bilingual_site, html, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.commands.crawl import DISCOVERY_ARGUMENTS, SPIDER_ARGUMENTS
-from bilingual_crawler.records import read_json_lines, read_tsv
-from bilingual_crawler.spiders.arguments import parse_arguments, parse_discovery
+from bilingual_crawler.crawl.spiders.arguments import parse_arguments, parse_discovery
+from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,7 +18,7 @@ from environments import lend_packages
 from scrapyd_server import copy_checkout
 from webserver import bilingual_site, serve, varied
 
-from bilingual_crawler.records import read_json_lines, read_tsv
+from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,11 +13,11 @@ from benchmarks.detector import Judged, figures
 from bilingual_crawler.discovery.detector import load_detector
 from bilingual_crawler.discovery.detector.barbosa import FILE, BarbosaDetector, LinkPredictor
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, DetectorError, DetectorPage, Reason, Verdict
-from bilingual_crawler.discovery.detector.guesses import folder_of, rewritten, without_folder
-from bilingual_crawler.discovery.detector.weights import EVIDENCE, FOLDER, EvidenceWeights
+from bilingual_crawler.discovery.detector.links import folder_of, rewritten, without_folder
+from bilingual_crawler.discovery.detector.pairs import EVIDENCE, FOLDER, EvidenceWeights
 from bilingual_crawler.harvest.cuts import CutWeb, FrozenWeb, Instance, Variant, halves, make_instances
 from bilingual_crawler.harvest.sites import read_site
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.scoring.models import LanguageModel, ModelError, models_folder
 

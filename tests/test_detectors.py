@@ -15,15 +15,14 @@ from scrapy.settings import Settings
 from test_crawl import documents, pairs
 from webserver import ALIGNED, run_scrapy, serve
 
-from bilingual_crawler.language_pairs import LanguagePairs
-from bilingual_crawler.languages import UNKNOWN, LanguageError, LanguagePair
+from bilingual_crawler.languages.codes import UNKNOWN, LanguageError, LanguagePair
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.detectors import load_detector
-from bilingual_crawler.pages.detectors.base import NOTHING, RANGE, Identification, by_ranges
-from bilingual_crawler.pages.detectors.ensemble import Ensemble
+from bilingual_crawler.pages.detectors.base import NOTHING, RANGE, Ensemble, Identification, by_ranges
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection, LanguageDetectorError, known_languages
-from bilingual_crawler.sandbox import processes, submit
+from bilingual_crawler.pages.sandbox.pool import processes, submit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

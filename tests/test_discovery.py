@@ -19,26 +19,31 @@ from test_sources import page as indexed
 from test_sources import served, write_index
 from webserver import TEXT, html, run_scrapy, serve, start_scrapy
 
-from bilingual_crawler.archive import Exchange, WarcWriter
-from bilingual_crawler.archive.members import read_members
-from bilingual_crawler.discovery.addresses import AddressReader
+from bilingual_crawler.crawl.spiders.arguments import parse_discovery
 from bilingual_crawler.discovery.detector.base import DetectorPage, Reason, Verdict
-from bilingual_crawler.discovery.hops import Hop, Way, entry_page
-from bilingual_crawler.discovery.learners import NaiveBayes, OnlineLogistic
-from bilingual_crawler.discovery.policies import ORDERS, OrderError, site_order
-from bilingual_crawler.discovery.policy import DiscoveryPolicy, fact_of
-from bilingual_crawler.discovery.search import SiteSearch
+from bilingual_crawler.discovery.policies import (
+    ORDERS,
+    AddressReader,
+    Hop,
+    NaiveBayes,
+    OnlineLogistic,
+    OrderError,
+    Way,
+    entry_page,
+    site_order,
+    words,
+)
+from bilingual_crawler.discovery.search import DiscoveryPolicy, SiteSearch, fact_of
 from bilingual_crawler.discovery.sites import expected_pairs
-from bilingual_crawler.discovery.words import words
 from bilingual_crawler.frontier.entry import NEVER
-from bilingual_crawler.language_pairs import LanguagePairs
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.languages.codes import LanguagePair
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.model import Link
-from bilingual_crawler.records import read_tsv
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
-from bilingual_crawler.spiders.arguments import parse_discovery
+from bilingual_crawler.storage.records import read_members, read_tsv
+from bilingual_crawler.storage.writer import Exchange, WarcWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,7 +18,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 from webserver import ALIGNED, bilingual_site, run_scrapy, serve, start_scrapy, varied
 
-from bilingual_crawler.records import read_json_lines, read_tsv
+from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
     import subprocess

@@ -27,19 +27,18 @@ from twisted.internet.error import ConnectionRefusedError as Refusal
 from twisted.python.failure import Failure
 from webserver import html, varied
 
-from bilingual_crawler.crawl.meta import ENTRY, LANGUAGE, OUTLINE, PAGE, SITEMAP
-from bilingual_crawler.crawl.signals import Fetch, url_fetched
+from bilingual_crawler.crawl.middlewares import links
+from bilingual_crawler.crawl.middlewares.backoff import BackoffMiddleware
+from bilingual_crawler.crawl.middlewares.links import LinkPriorityMiddleware
+from bilingual_crawler.crawl.signals import ENTRY, LANGUAGE, OUTLINE, PAGE, SITEMAP, Fetch, url_fetched
+from bilingual_crawler.crawl.spiders.arguments import parse_arguments
+from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider
 from bilingual_crawler.frontier import shared
 from bilingual_crawler.frontier.entry import Kind, State
-from bilingual_crawler.middlewares import links
-from bilingual_crawler.middlewares.backoff import BackoffMiddleware
-from bilingual_crawler.middlewares.links import LinkPriorityMiddleware
 from bilingual_crawler.pages.jobs import PageJob, ReadPage, SitemapJob
 from bilingual_crawler.policies import POLICIES
 from bilingual_crawler.scheduler import FrontierScheduler
 from bilingual_crawler.scoring.models import load_models
-from bilingual_crawler.spiders.arguments import parse_arguments
-from bilingual_crawler.spiders.bilingual import BilingualSpider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping

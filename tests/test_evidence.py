@@ -5,13 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bilingual_crawler.crawl.learner import Learner
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.model import Link
 from bilingual_crawler.policies.base import FetchedPage
-from bilingual_crawler.policies.evidence.folders import Folders
-from bilingual_crawler.policies.evidence.known import Known
-from bilingual_crawler.policies.evidence.marks import Marks
-from bilingual_crawler.policies.evidence.places import place_of
+from bilingual_crawler.policies.evidence.base import Known, place_of
+from bilingual_crawler.policies.evidence.language import Folders, Marks
 from bilingual_crawler.policies.evidence.prospects import PairRate
 from bilingual_crawler.policies.evidence.shared_words import MAX_WORDS, WordIndex
 from bilingual_crawler.policies.gain import EVIDENCE, Gain

@@ -17,7 +17,7 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 
-from bilingual_crawler.records import read_tsv
+from bilingual_crawler.storage.records import read_tsv
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 LINK = re.compile(r'(?:href|src)="([^"#]+)"')

@@ -16,11 +16,11 @@ from redis_server import redis_server
 from scripted import Answer, Scripted, scripted
 from webserver import bilingual_site, run_scrapy, scrapy_command, scrapy_environment, serve, start_scrapy, varied
 
-from bilingual_crawler.archive import open_archive
 from bilingual_crawler.frontier.entry import Entry, State
+from bilingual_crawler.frontier.frontier import StoreError, digest
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
-from bilingual_crawler.frontier.store import StoreError, digest
-from bilingual_crawler.records import read_json_lines, read_tsv
+from bilingual_crawler.storage.archive import open_archive
+from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

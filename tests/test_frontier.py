@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from bilingual_crawler.frontier.entry import POISON, SUSPECT, Push
 from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
-from bilingual_crawler.frontier.local import LocalFrontier
-from bilingual_crawler.frontier.offers import SPARE_OFFERS
+from bilingual_crawler.frontier.local import SPARE_OFFERS, LocalFrontier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

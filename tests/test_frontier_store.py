@@ -18,15 +18,15 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from redis_server import RedisServer, redis_server
 
 from bilingual_crawler.frontier.entry import FIXED, Entry, Push, State, after_death
+from bilingual_crawler.frontier.frontier import Head, StoreError
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.memory_store import SPARE_ITEMS, MemoryStore
 from bilingual_crawler.frontier.redis_store import RedisStore
-from bilingual_crawler.frontier.store import Head, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bilingual_crawler.frontier.store import FrontierStore
+    from bilingual_crawler.frontier.frontier import FrontierStore
 
 URLS = [f"https://site{i % 3}.example/{i}" for i in range(12)]
 PRIORITIES = st.floats(allow_nan=False) | st.sampled_from([0.0, -0.0, 1.0, math.inf, -math.inf, 5e-324, *FIXED])

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from bilingual_crawler.language_pairs import LanguagePairs
+from bilingual_crawler.alignment.documents.content import glossary_channels
+from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
+from bilingual_crawler.alignment.documents.methods import make_method
+from bilingual_crawler.alignment.documents.reading import RawPage, read_document
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.outline import hash_text
-from bilingual_crawler.pairing.corpus import Corpus
-from bilingual_crawler.pairing.domain import Domain
-from bilingual_crawler.pairing.glossary import glossary_channels
-from bilingual_crawler.pairing.methods import make_method
-from bilingual_crawler.pairing.reading import RawPage, read_document
 from bilingual_crawler.scoring.models import models_folder
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.pairing.documents import Profile
+    from bilingual_crawler.alignment.documents.model import Profile
 
 PAIRS = LanguagePairs.parse("eng-spa")
 SENTENCES = {

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_align import ENGLISH, MODELS, SPANISH, corpus, html
 
-from bilingual_crawler.pairing.align import align
-from bilingual_crawler.pairing.groups import MAX_DOCUMENTS, MAX_DOMAINS, join
-from bilingual_crawler.pairing.methods import make_method
+from bilingual_crawler.alignment.documents.align import align
+from bilingual_crawler.alignment.documents.corpus import MAX_DOCUMENTS, MAX_DOMAINS, join
+from bilingual_crawler.alignment.documents.methods import make_method
 
 if TYPE_CHECKING:
-    from bilingual_crawler.pairing.documents import Pair
+    from bilingual_crawler.alignment.documents.model import Pair
 
 DOMAINS = st.integers(0, 40).map("{}.org".format)
 

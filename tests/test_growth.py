@@ -24,32 +24,33 @@ from test_manners import summary
 from webserver import TEXT, bilingual_site, html, scrapy_command, scrapy_environment, serve
 
 from bilingual_crawler import settings
+from bilingual_crawler.alignment.documents.ledger import MAX_RELATED, PairLedger
 from bilingual_crawler.crawl.learner import Learner
-from bilingual_crawler.crawl.turns import PART, Turns
+from bilingual_crawler.crawl.requests import PART, Turns
+from bilingual_crawler.frontier.budget import MAX_BYTES, QueueQuota
 from bilingual_crawler.frontier.entry import Entry
 from bilingual_crawler.frontier.local import MAX_RECONSIDERED, Limits
 from bilingual_crawler.frontier.memory_store import MemoryStore
-from bilingual_crawler.frontier.quota import MAX_BYTES, QueueQuota
 from bilingual_crawler.frontier.redis_store import RedisStore
 from bilingual_crawler.frontier.shared import LEARNT_AT_ONCE, SharedFrontier
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.links import MAX_ANNOUNCED, MAX_CHARACTERS
 from bilingual_crawler.pages.model import Link, LinkPosition
 from bilingual_crawler.pages.sitemap import MAX_CHARACTERS as MAX_SITEMAP_CHARACTERS
 from bilingual_crawler.pages.sitemap import parse_sitemap
-from bilingual_crawler.pairing.ledger import MAX_RELATED, PairLedger
 from bilingual_crawler.policies.base import FetchedPage
-from bilingual_crawler.policies.evidence import parallel_links, places, shared_words
-from bilingual_crawler.policies.evidence.known import MAX_TWINS
+from bilingual_crawler.policies.evidence import base as places
+from bilingual_crawler.policies.evidence import parallel_links, shared_words
+from bilingual_crawler.policies.evidence.base import MAX_TWINS
 from bilingual_crawler.policies.gain import Gain
-from bilingual_crawler.urls.cache import MAX_LENGTH, url_cache
+from bilingual_crawler.urls.hosts import CACHED_LENGTH, url_cache
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from bilingual_crawler.frontier.store import StoreError
+    from bilingual_crawler.frontier.frontier import StoreError
 
 PAIR = LanguagePair.parse("eng-spa")
 LINKS, LENGTH = 5000, 1900
@@ -97,7 +98,7 @@ def test_long_urls_are_computed_anew_and_short_ones_once() -> None:
         computed.append(url)
         return url.upper() + more
 
-    short, long = "a" * MAX_LENGTH, "a" * (MAX_LENGTH + 1)
+    short, long = "a" * CACHED_LENGTH, "a" * (CACHED_LENGTH + 1)
     assert [shout(url, "!") for url in (short, short, long, long)] == [
         url.upper() + "!" for url in (short, short, long, long)
     ]
@@ -140,7 +141,7 @@ def test_the_share_counts_what_is_kept_of_a_url(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(places, "_place", places._place.__wrapped__)
     policy, store, quota = Gain(PAIR), MemoryStore(), QueueQuota()
     page = FetchedPage("https://a.example/", "eng", "eng")
-    uncached = "a" * MAX_LENGTH
+    uncached = "a" * CACHED_LENGTH
 
     def queue(numbers: Iterable[int]) -> None:
         links = [Link(f"https://a.example/{number}/{uncached}/page.html", "All of the links") for number in numbers]
@@ -251,7 +252,7 @@ def test_a_large_page_and_a_sitemap_are_queued_in_parts(tmp_path: Path) -> None:
 def test_a_site_that_has_filled_its_share_waits_and_the_other_is_crawled(tmp_path: Path) -> None:
     """A share of 4.5 MB, six pages of the hostile site."""
     (tmp_path / "sitecustomize.py").write_text(
-        "import bilingual_crawler.frontier.quota as quota\nquota.MAX_BYTES = 4_500_000\n"
+        "import bilingual_crawler.frontier.budget as quota\nquota.MAX_BYTES = 4_500_000\n"
     )
 
     def answer(path: str) -> Answer:
@@ -353,12 +354,12 @@ KEPT = {
 }
 """What a crawl knows of each document, and that a URL is done; nothing else may grow with the pages."""
 LIMITS = {
-    "bilingual_crawler.pairing.ledger.MAX_AWAITED": 100,
+    "bilingual_crawler.alignment.documents.ledger.MAX_AWAITED": 100,
     "bilingual_crawler.policies.evidence.claims.MAX_TIMES": 100,
-    "bilingual_crawler.policies.evidence.known.MAX_MENTIONED": 100,
+    "bilingual_crawler.policies.evidence.base.MAX_MENTIONED": 100,
     "bilingual_crawler.policies.evidence.parallel_links.MAX_BYTES": 100_000,
     "bilingual_crawler.policies.evidence.parallel_links.MAX_DOCUMENTS": 100,
-    "bilingual_crawler.policies.evidence.places.MAX_COUNTED": 400,
+    "bilingual_crawler.policies.evidence.base.MAX_COUNTED": 400,
     "bilingual_crawler.policies.evidence.shared_words.MAX_URLS": 100,
     "bilingual_crawler.policies.evidence.shared_words.MAX_KNOWN": 400,
     "bilingual_crawler.policies.evidence.substitutions.MAX_SINGLE": 100,
@@ -437,4 +438,7 @@ def test_what_is_done_and_what_is_never_queued_leaves_only_what_pairing_needs(mo
     grown = {name: seen[1][name] - seen[0][name] for name in seen[1]}
     assert {name for name, more in grown.items() if more > 100} == KEPT
     for claims in (ledger._announced_by, ledger._switched_by):
-        assert len(claims.keys() - ledger._held.keys()) <= LIMITS["bilingual_crawler.pairing.ledger.MAX_AWAITED"]
+        assert (
+            len(claims.keys() - ledger._held.keys())
+            <= LIMITS["bilingual_crawler.alignment.documents.ledger.MAX_AWAITED"]
+        )

@@ -18,21 +18,20 @@ from bilingual_crawler.harvest.curve import (
     Result,
     bootstrap,
     downloads_to,
+    oracle_order,
+    oracle_urls,
     worse_than,
 )
-from bilingual_crawler.harvest.forms import linked_forms
-from bilingual_crawler.harvest.oracle import oracle_order, oracle_urls
 from bilingual_crawler.harvest.plot import plot
-from bilingual_crawler.harvest.run import Harvest, read_order
+from bilingual_crawler.harvest.run import Harvest, ResultStore, read_order
 from bilingual_crawler.harvest.simulator import FrozenPage, FrozenSite, freeze, simulate
-from bilingual_crawler.harvest.sites import GoldPair, Site, SiteError, Task, read_site, read_tasks
-from bilingual_crawler.harvest.store import ResultStore
+from bilingual_crawler.harvest.sites import GoldPair, Site, SiteError, Task, linked_forms, read_site, read_tasks
 from bilingual_crawler.harvest.table import print_tables
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.html import walk_through
 from bilingual_crawler.pages.model import Link
 from bilingual_crawler.pages.outline import outline_of
-from bilingual_crawler.policies.breadth import BreadthFirst, LanguageBreadthFirst
+from bilingual_crawler.policies.baselines import BreadthFirst, LanguageBreadthFirst
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -13,8 +13,8 @@ from test_crawl import documents
 from test_manners import outcomes, summary
 from webserver import start_scrapy
 
-from bilingual_crawler.archive import iter_responses
-from bilingual_crawler.records import read_tsv
+from bilingual_crawler.storage.archive import iter_responses
+from bilingual_crawler.storage.records import read_tsv
 
 QUICK = {
     "BILINGUAL_BACKOFF_START": 0.2,

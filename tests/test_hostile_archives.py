@@ -17,18 +17,16 @@ import pytest
 from scrapy import Request
 from test_replay import ask, replay_crawler
 
-from bilingual_crawler.archive import ArchiveError, Redirect, iter_responses, open_archive
-from bilingual_crawler.archive import files as warc_files
-from bilingual_crawler.archive.files import open_warc
-from bilingual_crawler.archive.members import read_members
-from bilingual_crawler.archive.ranges import NoRecord
-from bilingual_crawler.archive.records import MAX_HTTP_HEAD, MAX_RECORD, parse_head, parse_response
-from bilingual_crawler.archive.repair import cut_partial_member
-from bilingual_crawler.handlers.replay import ReplayDownloadHandler
+from bilingual_crawler.alignment.documents.inputs import Inputs
+from bilingual_crawler.crawl.handlers import ReplayDownloadHandler
 from bilingual_crawler.harvest.sites import SiteError, read_site
-from bilingual_crawler.language_pairs import LanguagePairs
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.mining.records import Row, read_records
-from bilingual_crawler.pairing.inputs import Inputs
+from bilingual_crawler.storage import archive as warc_files
+from bilingual_crawler.storage.archive import Redirect, iter_responses, open_archive, open_warc
+from bilingual_crawler.storage.records import read_members
+from bilingual_crawler.storage.warc import MAX_HTTP_HEAD, MAX_RECORD, ArchiveError, NoRecord, parse_head, parse_response
+from bilingual_crawler.storage.writer import cut_partial_member
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ import torch
 from transformers import XLMRobertaForSequenceClassification
 
 from bilingual_crawler.scoring.models import LanguageModel, ParallelnessModel
-from bilingual_crawler.urls.text import model_text
+from bilingual_crawler.urls.model_input import model_text
 from training import export
 from training.common.model_folder import largest_difference
 from training.transformer import hub

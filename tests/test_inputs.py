@@ -14,13 +14,11 @@ import brotli
 import pytest
 from backports import zstd
 
-from bilingual_crawler import files
-from bilingual_crawler.archive import ArchiveError
-from bilingual_crawler.archive.records import MAX_RECORD
-from bilingual_crawler.language_pairs import LanguagePairs
+from bilingual_crawler.alignment.documents.inputs import MAX_BODY, Inputs
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE
-from bilingual_crawler.pairing.inputs import Inputs
-from bilingual_crawler.pairing.of_records import MAX_BODY
+from bilingual_crawler.storage import files
+from bilingual_crawler.storage.warc import MAX_RECORD, ArchiveError
 
 if TYPE_CHECKING:
     from pathlib import Path

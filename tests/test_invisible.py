@@ -18,14 +18,13 @@ from test_align import ENGLISH, SPANISH
 from test_crawl import crawl, documents
 from webserver import run_scrapy, serve
 
-from bilingual_crawler.bitext.align import SentencePair
-from bilingual_crawler.bitext.exports import EXPORTS
-from bilingual_crawler.bitext.exports.base import DocumentPair
-from bilingual_crawler.bitext.sentences import split
+from bilingual_crawler.alignment.sentences.align import SentencePair
+from bilingual_crawler.alignment.sentences.exports import EXPORTS, DocumentPair
+from bilingual_crawler.alignment.sentences.splitting import split
 from bilingual_crawler.items import Document
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.html import parse_page
-from bilingual_crawler.records import GzipJsonLines
+from bilingual_crawler.storage.records import GzipJsonLines
 
 PAIR = LanguagePair.parse("eng-spa")
 DIRT = "\x02\x1b[2J\x7f\x9b\xad\u200b\u200e\u202e\u2066\u2069\ufdd0\ufeff\U0001fffe\U000e0041"

@@ -9,8 +9,8 @@ import pytest
 from redis_server import redis_server
 from webserver import bilingual_site, run_scrapy, serve, start_scrapy, varied
 
-from bilingual_crawler.files import FolderLock
-from bilingual_crawler.records import read_json_lines, read_tsv
+from bilingual_crawler.storage.files import FolderLock
+from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ import re
 import pycld2
 import pytest
 
-from bilingual_crawler.languages import (
+from bilingual_crawler.languages.codes import (
     DEFAULT_EQUIVALENTS,
     UNKNOWN,
     URL_LABELS,

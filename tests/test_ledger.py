@@ -19,11 +19,11 @@ from scripted import Answer, scripted
 from webserver import bilingual_site, run_scrapy, scrapy_command, scrapy_environment, start_scrapy
 
 import bilingual_crawler
-from bilingual_crawler.language_pairs import LanguagePairs
-from bilingual_crawler.records import read_json_lines, read_tsv
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.reporting.ledger import Ledger, is_fetched
 from bilingual_crawler.reporting.results import read_results
 from bilingual_crawler.reporting.summary import changed_settings, print_summary
+from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from bilingual_crawler.language_pairs import LanguagePairs
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.scoring.links import BatchingScorer, LinkScore, LinkScorer, PageLinks
 from bilingual_crawler.scoring.models import LanguageModel
 

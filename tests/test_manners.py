@@ -18,7 +18,7 @@ from scripted import Answer, scripted
 from test_crawl import crawl, documents
 from webserver import bilingual_site, scrapy_environment, serve
 
-from bilingual_crawler.records import read_tsv
+from bilingual_crawler.storage.records import read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -4,12 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bilingual_crawler.urls.markers import (
-    Component,
-    find_markers,
-    marked_language,
-    strip_language,
-)
+from bilingual_crawler.urls.marks import Component, find_markers, marked_language, strip_language
 
 
 @pytest.mark.parametrize(

@@ -22,18 +22,17 @@ from range_server import serve_ranges
 from webserver import run_scrapy, start_scrapy
 
 from bilingual_crawler.discovery.sites import expected_pairs, read_bilingual
-from bilingual_crawler.discovery.sources import candidate_source
+from bilingual_crawler.discovery.sources.specs import candidate_source
 from bilingual_crawler.items import Document
-from bilingual_crawler.language_pairs import LanguagePairs
-from bilingual_crawler.languages import DEFAULT_EQUIVALENTS, LanguageError, LanguagePair
+from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, LanguageError, LanguagePair
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.mining import duck, ranges
-from bilingual_crawler.mining.asked import AskedPairs
-from bilingual_crawler.mining.crawls import table_of_crawl
 from bilingual_crawler.mining.duck import DuckEngine
-from bilingual_crawler.mining.plan import plan
 from bilingual_crawler.mining.run import Mining, Request
-from bilingual_crawler.mining.urls import mine_urls
-from bilingual_crawler.records import DOCUMENTS, GzipJsonLines
+from bilingual_crawler.mining.stored import AskedPairs
+from bilingual_crawler.mining.tables import table_of_crawl
+from bilingual_crawler.mining.urls import mine_urls, plan
+from bilingual_crawler.storage.records import DOCUMENTS, GzipJsonLines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

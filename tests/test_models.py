@@ -9,8 +9,7 @@ import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from bilingual_crawler.scoring.models import LanguageModel, ModelError, ParallelnessModel, load_models
-from bilingual_crawler.scoring.tokens import ByteTokens
+from bilingual_crawler.scoring.models import ByteTokens, LanguageModel, ModelError, ParallelnessModel, load_models
 from training.common.encoding import Encoded
 from training.common.model_folder import ParityError, parity, write_folder
 from training.language.graph import language_graph, round_tables

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bilingual_crawler.urls.text import tokenise
+from bilingual_crawler.urls.model_input import tokenise
 from training.parallelness.hard_negatives import hard_negatives
 from training.parallelness.negatives import (
     KINDS,

@@ -10,7 +10,7 @@ import pytest
 from test_manners import summary
 from webserver import bilingual_site, html, run_scrapy, scrapy_command, scrapy_environment, serve, varied
 
-from bilingual_crawler.records import read_json_lines, read_tsv
+from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 PAGES = 12
 DEADLY = """
 import os, signal
-import bilingual_crawler.frontier.lmdb_transaction as transaction
-import bilingual_crawler.records as records
+import bilingual_crawler.frontier.lmdb_store as transaction
+import bilingual_crawler.storage.records as records
 transaction.MAX_CHANGES = 0  # whatever was learnt is in the store at once
 write, left = records.{method}, [{calls}]
 def deadly(*arguments):

@@ -26,9 +26,9 @@ from bilingual_crawler import options
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.jobs import PageJob, PdfJob, SitemapJob
 from bilingual_crawler.pages.model import MAX_TITLE
-from bilingual_crawler.pages.paragraphs import Line, paragraphs
-from bilingual_crawler.pages.pdf import MAX_PAGES, read_pdf
-from bilingual_crawler.sandbox import ContentError, SandboxError, close, submit
+from bilingual_crawler.pages.pdf import MAX_PAGES, Line, paragraphs, read_pdf
+from bilingual_crawler.pages.sandbox.jobs import ContentError, SandboxError
+from bilingual_crawler.pages.sandbox.pool import close, submit
 
 URL = "https://example.org/report.pdf"
 

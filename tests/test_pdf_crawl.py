@@ -15,9 +15,9 @@ from test_crawl import crawl, documents, pairs
 from test_manners import outcomes, summary
 from webserver import ALIGNED, html, run_scrapy, start_scrapy
 
-from bilingual_crawler.archive import open_archive
-from bilingual_crawler.records import SUMMARY
 from bilingual_crawler.reporting.results import read_summary
+from bilingual_crawler.storage.archive import open_archive
+from bilingual_crawler.storage.records import SUMMARY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

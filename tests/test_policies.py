@@ -7,16 +7,12 @@ import pytest
 
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.frontier.entry import NEVER
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.model import Link, LinkPosition
 from bilingual_crawler.policies import POLICIES, policy_class
-from bilingual_crawler.policies.base import FetchedPage, Policy, PolicyError
+from bilingual_crawler.policies.base import FetchedPage, Jointly, Policy, PolicyError
+from bilingual_crawler.policies.baselines import DepthFirst, Ilsp, ParallelTextIdentification, PPLocator, Random, Smart
 from bilingual_crawler.policies.gain import EVIDENCE, Gain
-from bilingual_crawler.policies.ilsp import Ilsp
-from bilingual_crawler.policies.jointly import Jointly
-from bilingual_crawler.policies.levels import ParallelTextIdentification, PPLocator
-from bilingual_crawler.policies.orders import DepthFirst, Random
-from bilingual_crawler.policies.smart import Smart
 from bilingual_crawler.scoring.links import LinkScore
 
 if TYPE_CHECKING:

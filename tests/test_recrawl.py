@@ -18,12 +18,13 @@ from test_replay import write_warc
 from warcio.archiveiterator import ArchiveIterator
 from webserver import ALIGNED, bilingual_site, html, run_scrapy, varied
 
-from bilingual_crawler.archive import ArchivedResponse, open_archive
 from bilingual_crawler.crawl.context import CrawlContext
-from bilingual_crawler.crawl.meta import ENTRY
-from bilingual_crawler.middlewares.known import KnownPagesMiddleware
-from bilingual_crawler.records import read_json_lines, read_tsv
-from bilingual_crawler.spiders.arguments import parse_arguments
+from bilingual_crawler.crawl.middlewares.archived import KnownPagesMiddleware
+from bilingual_crawler.crawl.signals import ENTRY
+from bilingual_crawler.crawl.spiders.arguments import parse_arguments
+from bilingual_crawler.storage.archive import open_archive
+from bilingual_crawler.storage.records import read_json_lines, read_tsv
+from bilingual_crawler.storage.warc import ArchivedResponse
 
 if TYPE_CHECKING:
     from pathlib import Path

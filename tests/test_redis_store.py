@@ -27,10 +27,9 @@ from redis_server import RedisServer, redis_server
 
 from bilingual_crawler.frontier import shared
 from bilingual_crawler.frontier.entry import POISON, SUSPECT, Entry, Push, State
-from bilingual_crawler.frontier.frontier import Limits
+from bilingual_crawler.frontier.frontier import Limits, StoreError, StoreLost
 from bilingual_crawler.frontier.redis_store import RedisStore
 from bilingual_crawler.frontier.shared import SharedFrontier
-from bilingual_crawler.frontier.store import StoreError, StoreLost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

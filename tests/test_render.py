@@ -14,10 +14,10 @@ from components import program
 from warcio.archiveiterator import ArchiveIterator
 from webserver import TEXT, bilingual_site, run_scrapy, serve, start_scrapy
 
+from bilingual_crawler.crawl.rendering.browser import is_shell
+from bilingual_crawler.crawl.rendering.network import REQUESTS
 from bilingual_crawler.pages.html import parse_page
-from bilingual_crawler.records import read_json_lines, read_tsv
-from bilingual_crawler.rendering.network import REQUESTS
-from bilingual_crawler.rendering.shell import is_shell
+from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
     from pathlib import Path

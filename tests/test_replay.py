@@ -13,28 +13,18 @@ from scrapy.exceptions import DownloadCancelledError, NotConfigured, StopDownloa
 from scrapy.utils.test import get_crawler
 from test_warc_writer import exchange
 
-from bilingual_crawler.archive import (
-    ArchiveError,
-    Redirect,
-    WarcWriter,
-    alias_hosts,
-    bases,
-    iter_responses,
-    open_archive,
-)
-from bilingual_crawler.archive.archive import Archive
-from bilingual_crawler.archive.index import IndexBuilder, url_key
-from bilingual_crawler.archive.records import parse_response
-from bilingual_crawler.archive.sites import find_sources
-from bilingual_crawler.archive.urls import bare_url, record_url
-from bilingual_crawler.crawl.meta import ARCHIVED_DATE, MISSING_FLAG, REDIRECT_FLAG
-from bilingual_crawler.handlers.replay import ReplayDownloadHandler
+from bilingual_crawler.crawl.handlers import ReplayDownloadHandler
+from bilingual_crawler.crawl.signals import ARCHIVED_DATE, MISSING_FLAG, REDIRECT_FLAG
+from bilingual_crawler.storage.archive import Archive, Redirect, iter_responses, open_archive
+from bilingual_crawler.storage.sites import alias_hosts, bases, find_sources
+from bilingual_crawler.storage.warc import ArchiveError, IndexBuilder, bare_url, parse_response, record_url, url_key
+from bilingual_crawler.storage.writer import WarcWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-HANDLER = "bilingual_crawler.handlers.replay.ReplayDownloadHandler"
+HANDLER = "bilingual_crawler.crawl.handlers.ReplayDownloadHandler"
 HANDLERS = {"http": HANDLER, "https": HANDLER}
 
 

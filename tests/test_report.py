@@ -16,12 +16,11 @@ import pytest
 from scrapy.exceptions import UsageError
 
 import bilingual_crawler
-from bilingual_crawler.archive.records import MAX_RECORD
 from bilingual_crawler.commands.report import Command
-from bilingual_crawler.reporting.charts import MAX_POINTS, step_chart, ticks
-from bilingual_crawler.reporting.hints import why_no_pair
-from bilingual_crawler.reporting.report import write_report
+from bilingual_crawler.reporting.markup import MAX_POINTS, step_chart, ticks
+from bilingual_crawler.reporting.report import why_no_pair, write_report
 from bilingual_crawler.reporting.results import ResultsError, read_results
+from bilingual_crawler.storage.warc import MAX_RECORD
 
 SITE = "https://example.org"
 EVIL = "<script>alert('x')</script>\"&"

@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_examples import EXAMPLES, PAGES, serve
 
-from bilingual_crawler.archive import ArchivedResponse, open_archive
+from bilingual_crawler.alignment.documents.resemblance import CONFIRMED, FOLDER, REFUTED, Resemblance, Weights
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.outline import Outline
-from bilingual_crawler.pairing.resemblance import CONFIRMED, FOLDER, REFUTED, Resemblance, Weights
 from bilingual_crawler.scoring.models import ModelError, models_folder
+from bilingual_crawler.storage.archive import open_archive
+from bilingual_crawler.storage.warc import ArchivedResponse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 from scrapy.exceptions import UsageError
 from webserver import TEXT, run_scrapy
 
-from bilingual_crawler.bitext.align import SentencePair
-from bilingual_crawler.bitext.exports.base import DocumentPair
-from bilingual_crawler.languages import LanguagePair
-from bilingual_crawler.pairing.documents import Alignment, Pair
-from bilingual_crawler.reporting.judged import Judged, read_judged
-from bilingual_crawler.reporting.review import Review
-from bilingual_crawler.reporting.sample import Sample
+from bilingual_crawler.alignment.documents.model import Alignment, Pair
+from bilingual_crawler.alignment.sentences.align import SentencePair
+from bilingual_crawler.alignment.sentences.exports import DocumentPair
+from bilingual_crawler.languages.codes import LanguagePair
+from bilingual_crawler.reporting.review import Judged, Review, Sample, read_judged
 
 if TYPE_CHECKING:
     from collections.abc import Callable

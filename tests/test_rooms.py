@@ -23,7 +23,7 @@ def test_the_table_of_rooms_is_that_of_the_contract() -> None:
 def test_request_meta_keys_are_written_in_one_file() -> None:
     literal = re.compile(r"""["']bilingual_(?!crawler)\w+["']""")
     using = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if literal.search(path.read_text())}
-    assert using == {"crawl/meta.py"}
+    assert using == {"crawl/signals.py"}
 
 
 def _exists(room: str) -> bool:

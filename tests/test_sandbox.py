@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 import pytest
 
 from bilingual_crawler.pages.jobs import PageJob, RobotsJob, SitemapJob
-from bilingual_crawler.sandbox import Job, Limits, SandboxError, close, submit
+from bilingual_crawler.pages.sandbox.jobs import Job, Limits, SandboxError
+from bilingual_crawler.pages.sandbox.pool import close, submit
 
 LIMITS = Limits(0.5, 100)
 LOADED: list[bytearray] = []

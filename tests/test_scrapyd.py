@@ -11,8 +11,8 @@ from redis_server import redis_server
 from scrapyd_server import copy_checkout, rename_bot, start_scrapyd
 from webserver import bilingual_site, run_scrapy, serve, varied
 
-from bilingual_crawler.records import read_json_lines, read_tsv
 from bilingual_crawler.reporting.results import one_to_one
+from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

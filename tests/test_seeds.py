@@ -14,8 +14,8 @@ from test_crawl import crawl
 from test_redis_store import certificate
 from webserver import QuietServer, bilingual_site, serve
 
-from bilingual_crawler.records import read_json_lines
-from bilingual_crawler.spiders.seeds import Seed, parse_seeds
+from bilingual_crawler.crawl.spiders.seeds import Seed, parse_seeds
+from bilingual_crawler.storage.records import read_json_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable

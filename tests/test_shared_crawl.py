@@ -15,7 +15,7 @@ from redis_server import redis_server
 from test_manners import summary
 from webserver import bilingual_site, serve, start_scrapy, varied
 
-from bilingual_crawler.records import read_json_lines, read_tsv
+from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
     import subprocess
@@ -232,7 +232,7 @@ def test_a_password_in_the_query_is_in_no_output_and_no_command_line(tmp_path: P
             time.sleep(0.2)
         log = end(worker)
     assert documents(folder)
-    assert any("bilingual_crawler.sandbox" in command for command in commands)
+    assert any("bilingual_crawler.pages.sandbox" in command for command in commands)
     written = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert b"?password=\xe2\x80\xa6" in written["summary.json"]
     assert "crawl.toml" in written

@@ -20,23 +20,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from webserver import QuietServer
 
-from bilingual_crawler.archive import Exchange, WarcWriter
-from bilingual_crawler.archive.members import read_members
-from bilingual_crawler.discovery.sources import (
-    ArchivedPages,
+from bilingual_crawler.discovery.sources import cc_pages
+from bilingual_crawler.discovery.sources.base import (
     Backlink,
     Candidate,
     SourceError,
     WarcRange,
-    backlink_source,
-    candidate_source,
-    cc_pages,
+    bare_host,
+    read_list,
+    reverse,
 )
 from bilingual_crawler.discovery.sources.cc_graph import CommonCrawlGraph, prune
-from bilingual_crawler.discovery.sources.hosts import bare_host, reverse
-from bilingual_crawler.discovery.sources.listed import read_list
+from bilingual_crawler.discovery.sources.cc_pages import ArchivedPages
+from bilingual_crawler.discovery.sources.specs import backlink_source, candidate_source
 from bilingual_crawler.discovery.ways import Sources
-from bilingual_crawler.languages import LanguagePair
+from bilingual_crawler.languages.codes import LanguagePair
+from bilingual_crawler.storage.records import read_members
+from bilingual_crawler.storage.writer import Exchange, WarcWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

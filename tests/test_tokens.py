@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from bilingual_crawler.scoring.tokens import FIRST_BYTE, ByteTokens, FileTokens
+from bilingual_crawler.scoring.models import FIRST_BYTE, ByteTokens, FileTokens
 
 
 def words_file() -> bytes:

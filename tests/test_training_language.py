@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from bilingual_crawler.scoring.models import LanguageModel
-from bilingual_crawler.scoring.tokens import ByteTokens
+from bilingual_crawler.scoring.models import ByteTokens, LanguageModel
 from training import evaluate
 from training.common.calibration import fit_temperature
 from training.common.data import DataError, check_classes, check_disjoint, in_held_out, read_real, read_tsv

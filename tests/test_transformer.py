@@ -18,9 +18,9 @@ import tiny_xlmr
 import torch
 from transformers import BertConfig, BertModel, XLMRobertaForSequenceClassification, XLMRobertaModel
 
-from bilingual_crawler.pairing import e5_weights
-from bilingual_crawler.pairing.e5_weights import E5Weights
-from bilingual_crawler.pairing.errors import EncoderError
+from bilingual_crawler.alignment.documents import e5_weights
+from bilingual_crawler.alignment.documents.e5_weights import E5Weights
+from bilingual_crawler.alignment.documents.model import EncoderError
 from training import evaluate
 from training.common.data import DataError
 from training.language import __main__ as language

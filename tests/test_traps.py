@@ -14,21 +14,26 @@ from test_crawl import crawl, documents
 from test_manners import outcomes, summary
 from webserver import TEXT, bilingual_site, html, varied
 
-from bilingual_crawler.frontier.entry import Entry, Kind
-from bilingual_crawler.traps.barren import Barren
-from bilingual_crawler.traps.copies import (
+from bilingual_crawler.crawl.traps import (
+    FOLDER_FACTOR,
     FOLDER_PROBE_AFTER,
     MAX_COPIES,
     MAX_FOLDERS_PROBED,
     MAX_PROBES,
+    MAX_SITEMAPS,
+    MAX_UNREADABLE,
+    PAIRS_FACTOR,
     PROBE_AFTER,
+    Barren,
     Copies,
     MissingPages,
+    Staleness,
+    Traps,
+    folders,
+    sequences,
+    shapes,
 )
-from bilingual_crawler.traps.shapes import folders, shapes
-from bilingual_crawler.traps.staleness import FOLDER_FACTOR, PAIRS_FACTOR, Staleness
-from bilingual_crawler.traps.text import sequences
-from bilingual_crawler.traps.traps import MAX_SITEMAPS, MAX_UNREADABLE, Traps
+from bilingual_crawler.frontier.entry import Entry, Kind
 
 if TYPE_CHECKING:
     from pathlib import Path

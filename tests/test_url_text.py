@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bilingual_crawler.urls.text import model_text, tokenise
+from bilingual_crawler.urls.model_input import model_text, tokenise
 
 
 @pytest.mark.parametrize(

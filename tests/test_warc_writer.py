@@ -15,8 +15,7 @@ import pytest
 from probe import PATHS, crawl, serve
 from warcio.archiveiterator import ArchiveIterator
 
-from bilingual_crawler.archive.repair import cut_partial_member
-from bilingual_crawler.archive.writer import Exchange, WarcWriter
+from bilingual_crawler.storage.writer import Exchange, WarcWriter, cut_partial_member
 
 
 def exchange(number: int, body: bytes = b"<html>page</html>", **changes: object) -> Exchange:

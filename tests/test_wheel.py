@@ -16,7 +16,7 @@ from test_harvest import build_site
 from webserver import ALIGNED, QUICK
 
 from bilingual_crawler.__main__ import COMMANDS
-from bilingual_crawler.records import read_tsv
+from bilingual_crawler.storage.records import read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from rapidfuzz.distance import Levenshtein
 from rich.progress import track
 
-from bilingual_crawler.languages import from_bcp47
+from bilingual_crawler.languages.codes import from_bcp47
 from training.common.data import DataError
 from training.parallelness.evaluation import pair_scorer
 from training.prepare.files import PACKED

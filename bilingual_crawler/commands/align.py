@@ -12,10 +12,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.archive import ArchiveError
+from bilingual_crawler.alignment.documents.model import EncoderError, Pair, Unpaired, pairs_of_others, replace_unpaired
 from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, refuse_unknown
-from bilingual_crawler.language_pairs import LanguagePairs
-from bilingual_crawler.languages import LanguageError
+from bilingual_crawler.languages.codes import LanguageError
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import (
     ALIGN_METHODS,
     BITEXT_FORMATS,
@@ -28,12 +28,10 @@ from bilingual_crawler.options import (
     wrong,
 )
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError
-from bilingual_crawler.pairing.documents import Pair, Unpaired
-from bilingual_crawler.pairing.errors import EncoderError
-from bilingual_crawler.pairing.tables import pairs_of_others, replace_unpaired
-from bilingual_crawler.records import PAIRS, SUMMARY, UNPAIRED, tsv_line
 from bilingual_crawler.reporting.results import ResultsError, detectors_of, pairs_of, read_summary
 from bilingual_crawler.scoring.models import ModelError
+from bilingual_crawler.storage.records import PAIRS, SUMMARY, UNPAIRED, tsv_line
+from bilingual_crawler.storage.warc import ArchiveError
 
 if TYPE_CHECKING:
     import argparse
@@ -120,11 +118,11 @@ class Command(ScrapyCommand):
     ) -> None:
         """Align *paths*, or take the pairs of the crawl in the folder *aligned*."""
         # every scrapy command imports this module
-        from bilingual_crawler.bitext.exports import open_exports
-        from bilingual_crawler.bitext.produce import BitextProducer
-        from bilingual_crawler.pairing.align import align, as_aligned, read_corpus
-        from bilingual_crawler.pairing.matching import MATCHINGS
-        from bilingual_crawler.pairing.methods import encoder_of, method_of
+        from bilingual_crawler.alignment.documents.align import align, as_aligned, read_corpus
+        from bilingual_crawler.alignment.documents.matching import MATCHINGS
+        from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
+        from bilingual_crawler.alignment.sentences.exports import open_exports
+        from bilingual_crawler.alignment.sentences.produce import BitextProducer
         from bilingual_crawler.reporting.review import Review, check_sheet
 
         try:

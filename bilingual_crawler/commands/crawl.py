@@ -24,22 +24,21 @@ from scrapy.utils.log import configure_logging
 from scrapy.utils.project import inside_project
 
 from bilingual_crawler.commands import PROJECT_SETTINGS, SPIDERS, TOOL, adapt, refuse_unknown
-from bilingual_crawler.crawl.collector import collect_rarely
-from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.context import CrawlContext, collect_rarely
 from bilingual_crawler.crawl.description import read_description
 from bilingual_crawler.crawl.signals import FAILED_OUTPUTS
+from bilingual_crawler.crawl.spiders.arguments import parse_arguments, parse_discovery
+from bilingual_crawler.crawl.spiders.seeds import any_page, named, without_page
 from bilingual_crawler.crawl.visits import FRONTIER_LOST
 from bilingual_crawler.discovery.policies import ORDERS
 from bilingual_crawler.discovery.sites import read_bilingual
-from bilingual_crawler.frontier.store import StoreError
-from bilingual_crawler.languages import language_name
+from bilingual_crawler.frontier.frontier import StoreError
+from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import RENDER_MODES, Options
 from bilingual_crawler.pages.language import REMEDY
 from bilingual_crawler.policies import POLICIES
-from bilingual_crawler.records import DESCRIPTION, SITES
 from bilingual_crawler.reporting.results import read_summary
-from bilingual_crawler.spiders.arguments import parse_arguments, parse_discovery
-from bilingual_crawler.spiders.seeds import any_page, named, without_page
+from bilingual_crawler.storage.records import DESCRIPTION, SITES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -12,18 +12,17 @@ from rich.progress import Progress
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.archive import ArchiveError
 from bilingual_crawler.commands import PROGRESS, PROJECT_SETTINGS, adapt, refuse_unknown
-from bilingual_crawler.harvest.deciles import write_deciles
-from bilingual_crawler.harvest.explain import explain
-from bilingual_crawler.harvest.run import LINK_SOURCES, Harvest
+from bilingual_crawler.harvest.curve import write_deciles
+from bilingual_crawler.harvest.run import LINK_SOURCES, Harvest, ResultStore
+from bilingual_crawler.harvest.simulator import explain
 from bilingual_crawler.harvest.sites import SiteError, Task, read_tasks
-from bilingual_crawler.harvest.store import ResultStore
 from bilingual_crawler.harvest.table import print_tables
 from bilingual_crawler.harvest.together import Together, joint_table, write_joint
 from bilingual_crawler.options import SITE_BUDGETS, Options, check_folder, wrong
 from bilingual_crawler.policies import policy_class
 from bilingual_crawler.policies.base import PolicyError
+from bilingual_crawler.storage.warc import ArchiveError
 
 if TYPE_CHECKING:
     import argparse

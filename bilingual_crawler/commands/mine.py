@@ -11,11 +11,11 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler import to_install
+from bilingual_crawler.alignment.documents.model import EncoderError
 from bilingual_crawler.commands import PROGRESS, PROJECT_SETTINGS, adapt, refuse_unknown
-from bilingual_crawler.languages import LanguageError
+from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.options import PREFIX, USUAL_FORMATS, Options, check_folder, wrong
 from bilingual_crawler.pages.language import LanguageDetectorError
-from bilingual_crawler.pairing.errors import EncoderError
 from bilingual_crawler.scoring.models import ModelError
 from bilingual_crawler.urls.hosts import is_loopback
 
@@ -86,9 +86,9 @@ class Command(ScrapyCommand):
                 check_folder(name, folder)
         try:
             # it needs an extra, and every scrapy command imports this module
-            from bilingual_crawler.discovery.sources import SourceError
-            from bilingual_crawler.mining.errors import MiningError
+            from bilingual_crawler.discovery.sources.base import SourceError
             from bilingual_crawler.mining.run import Mining, Request
+            from bilingual_crawler.mining.stored import MiningError
         except ImportError as error:
             raise UsageError(f"{error.name} is missing: {to_install('mine')}") from None
         try:
@@ -112,7 +112,7 @@ class Command(ScrapyCommand):
             raise UsageError(f"{error.filename or opts.out}: {error.strerror}", print_help=False) from None
 
     def _mine(self, mining: Mining, opts: argparse.Namespace) -> None:
-        from bilingual_crawler.mining.report import print_content, print_urls, write_report
+        from bilingual_crawler.mining.run import print_content, print_urls, write_report
 
         console = Console(highlight=False, soft_wrap=True)
         urls = mining.urls_done

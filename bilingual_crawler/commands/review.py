@@ -9,7 +9,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, refuse_unknown
-from bilingual_crawler.reporting.judged import SheetError, read_judged, sheet_folders
+from bilingual_crawler.reporting.review import SheetError, read_judged, sheet_folders
 
 if TYPE_CHECKING:
     import argparse

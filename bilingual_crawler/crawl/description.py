@@ -22,9 +22,9 @@ from scrapy.utils.python import global_object_name
 
 import bilingual_crawler
 from bilingual_crawler import settings as defaults
-from bilingual_crawler.characters import one_line
 from bilingual_crawler.options import without_password, wrong
-from bilingual_crawler.records import DESCRIPTION
+from bilingual_crawler.pages.characters import one_line
+from bilingual_crawler.storage.records import DESCRIPTION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,9 +15,9 @@ from bilingual_crawler.policies.base import MAX_LINKS, FetchedPage
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from bilingual_crawler.alignment.documents.model import Pair
     from bilingual_crawler.crawl.learner import Learner
-    from bilingual_crawler.language_pairs import LanguagePairs
-    from bilingual_crawler.pairing.documents import Pair
+    from bilingual_crawler.languages.pairs import LanguagePairs
 
 
 class _Claim(msgspec.Struct, array_like=True, frozen=True):

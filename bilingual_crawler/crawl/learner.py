@@ -6,16 +6,16 @@ from collections import deque
 from itertools import tee
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.language_pairs import LanguagePairs
-from bilingual_crawler.pairing.ledger import PairLedger
+from bilingual_crawler.alignment.documents.ledger import PairLedger
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from bilingual_crawler.alignment.documents.model import Pair
     from bilingual_crawler.frontier.budget import SiteBudget
     from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.pairing.documents import Pair
     from bilingual_crawler.policies.base import FetchedPage, Policy
 
 

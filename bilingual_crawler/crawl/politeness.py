@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from scrapy import signals
 
-from bilingual_crawler.crawl.meta import ENTRY
+from bilingual_crawler.crawl.signals import ENTRY
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:

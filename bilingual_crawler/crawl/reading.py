@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.crawl.meta import ENTRY, LANGUAGE, OUTLINE, PAGE, WARC_LOCATION
+from bilingual_crawler.crawl.signals import ENTRY, LANGUAGE, OUTLINE, PAGE, WARC_LOCATION
 from bilingual_crawler.crawl.visits import utc_now
 from bilingual_crawler.items import Document
 from bilingual_crawler.pages.model import LinkPosition
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from bilingual_crawler.frontier.entry import Entry
-    from bilingual_crawler.language_pairs import LanguagePairs
+    from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.pages.detectors.base import Identification
     from bilingual_crawler.pages.model import Page
 

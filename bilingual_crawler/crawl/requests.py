@@ -1,18 +1,77 @@
-"""The requests of a spider of another project: which are for the frontier, and how it stores them."""
+"""Answers to requests that do not come from the network."""
 
 from __future__ import annotations
 
+import asyncio
+import ipaddress
 import pickle
 from base64 import b64decode, b64encode
-from typing import TYPE_CHECKING
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from scrapy.http import Headers
 from scrapy.http.request import NO_CALLBACK
+from scrapy.responsetypes import responsetypes
 from scrapy.utils.request import request_from_dict
 
-from bilingual_crawler.crawl.meta import PREFIX
+from bilingual_crawler.crawl.signals import ARCHIVED_DATE, PREFIX
+from bilingual_crawler.frontier.frontier import batched
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+
     from scrapy import Request, Spider
+    from scrapy.http import Response
+
+    from bilingual_crawler.storage.warc import ArchivedResponse
+
+    Item = TypeVar("Item")
+
+
+def answer(request: Request, status: int, headers: Headers, body: bytes = b"", **more: Any) -> Response:
+    """A response of the class that its headers and body ask for."""
+    kind = responsetypes.from_args(headers=headers, url=request.url, body=body)
+    return kind(url=request.url, status=status, headers=headers, body=body, **more)
+
+
+def archived_answer(request: Request, archived: ArchivedResponse, body: bytes, flags: list[str]) -> Response:
+    """What the site sent when it was archived, with *body* in place of its body; its date goes into the meta."""
+    request.meta[ARCHIVED_DATE] = archived.date
+    ip = ipaddress.ip_address(archived.ip) if archived.ip else None
+    headers = Headers(archived.headers)
+    return answer(request, archived.status, headers, body, flags=flags, ip_address=ip, protocol="HTTP/1.1")
+
+
+PART = 100
+"""Items of a part: the links of most pages, in some 20 ms."""
+REST = 4.0
+"""Pause after a part, in times of what the part took."""
+MAX_REST = 0.2
+"""Seconds of the longest pause."""
+
+
+class Turns:
+    """Bounds the share of the event loop that all large pages and sitemaps of a crawl take together."""
+
+    def __init__(self) -> None:
+        self._resting = asyncio.Lock()
+
+    async def parts(self, items: Iterable[Item]) -> AsyncIterator[list[Item]]:
+        """*items* in lists of up to 100; the first one comes at once, and at least one comes, be it empty.
+
+        Between two lists the caller rests four times as long as it has worked. Only one caller rests at a time.
+        """
+        worked: float | None = None
+        for part in batched(items, PART):
+            if worked is not None:
+                async with self._resting:
+                    await asyncio.sleep(min(MAX_REST, REST * worked))
+            begun = perf_counter()
+            yield part
+            worked = perf_counter() - begun
+        if worked is None:
+            yield []
+
 
 _START = "is_start_request"
 """Scrapy's own mark of a start request, all of which Scrapy sends unfiltered."""

@@ -1,8 +1,89 @@
-"""Signals of a bilingual crawl, beside Scrapy's own."""
+"""Keys of ``request.meta`` and flags of responses: what components tell each other about one request."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from scrapy.exceptions import CannotResolveHostError, DownloadCancelledError, IgnoreRequest, StopDownload
+from scrapy.spidermiddlewares.httperror import HttpError
+
+PREFIX = "bilingual_"
+"""All of them begin with it."""
+
+ENTRY = "bilingual_entry"
+"""The :class:`~bilingual_crawler.frontier.entry.Entry` that a request fetches."""
+REST = "bilingual_rest"
+"""The :class:`~bilingual_crawler.frontier.backoff.Rest` with which a request goes back to the frontier."""
+RANK = "bilingual_rank"
+"""The :class:`~bilingual_crawler.items.Rank` of a request that a spider has yielded."""
+
+PAGE = "bilingual_page"
+"""The parsed :class:`~bilingual_crawler.pages.model.Page`."""
+LANGUAGE = "bilingual_language"
+"""The :class:`~bilingual_crawler.pages.language.Identification` of its text."""
+OUTLINE = "bilingual_outline"
+"""Its :class:`~bilingual_crawler.pages.outline.Outline`."""
+SITEMAP = "bilingual_sitemap"
+"""A :class:`~bilingual_crawler.pages.jobs.Sitemap`."""
+COPY = "bilingual_copy"
+"""True if the page says what too many others of its host have said."""
+
+WARC_LOCATION = "bilingual_warc"
+"""The :class:`~bilingual_crawler.storage.WarcLocation` of the response's record."""
+ARCHIVED_DATE = "bilingual_archived"
+"""The ``WARC-Date`` of a response from an archive; None for one that the replay made up."""
+
+NOT_MODIFIED = "bilingual_not_modified"
+"""True if the response is from the archive of an earlier crawl, and the site has said that it has not changed."""
+
+REDIRECT_FLAG = "replay-redirect"
+"""In ``response.flags`` of a redirect that the replay made up: the page is archived under another URL."""
+MISSING_FLAG = "replay-missing"
+"""In ``response.flags`` of the 404 for a URL that is not in the archive."""
+
+
+class Refused(IgnoreRequest):
+    """A URL that is not fetched, or whose answer is not wanted; *outcome* is what ``crawl.tsv`` says about it."""
+
+    def __init__(self, outcome: str, message: str, *, status: int = 0, silent: bool = False) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+        self.status = status
+        """Of the answer, if it was fetched after all."""
+        self.silent = silent
+        """Whether the server is the reason: it did not answer."""
+
+
+class StillWanted(IgnoreRequest):
+    """The crawl is stopping: the URL goes back to the frontier, so that a resume fetches it."""
+
+
+def reason(error: BaseException) -> tuple[int, str]:
+    """HTTP status (0 without an answer) and outcome of a fetch that failed with *error*."""
+    match error:
+        case HttpError():
+            return error.response.status, f"http-{error.response.status}"
+        case StopDownload():
+            return error.response.status if error.response else 200, "not-html"
+        case Refused():
+            return error.status, error.outcome
+        case CannotResolveHostError():
+            return 0, "host-not-found"
+        case _ if isinstance(error, DownloadCancelledError) or "DOWNLOAD_MAXSIZE" in str(error):
+            return 0, "too-large"
+        case IgnoreRequest():
+            return 0, "ignored"
+        case _:
+            return 0, f"error-{type(error).__name__}"
+
+
+def is_silent(error: BaseException) -> bool:
+    """Whether a fetch failed with *error* because the server, which has an address, did not answer."""
+    status, outcome = reason(error)
+    if status or outcome == "host-not-found":
+        return False
+    return error.silent if isinstance(error, Refused) else outcome.startswith("error-")
+
 
 pair_found = object()
 """Sent with ``pair`` when both of its documents are fetched; a better pair of one of them may follow."""

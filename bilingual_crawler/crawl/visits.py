@@ -1,50 +1,164 @@
-"""The life of every URL of a crawl."""
+"""Which frontier a crawl has."""
 
 from __future__ import annotations
 
 import functools
 import logging
+import socket
+import time
 from collections import Counter
+from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from uuid import uuid4
 
 from scrapy import signals
 from scrapy.exceptions import CloseSpider, UsageError
 from scrapy.http import Response
-from scrapy.utils.asyncio import call_later
-from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.asyncio import call_later, create_looping_call, run_in_thread
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.job import job_dir
 
-from bilingual_crawler.crawl.checkpoints import Checkpoints
 from bilingual_crawler.crawl.context import CrawlContext, with_http, with_https
 from bilingual_crawler.crawl.facts import GONE, JOINED, news_fact, own_fact, page_fact, redirect_fact, relearn
 from bilingual_crawler.crawl.learner import Learner
-from bilingual_crawler.crawl.meta import ENTRY
-from bilingual_crawler.crawl.opening import open_frontier
 from bilingual_crawler.crawl.politeness import CrawlDelays, SharedAddresses, slot_by
-from bilingual_crawler.crawl.refused import Refused, StillWanted, is_silent, reason
-from bilingual_crawler.crawl.signals import FAILED_OUTPUTS, Fetch, output_failed, pair_found, url_fetched
+from bilingual_crawler.crawl.signals import (
+    ENTRY,
+    FAILED_OUTPUTS,
+    Fetch,
+    Refused,
+    StillWanted,
+    is_silent,
+    output_failed,
+    pair_found,
+    reason,
+    url_fetched,
+)
 from bilingual_crawler.frontier.backoff import Rest
+from bilingual_crawler.frontier.budget import QueueQuota
 from bilingual_crawler.frontier.entry import FIXED, NEVER, Entry, Kind, Push, State
-from bilingual_crawler.frontier.frontier import SlotState, ignore
+from bilingual_crawler.frontier.frontier import Limits, SlotState, StoreError, StoreLost, ignore
+from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
-from bilingual_crawler.frontier.quota import QueueQuota
-from bilingual_crawler.frontier.store import StoreLost
+from bilingual_crawler.frontier.memory_store import MemoryStore
+from bilingual_crawler.frontier.shared import SharedFrontier
 from bilingual_crawler.options import Options
+from bilingual_crawler.storage.files import to_disk
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from scrapy.crawler import Crawler
+    from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
 
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.alignment.documents.ledger import PairLedger
+    from bilingual_crawler.alignment.documents.model import Pair
+    from bilingual_crawler.frontier.frontier import Frontier, FrontierStore
+    from bilingual_crawler.frontier.shared import Worker
+    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.pairing.documents import Pair
-    from bilingual_crawler.pairing.ledger import PairLedger
     from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.scoring.links import LinkScore
+
+
+def open_frontier(crawler: Crawler, worker: Worker) -> tuple[FrontierStore, Frontier]:
+    """That in Redis with ``BILINGUAL_FRONTIER``, else in ``JOBDIR``, else in memory, with its store.
+
+    Raises StoreError.
+    """
+    settings, context = crawler.settings, CrawlContext.of(crawler)
+    limits = Limits(
+        per_slot=settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"),
+        in_flight=settings.getint("CONCURRENT_REQUESTS"),
+        pages=context.max_pages,
+        pages_per_slot=context.max_pages_per_site,
+    )
+    jobdir = job_dir(settings)
+    if url := Options.of(settings).frontier:
+        # the client of Redis comes with an extra
+        from bilingual_crawler.frontier.redis_store import RedisStore
+
+        shared = RedisStore(url, _worker_name(jobdir))
+        return shared, SharedFrontier(shared, limits, time.monotonic, worker, context.budget)
+    store = LmdbStore(Path(jobdir) / "frontier") if jobdir else MemoryStore()
+    frontier = LocalFrontier(store, limits, time.monotonic, worker.reconsider, worker.stop, context.budget)
+    for slot in store.slots():
+        worker.gained(store.facts(slot), store.queued(slot))
+    return store, frontier
+
+
+def _worker_name(jobdir: str | None) -> str:
+    """A name of this process among the workers of a crawl; the same one whenever it goes on with *jobdir*."""
+    new = f"{socket.gethostname()}-{uuid4().hex[:12]}"
+    if jobdir is None:
+        return new
+    memo = Path(jobdir) / "worker"
+    if not memo.exists():
+        memo.write_text(new, encoding="utf-8")
+        to_disk(memo)
+    return memo.read_text(encoding="utf-8")
+
+
+CHECKPOINT_SECONDS = 5.0
+"""What a power cut can make the crawl forget."""
+
+
+class Checkpoints:
+    """Brings the files in *folder* and then the *store* to the disk, every five seconds and at the end.
+
+    Pages are done for good only when what they gave is on the disk, so the outputs come first. *failed* hears the
+    error when that cannot be done.
+    """
+
+    def __init__(self, store: FrontierStore, folder: Path, failed: Callable[[Exception], None]) -> None:
+        self._store = store
+        self._folder = folder
+        self._failed = failed
+        self._under_way: Deferred[None] | None = None
+        self._on_disk: dict[Path, tuple[int, int]] = {}
+        self._making = create_looping_call(self._begin)
+
+    def start(self) -> None:
+        self._making.start(CHECKPOINT_SECONDS)
+
+    def stop(self) -> None:
+        """Begin no more of them."""
+        if self._making.running:
+            self._making.stop()
+
+    async def finish(self) -> None:
+        """Make the last one."""
+        self.stop()
+        if self._under_way:
+            await maybe_deferred_to_future(self._under_way)
+        await self._make()
+
+    def _begin(self) -> None:
+        if self._under_way is None:
+            self._under_way = deferred_from_coro(self._make())
+
+    async def _make(self) -> None:
+        try:
+            await run_in_thread(self._store.checkpoint(self._outputs_to_disk))
+        except (StoreError, OSError) as error:
+            self._failed(error)
+        finally:
+            self._under_way = None
+
+    def _outputs_to_disk(self) -> None:
+        for path in (*filter(Path.is_file, self._folder.iterdir()), self._folder):
+            # files may be moved away, and pairs.tsv is replaced at the end
+            with suppress(FileNotFoundError):
+                state = path.stat()
+                version = (state.st_mtime_ns, state.st_size)
+                if self._on_disk.get(path) != version:
+                    to_disk(path)
+                    self._on_disk[path] = version
+
 
 logger = logging.getLogger(__name__)
 

@@ -1,22 +1,253 @@
-"""In which order discovery visits sites: ours, and those that Barbosa 2011 compares."""
+"""Words of links for the classifiers: folded, without stop words, stemmed (Barbosa 2011, section 2.3)."""
 
 from __future__ import annotations
 
 import math
+import re
+import zlib
 from abc import ABC, abstractmethod
 from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, ClassVar
+from urllib.parse import unquote, urlsplit
 
-from bilingual_crawler.discovery.hops import Way
-from bilingual_crawler.discovery.learners import NaiveBayes, OnlineLogistic
-from bilingual_crawler.discovery.words import words
+import numpy as np
+import snowballstemmer
+import stop_words
+from cachetools import LRUCache
+
+from bilingual_crawler.languages.codes import language_name
+from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.scoring.models import logistic
+from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
-    from bilingual_crawler.discovery.addresses import AddressReader
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
     from bilingual_crawler.discovery.detector.base import DetectorPage
-    from bilingual_crawler.discovery.hops import Hop
-    from bilingual_crawler.discovery.targets import Source, Target
+    from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.scoring.models import LanguageModel
+
+_WORD = re.compile(r"[^\W\d_]{2,40}")
+
+
+def words(text: str, language: str = "un") -> list[str]:
+    """The words of *text*, in order and with repetitions, by the stop words and the stemmer of *language* (ISO 639-3).
+
+    A language without a stemmer or without a list of stop words keeps its words.
+
+    >>> words("The hotels of Málaga", "eng")
+    ['hotel', 'málaga']
+    """
+    unwanted, stem = _tools(language)
+    return [stem(word) for word in _WORD.findall(text.casefold()) if word not in unwanted]
+
+
+@lru_cache(maxsize=64)
+def _tools(language: str) -> tuple[frozenset[str], Callable[[str], str]]:
+    name = language_name(language).casefold()
+    unwanted = stop_words.get_stop_words(name) if name in stop_words.AVAILABLE_LANGUAGES else ()
+    if name not in snowballstemmer.algorithms():
+        return frozenset(unwanted), str
+    return frozenset(unwanted), lru_cache(maxsize=65536)(snowballstemmer.stemmer(name).stemWord)
+
+
+CONTEXTS = ("path", "host", "anchor", "around")
+"""Where the words of a link stand: its URL without the host, the host, the anchor text, the text around it."""
+
+
+class Way(StrEnum):
+    """Which way a hop goes along the link."""
+
+    FORTH = "forth"
+    """To the site that the link leads to."""
+    BACK = "back"
+    """Against the link, to the page that has it: a bilingual site is its target."""
+    INSIDE = "inside"
+    """To another page of the same site, for the links to other sites that it may have."""
+
+
+@dataclass(frozen=True)
+class Hop:
+    """A way from a page to another that may be, or may lead to, a bilingual site."""
+
+    way: Way
+    url: str
+    """The page that the link leads to, or for :attr:`Way.BACK` the page that has it."""
+    parent: str = ""
+    """The page from which it was found; empty for seeds and candidates."""
+    anchor: str = ""
+    around: str = ""
+    """Text of the block in which the link stands."""
+    language: str = "un"
+    """Language of that text, ISO 639-3."""
+    prior: float = 0.0
+    """What the source of a candidate, or of a backlink, says of it, 0 to 1."""
+
+    @cached_property
+    def site(self) -> str:
+        """The registered domain to which it leads, the unit of discovery."""
+        return site_of(self.url)
+
+    @property
+    def origin(self) -> str:
+        """How it was found, in a word."""
+        return str(self.way) if self.parent else "candidate"
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Its words, each with its context, once each: the same word in two contexts is two features."""
+        parts = urlsplit(self.url)
+        texts = (unquote(f"{parts.path} {parts.query}"), parts.hostname or "", self.anchor, self.around)
+        found = {
+            f"{context}:{word}"
+            for context, text in zip(CONTEXTS, texts, strict=True)
+            for word in words(text, "un" if context == "host" else self.language)
+        }
+        return tuple(sorted(found))
+
+
+def site_of(url: str) -> str:
+    """The site of *url*: its registered domain."""
+    return registered_domain(urlsplit(url).hostname or "")
+
+
+def entry_page(url: str) -> str:
+    """The page from which the site of *url* is judged: the root of its host.
+
+    >>> entry_page("https://www.example.org/en/rooms?x=1")
+    'https://www.example.org/'
+    """
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}/"
+
+
+class OnlineLogistic:
+    """Logistic regression on hashed features, learnt one example at a time by AdaGrad (Duchi 2011).
+
+    All memory is taken at the start: two arrays of *size* floats. *size* is a power of two.
+    """
+
+    def __init__(self, size: int = 1 << 18, rate: float = 0.2, bias: float = 0.0) -> None:
+        self._mask = size - 1
+        self._rate = rate
+        self._bias = bias
+        self._weights = np.zeros(size)
+        self._squares = np.full(size, 1e-2)
+
+    def features(self, names: Iterable[str]) -> NDArray[np.int64]:
+        """The places of the features *names*; the same in every process."""
+        return np.unique([zlib.crc32(name.encode("utf-8", "surrogatepass")) & self._mask for name in names])
+
+    def probability(self, features: NDArray[np.int64]) -> float:
+        return logistic(self._bias + float(self._weights[features].sum()))
+
+    def assume(self, name: str, odds: float) -> None:
+        """The feature *name* adds *odds* (natural logarithm) before anything is learnt."""
+        self._weights[self.features([name])] += odds
+
+    def learn(self, features: NDArray[np.int64], outcome: float) -> None:
+        """An example had *outcome*, 0 to 1."""
+        gradient = self.probability(features) - outcome
+        self._squares[features] += gradient * gradient
+        self._weights[features] -= self._rate * gradient / np.sqrt(self._squares[features])
+
+
+class NaiveBayes:
+    """Multinomial Naive Bayes over bags of words with Laplace smoothing (McCallum & Nigam 1998)."""
+
+    def __init__(self, examples: Iterable[tuple[Sequence[str], bool]]) -> None:
+        self._words = {True: Counter[str](), False: Counter[str]()}
+        self._examples = {True: 0, False: 0}
+        for words, relevant in examples:
+            self._words[relevant].update(words)
+            self._examples[relevant] += 1
+        vocabulary = len(self._words[True] | self._words[False])
+        self._smoothed = {label: self._words[label].total() + vocabulary for label in (True, False)}
+
+    @property
+    def trained(self) -> bool:
+        """Whether it has seen relevant and other examples."""
+        return all(self._examples.values())
+
+    def probability(self, words: Iterable[str]) -> float:
+        """Probability that an example with these *words* is relevant."""
+        odds = math.log(self._examples[True] / self._examples[False])
+        for word in words:
+            if word in self._words[True] or word in self._words[False]:
+                odds += math.log((self._words[True][word] + 1) / self._smoothed[True])
+                odds -= math.log((self._words[False][word] + 1) / self._smoothed[False])
+        return logistic(odds)
+
+
+KNOWN_SITES = 100_000
+"""Sites for which the answer is kept."""
+
+
+class AddressReader:
+    """Reads addresses of sites for a pair of languages by the language model of URLs."""
+
+    def __init__(self, pair: LanguagePair, model: LanguageModel) -> None:
+        self._model = model
+        self._columns = tuple(model.columns(LanguagePairs((pair,))).values())
+        self._read: LRUCache[str, float] = LRUCache(KNOWN_SITES)
+
+    def rarer(self, url: str) -> float:
+        """Probability of the less likely language of the pair for the entry page of the site of *url*."""
+        entry = entry_page(url)
+        if entry not in self._read:
+            (row,) = self._model.probabilities([entry])
+            self._read[entry] = min(float(row[columns].sum()) for columns in self._columns)
+        return self._read[entry]
+
+
+MAX_HOPS = 20
+"""Hops to one target that are kept, the first ones."""
+
+
+@dataclass(eq=False, slots=True)
+class Source:
+    """A visited page whose links are followed."""
+
+    url: str
+    reached: Target | None
+    """As what it was visited; None for pages that an inspection downloaded."""
+    bilingual: bool
+    """The verdict on its site."""
+    tried: int = 0
+    """Sites that it links to and that have been judged since."""
+    found: int = 0
+    """Those of them that are bilingual."""
+    targets: list[Target] = field(default_factory=list)
+    """What is still to be visited of what it leads to."""
+
+
+@dataclass(eq=False, slots=True)
+class Target:
+    """A page that may be visited: the entry page of a site, or a page with links to sites."""
+
+    url: str
+    way: Way
+    hops: list[Hop] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+
+    def add(self, hop: Hop, source: Source | None) -> None:
+        """*hop* from *source* leads here too."""
+        if len(self.hops) < MAX_HOPS:
+            self.hops.append(hop)
+            if source is not None:
+                self.sources.append(source)
+
+    @property
+    def backwards(self) -> bool:
+        """Whether it is visited for the links that it has."""
+        return self.way is not Way.FORTH
+
 
 RELEARN_AFTER = 20_000
 """Pages between two learning iterations of ``cobfc`` (section 3.1)."""

@@ -1,4 +1,4 @@
-"""``sites.tsv``: every site that discovery has judged, rejected ones too."""
+"""Counts by name in a column of a table: ``eng:40 mlt:12``."""
 
 from __future__ import annotations
 
@@ -7,17 +7,35 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.discovery.counts import read_pages, write_counts
-from bilingual_crawler.files import open_buffered
-from bilingual_crawler.records import read_tsv
+from bilingual_crawler.languages.codes import LanguageError, parse_language
+from bilingual_crawler.storage.files import open_buffered
+from bilingual_crawler.storage.records import read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from bilingual_crawler.discovery.search import Site
-    from bilingual_crawler.language_pairs import LanguagePairs
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.languages.pairs import LanguagePairs
+
+
+def write_counts(counts: Mapping[str, int]) -> str:
+    """The greatest first."""
+    return " ".join(f"{name}:{count}" for name, count in sorted(counts.items(), key=lambda item: -item[1]))
+
+
+def read_pages(text: str) -> Counter[str]:
+    """Pages by language (ISO 639-3), however the languages are named; raises ValueError."""
+    pages: Counter[str] = Counter()
+    for part in text.split():
+        code, _, count = part.partition(":")
+        try:
+            pages[parse_language(code)] += int(count)
+        except (LanguageError, ValueError):
+            raise ValueError("pages not as in mlt:12 eng:40") from None
+    return pages
+
 
 COLUMN = "verdict"
 """The column that only this table has."""

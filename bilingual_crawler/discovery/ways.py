@@ -6,16 +6,18 @@ import logging
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.discovery.hops import Hop, Way, site_of
-from bilingual_crawler.discovery.sources import SourceError, backlink_source, candidate_source, check_backlinks
+from bilingual_crawler.discovery.policies import Hop, Way, site_of
+from bilingual_crawler.discovery.sources.base import SourceError
+from bilingual_crawler.discovery.sources.specs import backlink_source, candidate_source, check_backlinks
 from bilingual_crawler.urls.hosts import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from bilingual_crawler.discovery.sources import ArchivedPages, BacklinkSource, Candidate, WarcRange
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.discovery.sources.base import BacklinkSource, Candidate, WarcRange
+    from bilingual_crawler.discovery.sources.cc_pages import ArchivedPages
+    from bilingual_crawler.languages.codes import LanguagePair
 
 logger = logging.getLogger(__name__)
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import lmdb
 import msgspec
 
-from bilingual_crawler.files import to_disk
-from bilingual_crawler.frontier.store import StoreError
+from bilingual_crawler.frontier.frontier import StoreError
+from bilingual_crawler.storage.files import to_disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -78,3 +78,17 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     def movable(self) -> bool:
         """Whether a link, a redirect or the policy may change its priority."""
         return self.state is State.QUEUED and self.priority not in FIXED
+
+
+pack = msgspec.msgpack.Encoder().encode
+unpack = msgspec.msgpack.Decoder(Entry).decode
+unpack_fact = msgspec.msgpack.Decoder(tuple[str, bytes]).decode
+"""A URL and the fact learnt from it."""
+
+
+def pack_state(state: State) -> bytes:
+    return bytes((state,))
+
+
+def state_of(record: bytes) -> State:
+    return State(record[-1])

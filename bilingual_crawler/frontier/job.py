@@ -8,17 +8,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from bilingual_crawler.files import FolderLock, LockedError, to_disk
 from bilingual_crawler.frontier import lmdb_store
-from bilingual_crawler.frontier.store import StoreError
+from bilingual_crawler.frontier.frontier import StoreError
 from bilingual_crawler.options import Options, check_folder
+from bilingual_crawler.storage.files import FolderLock, LockedError, to_disk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy.settings import BaseSettings
 
-    from bilingual_crawler.frontier.redis_link import RedisLink
+    from bilingual_crawler.frontier.redis_store import RedisLink
 
 NAME = "job"
 """Name of the file in a job folder, and of the value in Redis."""
@@ -150,7 +150,7 @@ def _keepers(settings: BaseSettings) -> Iterator[list[_Keeper]]:
             if url:
                 # the client of Redis is in an extra
                 from bilingual_crawler.frontier import redis_store
-                from bilingual_crawler.frontier.redis_link import RedisLink
+                from bilingual_crawler.frontier.redis_store import RedisLink
 
                 link = stack.enter_context(closing(RedisLink(url)))
                 redis_store.check(link)

@@ -1,25 +1,177 @@
-"""The store in a job folder: an LMDB environment."""
+"""An LMDB transaction that collects many changes."""
 
 from __future__ import annotations
 
+import mmap
 import struct
-from typing import TYPE_CHECKING, Any
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lmdb
 
 from bilingual_crawler.frontier.checkpoint import DATA, Checkpoints, restore
-from bilingual_crawler.frontier.entry import Push, State, after_death
-from bilingual_crawler.frontier.in_flight import InFlight, left_in_flight
-from bilingual_crawler.frontier.lmdb_transaction import OpenTransaction
-from bilingual_crawler.frontier.record import pack, pack_state, state_of, unpack, unpack_fact
-from bilingual_crawler.frontier.store import Head, StoreError, digest
+from bilingual_crawler.frontier.entry import Push, State, after_death, pack, pack_state, state_of, unpack, unpack_fact
+from bilingual_crawler.frontier.frontier import Head, StoreError, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+    from types import TracebackType
 
     from bilingual_crawler.frontier.entry import Entry
-    from bilingual_crawler.frontier.lmdb_transaction import Tables
+
+MAX_CHANGES = 10_000
+"""Changes after which a transaction is committed in any case; this bounds its pages in memory."""
+
+
+class Tables(NamedTuple):
+    """The tables of a frontier, or a cursor on each."""
+
+    urls: Any
+    queue: Any
+    in_flight: Any
+    slots: Any
+    facts: Any
+    meta: Any
+
+
+class OpenTransaction:
+    """The transaction for all reads and writes until it is committed; then another begins.
+
+    Use it as a context for each operation; the context gives the cursors. If an operation fails, all changes since the
+    last commit are undone, and every further use raises :class:`StoreError`.
+    """
+
+    def __init__(self, env: Any, folder: Path) -> None:
+        self._env = env
+        self._folder = folder
+        self._tables = Tables(*(env.open_db(name.encode()) for name in Tables._fields))
+        self._txn: Any = None
+        self._cursors: Any = None
+        self._error: StoreError | None = None
+        self.changes = 0
+        """Number of changes since the last commit; the user of the class counts them."""
+
+    def __enter__(self) -> Tables:
+        if self._error:
+            raise self._error
+        if self._txn is None:
+            self._txn = self._env.begin(write=True)
+            self._cursors = Tables(*map(self._txn.cursor, self._tables))
+        return self._cursors  # type: ignore[no-any-return]
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            if self.changes >= MAX_CHANGES:
+                self.commit()
+        elif isinstance(error, Exception):
+            self._fail(error)
+
+    def size(self, table: str) -> int:
+        """Number of entries of *table*; within the context."""
+        return int(self._txn.stat(getattr(self._tables, table))["entries"])
+
+    def walk(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """The keys of *table* that begin with *prefix*, and their values; within the context, until the next commit."""
+        cursor = self._txn.cursor(getattr(self._tables, table))
+        if cursor.set_range(prefix):
+            yield from takewhile(lambda item: item[0].startswith(prefix), cursor)
+
+    def commit(self) -> None:
+        """Hand all changes to the operating system."""
+        if self._error:
+            raise self._error
+        if self._txn is None:
+            return
+        try:
+            self._txn.commit()
+        except Exception as error:
+            self._fail(error)
+        self._txn, self.changes = None, 0
+
+    def close(self) -> bool:
+        """Commit and wait for the disk; false if something failed before."""
+        if self._error:
+            return False
+        self.commit()
+        try:
+            self._env.sync(True)
+        except lmdb.Error as error:
+            self._fail(error)
+        return True
+
+    def _fail(self, error: Exception) -> None:
+        if self._txn is not None:
+            self._txn.abort()
+            self._txn = None
+        if not isinstance(error, lmdb.Error | OSError):
+            self._error = StoreError(f"{self._folder}: the frontier failed ({error!r})")
+            raise error
+        self._error = StoreError(
+            f"{self._folder}: the frontier cannot be written ({error}); make room and resume, nothing is lost"
+        )
+        raise self._error from error
+
+
+_SIZE = 16
+_NONE = bytes(_SIZE)
+_ROOM = 4096
+
+
+class InFlight:
+    """The digests of the URLs in flight.
+
+    The file is mapped into memory, so a mark survives the process without a system call. Marks of an earlier process
+    are deleted.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = path.open("w+b")
+        self._map: mmap.mmap | None = None
+        self._free: list[int] = []
+
+    def mark(self, digest: bytes) -> int:
+        """Add a URL; the result is the argument of :meth:`clear`. Raises OSError if the disk is full."""
+        if not self._free:
+            self._grow()
+        assert self._map
+        at = self._free.pop()
+        self._map[at : at + _SIZE] = digest
+        return at
+
+    def clear(self, mark: int) -> None:
+        assert self._map
+        self._map[mark : mark + _SIZE] = _NONE
+        self._free.append(mark)
+
+    def close(self) -> None:
+        """Delete the file: the process ends in order."""
+        if self._map:
+            self._map.close()
+        self._file.close()
+        self._path.unlink(missing_ok=True)
+
+    def _grow(self) -> None:
+        """Double the file by writing zeros, because on a full disk a page that was never written would be fatal."""
+        size = self._file.seek(0, 2)
+        room = size or _ROOM
+        self._file.write(bytes(room))
+        self._file.flush()
+        if self._map:
+            self._map.close()
+        self._map = mmap.mmap(self._file.fileno(), size + room)
+        self._free.extend(range(size, size + room, _SIZE))
+
+
+def left_in_flight(path: Path) -> list[bytes]:
+    """The digests that a dead process has left at *path*."""
+    left = path.read_bytes() if path.exists() else b""
+    digests = (left[at : at + _SIZE] for at in range(0, len(left), _SIZE))
+    return [digest for digest in digests if digest != _NONE]
+
 
 FORMAT = b"bilingual-frontier 5"
 _RANK = struct.Struct(">QQ")
@@ -37,7 +189,7 @@ def check(folder: Path) -> None:
 
 
 class LmdbStore:
-    """A :class:`~bilingual_crawler.frontier.store.FrontierStore` on LMDB.
+    """A :class:`~bilingual_crawler.frontier.frontier.FrontierStore` on LMDB.
 
     ========= ================================================ ============================
     table     key                                              value

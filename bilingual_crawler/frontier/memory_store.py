@@ -8,7 +8,7 @@ from sys import intern
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.frontier.entry import Push, State
-from bilingual_crawler.frontier.store import Head
+from bilingual_crawler.frontier.frontier import Head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ SPARE_ITEMS = 1000
 
 
 class MemoryStore:
-    """A :class:`~bilingual_crawler.frontier.store.FrontierStore` that ends with its process.
+    """A :class:`~bilingual_crawler.frontier.frontier.FrontierStore` that ends with its process.
 
     It is also the simulator's queue, and the reference model for the tests of the durable stores. A heap of items per
     slot gives the best URL. An item is outdated if its URL has another priority or is not queued any more.

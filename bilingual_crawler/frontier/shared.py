@@ -11,11 +11,9 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bilingual_crawler.frontier.batched import batched
 from bilingual_crawler.frontier.entry import Entry, Push, State
-from bilingual_crawler.frontier.frontier import MAX_RECONSIDERED, Limits, ignore
+from bilingual_crawler.frontier.frontier import MAX_RECONSIDERED, Limits, StoreError, batched, ignore
 from bilingual_crawler.frontier.local import LocalFrontier
-from bilingual_crawler.frontier.store import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -16,19 +16,20 @@ from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.archive import ArchivedResponse, Redirect, open_archive
-from bilingual_crawler.discovery.detector.guesses import rewritten, without_folder
+from bilingual_crawler.discovery.detector.links import rewritten, without_folder
 from bilingual_crawler.harvest.sites import SiteError
-from bilingual_crawler.languages import URL_LABELS, LanguagePair
+from bilingual_crawler.languages.codes import URL_LABELS, LanguagePair
 from bilingual_crawler.pages.jobs import PageJob
+from bilingual_crawler.storage.archive import Redirect, open_archive
+from bilingual_crawler.storage.warc import ArchivedResponse
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from bilingual_crawler.archive import Archive
     from bilingual_crawler.harvest.sites import Site
     from bilingual_crawler.pages.jobs import ReadPage
+    from bilingual_crawler.storage.archive import Archive
 
 MAX_REDIRECTS = 10
 MAX_PAIRS = 4

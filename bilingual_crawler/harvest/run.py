@@ -1,8 +1,9 @@
-"""Runs the benchmark: a real crawl of an archived site per task and policy, each a process of its own."""
+"""``results.json``: the measured crawls of a benchmark, kept as they come."""
 
 from __future__ import annotations
 
 import csv
+import json
 import os
 import shutil
 import subprocess
@@ -10,21 +11,57 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bilingual_crawler
-from bilingual_crawler.archive.sites import find_sources, site_prefixes
-from bilingual_crawler.harvest.archived import text_lengths
-from bilingual_crawler.harvest.curve import Reference, Result
-from bilingual_crawler.harvest.forms import linked_forms
-from bilingual_crawler.harvest.oracle import oracle_urls
-from bilingual_crawler.harvest.sites import Site, Task, read_site
+from bilingual_crawler.harvest.curve import Reference, Result, oracle_urls
+from bilingual_crawler.harvest.simulator import text_lengths
+from bilingual_crawler.harvest.sites import Site, SiteError, Task, linked_forms, read_site
+from bilingual_crawler.storage.files import replacing
+from bilingual_crawler.storage.sites import find_sources, site_prefixes
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
+
+
+class ResultStore:
+    """The results in a file; those of earlier runs stay until the same task and policy is measured again."""
+
+    def __init__(self, path: Path, links: str) -> None:
+        """Read what is there; :class:`SiteError` if it cannot be read or was measured with other links."""
+        self._path = path
+        self._results: dict[tuple[str, str], Result] = {}
+        for result in _read(path):
+            self._results[result.task, result.policy] = result
+            if result.links != links:
+                raise SiteError(f"{path} holds crawls with --links {result.links}: choose another --out")
+
+    @property
+    def results(self) -> list[Result]:
+        """All results, by task and policy."""
+        return [self._results[key] for key in sorted(self._results)]
+
+    def add(self, result: Result) -> None:
+        """Keep a result and write the file anew."""
+        self._results[result.task, result.policy] = result
+        lines = ",\n".join(json.dumps(r.as_dict(), ensure_ascii=False) for r in self.results)
+        with replacing(self._path) as part:
+            part.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+
+
+def _read(path: Path) -> list[Result]:
+    if not path.exists():
+        return []
+    names = {f.name for f in fields(Result)}
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))
+        return [Result(**{name: value for name, value in row.items() if name in names}) for row in rows]
+    except (ValueError, TypeError, AttributeError) as error:
+        raise SiteError(f"{path} is no results file of this scrapy harvest, choose another --out: {error}") from error
+
 
 LINK_SOURCES = {"anchors": "a,area,refresh", "all": None}
 """Names of link selections -> value of ``BILINGUAL_LINK_SOURCES``, None for the default."""

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from bilingual_crawler.archive.sites import read_table
-from bilingual_crawler.files import DAMAGE
+from bilingual_crawler.storage.archive import Redirect, open_archive, open_warc
+from bilingual_crawler.storage.files import DAMAGE
+from bilingual_crawler.storage.sites import find_sources, read_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,3 +136,16 @@ def _rows(path: Path, columns: int) -> list[list[str]]:
     if any(len(row) < columns for row in rows):
         raise SiteError(f"{path} has a line with fewer than {columns} columns")
     return rows
+
+
+def linked_forms(site: Site) -> Mapping[str, list[str]]:
+    """Return for each page the URLs that a replay of the site answers by a redirect to it."""
+    archive = open_archive(site.directory)
+    files = [open_warc(path) for source in find_sources(site.directory) for path in source.files]
+    archived = (head.url for file in files for _, head in file.heads() if head.url not in site.languages)
+    forms: defaultdict[str, list[str]] = defaultdict(list)
+    for form in dict.fromkeys((*site.redirects, *archived)):
+        answer = archive.find(form)
+        if isinstance(answer, Redirect):
+            forms[answer.url].append(form)
+    return forms

@@ -1,48 +1,106 @@
-"""The content stage of one bucket: read its pages, align them unit by unit, write their pairs."""
+"""The bitext of buckets, until all of them are done: then it is told which sentence pairs came twice."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import logging
 from collections import Counter
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from scrapy.settings import Settings
 
-from bilingual_crawler import sandbox
-from bilingual_crawler.archive.ranges import NoRecord
-from bilingual_crawler.bitext.produce import BitextProducer
-from bilingual_crawler.files import replacing
-from bilingual_crawler.language_pairs import LanguagePairs
+from bilingual_crawler.alignment.documents.align import align
+from bilingual_crawler.alignment.documents.corpus import Corpus
+from bilingual_crawler.alignment.documents.inputs import PagesOfRecords
+from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
+from bilingual_crawler.alignment.documents.reading import PackedDocument, read_pages
+from bilingual_crawler.alignment.sentences.align import SentencePair  # noqa: TC001 (msgspec reads the annotations)
+from bilingual_crawler.alignment.sentences.exports import (
+    DocumentPair,
+    open_exports,
+)
+from bilingual_crawler.alignment.sentences.produce import BitextProducer, Seen
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.mining.ranges import open_ranges
 from bilingual_crawler.mining.records import Row, read_records
-from bilingual_crawler.mining.results import BucketResult, result_file
-from bilingual_crawler.mining.spool import Spool
-from bilingual_crawler.mining.stored import store
+from bilingual_crawler.mining.stored import BucketResult, result_file, store
 from bilingual_crawler.options import Options
+from bilingual_crawler.pages import sandbox
 from bilingual_crawler.pages.language import Detection
-from bilingual_crawler.pairing.align import align
-from bilingual_crawler.pairing.corpus import Corpus
-from bilingual_crawler.pairing.methods import encoder_of, method_of
-from bilingual_crawler.pairing.of_records import PagesOfRecords
-from bilingual_crawler.pairing.read_pages import PackedDocument, read_pages
+from bilingual_crawler.storage.files import replacing
+from bilingual_crawler.storage.warc import NoRecord
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.alignment.documents.encoders import Encoder
+    from bilingual_crawler.alignment.documents.methods import Method
+    from bilingual_crawler.alignment.documents.model import Pair
+    from bilingual_crawler.alignment.documents.reading import RawPage
+    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.mining.ranges import Ranges
-    from bilingual_crawler.pairing.documents import Pair
-    from bilingual_crawler.pairing.embeddings import Encoder
-    from bilingual_crawler.pairing.methods import Method
-    from bilingual_crawler.pairing.reading import RawPage
+
+_FOLDER = "sentences"
+
+
+class _Aligned(msgspec.Struct, array_like=True):
+    documents: DocumentPair
+    raw: list[SentencePair]
+    kept: list[SentencePair]
+
+
+class Spool:
+    """Takes the document pairs of one bucket in one pair of languages."""
+
+    def __init__(self, out: Path, pair: str, bucket: int) -> None:
+        self._open = ExitStack()
+        part = self._open.enter_context(replacing(out / _FOLDER / f"pair={pair}" / f"{bucket:06}.jsonl.gz"))
+        self._lines = self._open.enter_context(gzip.open(part, "wb", 1))  # noqa: SIM115
+
+    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+        self._lines.write(msgspec.json.encode(_Aligned(documents, list(raw), list(kept))) + b"\n")
+
+    def close(self) -> None:
+        self._open.close()
+
+
+def export(out: Path, pairs: Iterable[LanguagePair], formats: Iterable[str], folder: Path) -> dict[str, int]:
+    """Write what the spools below *out* hold into *folder*, in *formats*; returns sentence pairs by languages.
+
+    A sentence pair that another bucket has, too, is written once.
+    """
+    decoder = msgspec.json.Decoder(_Aligned)
+    written: dict[str, int] = {}
+    names = list(formats)
+    for pair in pairs:
+        files = sorted((out / _FOLDER / f"pair={pair}").glob("[0-9]*.jsonl.gz"))
+        if not files:
+            continue
+        exports, seen = open_exports(names, folder, pair), Seen()
+        count = 0
+        for file in files:
+            with gzip.open(file) as lines:
+                for line in lines:
+                    aligned = decoder.decode(line)
+                    kept = [found for found in aligned.kept if seen.is_new(found.text_a, found.text_b)]
+                    count += len(kept)
+                    for one in exports:
+                        one.add(aligned.documents, aligned.raw, kept)
+        for one in exports:
+            one.close()
+        written[str(pair)] = count
+    return written
+
 
 _SCHEMA = pa.schema(
     [

@@ -14,9 +14,9 @@ import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bilingual_crawler import sandbox
 from bilingual_crawler.discovery.sources.database import duckdb, first_line, read_remote
-from bilingual_crawler.mining.errors import MiningError
+from bilingual_crawler.mining.stored import MiningError
+from bilingual_crawler.pages import sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -12,8 +12,8 @@ import urllib3
 from pyarrow import fs
 from urllib3.exceptions import HTTPError
 
-from bilingual_crawler.archive.ranges import NoRecord
-from bilingual_crawler.mining.errors import MiningError
+from bilingual_crawler.mining.stored import MiningError
+from bilingual_crawler.storage.warc import NoRecord
 
 TRIES = 5
 TIMEOUT = 30.0

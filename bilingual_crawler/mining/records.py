@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.archive.errors import ArchiveError
-from bilingual_crawler.archive.files import open_warc
-from bilingual_crawler.archive.ranges import NoRecord, check_place, unpack
+from bilingual_crawler.storage.archive import open_warc
+from bilingual_crawler.storage.warc import ArchiveError, NoRecord, check_place, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from concurrent.futures import Future
 
-    from bilingual_crawler.archive.files import WarcFile
     from bilingual_crawler.mining.ranges import Ranges
+    from bilingual_crawler.storage.archive import WarcFile
 
 GAP = 256 << 10
 """Bytes between two records that are worth reading to save a request: 20 requests a second at 5 MB a second."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import ibis
 
 from bilingual_crawler import to_install
-from bilingual_crawler.mining.errors import MiningError
+from bilingual_crawler.mining.stored import MiningError
 
 try:
     from py4j.protocol import Py4JError

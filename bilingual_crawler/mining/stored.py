@@ -1,17 +1,25 @@
-"""JSON files in the folder of a mining."""
+"""What is wrong with a mining before it starts, or with its input."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from bilingual_crawler.files import replacing
+from bilingual_crawler.languages.codes import LanguageError, LanguagePair, parse_equivalents, parse_language
+from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.storage.files import replacing
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
     from pathlib import Path
 
     Stored = TypeVar("Stored")
+
+
+class MiningError(Exception):
+    """Names the input and the fix."""
 
 
 def store(file: Path, value: object) -> None:
@@ -23,3 +31,81 @@ def store(file: Path, value: object) -> None:
 def stored(file: Path, kind: type[Stored]) -> Stored | None:
     """What :func:`store` wrote; None if there is no file."""
     return msgspec.json.decode(file.read_bytes(), type=kind) if file.exists() else None
+
+
+class BucketResult(msgspec.Struct):
+    """What came of a bucket; its file says that the bucket is done."""
+
+    planned: int = 0
+    """Pages of the plan."""
+    read: int = 0
+    """Pages in a language of the pairs."""
+    left_out: dict[str, int] = {}
+    """Pages that could not be read, by reason."""
+    examples: dict[str, str] = {}
+    """One of them for each reason."""
+    pairs: dict[str, dict[str, int]] = {}
+    """Pairs of documents by languages and method."""
+
+    def leave_out(self, reason: str, page: str) -> None:
+        """Count *page*, which could not be read."""
+        self.left_out[reason] = self.left_out.get(reason, 0) + 1
+        self.examples.setdefault(reason, page)
+
+
+def result_file(out: Path, number: int) -> Path:
+    """Where the :class:`BucketResult` of a bucket is kept, once it is done."""
+    return out / "done" / f"{number}.json"
+
+
+def add_up(results: Iterable[BucketResult]) -> BucketResult:
+    """The sum of *results*."""
+    total = BucketResult()
+    for result in results:
+        total.planned += result.planned
+        total.read += result.read
+        total.left_out = dict(Counter(total.left_out) + Counter(result.left_out))
+        total.examples = result.examples | total.examples
+        for pair, methods in result.pairs.items():
+            total.pairs[pair] = dict(Counter(total.pairs.get(pair, {})) + Counter(methods))
+    return total
+
+
+_ALL = "-*"
+
+
+class AskedPairs:
+    """The pairs of ``eng-mlt,eng-isl``, or of ``eng-*``: one language with every other that the tables have.
+
+    Raises LanguageError.
+    """
+
+    def __init__(self, text: str, equivalents: Iterable[str | Collection[str]]) -> None:
+        parts = text.split(",")
+        self._equivalents = parse_equivalents(equivalents)
+        self._hubs = [parse_language(part.removesuffix(_ALL)) for part in parts if part.endswith(_ALL)]
+        named = ",".join(part for part in parts if not part.endswith(_ALL))
+        self._named = LanguagePairs.parse(named, equivalents).pairs if named else ()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the tables decide what the pairs are."""
+        return bool(self._hubs)
+
+    def among(self, languages: Iterable[str]) -> LanguagePairs:
+        """The pairs, where the tables have pages in *languages* (ISO 639-3). LanguageError if there is none."""
+        pairs = {frozenset((pair.a, pair.b)): pair for pair in self._named}
+        for language in sorted(languages):
+            for hub in self._hubs:
+                if language != hub and _is_language(language):
+                    pairs.setdefault(frozenset((hub, language)), LanguagePair(hub, language, self._equivalents))
+        if not pairs:
+            raise LanguageError(f"the tables have no language beside {', '.join(self._hubs)}")
+        return LanguagePairs(tuple(pairs.values()))
+
+
+def _is_language(code: str) -> bool:
+    try:
+        return parse_language(code) == code
+    except LanguageError:
+        return False

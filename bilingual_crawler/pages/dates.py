@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from babel import Locale
 from babel.localedata import locale_identifiers
 
-from bilingual_crawler.languages import to_bcp47
+from bilingual_crawler.languages.codes import to_bcp47
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ import re
 
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom
 
-from bilingual_crawler.languages import from_bcp47
+from bilingual_crawler.languages.codes import from_bcp47
 
 _LANG = re.compile(rb"""(?i)<html[^>]{0,500}?\blang\s*=\s*["']?([a-z]{2,3})""")
 _HEAD = 4096

@@ -15,8 +15,8 @@ from bilingual_crawler.pages.links import in_formats
 from bilingual_crawler.pages.model import Link, Page
 from bilingual_crawler.pages.outline import Outline, outline_of, outline_of_text
 from bilingual_crawler.pages.robots import rules_for, sitemaps_in
+from bilingual_crawler.pages.sandbox.jobs import Job, Limits
 from bilingual_crawler.pages.sitemap import parse_sitemap
-from bilingual_crawler.sandbox import Job, Limits
 
 if TYPE_CHECKING:
     from typing import Any

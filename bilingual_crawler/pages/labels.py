@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import langcodes
 
-from bilingual_crawler.language_tables import CLD2_ONLY, URL_LABELS
-from bilingual_crawler.languages import fold, from_bcp47, names_of, to_bcp47
+from bilingual_crawler.languages.codes import CLD2_ONLY, URL_LABELS, fold, from_bcp47, names_of, to_bcp47
 from bilingual_crawler.pages.tables import (
     BIBLIOGRAPHIC_CODES,
     CODES_IN_LABELS,

@@ -7,16 +7,17 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler import to_install
-from bilingual_crawler.languages import macrolanguage
+from bilingual_crawler.languages.codes import macrolanguage
 from bilingual_crawler.pages.detectors import CLD2, load_detector
 from bilingual_crawler.pages.detectors.base import Identification
-from bilingual_crawler.sandbox import ContentError, Job, Limits, SandboxError, submit
+from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
+from bilingual_crawler.pages.sandbox.pool import submit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from bilingual_crawler.language_pairs import LanguagePairs
+    from bilingual_crawler.languages.pairs import LanguagePairs
 
 REMEDY = (
     "BILINGUAL_DETECTORS=cld2,heliport or cld2,fasttext:FILE may know it; they are the extra languages: "

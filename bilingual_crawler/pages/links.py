@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.languages import from_bcp47
+from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.formats import ending_of, may_hold
 from bilingual_crawler.pages.labels import MAX_LABEL, flagged_language, named_language
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource

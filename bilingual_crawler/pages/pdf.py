@@ -1,28 +1,202 @@
-"""Title, text and language of a PDF, read by PDFium. It needs the extra ``pdf``."""
+"""Paragraphs from the lines of a layout: lines joined, hyphenation undone, running heads left out."""
 
 from __future__ import annotations
 
 import ctypes
 import re
 import unicodedata
+from collections import Counter
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
-from bilingual_crawler.characters import one_line
-from bilingual_crawler.languages import from_bcp47
+from bilingual_crawler.languages.codes import from_bcp47
+from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE
-from bilingual_crawler.pages.paragraphs import HYPHENS, Line, paragraphs
-from bilingual_crawler.sandbox import ContentError
+from bilingual_crawler.pages.sandbox.jobs import ContentError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from bilingual_crawler.pages.paragraphs import Paragraph
+HYPHENS = ("-", "\u00ad", "\u2010")
+"""Characters at the end of a line after which a word may go on."""
+_EDGE = 2
+"""Lines at the top and at the bottom of a page that may be running heads."""
+_REPEATED = 3
+"""Pages on which a running head comes at least."""
+_USUAL_LEADING = 1.3
+"""Distance of lines in heights of a line, on pages that do not tell."""
+_MORE_LEADING = 1.25
+"""Factor of the usual distance from which a gap parts paragraphs."""
+_INDENT = 0.8
+"""Indentation of a paragraph's first line, in heights of a line."""
+_OTHER_SIZE = 0.15
+"""Difference of sizes, as a share, from which a line is no part of the paragraph before it."""
+
+_DIGITS = re.compile(r"\d+")
+_HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_ITEM = re.compile(r"[•◦‣▪●○■□➢✓\uf0b7]|\(?\d{1,3}[.)]\s|\(?\w\)\s")
+_SENTENCE_END = (".", "!", "?", ":", ";", "…", "。", "！", "？", "؟", "۔", "।", "»", "”", '"', ")")
+
+
+class Line(NamedTuple):
+    """A line of a page; lengths are in points, from the left and from the bottom of the page."""
+
+    text: str
+    """Not empty; it ends with one of ``HYPHENS`` if its last word may go on."""
+    left: float
+    right: float
+    base: float
+    """Height of its base line."""
+    size: float
+    """Height of its letters, ascenders and descenders included."""
+
+
+@dataclass(slots=True)
+class Paragraph:
+    text: str
+    size: float
+
+
+def paragraphs(pages: Iterable[Sequence[Line]]) -> list[list[Paragraph]]:
+    """The paragraphs on each page, without lines that three or more pages have at the same place of an edge.
+
+    A paragraph that goes on on the next page is on the first. Lines are parted where the gap, the size or an
+    indentation says so, and where the first word of a line would have had room on the line before.
+    """
+    pages = _without_running_heads(list(pages))
+    known = Counter(word.lower() for page in pages for line in page for word in _HYPHENATED.findall(_inner(line.text)))
+    read: list[list[Paragraph]] = []
+    last: Paragraph | None = None
+    for page in pages:
+        found = [_paragraph(lines, known) for lines in _parted(page)]
+        if last is not None and found and _goes_on(last, found[0]):
+            last.text = _joined(last.text, found.pop(0).text, known)
+        last = found[-1] if found else last
+        read.append(found)
+    return read
+
+
+def _inner(text: str) -> str:
+    """*text* without its last word, which may be the half of one."""
+    return text.rpartition(" ")[0]
+
+
+def _without_running_heads(pages: list[Sequence[Line]]) -> list[Sequence[Line]]:
+    at_edges = Counter(head for page in pages for head in set(map(_masked, (*page[:_EDGE], *page[-_EDGE:]))))
+    repeated = {head for head, count in at_edges.items() if count >= _REPEATED}
+    return [
+        [line for place, line in enumerate(page) if _EDGE <= place < len(page) - _EDGE or _masked(line) not in repeated]
+        for page in pages
+    ]
+
+
+def _masked(line: Line) -> tuple[str, int]:
+    """What a running head has in common with that of other pages: its height, and its text but for page numbers."""
+    return _DIGITS.sub("0", line.text), round(line.base)
+
+
+def _parted(page: Sequence[Line]) -> Iterator[list[Line]]:
+    """The lines of each paragraph of a page."""
+    for block in _blocks(page):
+        edge = max(_end(line) for line in block)
+        paragraph = block[:1]
+        for before, line in pairwise(block):
+            if _begins(before, line, edge):
+                yield paragraph
+                paragraph = []
+            paragraph.append(line)
+        yield paragraph
+
+
+def _blocks(page: Sequence[Line]) -> Iterator[list[Line]]:
+    """Lines of one size that stand below each other at the usual distance."""
+    follows = list(pairwise(page))
+    leadings = [(a.base - b.base) / a.size for a, b in follows if 0 < a.base - b.base < 2.5 * a.size]
+    leading = median(leadings) if leadings else _USUAL_LEADING
+    block = list(page[:1])
+    for before, line in follows:
+        gap = (before.base - line.base) / before.size
+        if (
+            not 0 < gap <= _MORE_LEADING * leading
+            or abs(before.size - line.size) > _OTHER_SIZE * before.size
+            or line.left >= before.right
+            or before.left >= line.right
+        ):
+            yield block
+            block = []
+        block.append(line)
+    if block:
+        yield block
+
+
+def _begins(before: Line, line: Line, edge: float) -> bool:
+    """Whether *line* begins a paragraph, in a block whose lines end at *edge* at most."""
+    if _ITEM.match(line.text):
+        return True
+    if _start(line) - _start(before) > _INDENT * line.size and not _ITEM.match(before.text):
+        return True
+    width = (line.right - line.left) / len(line.text)
+    word = len(line.text.partition(" ")[0])
+    return not before.text.endswith(HYPHENS) and edge - _end(before) > (word + 1) * width
+
+
+def _start(line: Line) -> float:
+    """Where *line* starts in its direction."""
+    return -line.right if _is_from_right(line.text) else line.left
+
+
+def _end(line: Line) -> float:
+    return -line.left if _is_from_right(line.text) else line.right
+
+
+def _is_from_right(text: str) -> bool:
+    letter = next(filter(str.isalpha, text), "")
+    return bool(letter) and unicodedata.bidirectional(letter) in ("R", "AL")
+
+
+def _paragraph(lines: list[Line], known: Counter[str]) -> Paragraph:
+    text = lines[0].text
+    for line in lines[1:]:
+        text = _joined(text, line.text, known)
+    return Paragraph(text, lines[0].size)
+
+
+def _goes_on(last: Paragraph, following: Paragraph) -> bool:
+    """Whether *following*, the first paragraph of a page, is the rest of *last*."""
+    return (
+        abs(last.size - following.size) <= _OTHER_SIZE * last.size
+        and following.text[0].islower()
+        and not last.text.endswith(_SENTENCE_END)
+    )
+
+
+def _joined(text: str, more: str, known: Counter[str]) -> str:
+    """*text* and the line *more* that follows it."""
+    if text.endswith(HYPHENS) and text[-2:-1].isalpha():
+        first, second = text[:-1].rpartition(" ")[2], more.partition(" ")[0]
+        if not more[0].islower() or _is_compound(first, second, known):
+            return f"{text[:-1]}-{more}"
+        return text[:-1] + more
+    return text + more if _without_blank(text[-1]) and _without_blank(more[0]) else f"{text} {more}"
+
+
+def _is_compound(first: str, second: str, known: Counter[str]) -> bool:
+    """Whether the document has the word with a hyphen more often than without one."""
+    hyphenated, whole = (" ".join(_HYPHENATED.findall(f"{first.lower()}{mark}{second.lower()}")) for mark in ("-", ""))
+    return known[hyphenated] > known[whole]
+
+
+def _without_blank(character: str) -> bool:
+    """Whether it is of a script that writes no blanks between words."""
+    if unicodedata.east_asian_width(character) in "WF":
+        return not unicodedata.name(character, "").startswith("HANGUL")
+    return unicodedata.name(character, "").startswith(("THAI", "LAO", "KHMER", "MYANMAR"))
+
 
 MAX_PAGES = 300
 """Pages that are read of a PDF."""

@@ -1,23 +1,187 @@
-"""The walk over the tree of a page that collects text and anchors."""
+"""The language switchers of a page."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import compress
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from bilingual_crawler.characters import one_line
-from bilingual_crawler.languages import from_bcp47
-from bilingual_crawler.pages.head import Head
+from bilingual_crawler.languages.codes import from_bcp47
+from bilingual_crawler.pages.characters import one_line
+from bilingual_crawler.pages.labels import coded_language, named_language
 from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, Anchor, hreflang_of
 from bilingual_crawler.pages.model import MAX_TITLE, LinkPosition, LinkSource
-from bilingual_crawler.pages.regions import NAVIGATION, SWITCHER, is_hidden, region_of
-from bilingual_crawler.pages.switches import MAX_SWITCH, OptionList
-from bilingual_crawler.pages.tables import INLINE_TAGS, NAVIGATION_ROLES, SKIPPED_TAGS, UNTOLD_TAGS
+from bilingual_crawler.pages.robots import directives_in
+from bilingual_crawler.pages.tables import (
+    EDGE_OWNERS,
+    INLINE_TAGS,
+    NAVIGATION_ROLES,
+    NAVIGATION_WORDS,
+    SKIPPED_TAGS,
+    SWITCHER_WORDS,
+    UNTOLD_TAGS,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from selectolax.lexbor import LexborNode
+
+MAX_SWITCH = 12
+"""Links of the largest element that its class alone makes a language switcher."""
+
+_URL_VALUE = re.compile(r"(?i)(?=\S++\Z)(?:\?|[^/]*+/|.+?\.(?:html?|php|aspx?)(?:\?|\Z))")
+
+
+def find_switchers(anchors: Sequence[Anchor]) -> None:
+    """Set the label of all anchors that name a language, and their position if they make a language switcher.
+
+    A name is enough. A bare code (``IT``, ``no``) must stand in navigation, beside another language, or agree with the
+    link's own ``hreflang`` or ``lang``.
+    """
+    run: list[tuple[Anchor, str]] = []
+    for anchor in anchors:
+        if anchor.position is LinkPosition.HEAD:
+            continue
+        name = anchor.name
+        language = name or (coded_language(anchor.text) if len(anchor.text) <= 9 else None)
+        if language is None:
+            if run:
+                _accept_codes(run)
+                run = []
+            continue
+        run.append((anchor, language))
+        if name is not None or anchor.position is LinkPosition.SWITCHER:
+            anchor.label = language
+            anchor.position = LinkPosition.SWITCHER
+    _accept_codes(run)
+
+
+def _accept_codes(run: list[tuple[Anchor, str]]) -> None:
+    several = len({language for _, language in run}) > 1
+    for anchor, language in run:
+        if several or anchor.position is LinkPosition.NAVIGATION or language in (anchor.hreflang, anchor.lang):
+            anchor.label = language
+            anchor.position = LinkPosition.SWITCHER
+
+
+class OptionList:
+    """The options of one ``<select>`` whose values look like URLs."""
+
+    def __init__(self) -> None:
+        self._options: list[tuple[str, list[str]]] = []
+
+    def add(self, value: str | None) -> None:
+        """Begin an option. Its text is ignored unless *value* is a URL."""
+        value = (value or "").strip()
+        self._options.append((value if _URL_VALUE.match(value) else "", []))
+
+    def text(self, text: str) -> None:
+        """Add text to the current option."""
+        if self._options:
+            self._options[-1][1].append(text)
+
+    def anchors(self) -> list[Anchor]:
+        """The options as links if at least half of them name languages."""
+        options = [(value, " ".join("".join(words).split())) for value, words in self._options if value]
+        named = sum(bool(named_language(text) or coded_language(text)) for _, text in options)
+        return [_option(value, text) for value, text in options] if 2 * named >= len(options) else []
+
+
+def _option(value: str, text: str) -> Anchor:
+    anchor = Anchor(value, LinkSource.OPTION, LinkPosition.SWITCHER)
+    anchor.text = text[:MAX_TEXT]
+    return anchor
+
+
+NAVIGATION = 1
+SWITCHER = 2
+
+_EDGES = frozenset(("header", "footer", "head", "foot"))
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+_CAMEL = re.compile(r"(?<=[a-zß-ÿ])(?=[A-Z])")
+_MAX_WORDS = 4
+
+
+@lru_cache(maxsize=16384)
+def region_of(names: str) -> int:
+    """:data:`NAVIGATION` and :data:`SWITCHER` as bits, from class and id names separated by blanks."""
+    bits = 0
+    for name in names.split():
+        if "." in name or ":" in name or len(name) > 60:
+            continue
+        words = _WORD.findall(_CAMEL.sub(" ", name).lower())
+        if len(words) > _MAX_WORDS:
+            continue
+        if not NAVIGATION_WORDS.isdisjoint(words) or _is_edge(words):
+            bits |= NAVIGATION
+        if not SWITCHER_WORDS.isdisjoint(words):
+            bits |= SWITCHER
+    return bits
+
+
+def _is_edge(words: list[str]) -> bool:
+    """Whether *words* name the header or footer of the page rather than of an entry in it."""
+    return not _EDGES.isdisjoint(words) and (words[0] in _EDGES or not EDGE_OWNERS.isdisjoint(words))
+
+
+_HIDING = re.compile(r"(?i)(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)")
+
+
+def is_hidden(attributes: dict[str, str | None]) -> bool:
+    """Whether an element with these attributes is invisible."""
+    if "hidden" in attributes and attributes["hidden"] != "until-found":
+        return True
+    style = attributes.get("style")
+    return bool(style) and _HIDING.search(style or "") is not None
+
+
+_REFRESH = re.compile(r"""(?is)^\s*[\d.]*\s*[;,\s]\s*(?:url\s*=)?\s*["']?\s*([^"']+)""")
+
+
+class Head:
+    """Title, base, language and robots rules of a page; the first value of each counts."""
+
+    def __init__(self) -> None:
+        self.title = ""
+        self.base = ""
+        self.language: str | None = None
+        self.robots: set[str] = set()
+
+    def read(self, tag: str, attributes: dict[str, str | None]) -> Anchor | None:
+        """Read an ``html``, ``base``, ``link`` or ``meta`` element; returns its link if it has one."""
+        if tag == "link":
+            return self._link(attributes)
+        if tag == "meta":
+            return self._meta(attributes)
+        if tag == "base":
+            self.base = self.base or attributes.get("href") or ""
+        elif tag == "html":
+            self.language = from_bcp47(attributes.get("lang") or attributes.get("xml:lang") or "")
+        return None
+
+    def _link(self, attributes: dict[str, str | None]) -> Anchor | None:
+        href = attributes.get("href") or ""
+        relations = (attributes.get("rel") or "").lower().split()
+        hreflang = hreflang_of(attributes.get("hreflang"))
+        kind = attributes.get("type") or "html"
+        if not href or hreflang is None or "alternate" not in relations or "html" not in kind:
+            return None
+        anchor = Anchor(href, LinkSource.ALTERNATE, LinkPosition.HEAD)
+        anchor.hreflang = hreflang
+        anchor.alternate = True
+        return anchor
+
+    def _meta(self, attributes: dict[str, str | None]) -> Anchor | None:
+        content = attributes.get("content") or ""
+        if (attributes.get("name") or "").lower() == "robots":
+            self.robots |= directives_in(content)
+        elif (attributes.get("http-equiv") or "").lower() == "refresh" and (match := _REFRESH.match(content)):
+            return Anchor(match[1].strip(), LinkSource.REFRESH, LinkPosition.HEAD)
+        return None
+
 
 _HEAD_TAGS = frozenset(("html", "base", "link", "meta"))
 # These may be hidden until a script shows them.

@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.policies.base import PolicyError
-from bilingual_crawler.policies.breadth import BreadthFirst, LanguageBreadthFirst
+from bilingual_crawler.policies.baselines import (
+    BreadthFirst,
+    DepthFirst,
+    Ilsp,
+    LanguageBreadthFirst,
+    Oracle,
+    ParallelTextIdentification,
+    PPLocator,
+    Random,
+    Smart,
+)
 from bilingual_crawler.policies.gain import Gain
-from bilingual_crawler.policies.ilsp import Ilsp
-from bilingual_crawler.policies.levels import ParallelTextIdentification, PPLocator
-from bilingual_crawler.policies.oracle import Oracle
-from bilingual_crawler.policies.orders import DepthFirst, Random
-from bilingual_crawler.policies.smart import Smart
 
 if TYPE_CHECKING:
     from bilingual_crawler.policies.base import Policy

@@ -1,18 +1,50 @@
-"""The policy interface: how a link gets its priority."""
+"""Which documents are partners, one to one."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from bilingual_crawler.frontier.entry import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.pages.outline import Outline
     from bilingual_crawler.scoring.links import LinkScore
+
+
+class Partners:
+    """Documents in pairs, by URL. ``len()`` is the number of pairs, ``in`` tells whether a document is in one."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._of) // 2
+
+    def __contains__(self, url: str) -> bool:
+        return url in self._of
+
+    def of(self, url: str) -> str | None:
+        """The partner of the document at *url*."""
+        return self._of.get(url)
+
+    def join(self, url: str, partner: str) -> list[tuple[str, str]]:
+        """Make both partners; returns the pairs that they were in before, which are none any more."""
+        parted = []
+        for one in (url, partner):
+            former = self._of.pop(one, None)
+            if former is not None:
+                del self._of[former]
+                parted.append((one, former))
+        self._of[url], self._of[partner] = partner, url
+        return parted
+
 
 SEED_PRIORITY = float("inf")
 """Sooner than everything else."""
@@ -148,3 +180,53 @@ class Policy(ABC):
         self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> Sequence[float]:
         """A priority for each link; *scores* are given if the policy needs models and the page has a side."""
+
+
+class Jointly(Policy):
+    """Weighs by *parts*, policies of one kind, one for each pair.
+
+    If they promise pairs, the worth of a URL is the sum of what it is worth to each; else it is the greatest.
+    """
+
+    def __init__(self, parts: Sequence[Policy]) -> None:
+        self._parts = parts
+        kind = type(parts[0])
+        self.name, self.needs_models = kind.name, kind.needs_models  # type: ignore[misc]
+        self.promises_pairs = kind.promises_pairs  # type: ignore[misc]
+
+    @property
+    def parts(self) -> Sequence[Policy]:
+        return self._parts
+
+    def seed_priority(self, url: str) -> float:
+        return self._joint([part.seed_priority(url) for part in self._parts])
+
+    def terms(self, url: str) -> Mapping[str, float]:
+        return {f"{part.pair} {name}": value for part in self._parts for name, value in part.terms(url).items()}
+
+    def changed(self) -> Mapping[str, float]:
+        changed: dict[str, float] = {}
+        for url, priority in chain.from_iterable(part.changed().items() for part in self._parts):
+            changed[url] = max(priority, changed.get(url, NEVER))
+        return {url: self.reconsider(url, priority) for url, priority in changed.items()}
+
+    def reconsider(self, url: str, priority: float) -> float:
+        return self._joint([part.reconsider(url, priority) for part in self._parts])
+
+    def expands(self, page: FetchedPage) -> bool:
+        return any(part.expands(page.seen_by(part.pair)) for part in self._parts)
+
+    def priorities(
+        self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+    ) -> Sequence[float]:
+        weighed = [part.priorities(page.seen_by(part.pair), links, scores) for part in self._parts]
+        return [self._weigh(link.url, priorities) for link, *priorities in zip(links, *weighed, strict=True)]
+
+    def _weigh(self, url: str, priorities: Sequence[float]) -> float:
+        """The joint priority of *url*; a part that has nothing new to say of it stays with what it thought."""
+        if self.promises_pairs and max(priorities) != NEVER:
+            return self.reconsider(url, 0.0)
+        return self._joint(priorities)
+
+    def _joint(self, priorities: Sequence[float]) -> float:
+        return sum(priorities) if self.promises_pairs else max(priorities)

@@ -9,28 +9,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.policies.base import FetchedPage, Policy, PolicyError, Proposal
-from bilingual_crawler.policies.evidence.base import Evidence, PartnerEvidence
-from bilingual_crawler.policies.evidence.claims import Hreflang, Switchers
-from bilingual_crawler.policies.evidence.folders import Folders
-from bilingual_crawler.policies.evidence.known import Known
-from bilingual_crawler.policies.evidence.labels import Labels
-from bilingual_crawler.policies.evidence.linking_pages import LinkingPages
-from bilingual_crawler.policies.evidence.marks import Marks
-from bilingual_crawler.policies.evidence.mirrors import Mirrors
+from bilingual_crawler.policies.evidence.base import Evidence, Known, PartnerEvidence
+from bilingual_crawler.policies.evidence.claims import Hreflang, Mirrors, Switchers
+from bilingual_crawler.policies.evidence.language import Folders, Labels, LinkingPages, Marks, Wording
 from bilingual_crawler.policies.evidence.parallel_links import ParallelLinks
-from bilingual_crawler.policies.evidence.prospects import PairRate, Served
+from bilingual_crawler.policies.evidence.prospects import PairRate, Served, Surplus
 from bilingual_crawler.policies.evidence.shared_words import SharedWords
 from bilingual_crawler.policies.evidence.substitutions import Substitutions
-from bilingual_crawler.policies.evidence.surplus import Surplus
-from bilingual_crawler.policies.evidence.wording import Wording
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.policies.evidence.base import LanguageEvidence, Prospect
-    from bilingual_crawler.policies.evidence.belief import Belief
+    from bilingual_crawler.policies.evidence.base import Belief, LanguageEvidence, Prospect
     from bilingual_crawler.scoring.links import LinkScore
 
     Kind = TypeVar("Kind", bound=Evidence)

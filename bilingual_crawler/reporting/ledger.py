@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from bilingual_crawler.records import read_tsv
+from scrapy import signals
+
+from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.signals import Fetch, output_failed, url_fetched
+from bilingual_crawler.storage.records import CRAWL, TsvLog, read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
+    from typing import Self
 
-    from bilingual_crawler.language_pairs import LanguagePairs
-    from bilingual_crawler.pairing.documents import Outcome
+    from scrapy.crawler import Crawler
+
+    from bilingual_crawler.alignment.documents.model import Outcome
+    from bilingual_crawler.languages.pairs import LanguagePairs
 
 
 class Ledger:
@@ -117,3 +124,37 @@ def _sum(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 def is_fetched(status: str, outcome: str) -> bool:
     """Whether a line of ``crawl.tsv`` has an answer; without one the status is 0."""
     return status != "0" and not outcome.startswith("redirect")
+
+
+class CrawlLogExtension:
+    ledger: Ledger
+    """Counts of the lines of all runs."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._signals = crawler.signals
+        self._context = CrawlContext.of(crawler)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extension = cls(crawler)
+        crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
+        crawler.signals.connect(extension.url_fetched, signal=url_fetched)
+        crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
+        return extension
+
+    def spider_opened(self) -> None:
+        path = self._context.output_dir / CRAWL
+        self._log = TsvLog.of(path, Fetch)
+        self.ledger = Ledger(self._context.pairs)
+        self.ledger.read(path)
+
+    def url_fetched(self, fetch: Fetch) -> None:
+        try:
+            self._log.write_record(fetch)
+        except OSError as error:
+            self._signals.send_catch_log(output_failed, error=error)
+        else:
+            self.ledger.note(fetch.time, str(fetch.status), fetch.url, fetch.language, fetch.outcome)
+
+    def spider_closed(self) -> None:
+        self._log.close()

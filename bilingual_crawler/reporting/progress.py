@@ -1,4 +1,4 @@
-"""Extension: how far a crawl is, as a live line on a terminal and as lines of the log."""
+"""Extension: ``sites.tsv``, one line for each site that a discovery has judged, and the counts of these lines."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.status import Status
 from scrapy import signals
+from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
-from bilingual_crawler.crawl.context import CrawlContext
-from bilingual_crawler.crawl.signals import phase_changed
+from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext
+from bilingual_crawler.crawl.signals import output_failed, phase_changed, site_judged
 from bilingual_crawler.crawl.visits import Visits
-from bilingual_crawler.reporting.crawl_log import CrawlLogExtension
-from bilingual_crawler.reporting.sites import SitesExtension
+from bilingual_crawler.discovery.sites import Funnel, JudgedSite
+from bilingual_crawler.reporting.ledger import CrawlLogExtension
+from bilingual_crawler.storage.records import SITES, TsvLog
 
 if TYPE_CHECKING:
     from typing import Self
@@ -24,6 +26,49 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from bilingual_crawler.reporting.ledger import Ledger
+
+
+class SitesExtension:
+    funnel: Funnel
+    """Counts of the lines of all runs."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        context = CrawlContext.of(crawler)
+        if not isinstance(context, DiscoveryContext):
+            raise NotConfigured
+        self._signals = crawler.signals
+        self._search = context.search
+        path = context.output_dir / SITES
+        # a resume judges the sites again before the spider is open
+        self._log = TsvLog.of(path, JudgedSite)
+        self.funnel = Funnel()
+        self.funnel.read(path)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extension = cls(crawler)
+        crawler.signals.connect(extension.site_judged, signal=site_judged)
+        crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
+        return extension
+
+    @property
+    def queued(self) -> int:
+        """Sites that are known and not judged yet."""
+        return self._search.unjudged
+
+    def site_judged(self, site: JudgedSite) -> None:
+        if self.funnel.knows(site.site):
+            return
+        try:
+            self._log.write_record(site)
+        except OSError as error:
+            self._signals.send_catch_log(output_failed, error=error)
+        else:
+            self.funnel.note(site.site, site.verdict, site.archived)
+
+    def spider_closed(self) -> None:
+        self._log.close()
+
 
 logger = logging.getLogger(__name__)
 

@@ -8,13 +8,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from bilingual_crawler.alignment.documents.model import outcomes
 from bilingual_crawler.discovery.sites import Funnel
-from bilingual_crawler.files import DAMAGE, read_within, replacing
-from bilingual_crawler.language_pairs import LanguagePairs
-from bilingual_crawler.languages import DEFAULT_EQUIVALENTS, LanguageError
+from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, LanguageError
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import MAX_TITLE
-from bilingual_crawler.pairing.documents import outcomes
-from bilingual_crawler.records import (
+from bilingual_crawler.reporting.ledger import Ledger, is_fetched
+from bilingual_crawler.settings import BILINGUAL_DETECTORS
+from bilingual_crawler.storage.files import DAMAGE, read_within, replacing
+from bilingual_crawler.storage.records import (
     CRAWL,
     DOCUMENTS,
     PAIRS,
@@ -24,8 +26,6 @@ from bilingual_crawler.records import (
     read_json_lines,
     read_tsv,
 )
-from bilingual_crawler.reporting.ledger import Ledger, is_fetched
-from bilingual_crawler.settings import BILINGUAL_DETECTORS
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:

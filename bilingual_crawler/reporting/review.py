@@ -1,27 +1,50 @@
-"""A sample of pairs for a human check: ``review.html`` shows them, ``review.tsv`` is the sheet to fill in."""
+"""A uniform sample of things that come one after the other, the same for the same things."""
 
 from __future__ import annotations
 
 import csv
+import random
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from math import sqrt
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from bilingual_crawler.files import replacing
+from bilingual_crawler.alignment.documents.model import REASONS
 from bilingual_crawler.options import wrong
-from bilingual_crawler.pairing.documents import REASONS
 from bilingual_crawler.reporting.markup import write_page
-from bilingual_crawler.reporting.sample import Sample
+from bilingual_crawler.storage.files import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from bilingual_crawler.bitext.align import SentencePair
-    from bilingual_crawler.bitext.exports.base import DocumentPair
-    from bilingual_crawler.languages import LanguagePair
-    from bilingual_crawler.pairing.documents import Alignment, Pair
+    from bilingual_crawler.alignment.documents.model import Alignment, Pair
+    from bilingual_crawler.alignment.sentences.align import SentencePair
+    from bilingual_crawler.alignment.sentences.exports import DocumentPair
+    from bilingual_crawler.languages.codes import LanguagePair
+
+T = TypeVar("T")
+
+
+class Sample(Generic[T]):
+    """At most *size* of all things that were offered, each with the same chance (reservoir sampling)."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._random = random.Random(0)
+        self.offered = 0
+        self.drawn: list[T] = []
+
+    def offer(self, make: Callable[[], T]) -> None:
+        """Draw what *make* returns, or leave it; it is only made if it is drawn."""
+        self.offered += 1
+        place = self._random.randrange(self.offered)
+        if len(self.drawn) < self._size:
+            self.drawn.append(make())
+        elif place < self._size:
+            self.drawn[place] = make()
+
 
 SAMPLE = 100
 """Document pairs, and as many sentence pairs."""
@@ -122,3 +145,69 @@ def _shown(pair: Pair, text: Callable[[str], list[str]]) -> tuple[Pair, tuple[li
 
 def _both(documents: DocumentPair, sentences: SentencePair) -> tuple[DocumentPair, SentencePair]:
     return documents, replace(sentences, text_a=sentences.text_a[:CHARACTERS], text_b=sentences.text_b[:CHARACTERS])
+
+
+Z = 1.96
+"""Quantile of the normal distribution for an interval of 95 %."""
+
+
+class SheetError(ValueError):
+    """The sheet cannot be read; the message names the file, the line and the fix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a human says of the pairs of one kind."""
+
+    kind: str
+    """``document`` or ``sentence``."""
+    right: int
+    judged: int
+    """Pairs with a judgement, at least one."""
+    drawn: int
+    """Pairs of the sheet."""
+
+    @property
+    def precision(self) -> float:
+        """Share of the judged pairs that are translations."""
+        return self.right / self.judged
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """In which the precision of all pairs lies, at a confidence of 95 % (Wilson 1927)."""
+        centre = self.right + Z**2 / 2
+        reach = Z * sqrt(self.right * (self.judged - self.right) / self.judged + Z**2 / 4)
+        return max(0.0, (centre - reach) / (self.judged + Z**2)), min(1.0, (centre + reach) / (self.judged + Z**2))
+
+
+def sheet_folders(directory: Path) -> list[Path]:
+    """The folders with a sheet: *directory* itself, or one below it for each pair of languages."""
+    below = sorted(path.parent for path in directory.glob(f"*/{SHEET}"))
+    return below if below and not (directory / SHEET).exists() else [directory]
+
+
+def read_judged(directory: Path) -> list[Judged]:
+    """The judgements in the sheet of *directory*, by kind of pair; raises SheetError, or OSError if it is missing."""
+    path = directory / SHEET
+    counts: dict[str, Counter[str]] = {}
+    # spreadsheets put a mark at the start
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        try:
+            rows = csv.DictReader(file, delimiter="\t")
+            if missing := {"kind", "translation"} - set(rows.fieldnames or ()):
+                raise SheetError(
+                    f"{path}: there is no column {min(missing)}; the columns are {', '.join(COLUMNS)}, parted by tabs"
+                )
+            for row in rows:
+                answer = (row["translation"] or "").strip()
+                if answer not in ("", "0", "1"):
+                    raise SheetError(
+                        f"{path}, line {rows.line_num}: translation is {answer[:40]!r}; write 1, 0 or nothing"
+                    )
+                counts.setdefault(row["kind"] or "", Counter())[answer] += 1
+        except csv.Error as error:
+            raise SheetError(f"{path}, after line {rows.line_num}: {error}; keep the columns parted by tabs") from None
+    judged = [Judged(kind, c["1"], c["0"] + c["1"], c.total()) for kind, c in counts.items() if c["0"] + c["1"]]
+    if not judged:
+        raise SheetError(f"{path}: nothing is judged; write 1 (translations) or 0 into the column translation")
+    return judged

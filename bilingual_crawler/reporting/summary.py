@@ -16,15 +16,14 @@ from bilingual_crawler import settings as defaults
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.signals import FAILED_OUTPUTS, stop_now
 from bilingual_crawler.crawl.visits import Visits
-from bilingual_crawler.languages import language_name
+from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import without_password
-from bilingual_crawler.records import SUMMARY
-from bilingual_crawler.reporting.crawl_log import CrawlLogExtension
-from bilingual_crawler.reporting.hints import why_no_pair
+from bilingual_crawler.reporting.ledger import CrawlLogExtension
 from bilingual_crawler.reporting.markup import byte_size
-from bilingual_crawler.reporting.report import write_report
+from bilingual_crawler.reporting.progress import SitesExtension
+from bilingual_crawler.reporting.report import why_no_pair, write_report
 from bilingual_crawler.reporting.results import ResultsError, read_summary, write_summary
-from bilingual_crawler.reporting.sites import SitesExtension
+from bilingual_crawler.storage.records import SUMMARY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from cachetools import LRUCache
 
-from bilingual_crawler.urls.cache import MAX_LENGTH
+from bilingual_crawler.urls.hosts import CACHED_LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bilingual_crawler.language_pairs import LanguagePairs
+    from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.scoring.models import LanguageModel, ParallelnessModel
 
 
@@ -81,7 +81,7 @@ class LinkScorer:
             probabilities = self._language_model.probabilities(unknown)
             sides = np.stack([probabilities[:, columns].sum(axis=1) for columns in self._columns.values()], axis=1)
             fresh = {url: tuple(map(float, row)) for url, row in zip(unknown, sides, strict=True)}
-            self._languages.update((url, score) for url, score in fresh.items() if len(url) <= MAX_LENGTH)
+            self._languages.update((url, score) for url, score in fresh.items() if len(url) <= CACHED_LENGTH)
             known |= fresh
         return known
 
@@ -92,7 +92,7 @@ class LinkScorer:
             probabilities = self._parallelness_model.link_probabilities(unknown)
             fresh = dict(zip(unknown, map(float, probabilities), strict=True))
             self._parallels.update(
-                (pair, score) for pair, score in fresh.items() if len("".join(pair)) <= 2 * MAX_LENGTH
+                (pair, score) for pair, score in fresh.items() if len("".join(pair)) <= 2 * CACHED_LENGTH
             )
             known |= fresh
         return known

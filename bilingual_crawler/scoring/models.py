@@ -1,4 +1,4 @@
-"""The two URL models at run time: a folder with a tokenizer, an ONNX graph and a configuration."""
+"""Log-odds as probabilities."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from importlib import resources
+from itertools import chain
+from math import exp
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import onnxruntime as ort
+from tokenizers import Tokenizer
 
-from bilingual_crawler.scoring.tokens import ByteTokens, FileTokens
-from bilingual_crawler.urls.pair_text import pair_text
-from bilingual_crawler.urls.text import model_text, plain_text
+from bilingual_crawler.urls.model_input import model_text, pair_text, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -24,8 +25,58 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.language_pairs import LanguagePairs
-    from bilingual_crawler.scoring.tokens import Tokens
+    from bilingual_crawler.languages.pairs import LanguagePairs
+
+
+def logistic(odds: float) -> float:
+    """The probability of *odds* (natural logarithm), which count from -30 to 30."""
+    return 1 / (1 + exp(-max(-30.0, min(30.0, odds))))
+
+
+FIRST_BYTE = 2
+"""The id of byte 0 for models that read bytes; 0 is padding, 1 stands between the two halves of a pair."""
+
+
+class Tokens(Protocol):
+    """Turns texts into ids."""
+
+    pad: int
+
+    def __call__(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The concatenated ids of all texts, and the number of ids of each."""
+
+
+class ByteTokens:
+    """One id for each byte of UTF-8, at most `longest` for a text."""
+
+    pad = 0
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+
+    def __call__(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        rows = [text.encode("utf-8", "replace")[: self._longest] for text in texts]
+        ids = np.frombuffer(b"".join(rows), dtype=np.uint8).astype(np.int64) + FIRST_BYTE
+        return ids, np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+
+
+class FileTokens:
+    """The ids of a `tokenizer.json`, at most `longest` for a text; ValueError if it is no such file."""
+
+    def __init__(self, content: bytes, longest: int) -> None:
+        try:
+            self._tokenizer = Tokenizer.from_buffer(content)
+        except Exception as error:  # the library raises the class itself
+            raise ValueError(f"not a tokenizer: {error}") from error
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(longest)
+        self.pad = self._tokenizer.token_to_id("<pad>") or 0
+
+    def __call__(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        rows = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]
+        lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+        return np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(lengths.sum())), lengths
+
 
 TEXTS: dict[str, Callable[[str], str]] = {"reference": model_text, "lower": lambda url: plain_text(url).lower()}
 PAIR_TEXTS: dict[str, Callable[[str, str, str], str]] = {

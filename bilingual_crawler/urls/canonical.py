@@ -6,8 +6,7 @@ import re
 from functools import lru_cache
 from urllib.parse import unquote
 
-from bilingual_crawler.urls.cache import url_cache
-from bilingual_crawler.urls.hosts import domain_label, normal_host, registered_domain
+from bilingual_crawler.urls.hosts import domain_label, normal_host, registered_domain, url_cache
 
 __all__ = ["MAX_LENGTH", "canonicalise", "domain_label", "registered_domain"]
 

@@ -1,14 +1,40 @@
-"""Host names: validity, IDNA form, registered domain."""
+"""Caches for functions of URLs."""
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import re
+from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
 import idna
 from tldextract import TLDExtract
 
-from bilingual_crawler.urls.cache import url_cache
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Others = TypeVarTuple("Others")
+Result = TypeVar("Result")
+
+CACHED_LENGTH = 256
+"""Characters of the longest URL whose results are cached. Tens of thousands of URLs of 2,000 characters, with their
+results, would take hundreds of megabytes."""
+
+
+def url_cache(size: int) -> Callable[[Callable[[str, *Others], Result]], Callable[[str, *Others], Result]]:
+    """Cache the last *size* results of a function whose first argument is a URL or host, except those of long URLs."""
+
+    def decorate(function: Callable[[str, *Others], Result]) -> Callable[[str, *Others], Result]:
+        cached = functools.lru_cache(size)(function)
+
+        @functools.wraps(function)
+        def call(url: str, /, *others: *Others) -> Result:
+            return (cached if len(url) <= CACHED_LENGTH else function)(url, *others)
+
+        return call
+
+    return decorate
+
 
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 split_domain = TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.languages import UNKNOWN
+from bilingual_crawler.languages.codes import UNKNOWN
 from bilingual_crawler.urls.canonical import domain_label
 
 if TYPE_CHECKING:

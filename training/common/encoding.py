@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from bilingual_crawler.scoring.tokens import Tokens
+    from bilingual_crawler.scoring.models import Tokens
 
 CHUNK = 4096
 POOL = 32

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from bilingual_crawler.files import replacing
+from bilingual_crawler.storage.files import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

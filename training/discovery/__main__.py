@@ -17,7 +17,7 @@ from rich.progress import track
 from sklearn.metrics import roc_auc_score
 
 from bilingual_crawler.discovery.detector.barbosa import FILE as BARBOSA
-from bilingual_crawler.discovery.detector.weights import EVIDENCE, FOLDER
+from bilingual_crawler.discovery.detector.pairs import EVIDENCE, FOLDER
 from bilingual_crawler.harvest.cuts import site_folders
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
 from training.discovery.examples import read_examples

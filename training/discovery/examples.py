@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING
 
+from bilingual_crawler.alignment.documents.resemblance import FEATURES as OF_OUTLINES
+from bilingual_crawler.alignment.documents.resemblance import Resemblance
 from bilingual_crawler.discovery.detector.barbosa import MAX_LINKS, tokens_of
 from bilingual_crawler.discovery.detector.base import DetectorPage
 from bilingual_crawler.discovery.detector.links import LinkReader, side_of
 from bilingual_crawler.discovery.detector.pairs import comparable, features_of
 from bilingual_crawler.harvest.cuts import CutWeb, FrozenWeb, Variant, make_instances
 from bilingual_crawler.harvest.sites import read_site
-from bilingual_crawler.pairing.resemblance import FEATURES as OF_OUTLINES
-from bilingual_crawler.pairing.resemblance import Resemblance
-from bilingual_crawler.urls.markers import strip_language
+from bilingual_crawler.urls.marks import strip_language
 from training.documents.encounters import NOTHING, kind_of
 from training.documents.examples import family
 

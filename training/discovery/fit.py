@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from bilingual_crawler.discovery.detector import links, pairs
 from bilingual_crawler.discovery.detector.barbosa import LinkPredictor
-from bilingual_crawler.discovery.detector.weights import EvidenceWeights, Logistic
+from bilingual_crawler.discovery.detector.pairs import EvidenceWeights, Logistic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -19,12 +19,11 @@ import numpy as np
 from rich.progress import track
 from sklearn.tree import DecisionTreeClassifier
 
+from bilingual_crawler.alignment.documents.content import CONTENT_FEATURES
+from bilingual_crawler.alignment.documents.encoders import load_encoder
+from bilingual_crawler.alignment.documents.evidence import FOLDER, VIEWS, View
+from bilingual_crawler.alignment.documents.structure import PAPER_FEATURES
 from bilingual_crawler.harvest.sites import read_tasks
-from bilingual_crawler.pairing.classifier import FOLDER, View
-from bilingual_crawler.pairing.content import CONTENT_FEATURES
-from bilingual_crawler.pairing.encoders import load_encoder
-from bilingual_crawler.pairing.evidence import VIEWS
-from bilingual_crawler.pairing.structure import PAPER_FEATURES
 from training.documents.classifier import calibrate, cross_validated, fit, measure
 from training.documents.examples import SEED, read_sites
 from training.documents.trees import boosted_to_onnx, tree_to_onnx

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
-from bilingual_crawler.pairing.matching import greedy
+from bilingual_crawler.alignment.documents.matching import greedy
 from training.documents.examples import SEED
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from itertools import chain
 from random import Random
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.archive import open_archive
-from bilingual_crawler.harvest.archived import html_of
+from bilingual_crawler.alignment.documents.resemblance import FEATURES, Resemblance, Weights, is_copy
+from bilingual_crawler.harvest.simulator import html_of
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.pages.html import walk_through
 from bilingual_crawler.pages.outline import outline_of
-from bilingual_crawler.pairing.resemblance import FEATURES, Resemblance, Weights, is_copy
+from bilingual_crawler.storage.archive import open_archive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bilingual_crawler.alignment.documents.corpus import Domain
+from bilingual_crawler.alignment.documents.reading import link_key
 from bilingual_crawler.pages.outline import hash_text
-from bilingual_crawler.pairing.domain import Domain
-from bilingual_crawler.pairing.reading import link_key
 from bilingual_crawler.urls.canonical import registered_domain
-from bilingual_crawler.urls.markers import marked_language, strip_language
+from bilingual_crawler.urls.marks import marked_language, strip_language
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bilingual_crawler.pairing.corpus import Corpus
-    from bilingual_crawler.pairing.documents import DocumentText, Profile
+    from bilingual_crawler.alignment.documents.corpus import Corpus
+    from bilingual_crawler.alignment.documents.model import DocumentText, Profile
 
 _NOTHING = np.zeros(0, dtype=np.uint32)
 

@@ -1,8 +1,8 @@
 """Learn how alike translations are by their outlines: ``python -m training.documents.resemblance SITES``.
 
-A logistic regression (see ``bilingual_crawler.pairing.resemblance``) on what crawls of frozen sites would meet. Prints
-how good it is on sites, and on kinds of sites, that it was not trained on. With ``--test`` it measures the shipped
-weights and trains nothing.
+A logistic regression (:mod:`bilingual_crawler.alignment.documents.resemblance`) on what crawls of frozen sites would
+meet. Prints how good it is on sites, and on kinds of sites, that it was not trained on. With ``--test`` it measures the
+shipped weights and trains nothing.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from rich.progress import track
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
+from bilingual_crawler.alignment.documents.resemblance import CONFIRMED, FEATURES, FOLDER, MAX_LEAD, REFUTED, Weights
 from bilingual_crawler.harvest.sites import read_tasks
-from bilingual_crawler.pairing.resemblance import CONFIRMED, FEATURES, FOLDER, MAX_LEAD, REFUTED, Weights
 from training.documents.encounters import meet
 from training.documents.examples import family
 

@@ -11,9 +11,9 @@ import langcodes
 import tldextract
 from sklearn.metrics import f1_score
 
-from bilingual_crawler.files import replacing
-from bilingual_crawler.language_tables import URL_LABELS
+from bilingual_crawler.languages.codes import URL_LABELS
 from bilingual_crawler.scoring.models import TEXTS
+from bilingual_crawler.storage.files import replacing
 from training.common.data import DataError
 
 if TYPE_CHECKING:

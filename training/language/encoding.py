@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bilingual_crawler.scoring.tokens import FIRST_BYTE
+from bilingual_crawler.scoring.models import FIRST_BYTE
 from training.common.encoding import Encoded, padded
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from bilingual_crawler.scoring.tokens import FIRST_BYTE
+from bilingual_crawler.scoring.models import FIRST_BYTE
 from training.common.int8 import Int8Table, rounded
 from training.common.model_folder import exported
 from training.language.network import WordNet

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bilingual_crawler.scoring.tokens import FIRST_BYTE
+from bilingual_crawler.scoring.models import FIRST_BYTE
 
 PAD, SEPARATOR = 0, 1
 VOCABULARY = FIRST_BYTE + 256

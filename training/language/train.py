@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from bilingual_crawler.scoring.models import TEXTS
-from bilingual_crawler.scoring.tokens import ByteTokens
+from bilingual_crawler.scoring.models import TEXTS, ByteTokens
 from bilingual_crawler.urls.canonical import domain_label
 from training.common.calibration import fit_temperature
 from training.common.data import read_real, read_tsv

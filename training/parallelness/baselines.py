@@ -10,9 +10,8 @@ from urllib.parse import urlsplit
 import numpy as np
 from langcodes.data_dicts import LANGUAGE_ALPHA3_BIBLIOGRAPHIC
 
-from bilingual_crawler.language_tables import LANGUAGES_OF_COUNTRY
-from bilingual_crawler.languages import fold, names_of, to_bcp47
-from bilingual_crawler.urls.text import tokenise
+from bilingual_crawler.languages.codes import LANGUAGES_OF_COUNTRY, fold, names_of, to_bcp47
+from bilingual_crawler.urls.model_input import tokenise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bilingual_crawler.harvest.sites import Site, read_site
 from bilingual_crawler.urls.canonical import domain_label
-from bilingual_crawler.urls.pair_text import pair_text
+from bilingual_crawler.urls.model_input import pair_text
 from training.common.data import read_tsv
 from training.parallelness.hard_negatives import hard_negatives
 from training.parallelness.negatives import PAPER_COMBINATION, clusters, generate

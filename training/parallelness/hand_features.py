@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from rapidfuzz.distance import Indel, Postfix, Prefix
 
-from bilingual_crawler.urls.text import tokenise
+from bilingual_crawler.urls.model_input import tokenise
 from training.parallelness.baselines import plain, token_lists
 from training.parallelness.negatives import split_resource
 

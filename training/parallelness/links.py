@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bilingual_crawler.archive.archive import iter_responses
 from bilingual_crawler.harvest.sites import read_site, read_tasks
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.storage.archive import iter_responses
 from training.common.markdown import table
 from training.common.scores import average_precision, calibration_error
 from training.parallelness.baselines import LanguageStripper

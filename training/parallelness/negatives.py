@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.urls.canonical import domain_label
-from bilingual_crawler.urls.text import tokenise
+from bilingual_crawler.urls.model_input import tokenise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 WHAT = """
 The probability that two URLs lead to translations of each other, from the URLs alone. Input:
-`bilingual_crawler.urls.pair_text.pair_text(u, v)`, the same for (u, v) and (v, u): features of the alignment of both
+`bilingual_crawler.urls.model_input.pair_text(u, v)`, the same for (u, v) and (v, u): features of the alignment of both
 URLs (hosts, language tokens that changed, numbers, shape) and the words that only one of them has. A small network
 reads the bag of features and how near the words of one URL are to those of the other, by word vectors learnt from
 bilingual dictionaries. Tables are int8.

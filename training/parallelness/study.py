@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from bilingual_crawler.urls.canonical import domain_label
-from bilingual_crawler.urls.pair_text import pair_text
+from bilingual_crawler.urls.model_input import pair_text
 from training.common.loop import predict
 from training.common.markdown import table
 from training.parallelness.evaluation import LabelledPair, read_labelled_pairs

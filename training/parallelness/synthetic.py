@@ -12,9 +12,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.urls.canonical import domain_label
-from bilingual_crawler.urls.language_tokens import LANGUAGE_OF
-from bilingual_crawler.urls.pair_text import plain_word
-from bilingual_crawler.urls.url_parts import language_of, url_parts
+from bilingual_crawler.urls.model_input import plain_word
+from bilingual_crawler.urls.parts import LANGUAGE_OF, language_of, url_parts
 from training.parallelness.negatives import split_resource
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from tokenizers.models import WordPiece
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from tokenizers.trainers import WordPieceTrainer
 
-from bilingual_crawler.scoring.tokens import FileTokens
+from bilingual_crawler.scoring.models import FileTokens
 from training.common.encoding import Encoded
 from training.parallelness.network import SPECIAL
 

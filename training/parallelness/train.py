@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from bilingual_crawler.urls.pair_text import pair_text
+from bilingual_crawler.urls.model_input import pair_text
 from training.common.calibration import fit_calibration
 from training.common.loop import Checkpoint, predict
 from training.common.soft_labels import SHARE, SoftLabels, softened

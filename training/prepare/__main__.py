@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from bilingual_crawler.languages import LanguageError, LanguagePair, parse_language
+from bilingual_crawler.languages.codes import LanguageError, LanguagePair, parse_language
 from training.common.data import DataError
 from training.prepare.counts import ALL, SHOWN, SPLITS
 from training.prepare.language import Caps, prepare_language

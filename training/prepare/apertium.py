@@ -7,7 +7,7 @@ import subprocess
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.languages import from_bcp47
+from bilingual_crawler.languages.codes import from_bcp47
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

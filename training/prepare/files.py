@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from bilingual_crawler.files import replacing
+from bilingual_crawler.storage.files import replacing
 from training.common.data import DataError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import duckdb
 
 from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.database import read_remote
-from bilingual_crawler.languages import from_bcp47
+from bilingual_crawler.languages.codes import from_bcp47
 from training.common.data import BadRow, DataError, check_classes, parse_rows, split_header
 from training.prepare.corpora import is_url
 from training.prepare.files import Account, open_input, shown_name, unpacked_name, write_tsv

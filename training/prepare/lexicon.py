@@ -20,7 +20,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.languages import from_bcp47
+from bilingual_crawler.languages.codes import from_bcp47
 from training.prepare.apertium import PACKAGES, apertium
 from training.prepare.debian import packages, unpack
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import IO, TYPE_CHECKING
 
-from bilingual_crawler.records import PAIRS
+from bilingual_crawler.storage.records import PAIRS
 from bilingual_crawler.urls.canonical import domain_label
 from training.common.data import DataError
 from training.parallelness.negatives import address

@@ -18,8 +18,8 @@ from urllib.parse import unquote, urlsplit
 import langcodes
 from wordfreq import top_n_list
 
-from bilingual_crawler.languages import names_of, to_bcp47
-from bilingual_crawler.urls.language_tokens import AMBIGUOUS, LANGUAGE_OF
+from bilingual_crawler.languages.codes import names_of, to_bcp47
+from bilingual_crawler.urls.parts import AMBIGUOUS, LANGUAGE_OF
 from training.common.data import read_tsv
 from training.prepare.romanisation import romanise
 

@@ -7,7 +7,7 @@ import binascii
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.languages import from_bcp47
+from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.urls.canonical import canonicalise

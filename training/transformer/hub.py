@@ -15,7 +15,7 @@ from onnxruntime.transformers.float16 import convert_float_to_float16
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
-from bilingual_crawler.language_tables import URL_LABELS
+from bilingual_crawler.languages.codes import URL_LABELS
 from bilingual_crawler.scoring.models import PAIR_TEXTS, TEXTS
 from training.common.model_folder import both_logits, exported, parity, write_card, write_folder
 

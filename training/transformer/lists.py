@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from datasets import Dataset
 
-from bilingual_crawler.language_tables import URL_LABELS
+from bilingual_crawler.languages.codes import URL_LABELS
 from bilingual_crawler.scoring.models import PAIR_TEXTS, TEXTS
 from bilingual_crawler.urls.canonical import domain_label
 from training.common.data import DataError, check_classes, check_disjoint, in_held_out, read_real, read_tsv

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bilingual_crawler.alignment.documents.resemblance import Weights
 from bilingual_crawler.discovery.detector.barbosa import BarbosaDetector, LinkPredictor
 from bilingual_crawler.discovery.detector.base import DetectorError
 from bilingual_crawler.discovery.detector.evidence import EvidenceDetector
-from bilingual_crawler.discovery.detector.weights import EvidenceWeights
-from bilingual_crawler.pairing.resemblance import Weights
+from bilingual_crawler.discovery.detector.pairs import EvidenceWeights
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable

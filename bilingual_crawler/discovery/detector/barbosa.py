@@ -15,9 +15,9 @@ import msgspec
 
 from bilingual_crawler.discovery.detector.base import Reason, Verdict
 from bilingual_crawler.discovery.detector.links import side_of
-from bilingual_crawler.discovery.detector.weights import read_weights
+from bilingual_crawler.discovery.detector.pairs import read_weights
 from bilingual_crawler.pages.labels import coded_language, named_language
-from bilingual_crawler.scoring.logistic import logistic
+from bilingual_crawler.scoring.models import logistic
 from bilingual_crawler.urls.canonical import domain_label
 from bilingual_crawler.urls.tokens import languages_of
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
     from bilingual_crawler.discovery.detector.base import DetectorPage, Inspection
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link
 
 FILE = "barbosa.json"

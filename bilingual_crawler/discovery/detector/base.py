@@ -12,7 +12,7 @@ from bilingual_crawler.pages.outline import Outline  # noqa: TC001
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.jobs import ReadPage
 
 MAX_DOWNLOADS = 3

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from .base import Backlink, BacklinkSource, Candidate, CandidateSource, SourceError, WarcRange
-from .cc_pages import ArchivedPages
-from .specs import backlink_source, candidate_source, check_backlinks
+from bilingual_crawler.discovery.sources.base import (
+    Backlink,
+    BacklinkSource,
+    Candidate,
+    CandidateSource,
+    SourceError,
+    WarcRange,
+)
+from bilingual_crawler.discovery.sources.cc_pages import ArchivedPages
+from bilingual_crawler.discovery.sources.specs import backlink_source, candidate_source, check_backlinks
 
 __all__ = [
     "ArchivedPages",

@@ -1,15 +1,33 @@
-"""What a source of candidates and a source of backlinks offer (Barbosa et al. 2011, section 2)."""
+"""Hosts as Common Crawl and the sources name them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from bilingual_crawler.storage.files import DAMAGE, open_packed
+from bilingual_crawler.urls.hosts import host_of, normal_host
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator, Mapping, Sequence
 
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.languages.codes import LanguagePair
+
+
+def bare_host(url_or_host: str) -> str | None:
+    """The host without port and ``www.``, in IDNA form; None if it is no valid host name."""
+    host = normal_host(host_of(url_or_host.strip()))
+    if host is None:
+        return None
+    bare = host.removeprefix("www.")
+    return bare if "." in bare else host
+
+
+def reverse(host: str) -> str:
+    """``www.example.mt`` gives ``mt.example.www``, and the other way round."""
+    return ".".join(reversed(host.split(".")))
 
 
 class SourceError(ValueError):
@@ -77,3 +95,41 @@ class BacklinkSource(Protocol):
 
     def backlinks(self, host: str) -> Sequence[Backlink]:
         """Who links to the host (with or without ``www.`` and port), heaviest first; empty if the host is unknown."""
+
+
+MAX_BYTES = 64 << 20
+"""A list of all files of a crawl has less than 30 MB."""
+
+
+def is_list(path: str) -> bool:
+    """Whether the name is that of a list of paths: ``.paths``, ``.txt``, packed or not."""
+    return path.removesuffix(".gz").endswith((".paths", ".txt"))
+
+
+def read_list(path: Path) -> list[str]:
+    """The paths in a list. Addresses stay as they are; other lines are files beside the list, in the folders that the
+    line names or in the last of them. SourceError if the list or one of its files is missing or damaged.
+    """
+    try:
+        with open_packed(path) as file:
+            content = file.read(MAX_BYTES + 1)
+        lines = content.decode().split()
+    except (*DAMAGE, UnicodeError) as error:
+        raise SourceError(f"{path}: cannot read this list of paths ({error}); download it again") from error
+    if len(content) > MAX_BYTES:
+        raise SourceError(f"{path}: longer than {MAX_BYTES >> 20} MB, so it is no list of paths; name the files")
+    if not lines:
+        raise SourceError(f"{path}: no path in it")
+    return [line if "://" in line else str(_beside(path, line)) for line in lines]
+
+
+def _beside(listing: Path, line: str) -> Path:
+    parts = PurePosixPath(line).parts
+    for start in range(len(parts)):
+        found = listing.parent.joinpath(*parts[start:])
+        if found.is_file():
+            return found
+    raise SourceError(
+        f"{listing}: {line} is not in its folder; download it, or write s3://commoncrawl/ or"
+        " https://data.commoncrawl.org/ before each path"
+    )

@@ -9,11 +9,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bilingual_crawler.discovery.sources.base import Backlink, SourceError
+from bilingual_crawler.discovery.sources.base import Backlink, SourceError, bare_host, read_list, reverse
 from bilingual_crawler.discovery.sources.database import MEMORY, damaged, duckdb, first_line, scratch
-from bilingual_crawler.discovery.sources.hosts import bare_host, reverse
-from bilingual_crawler.discovery.sources.listed import read_list
-from bilingual_crawler.files import DAMAGE, LeftOut, open_packed, replacing
+from bilingual_crawler.storage.files import DAMAGE, LeftOut, open_packed, replacing
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.discovery.sources.base import Candidate, SourceError, WarcRange
+from bilingual_crawler.discovery.sources.base import Candidate, SourceError, WarcRange, is_list, read_list
 from bilingual_crawler.discovery.sources.database import MEMORY, damaged, duckdb, fetch, read_remote, scratch
-from bilingual_crawler.discovery.sources.listed import is_list, read_list
-from bilingual_crawler.files import LeftOut
+from bilingual_crawler.storage.files import LeftOut
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.languages.codes import LanguagePair
 
 COLUMNS = frozenset(
     (

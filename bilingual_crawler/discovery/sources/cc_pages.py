@@ -11,16 +11,15 @@ from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import Request, urlopen
 
-from bilingual_crawler.archive.ranges import NoRecord, check_place, unpack
-from bilingual_crawler.archive.records import MAX_RECORD, parse_response
 from bilingual_crawler.discovery.sources.base import SourceError
-from bilingual_crawler.files import LeftOut
+from bilingual_crawler.storage.files import LeftOut
+from bilingual_crawler.storage.warc import MAX_RECORD, NoRecord, check_place, parse_response, unpack
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
 
-    from bilingual_crawler.archive import ArchivedResponse
     from bilingual_crawler.discovery.sources.base import WarcRange
+    from bilingual_crawler.storage.warc import ArchivedResponse
 
 TIMEOUT = 30.0
 """Seconds that a server may take for its next bytes, and for all but the last of them."""

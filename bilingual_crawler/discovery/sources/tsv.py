@@ -6,17 +6,16 @@ import math
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.discovery.counts import read_pages
-from bilingual_crawler.discovery.sources.base import Backlink, Candidate, SourceError
-from bilingual_crawler.discovery.sources.hosts import bare_host
-from bilingual_crawler.files import DAMAGE, LeftOut, lines_within, open_packed
+from bilingual_crawler.discovery.sites import read_pages
+from bilingual_crawler.discovery.sources.base import Backlink, Candidate, SourceError, bare_host
+from bilingual_crawler.storage.files import DAMAGE, LeftOut, lines_within, open_packed
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from bilingual_crawler.languages import LanguagePair
+    from bilingual_crawler.languages.codes import LanguagePair
 
 MAX_LINE = 1 << 16
 """Bytes of the longest line that is read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.pages.detectors.ensemble import Ensemble
+from bilingual_crawler.pages.detectors.base import Ensemble
 
 if TYPE_CHECKING:
     from bilingual_crawler.pages.detectors.base import LanguageDetector

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pycld2
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-from bilingual_crawler.languages import UNKNOWN, from_bcp47, from_cld2
+from bilingual_crawler.languages.codes import UNKNOWN, from_bcp47, from_cld2
 from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS, NOTHING, RANGE, Identification, has_letters, legible
 
 SHORT = 200

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import fasttext
 
-from bilingual_crawler.languages import UNKNOWN, from_bcp47
+from bilingual_crawler.languages.codes import UNKNOWN, from_bcp47
 from bilingual_crawler.pages.detectors.base import Identification, by_ranges, legible
-from bilingual_crawler.sandbox import ContentError
+from bilingual_crawler.pages.sandbox.jobs import ContentError
 
 CONFIDENT = 0.5
 """Probability from which a label counts."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heliport import Identifier
 
-from bilingual_crawler.languages import UNKNOWN, from_bcp47
+from bilingual_crawler.languages.codes import UNKNOWN, from_bcp47
 from bilingual_crawler.pages.detectors.base import RANGE, Identification, by_ranges, legible
 
 CONFIDENT = 0.5

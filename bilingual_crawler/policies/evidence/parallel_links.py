@@ -10,17 +10,14 @@ from cachetools import LRUCache
 
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.policies.base import MAX_LINKS, Proposal
-from bilingual_crawler.policies.evidence.base import PartnerEvidence
-from bilingual_crawler.policies.evidence.belief import part_left
-from bilingual_crawler.policies.evidence.reliability import Reliability
+from bilingual_crawler.policies.evidence.base import PartnerEvidence, Reliability, part_left
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import FetchedPage
-    from bilingual_crawler.policies.evidence.belief import Belief
-    from bilingual_crawler.policies.evidence.known import Target
+    from bilingual_crawler.policies.evidence.base import Belief, Target
 
 MAX_BYTES = 150_000_000
 """Memory for the links of documents without a partner, those that came last: 30,000 ordinary ones."""

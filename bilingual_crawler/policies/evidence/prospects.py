@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
-from bilingual_crawler.policies.evidence.base import Prospect
-from bilingual_crawler.policies.evidence.places import rare_folders
+from bilingual_crawler.policies.evidence.base import PartnerEvidence, Prospect, rare_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import FetchedPage
-    from bilingual_crawler.policies.evidence.known import Target
+    from bilingual_crawler.policies.evidence.base import Belief, Target
 
 
 @dataclass
@@ -91,3 +90,23 @@ class Served(Prospect):
     def factor(self, target: Target) -> float:
         twins = [*chain.from_iterable(self.known.twins(target))]
         return self.left if twins and not any(self.known.lacking(twins)) else 1.0
+
+
+@dataclass
+class Surplus(PartnerEvidence):
+    """A page in the language that a site lacks may complete a pair, even if nothing tells of which documents.
+
+    On sites where no pair is recognised, this keeps the crawl from fetching one language first and the other last.
+    """
+
+    name: ClassVar[str] = "surplus"
+    trust: float = 0.2
+    """Chance where all documents are in the other language."""
+    weight: float = 2.0
+    """Documents that have to be there for half of it."""
+
+    def chance(self, target: Target, belief: Belief) -> float:
+        single = self.known.single(target.place.site)
+        more = int(single[1] > single[0])
+        surplus = single[more] - single[1 - more]
+        return self.trust * belief[1 - more] * surplus / (single[more] + self.weight)

@@ -11,17 +11,14 @@ from math import log, sqrt
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import unquote
 
-from bilingual_crawler.policies.evidence.base import PartnerEvidence
-from bilingual_crawler.policies.evidence.belief import part_left
-from bilingual_crawler.policies.evidence.reliability import Reliability
+from bilingual_crawler.policies.evidence.base import PartnerEvidence, Reliability, part_left
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import FetchedPage
-    from bilingual_crawler.policies.evidence.belief import Belief
-    from bilingual_crawler.policies.evidence.known import Target
+    from bilingual_crawler.policies.evidence.base import Belief, Target
 
 MAX_URLS = 50_000
 """URLs, queued ones and documents each, whose words are known: those that came last, some 2 kB each."""

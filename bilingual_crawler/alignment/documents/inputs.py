@@ -1,0 +1,345 @@
+"""Texts that are documents by themselves: JSON Lines."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
+
+from scrapy import Request, Spider
+from scrapy.crawler import Crawler
+from scrapy.downloadermiddlewares.httpcompression import ACCEPTED_ENCODINGS, HttpCompressionMiddleware
+from scrapy.http import Response
+from scrapy.statscollectors import DummyStatsCollector
+
+from bilingual_crawler.alignment.documents.reading import RawPage
+from bilingual_crawler.languages.codes import from_bcp47
+from bilingual_crawler.pages.characters import one_line
+from bilingual_crawler.pages.formats import HTML, ONLY_HTML, format_of
+from bilingual_crawler.pages.links import MAX_LINKS
+from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE
+from bilingual_crawler.storage.archive import DAMAGED, NO_FILE, open_warc, warn_if_cut
+from bilingual_crawler.storage.files import DAMAGE, LeftOut, lines_within, open_packed
+from bilingual_crawler.storage.records import (
+    CRAWL,
+    DOCUMENTS,
+    LINE_TOO_LONG,
+    NO_RECORD,
+    PAIRS,
+    as_object,
+    read_json_lines,
+    read_tsv,
+)
+from bilingual_crawler.storage.sites import Source, find_sources
+from bilingual_crawler.storage.warc import (
+    MAX_RECORD,
+    ArchiveError,
+    NoRecord,
+    check_place,
+    parse_conversion,
+    parse_head,
+    parse_response,
+)
+from bilingual_crawler.urls.canonical import canonicalise, registered_domain
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from bilingual_crawler.languages.pairs import LanguagePairs
+    from bilingual_crawler.storage.archive import WarcFile
+    from bilingual_crawler.storage.warc import ArchivedResponse
+
+_ENDINGS = (".jsonl", ".jsonl.gz")
+
+
+def has_texts(path: Path) -> bool:
+    """Whether *path* is a file of texts, by its name."""
+    return path.name.endswith(_ENDINGS) and path.is_file()
+
+
+def read_texts(path: Path, left_out: LeftOut) -> Iterator[dict[str, Any]]:
+    """The objects in the file *path*, with the keys ``url`` and ``text`` and perhaps those of a crawl's documents.
+
+    Raises ArchiveError that names the first line that is none. *left_out* counts lines that are longer than a record of
+    an archive can be.
+    """
+    number = 0
+    try:
+        with open_packed(path) as file:
+            for line in lines_within(file, MAX_RECORD):
+                number += 1
+                if line is None:
+                    left_out.add(LINE_TOO_LONG, f"{path}, line {number}")
+                    continue
+                record = as_object(line)
+                if record is None or not all(isinstance(record.get(key), str) for key in ("url", "text")):
+                    raise ArchiveError(path, f"line {number} is no JSON object with the texts url and text")
+                yield record
+    except DAMAGE as error:
+        raise ArchiveError(path, f"cannot be read after line {number} ({error})") from error
+
+
+logger = logging.getLogger(__name__)
+
+RENDERED = "text/html; charset=utf-8"
+"""What a conversion record of a crawl holds."""
+TEXT = "text/plain"
+"""What a conversion record of a WET file holds."""
+MAX_BODY = 20 * 1024 * 1024
+"""Bytes of a page after decompression beyond which it is left out."""
+_CODINGS = {*ACCEPTED_ENCODINGS, b"x-gzip"}
+
+
+class PagesOfRecords:
+    """The pages of response records in *formats* with status 200, and of conversion records: texts, rendered pages."""
+
+    def __init__(self, formats: Collection[str] = ONLY_HTML) -> None:
+        self._formats = formats
+        self._decompression = _decompression()
+        self.redirects: dict[str, str] = {}
+        """URL to the URL that answers for it."""
+        self.refused = LeftOut()
+        """Records that gave no page, by reason."""
+
+    def page(self, record: bytes) -> RawPage | None:
+        """The page in a complete record; None, counted, if there is none."""
+        head = parse_head(record)
+        url = canonicalise(head.url) if head is not None else None
+        if head is None or url is None:
+            self.refused["url"] += 1
+            return None
+        converted = parse_conversion(record)
+        if converted is not None and head.media_type.startswith(TEXT):
+            return RawPage(url, None, text=in_lines(converted.decode("utf-8", "replace")))
+        if converted is not None:
+            return RawPage(url, converted, RENDERED)
+        response = parse_response(record)
+        if response is None:
+            self.refused["no_response"] += 1
+            return None
+        if response.status != 200:
+            self._note(url, response)
+            return None
+        content_type, links = headers_of(response)
+        if format_of(content_type, url) not in self._formats:
+            self.refused["not_html"] += 1
+            return None
+        body = self.body(response)
+        return RawPage(url, body, content_type, links) if body is not None else None
+
+    def _note(self, url: str, response: ArchivedResponse) -> None:
+        location = response.headers.get(b"location")
+        target = canonicalise(urljoin(url, location[0].decode("utf-8", "replace"))) if location else None
+        if target and 300 <= response.status < 400:
+            self.redirects[url] = target
+        else:
+            self.refused[f"http_{response.status}"] += 1
+
+    def body(self, response: ArchivedResponse) -> bytes | None:
+        """The body without content coding; None, counted and logged once, if it cannot be undone."""
+        named = b",".join(response.headers.get(b"content-encoding", [])).lower().split(b",")
+        codings = [coding for coding in map(bytes.strip, named) if coding not in (b"", b"identity")]
+        if not codings:
+            return response.body
+        try:
+            if unknown := set(codings) - _CODINGS:
+                raise ValueError(f"unknown content coding {sorted(unknown)!r}")
+            coded = Response(response.url, headers={"Content-Encoding": b",".join(codings)}, body=response.body)
+            return self._decompression.process_response(Request(response.url), coded).body
+        except Exception as error:
+            problem = str(error)
+        self.refused["coding"] += 1
+        if self.refused["coding"] == 1:
+            logger.warning(f"{response.url}: {problem}; such pages are left out")
+        return None
+
+
+def in_lines(text: str) -> str:
+    """*text*, cut as that of a page is, without empty lines and without characters that would break a line."""
+    return "\n".join(islice(filter(None, map(one_line, text[:MAX_TEXT].split("\n"))), MAX_LINES))
+
+
+def _decompression() -> HttpCompressionMiddleware:
+    """What undoes content codings in a crawl."""
+    crawler = Crawler(Spider, {"DOWNLOAD_MAXSIZE": MAX_BODY, "DOWNLOAD_WARNSIZE": 0})
+    # it gets one of its own when it crawls, which this one never does
+    crawler.stats = DummyStatsCollector(crawler)
+    return HttpCompressionMiddleware.from_crawler(crawler)
+
+
+def headers_of(response: ArchivedResponse) -> tuple[str | None, tuple[str, ...]]:
+    """``Content-Type`` and the values of ``Link``."""
+    types = response.headers.get(b"content-type")
+    links = tuple(value.decode("latin-1") for value in response.headers.get(b"link", ()))
+    return (types[0].decode("latin-1") if types else None), links
+
+
+class Inputs:
+    """Pages and redirects of some paths; raises ArchiveError at once if one of them cannot be read.
+
+    A folder with ``documents.jsonl.gz`` is the output of a crawl, a file that ends in ``.jsonl`` or ``.jsonl.gz`` has a
+    text on each line, and everything else is an archive, of which texts (WET) and documents in *formats* are read.
+    Pages in languages of *pairs* that a crawl was not asked for are read from its archive. Redirects, including the
+    alias bases of frozen sites, and pairs are complete once the pages have been read.
+    """
+
+    def __init__(self, paths: Sequence[Path], pairs: LanguagePairs, formats: Collection[str] = ONLY_HTML) -> None:
+        self._records = PagesOfRecords(formats)
+        self._crawls = [path for path in paths if (path / DOCUMENTS).exists()]
+        self._unkept = {folder: _unkept(folder, pairs) for folder in self._crawls}
+        for folder, urls in self._unkept.items():
+            if urls and not any(folder.glob("*.warc.gz")):
+                raise ArchiveError(
+                    folder,
+                    f"{len(urls)} pages in a language of {pairs} were no documents, and there is no archive of them",
+                )
+        self._texts = [path for path in paths if has_texts(path)]
+        for path in self._texts:
+            next(read_texts(path, LeftOut()), None)
+        archives = [path for path in paths if path not in (*self._crawls, *self._texts)]
+        self._sources = find_sources(archives) if archives else []
+        self.redirects = self._records.redirects
+        """URL to the URL that answers for it."""
+        self.alias_bases: dict[str, str] = {}
+        """Start of a URL to the start that a frozen site has instead."""
+        self.announced: Counter[tuple[str, str]] = Counter()
+        """Pairs that crawls have found between the documents of two registered domains."""
+        self.refused = self._records.refused
+        """Responses and texts that were left out, by reason."""
+        for source in self._sources:
+            self.redirects.update(source.redirects)
+            self.alias_bases.update(dict.fromkeys(source.alias_bases, source.base or ""))
+
+    @property
+    def damaged(self) -> Counter[str]:
+        """What was left out and is not usual in an archive, as other formats and answers are, by reason."""
+        usual = ("not_html", "http_")
+        return Counter({reason: count for reason, count in self.refused.items() if not reason.startswith(usual)})
+
+    def pages(self) -> Iterator[RawPage]:
+        """Every document with status 200, in the order of the inputs."""
+        for folder in self._crawls:
+            yield from self._crawled(folder)
+            if unkept := self._unkept[folder]:
+                (archive,) = find_sources(folder)
+                yield from self._archived(replace(archive, pages=unkept))
+        for source in self._sources:
+            yield from self._archived(source)
+        for path in self._texts:
+            for record in read_texts(path, self.refused):
+                if page := self._kept(record):
+                    yield page
+
+    def _crawled(self, folder: Path) -> Iterator[RawPage]:
+        for row in read_tsv(folder / CRAWL):
+            if row.get("location"):
+                self.redirects[row["url"]] = row["location"]
+        for row in read_tsv(folder / PAIRS):
+            one, other = registered_domain(row["url_a"]), registered_domain(row["url_b"])
+            if one != other:
+                self.announced[one, other] += 1
+        files: dict[str, WarcFile | None] = {}
+        for record in read_json_lines(folder / DOCUMENTS, self.refused):
+            page = self._kept(record)
+            if page is None:
+                continue
+            place = self._place(record)
+            archived = self._record_of(folder, *place, files) if place else None
+            body, content_type = None, None
+            links: tuple[str, ...] = ()
+            if archived:
+                response, rendered = parse_response(archived), parse_conversion(archived)
+                content_type, links = headers_of(response) if response else (RENDERED, ())
+                # what the crawl kept of a PDF is all that there is to compare
+                if format_of(content_type, page.url) == HTML:
+                    body = self._records.body(response) if response else rendered
+            yield replace(
+                page,
+                body=body,
+                content_type=content_type,
+                link_headers=links,
+                warc_file=str(folder / place[0]) if place else None,
+                warc_offset=place[1] if place else None,
+            )
+
+    def _place(self, record: Mapping[str, Any]) -> tuple[str, int] | None:
+        """The file and offset of a document's record; None if it has none, counted if that is no place in a folder."""
+        name, offset = record.get("warc_file"), record.get("warc_offset")
+        if not name:
+            return None
+        try:
+            if isinstance(name, str) and isinstance(offset, int):
+                check_place(name, offset, 1)
+                return name, offset
+        except NoRecord:
+            pass
+        self.refused.add(DAMAGED, f"{record['url']}, said to be archived in {str(name)[:100]} at {offset}")
+        return None
+
+    def _record_of(self, folder: Path, name: str, offset: int, files: dict[str, WarcFile | None]) -> bytes | None:
+        """The record of a document of the crawl in *folder*; None, counted, if it cannot be read.
+
+        None as well if the archive is gone: what was kept of the page takes its place. *files* are those open.
+        """
+        try:
+            if name not in files:
+                files[name] = open_warc(folder / name, self.refused) if (folder / name).exists() else None
+            file = files[name]
+            return file.read(offset) if file else None
+        except (NoRecord, ArchiveError) as error:
+            self.refused.add(DAMAGED, f"{folder}, {name} at {offset}: {error}")
+            return None
+
+    def _kept(self, record: Mapping[str, Any]) -> RawPage | None:
+        """What was kept of a page; None, counted, if its address is none, or a value is not what a crawl writes."""
+        url = canonicalise(record["url"])
+        if url is None:
+            self.refused["url"] += 1
+            return None
+        try:
+            return RawPage(
+                url,
+                None,
+                title=one_line(record.get("title") or "")[:MAX_TITLE],
+                text=in_lines(record["text"]),
+                alternates=_pairs(record.get("alternates")),
+                switches=_pairs(record.get("switches")),
+                language=from_bcp47(record.get("language") or ""),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError):
+            self.refused.add(NO_RECORD, f"{url}, a text or document with keys or values of another kind")
+            return None
+
+    def _archived(self, source: Source) -> Iterator[RawPage]:
+        for path in source.no_files:
+            self.refused.add(NO_FILE, str(path))
+        for path in source.files:
+            file = open_warc(path, self.refused)
+            for offset, head in file.heads():
+                if source.pages and head.url not in source.pages:
+                    continue
+                if head.status or (head.kind == b"conversion" and head.media_type.startswith(TEXT)):
+                    page = self._records.page(file.read(offset))
+                    if page is not None:
+                        yield replace(page, warc_file=str(path), warc_offset=offset)
+            if file.cut:
+                self.refused["cut_file"] += 1
+            warn_if_cut(file)
+
+
+def _pairs(named: Any) -> tuple[tuple[str | None, str], ...]:
+    """Languages and URLs as a crawl writes them; TypeError or ValueError if *named* are none."""
+    pairs = tuple((tag, url) for tag, url in (named or ())[:MAX_LINKS])
+    if not all(isinstance(tag, str | None) and isinstance(url, str) for tag, url in pairs):
+        raise TypeError
+    return pairs
+
+
+def _unkept(folder: Path, pairs: LanguagePairs) -> frozenset[str]:
+    """The pages that the crawl in *folder* did not keep as documents, and that are in a language of *pairs*."""
+    rows = (row for row in read_tsv(folder / CRAWL) if row.get("outcome") == "other-language")
+    return frozenset(row["url"] for row in rows if pairs.side(row["language"]))

@@ -1,0 +1,351 @@
+"""What documents without a partner hold: which two are alike, and which document is most like a new one."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, defaultdict, deque
+from dataclasses import dataclass
+from functools import lru_cache
+from heapq import nlargest
+from typing import TYPE_CHECKING
+
+import numpy as np
+from cachetools import LRUCache
+
+from bilingual_crawler.alignment.documents.model import Pair, Unpaired
+from bilingual_crawler.alignment.documents.resemblance import CONFIRMED, Resemblance, Weights, items_of
+from bilingual_crawler.alignment.documents.urls import UrlEvidence, agrees, together
+from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.policies.base import Partners, Proposal
+from bilingual_crawler.scoring.models import models_folder
+from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.marks import marked_language, strip_language
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.pages.outline import Outline
+    from bilingual_crawler.policies.base import FetchedPage
+
+MAX_DOCUMENTS = 20_000
+"""Documents that are compared, those that came last; each takes some 5 kB."""
+MAX_SITES = 500
+"""Sites whose usual contents are known, 130 kB each."""
+MAX_INDEXED = 32
+"""Items by which a document is found, the rarest of its site."""
+MAX_SHARING = 8
+"""Documents that are found by one item; what more of them have tells nothing."""
+MAX_COMPARED = 4
+"""Documents that are compared with a new one because they share items with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    site: str
+    side: int
+    outline: Outline
+    index: Sequence[int]
+    """Items by which it is found."""
+
+
+class Contents:
+    """The outlines of documents that have no partner yet."""
+
+    def __init__(self) -> None:
+        self._documents: OrderedDict[str, _Content] = OrderedDict()
+        self._sites: LRUCache[str, Resemblance] = LRUCache(MAX_SITES)
+        self._having: defaultdict[tuple[str, int, int], list[str]] = defaultdict(list)
+        """Site, side and item -> documents."""
+
+    def add(self, url: str, side: int, outline: Outline) -> None:
+        """The document at *url* was fetched, in the first (0) or second (1) language of the pair."""
+        site = registered_domain(url)
+        resemblance = self._sites.get(site)
+        if resemblance is None:
+            resemblance = self._sites[site] = Resemblance(_weights())
+        resemblance.see(outline, side)
+        items = items_of(outline)
+        rarest = items[np.argsort(resemblance.frequency(items), kind="stable")[:MAX_INDEXED]].tolist()
+        document = self._documents[url] = _Content(site, side, outline, rarest)
+        for item in document.index:
+            having = self._having[site, side, item]
+            if len(having) < MAX_SHARING:
+                having.append(url)
+        if len(self._documents) > MAX_DOCUMENTS:
+            self.forget(next(iter(self._documents)))
+
+    def forget(self, url: str) -> None:
+        """The document at *url* is compared no more."""
+        document = self._documents.pop(url, None)
+        if document is None:
+            return
+        for item in document.index:
+            place = document.site, document.side, item
+            having = self._having[place]
+            if url in having:
+                having.remove(url)
+            if not having:
+                del self._having[place]
+
+    def probability(self, url: str, other: str) -> float | None:
+        """That two documents are translations, if something else makes that as likely as not; None if unknown."""
+        one, two = self._documents.get(url), self._documents.get(other)
+        if one is None or two is None or one.side == two.side or one.site != two.site:
+            return None
+        a, b = (two, one) if one.side else (one, two)
+        return self._sites[one.site].score(a.outline, b.outline) if one.site in self._sites else None
+
+    def translation(self, url: str) -> str | None:
+        """The document that is surely the translation of the one at *url*."""
+        found = self._best(url)
+        if found is None or found[1] < CONFIRMED:
+            return None
+        back = self._best(found[0])
+        return found[0] if back is not None and back[0] == url else None
+
+    def _best(self, url: str) -> tuple[str, float] | None:
+        document = self._documents.get(url)
+        if document is None or document.site not in self._sites:
+            return None
+        resemblance = self._sites[document.site]
+        shared: defaultdict[str, float] = defaultdict(float)
+        for item in items_of(document.outline).tolist():
+            having = self._having.get((document.site, 1 - document.side, item), ())
+            for other in having:
+                shared[other] += 1 / len(having)
+        candidates = nlargest(MAX_COMPARED, shared, key=shared.__getitem__)
+        best = resemblance.best(document.outline, document.side, [self._documents[one].outline for one in candidates])
+        return None if best is None else (candidates[best.place], best.probability)
+
+
+@lru_cache(1)
+def _weights() -> Weights:
+    return Weights.load(models_folder(None))
+
+
+MOST_PROPOSED = 0.8
+"""A pair for which there is nothing but a proposal or its content has at most this confidence."""
+
+MAX_LENGTH_RATIO = 4.0
+"""The longer text of a pair has at most this many times the characters of the shorter."""
+
+MAX_RELATED = 50
+"""Documents that are kept as equal to a URL but for language marks, as announcing it, and as switching to it."""
+
+MAX_AWAITED = 100_000
+"""URLs that documents claim and that are no documents, some 300 bytes each: the last ones. As many redirects."""
+
+Sources = dict[str, tuple[str, ...]]
+"""URL -> documents that say of it that it is their translation, in the order of their downloads."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    side: str
+    length: int
+    key: str
+    agrees: bool
+    """The language mark of the URL, if there is one, is that of the content."""
+
+
+class PairLedger:
+    """Decides by one rule, with a score and a reason, whether two documents are a pair, when the second one arrives.
+
+    Methods: ``hreflang`` (one page names the other as its translation; of pages of two registered domains, both name
+    each other), ``switcher`` (their language switchers lead to each other), ``url`` (equal but for language marks, and
+    those agree with the content), and those of proposals. All are checked by the language of the content and by the
+    lengths of the texts. A page is in at most one pair: the better score wins, then the earlier.
+    """
+
+    def __init__(self, pair: LanguagePair) -> None:
+        self.pair = pair
+        self._held: dict[str, _Document] = {}
+        self._twins: defaultdict[str, list[str]] = defaultdict(list)
+        """Key -> documents whose URLs are equal to it but for language marks."""
+        self._announced_by: Sources = {}
+        self._switched_by: Sources = {}
+        self._awaited: deque[str] = deque()
+        """URLs that were claimed when they were no documents."""
+        self._aliases: LRUCache[str, str] = LRUCache(MAX_AWAITED)
+        self._candidates: dict[tuple[str, str], Pair] = {}
+        self._partners = Partners()
+        self._contents = Contents()
+        self._rejected: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        """Pairs found so far."""
+        return len(self._partners)
+
+    def add(self, page: FetchedPage, proposals: Iterable[Proposal] = ()) -> Pair | None:
+        """Take in *page* if it is a new document; returns the pair that it completes.
+
+        *proposals* are documents that the policy takes for its translation. They count where the ledger has no
+        evidence of its own.
+        """
+        if page.side is None or page.noindex or page.url in self._held:
+            return None
+        key = strip_language(page.url, self.pair.languages)
+        marked = marked_language(page.url, self.pair.languages)
+        self._held[page.url] = _Document(page.side, page.length, key, agrees(marked, page.side, self.pair))
+        if page.outline is not None:
+            self._contents.add(page.url, int(page.side == self.pair.b), page.outline)
+        related = self._note_claims(page, page.side)
+        related += (*self._announced_by.get(page.url, ()), *self._switched_by.get(page.url, ()), *self._twins[key])
+        if len(self._twins[key]) < MAX_RELATED:
+            self._twins[key].append(page.url)
+        proposed = {proposal.url: proposal for proposal in proposals}
+        return self._settle(page.url, related, proposed) or self._settle_by_content(page.url)
+
+    def propose(self, url: str, proposal: Proposal) -> Pair | None:
+        """The policy proposes a partner for the document at *url*, which is held; returns the pair that this makes."""
+        return self._settle(url, (), {proposal.url: proposal}) if url in self._held else None
+
+    def alias(self, url: str, target: str) -> Pair | None:
+        """What is said of *url* is said of *target*, to which it redirects; returns the pair that this makes."""
+        self._aliases[url] = target
+        related: list[str] = []
+        for sources in (self._announced_by, self._switched_by):
+            for source in sources.pop(url, ()):
+                self._note(sources, target, source)
+                related.append(source)
+        return self._settle(target, related, {}) if target in self._held else None
+
+    def announced_language(self, url: str) -> str | None:
+        """The language in which documents announce *url* as their translation; None if none does."""
+        source = next(iter(self._announced_by.get(url, ())), None)
+        return self.pair.other(self._held[source].side) if source else None
+
+    def adopt(self, pair: Pair) -> bool:
+        """Take in a pair that was found otherwise, as by aligning everything; whether it is a new one."""
+        self._candidates[pair.url_a, pair.url_b] = pair
+        return self._accept(pair)
+
+    def pair_of(self, url: str) -> Pair | None:
+        """The pair that the document at *url* is in."""
+        partner = self._partners.of(url)
+        if partner is None:
+            return None
+        return self._candidates.get((url, partner)) or self._candidates[partner, url]
+
+    def pairs(self) -> list[Pair]:
+        """The best one-to-one choice among all candidates so far, best first."""
+        taken: set[str] = set()
+        chosen = []
+        for pair in sorted(self._candidates.values(), key=lambda pair: -pair.score):
+            if taken.isdisjoint((pair.url_a, pair.url_b)):
+                taken |= {pair.url_a, pair.url_b}
+                chosen.append(pair)
+        return chosen
+
+    def unpaired(self) -> list[Unpaired]:
+        """The documents that are in no pair: ``no_candidate`` or ``taken``."""
+        paired = {url for pair in self.pairs() for url in (pair.url_a, pair.url_b)}
+        nearest: dict[str, tuple[str, float]] = {}
+        for pair in sorted(self._candidates.values(), key=lambda pair: pair.score):
+            nearest[pair.url_a] = pair.url_b, pair.score
+            nearest[pair.url_b] = pair.url_a, pair.score
+        return [
+            Unpaired(url, "taken" if url in nearest else "no_candidate", *nearest.get(url, ("", 0.0)), str(self.pair))
+            for url in self._held
+            if url not in paired
+        ]
+
+    def refused(self, pairs: int) -> Counter[str]:
+        """Why candidates made none of so many *pairs*: ``length``, ``marker_disagrees``, ``content`` or ``taken``."""
+        taken = len(self._candidates) - pairs
+        return self._rejected + Counter(taken=taken)
+
+    def _note_claims(self, page: FetchedPage, side: str) -> list[str]:
+        """Keep what *page* says of other URLs; returns those."""
+        claimed = []
+        for link in page.claims:
+            url, language = self._aliases.get(link.url, link.url), link.hreflang or link.label
+            if link.announces and self.pair.is_other(language, side):
+                claimed.append(self._note(self._announced_by, url, page.url))
+            if link.position is LinkPosition.SWITCHER and (language is None or self.pair.is_other(language, side)):
+                claimed.append(self._note(self._switched_by, url, page.url))
+        return claimed
+
+    def _note(self, sources: Sources, url: str, source: str) -> str:
+        """*source* says of *url* that it is its translation; returns *url*."""
+        known = sources.get(url, ())
+        if source in known:
+            return url
+        if len(known) == MAX_RELATED:
+            # another site that claims the URL many times must not keep out what its own site says
+            foreign = next((one for one in known if _is_foreign(one, url)), None)
+            if foreign is None or _is_foreign(source, url):
+                return url
+            known = tuple(one for one in known if one != foreign)
+        sources[url] = (*known, source)
+        if not known and url not in self._held:
+            self._awaited.append(url)
+            if len(self._awaited) > MAX_AWAITED:
+                oldest = self._awaited.popleft()
+                if oldest not in self._held:
+                    self._announced_by.pop(oldest, None)
+                    self._switched_by.pop(oldest, None)
+        return url
+
+    def _settle(self, url: str, related: Iterable[str], proposals: Mapping[str, Proposal]) -> Pair | None:
+        """The best new pair of the document at *url* with one of those that it is related to."""
+        others = [other for other in dict.fromkeys((*related, *proposals)) if other in self._held]
+        found = [pair for other in others if (pair := self._judge(url, other, proposals.get(other)))]
+        return next((pair for pair in sorted(found, key=lambda pair: -pair.score) if self._accept(pair)), None)
+
+    def _settle_by_content(self, url: str) -> Pair | None:
+        """The pair of the document at *url* with the one that is surely its translation by what both hold."""
+        other = self._contents.translation(url)
+        return self._settle(url, (), {other: Proposal(other, "content", 0.5)}) if other else None
+
+    def _judge(self, url: str, other: str, proposed: Proposal | None) -> Pair | None:
+        one, two = self._held[url], self._held[other]
+        if one.side == two.side:
+            return None
+        evidence = self._evidence(url, other)
+        if evidence.score:
+            score, method = evidence.score, evidence.method
+        elif proposed:
+            score, method = proposed.probability, proposed.method
+        else:
+            self._rejected["marker_disagrees"] += evidence.refused
+            return None
+        shorter, longer = sorted((one.length, two.length))
+        if longer > MAX_LENGTH_RATIO * max(shorter, 1):
+            self._rejected["length"] += 1
+            return None
+        alike = self._contents.probability(url, other)
+        likely = score if alike is None else together(score, alike)
+        if likely < 0.5:
+            self._rejected["content"] += 1
+            return None
+        if not evidence.score:
+            score = min(likely, MOST_PROPOSED)
+        a, b = (url, other) if one.side == self.pair.a else (other, url)
+        pair = self._candidates[a, b] = Pair(a, b, score, method, str(self.pair))
+        return pair
+
+    def _evidence(self, url: str, other: str) -> UrlEvidence:
+        def said(sources: Sources) -> int:
+            return (url in sources.get(other, ())) + (other in sources.get(url, ()))
+
+        one, two = self._held[url], self._held[other]
+        same, agree = one.key == two.key, one.agrees and two.agrees
+        evidence = UrlEvidence(said(self._announced_by), said(self._switched_by), same and agree, same and not agree)
+        if _is_foreign(url, other):
+            evidence.need_both_sides()
+        return evidence
+
+    def _accept(self, pair: Pair) -> bool:
+        """Whether *pair* is a new one, and better than those that its documents were in."""
+        rivals = [rival for url in (pair.url_a, pair.url_b) if (rival := self.pair_of(url))]
+        if pair in rivals or any(rival.score >= pair.score for rival in rivals):
+            return False
+        self._partners.join(pair.url_a, pair.url_b)
+        for url in (pair.url_a, pair.url_b):
+            self._contents.forget(url)
+        return True
+
+
+def _is_foreign(url: str, other: str) -> bool:
+    return registered_domain(url) != registered_domain(other)

@@ -1,0 +1,325 @@
+"""Marks that machine-translation plugins leave in a page."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter, deque
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import msgspec
+import numpy as np
+from msgspec.msgpack import Ext
+
+from bilingual_crawler.alignment.documents.model import DocumentText, Profile
+from bilingual_crawler.pages.dates import dates_in
+from bilingual_crawler.pages.decode import decode_body
+from bilingual_crawler.pages.detectors.base import RANGE
+from bilingual_crawler.pages.formats import PDF, format_of, is_page
+from bilingual_crawler.pages.html import parse_page
+from bilingual_crawler.pages.jobs import limits_of, load_pdf_reader, pdf_limits
+from bilingual_crawler.pages.labels import load_names
+from bilingual_crawler.pages.language import BY_DEFAULT, Detection
+from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.pages.outline import hash_text, names_in, numbers_in
+from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
+from bilingual_crawler.pages.sandbox.pool import processes, submit
+from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.marks import marked_language, strip_language
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from concurrent.futures import Future
+
+    from _typeshed import DataclassInstance
+    from numpy.typing import NDArray
+
+    from bilingual_crawler.languages.pairs import LanguagePairs
+
+    Value = TypeVar("Value", bound=DataclassInstance)
+
+_MARKS = {
+    "translate.google": "google-translate",
+    "google_translate_element": "google-translate",
+    "translate.goog": "google-translate",
+    "gtranslate": "gtranslate",
+    "weglot": "weglot",
+    "conveythis": "conveythis",
+    "localizejs.com": "localizejs",
+    "bablic.com": "bablic",
+    "linguise": "linguise",
+    "transposh": "transposh",
+    "translatepress": "translatepress",
+    "trp-language-switcher": "translatepress",
+    "microsofttranslator": "microsoft-translator",
+    "translate.yandex": "yandex-translate",
+}
+
+
+def find_translator(html: str) -> str | None:
+    """Name of a plugin whose mark is in *html*: it may have translated the page, or may offer to."""
+    lower = html.lower()
+    return next((name for mark, name in _MARKS.items() if mark in lower), None)
+
+
+MAX_RANGES = 20
+MAX_TAGS = 4000
+"""Start and end tags that are kept of a page."""
+MAX_CHARACTERS = 200_000
+"""What is read of a text."""
+
+_WORD = re.compile(r"\w+")
+_TAG = re.compile(r"<(/?[a-zA-Z][a-zA-Z0-9]*)")
+_NO_TAGS = re.compile(r"<(script|style|svg|template)\b.*?(?:</\1|\Z)|<!--.*?(?:-->|\Z)", re.IGNORECASE | re.DOTALL)
+_SOURCE = re.compile(r"""\b(?:src|href)\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class RawPage:
+    """A page as it was fetched: HTML, PDF, or what a crawl has kept of it."""
+
+    url: str
+    body: bytes | None
+    """HTML or PDF without content coding."""
+    content_type: str | None = None
+    link_headers: tuple[str, ...] = ()
+    title: str = ""
+    text: str = ""
+    """For pages without body, as are alternates and switches: (language, URL)."""
+    alternates: tuple[tuple[str | None, str], ...] = ()
+    switches: tuple[tuple[str | None, str], ...] = ()
+    warc_file: str | None = None
+    warc_offset: int | None = None
+    language: str | None = None
+    """What the crawl took it for."""
+
+    @property
+    def is_pdf(self) -> bool:
+        """Whether the body is a PDF."""
+        return self.body is not None and format_of(self.content_type, self.url) == PDF
+
+
+def read_document(
+    raw: RawPage, pairs: LanguagePairs, detection: Detection = BY_DEFAULT
+) -> tuple[DocumentText, Profile] | None:
+    """The document on a page and its profile; None if it is in no language of *pairs*.
+
+    Raises ContentError for a PDF whose text cannot be read.
+    """
+    html = ""
+    title, text, alternates, switches = raw.title, raw.text, raw.alternates, raw.switches
+    links: list[str] = []
+    declared = None
+    size = 0
+    if raw.is_pdf and raw.body is not None:
+        from bilingual_crawler.pages.pdf import read_pdf
+
+        pdf = read_pdf(raw.body)
+        title, text, declared = pdf.title, pdf.text, pdf.language
+    elif raw.body is not None:
+        size = len(raw.body)
+        html = decode_body(raw.body, raw.content_type)
+        page = parse_page(html, raw.url, raw.link_headers)
+        title, text, declared = page.title, page.text, page.language
+        alternates = tuple((link.hreflang, link.url) for link in page.links if link.announces)
+        switches = tuple(
+            (link.hreflang or link.label, link.url) for link in page.links if link.position is LinkPosition.SWITCHER
+        )
+        links = [link.url for link in page.links if link.position is not LinkPosition.HEAD]
+    told = declared, raw.language
+    whole = detection.identify(text, told)
+    languages = tuple(detection.identify(one, told).language for one in ranges(text))
+    side = pairs.side(majority(whole.language, languages))
+    if side is None:
+        return None
+    lines = tuple(text.split("\n"))
+    translator = find_translator(html)
+    document = DocumentText(raw.url, side, title, lines, languages, translator, raw.warc_file, raw.warc_offset)
+    domain = registered_domain(raw.url)
+    body = f"{title}\n{text[:MAX_CHARACTERS]}"
+    words = [word for word in map(str.lower, _WORD.findall(body)) if not word[0].isdigit()]
+    profile = Profile(
+        url=raw.url,
+        language=side,
+        key=strip_language(raw.url, pairs.equivalents),
+        claims=tuple(url for tag, url in alternates if pairs.is_other(tag, side)),
+        switches=tuple(url for _, url in switches),
+        marked=marked_language(raw.url, pairs.equivalents),
+        declared=declared,
+        share=sum(share for language, share in whole.shares if pairs.side(language) == side) / 100,
+        size=size,
+        tags=_tags(html),
+        lines=_hashes(lines),
+        lengths=np.array([min(len(line), 65535) for line in lines], dtype=np.uint16),
+        title=_set({*_WORD.findall(title.lower()), *dates_in(title, side)}),
+        words=_set(set(words)),
+        word_count=len(words),
+        names=_set(names_in(body.split("\n"))),
+        numbers=_hashes([*numbers_in(body), *sorted(dates_in(body, side))]),
+        files=_set(_files(html)),
+        external=_set({link_key(link) for link in links if registered_domain(link) != domain}),
+        internal=_set({link_key(link) for link in links if registered_domain(link) == domain}),
+    )
+    return document, profile
+
+
+def ranges(text: str) -> Iterator[str]:
+    """Contiguous ranges of *text*, about 1,000 characters each, at most 20 spread over the text."""
+    count = max(1, min(MAX_RANGES, len(text) // RANGE))
+    step = max(1, -(-len(text) // count))
+    return (text[at : at + step][:RANGE] for at in range(0, max(len(text), 1), step))
+
+
+def majority(whole: str, languages: Sequence[str]) -> str:
+    """The language of most ranges, the first of equals; that of the *whole* text where no two ranges agree."""
+    language, votes = Counter(languages).most_common(1)[0]
+    return language if votes > 1 else whole
+
+
+def link_key(url: str) -> str:
+    """*url* without scheme, ``www.``, fragment and last slash: equal for links to the same page."""
+    return url.partition("#")[0].partition("://")[2].removeprefix("www.").rstrip("/")
+
+
+def _hashes(texts: Iterable[str]) -> NDArray[np.uint32]:
+    return np.fromiter(map(hash_text, texts), dtype=np.uint32)
+
+
+def _set(texts: set[str]) -> NDArray[np.uint32]:
+    return np.unique(_hashes(texts))
+
+
+def _tags(html: str) -> str:
+    """A character for each tag: 53,248 values, which keeps clear of the surrogates."""
+    names = _TAG.findall(_NO_TAGS.sub("", html))[:MAX_TAGS]
+    codes = {name: chr(0x20 + hash_text(name.lower()) % 0xD000) for name in set(names)}
+    return "".join(codes[name] for name in names)
+
+
+def _files(html: str) -> set[str]:
+    """Names of what is shown or linked and is no page, lower case."""
+    paths = {source.partition("#")[0].partition("?")[0] for source in _SOURCE.findall(html)}
+    return {path.rpartition("/")[2].lower() for path in paths if not is_page(path)}
+
+
+_ARRAY = 1
+
+
+def pack(value: DataclassInstance) -> bytes:
+    """The fields of a dataclass: text, numbers, tuples of text, None and one-dimensional arrays."""
+    return _encoder.encode([getattr(value, field.name) for field in fields(value)])
+
+
+def unpack(kind: type[Value], data: bytes) -> Value:
+    """The dataclass *kind* that was packed."""
+    return kind(*(tuple(cell) if isinstance(cell, list) else cell for cell in _decoder.decode(data)))
+
+
+def _from_array(value: Any) -> Ext:
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"{type(value).__name__} cannot be packed")
+    return Ext(_ARRAY, value.dtype.str.encode() + b" " + value.tobytes())
+
+
+def _to_array(code: int, data: memoryview) -> Any:
+    name, _, content = bytes(data).partition(b" ")
+    return np.frombuffer(content, np.dtype(name.decode()))
+
+
+_encoder = msgspec.msgpack.Encoder(enc_hook=_from_array)
+_decoder = msgspec.msgpack.Decoder(list[Any], ext_hook=_to_array)
+
+
+logger = logging.getLogger(__name__)
+
+_WAITING = 4
+"""Pages by helper process that are read ahead."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackedDocument:
+    """A document and its profile as bytes, and what a corpus must know of it."""
+
+    url: str
+    language: str
+    characters: int
+    announces: bool
+    """Whether it announces, or switches to, pages of other registered domains."""
+    document: bytes
+    profile: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A page that gave no document."""
+
+    url: str
+    language: str | None
+    """What the crawl took it for, ISO 639-3; None if the page is from an archive."""
+    reason: str
+    """``other_language`` or ``unreadable``."""
+
+
+@dataclass(frozen=True)
+class DocumentJob(Job["PackedDocument | None"]):
+    """Read the document on a page; None if it is in no language of *pairs*."""
+
+    returns: ClassVar[Any] = PackedDocument | None
+    page: RawPage
+    pairs: LanguagePairs
+    detection: Detection = BY_DEFAULT
+
+    @property
+    def limits(self) -> Limits:
+        # a profile takes as long again as parsing and identifying the language
+        body = self.page.body or self.page.text.encode("utf-8", "replace")
+        once = pdf_limits(body) if self.page.is_pdf else limits_of(body)
+        return Limits(2 * once.seconds, 2 * once.megabytes)
+
+    def prepare(self) -> None:
+        self.detection.load()
+        if self.page.is_pdf:
+            load_pdf_reader()
+        else:
+            load_names()
+
+    def run(self) -> PackedDocument | None:
+        read = read_document(self.page, self.pairs, self.detection)
+        if read is None:
+            return None
+        document, profile = read
+        characters = sum(map(len, document.lines))
+        domain = registered_domain(document.url)
+        announces = any(registered_domain(url) != domain for url in (*profile.claims, *profile.switches))
+        return PackedDocument(document.url, document.language, characters, announces, pack(document), pack(profile))
+
+
+def read_pages(
+    pages: Iterable[RawPage], pairs: LanguagePairs, detection: Detection, unreadable: Counter[str]
+) -> Iterator[PackedDocument | LeftOut]:
+    """The document on each page, in order; pages in other languages and those that cannot be read are left out.
+
+    Pages that break the limits of a helper process, and PDFs without text that can be read, are counted in *unreadable*
+    by kind; the first of each kind is named.
+    """
+    waiting: deque[tuple[RawPage, Future[PackedDocument | None]]] = deque()
+
+    def first() -> PackedDocument | LeftOut:
+        page, future = waiting.popleft()
+        try:
+            return future.result() or LeftOut(page.url, page.language, "other_language")
+        except (ContentError, SandboxError) as error:
+            unreadable[error.kind] += 1
+            if unreadable[error.kind] == 1:
+                logger.warning(f"{page.url} is left out: {error}")
+            return LeftOut(page.url, page.language, "unreadable")
+
+    for page in pages:
+        job = DocumentJob(page, pairs, detection)
+        # the body may be large, and is with the helper process
+        waiting.append((replace(page, body=None, text=""), submit(job)))
+        if len(waiting) > _WAITING * processes():
+            yield first()
+    while waiting:
+        yield first()

@@ -1,0 +1,274 @@
+"""Whether two documents of a site are translations, by their outlines and by what is usual on the site.
+
+What many documents of a site have (a logo, the year in the footer) tells nothing, and pages made from one template are
+alike in any case. Both are learnt from the documents seen so far: two are enough to begin with.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from math import log, log1p
+from random import Random
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import numpy as np
+from rapidfuzz.distance import Indel
+
+from bilingual_crawler.scoring.models import ModelError, logistic, read_model_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.resources.abc import Traversable
+
+    from numpy.typing import NDArray
+
+    from bilingual_crawler.pages.outline import Outline
+
+FOLDER = "resemblance"
+"""Folder of the weights under the models folder."""
+CONFIRMED = 0.9
+"""Probability from which two documents are taken for translations."""
+REFUTED = 0.1
+"""Probability up to which they are taken for none. In between the pages do not tell."""
+
+SLOT_BITS = 15
+"""Items are counted in 2^15 slots: those that share one look more frequent than they are, by 1 % of the documents."""
+RECENT = 16
+"""Documents of each side that are kept to learn how alike any two documents are."""
+MAX_LEAD = 5.0
+"""A larger lead over the second candidate, in logits, says no more."""
+COPY = 0.9
+"""Share of the shorter document, by characters of its longest lines, from which two documents are the same text."""
+
+KINDS = ("numbers", "names", "files", "lines")
+_SUPPOSED = np.array([0.05, 0.1, 0.5, 0.1])
+"""Share of documents that has an item of each kind, before any document is seen."""
+_SMALL = ((100, 0.15), (10, 0.35))
+"""The same of numbers below 100 and below 10."""
+_VIRTUAL = 4
+"""Documents that such a supposition weighs as much as."""
+_TRIFLE = 0.5
+"""Weight up to which a document has nothing to compare."""
+
+FEATURES = (
+    *(f"{kind}_beyond" for kind in KINDS),
+    *(f"{kind}_shared" for kind in KINDS),
+    *(f"{kind}_least" for kind in KINDS),
+    "paragraphs",
+    "line_ratio",
+    "length_ratio",
+    "length_residual",
+    "shorter",
+    "seen",
+)
+"""By kind: similarity (0 to 1) beyond what is usual; logarithms of the weight of the items that both share, and
+of those of the document that has less. Then how alike the lengths of the lines are; logarithms of the
+ratios of lines and characters, the latter also beyond what is usual, of the characters of the shorter document, and of
+the documents seen."""
+
+_SHARED = [FEATURES.index(f"{kind}_shared") for kind in KINDS]
+_PARAGRAPHS = FEATURES.index("paragraphs")
+
+
+class Weights(msgspec.Struct, frozen=True, dict=True):
+    """What ``python -m training.documents.resemblance`` has learnt."""
+
+    intercept: float
+    features: dict[str, float]
+    best: tuple[float, float, float]
+    """Intercept, and weights of the logit of the best candidate and of its lead over the second."""
+
+    @classmethod
+    def load(cls, models: Traversable) -> Weights:
+        """Read the weights; ModelError names the file that is missing or unreadable."""
+        path = models / FOLDER / "config.json"
+        try:
+            weights = msgspec.json.decode(read_model_file(path), type=cls)
+        except msgspec.DecodeError as error:
+            raise ModelError(f"{path}: not the weights of {FOLDER}: {error}") from error
+        if set(weights.features) != set(FEATURES):
+            raise ModelError(f"{path}: the features are others than this version computes: train it again")
+        return weights
+
+    def logit(self, features: NDArray[np.float64]) -> float:
+        """Log-odds of a pair by the values of :data:`FEATURES`; no more than it would be by chance to share so much."""
+        surprise = np.expm1(features[_SHARED]).sum() + 2 * max(features[_PARAGRAPHS], 0)
+        return float(min(self.intercept + features @ self._vector, surprise))
+
+    @cached_property
+    def _vector(self) -> NDArray[np.float64]:
+        return np.array([self.features[name] for name in FEATURES])
+
+
+class Best(NamedTuple):
+    """The candidate that resembles a document most."""
+
+    place: int
+    """Among the candidates."""
+    probability: float
+    """That it is the translation."""
+
+
+class Resemblance:
+    """What is usual among the documents of one site in two languages; 130 kB, and 32 outlines."""
+
+    def __init__(self, weights: Weights) -> None:
+        self._weights = weights
+        self._seen = 0
+        self._frequency = np.zeros(1 << SLOT_BITS, dtype=np.uint32)
+        self._recent: tuple[list[Outline], list[Outline]] = ([], [])
+        self._usual = np.zeros(len(KINDS))
+        self._compared = np.zeros(len(KINDS))
+        self._usual_ratio = 0.0
+        self._ratios = 0
+        self._random = Random(1)
+
+    def see(self, outline: Outline, side: int) -> None:
+        """Learn from a document of the site, once for each, in the first (0) or second (1) language of the pair."""
+        self._seen += 1
+        self._frequency[_slots(items_of(outline))] += 1  # once for items that share a slot
+        recent, others = self._recent[side], self._recent[1 - side]
+        if others:
+            other = self._random.choice(others)
+            self._learn(*((other, outline) if side else (outline, other)))
+        if len(recent) < RECENT:
+            recent.append(outline)
+        else:
+            recent[self._random.randrange(RECENT)] = outline
+
+    def score(self, a: Outline, b: Outline) -> float:
+        """Probability that *a*, in the first language, and *b*, in the second, are translations of each other.
+
+        Both should have been seen. It holds for documents of which something else says so and is right every other
+        time.
+        """
+        return _probability(self._logit(a, b), is_copy(a, b))
+
+    def best(self, page: Outline, side: int, candidates: Sequence[Outline]) -> Best | None:
+        """Which of *candidates*, in the other language than *page*, is its translation; None if there are none.
+
+        A translation resembles the page more than its neighbours do: the lead over the second counts.
+        """
+        logits = [self._logit(*((other, page) if side else (page, other))) for other in candidates]
+        if not logits:
+            return None
+        place = int(np.argmax(logits))
+        logit = logits.pop(place)
+        if logits:
+            intercept, own, ahead = self._weights.best
+            logit = intercept + own * logit + ahead * min(logit - max(logits), MAX_LEAD)
+        return Best(place, _probability(logit, is_copy(page, candidates[place])))
+
+    def frequency(self, items: NDArray[np.uint64]) -> NDArray[np.uint32]:
+        """Documents seen that have each of *items*, about."""
+        return self._frequency[_slots(items)]
+
+    def features(self, a: Outline, b: Outline) -> NDArray[np.float64]:
+        """The values of :data:`FEATURES`; 0 where the documents have nothing of a kind."""
+        similarity, shared, least = self._compare(a, b)
+        beyond = np.where((self._compared > 0) & ~np.isnan(similarity), similarity - self._usual, 0)
+        ratio = _length_ratio(a, b)
+        return np.concatenate(
+            (
+                beyond,
+                np.log1p(shared),
+                np.log1p(least),
+                (
+                    _paragraphs(a, b, ratio),
+                    -abs(log((a.count + 1) / (b.count + 1))),
+                    abs(ratio),
+                    abs(ratio - self._usual_ratio * self._ratios / (self._ratios + _VIRTUAL)),
+                    log1p(min(a.length, b.length)),
+                    min(log1p(self._seen), 5),
+                ),
+            )
+        )
+
+    def _logit(self, a: Outline, b: Outline) -> float:
+        return self._weights.logit(self.features(a, b))
+
+    def _learn(self, a: Outline, b: Outline) -> None:
+        similarity, _, _ = self._compare(a, b)
+        known = ~np.isnan(similarity)
+        self._compared += known
+        self._usual[known] += (similarity[known] - self._usual[known]) / self._compared[known]
+        self._ratios += 1
+        self._usual_ratio += (_length_ratio(a, b) - self._usual_ratio) / self._ratios
+
+    def _compare(self, a: Outline, b: Outline) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """For each kind: similarity, NaN if neither has anything; weight of what both have, and of what the lesser has.
+
+        The weight of an item is the surprise of meeting it in another document of the site.
+        """
+        of_a = items_of(a)
+        items, owners = np.unique(np.concatenate((of_a, items_of(b))), return_counts=True)
+        kinds = (items >> np.uint64(32)).astype(np.intp)
+        supposed = _SUPPOSED[kinds]
+        for below, share in _SMALL:
+            supposed[items < below] = share
+        others = np.maximum(self._frequency[_slots(items)] - owners.astype(np.float64), 0)
+        rarity = -np.log((others + _VIRTUAL * supposed) / (max(self._seen - 2, 0) + _VIRTUAL))
+        weights = np.maximum(rarity, 0)
+
+        def of_kind(which: NDArray[np.bool_ | np.intp]) -> NDArray[np.float64]:
+            return np.bincount(kinds[which], weights[which], len(KINDS)).astype(np.float64)
+
+        shared = of_kind(owners == 2)
+        in_a = of_kind(np.searchsorted(items, of_a))
+        together = np.bincount(kinds, weights, len(KINDS))
+        in_b = together + shared - in_a
+        similarity = np.where(np.maximum(in_a, in_b) > _TRIFLE, shared / (together + _TRIFLE), np.nan)
+        return similarity, shared, np.minimum(in_a, in_b)
+
+
+@lru_cache(1024)
+def items_of(outline: Outline) -> NDArray[np.uint64]:
+    """Items of all kinds, each once; the kind is in the upper half, 0 for numbers. Not to be changed in place."""
+    arrays = (outline.numbers, outline.names, outline.files, outline.lines)
+    items = np.frombuffer(b"".join(arrays), dtype="<u4").astype(np.uint64)
+    items |= np.repeat(np.arange(len(KINDS), dtype=np.uint64) << np.uint64(32), [len(array) // 4 for array in arrays])
+    return np.unique(items)
+
+
+def _slots(items: NDArray[np.uint64]) -> NDArray[np.intp]:
+    """Fibonacci hashing, which spreads numbers that are near each other."""
+    return (items * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(64 - SLOT_BITS)).astype(np.intp)
+
+
+def _length_ratio(a: Outline, b: Outline) -> float:
+    """Logarithm of the ratio of the characters; short texts are left near 0."""
+    return log((a.length + 20) / (b.length + 20))
+
+
+def _paragraphs(a: Outline, b: Outline, ratio: float) -> float:
+    """How alike the lengths of the lines in order are, as if both documents were equally long; few lines say little.
+
+    From -1/2 to 1/2, times the logarithm of the lines of the shorter document.
+    """
+    shift = 2 * ratio / log(2)
+    one, other = (np.frombuffer(outline.lengths, dtype=np.uint8) for outline in (a, b))
+    similarity = Indel.normalized_similarity(
+        np.round((one - shift) / 3).astype(np.int64).tolist(), np.round((other + shift) / 3).astype(np.int64).tolist()
+    )
+    return float((similarity - 0.5) * log(max(1, min(len(one), len(other)))))
+
+
+def _probability(logit: float, is_copy: bool) -> float:
+    """The pages do not tell of a text that nobody has translated: 1/2 at most."""
+    return logistic(min(logit, 0.0) if is_copy else logit)
+
+
+def is_copy(a: Outline, b: Outline) -> bool:
+    """Whether the longest lines of the shorter document are in the other one, all but a tenth by characters."""
+    of_a, of_b = (
+        dict(zip(np.frombuffer(one.lines, dtype="<u4").tolist(), map(_characters, one.lengths), strict=True))
+        for one in (a, b)
+    )
+    shorter = min(sum(of_a.values()), sum(of_b.values()))
+    same = sum(characters for line, characters in of_a.items() if line in of_b)
+    return bool(0 < COPY * shorter <= same)
+
+
+def _characters(length: int) -> float:
+    return float(2 ** (length / 4))

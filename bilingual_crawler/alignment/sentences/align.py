@@ -1,0 +1,95 @@
+"""Sentence alignment of the documents of a domain, with a lexicon learnt from them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, TypeAlias
+
+from bilingual_crawler.alignment.sentences.beads import best_beads
+from bilingual_crawler.alignment.sentences.evidence import Lexicon, Meaning, weigh, words
+from bilingual_crawler.alignment.sentences.splitting import split
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bilingual_crawler.alignment.documents.encoders import Encoder
+    from bilingual_crawler.alignment.sentences.beads import Bead
+    from bilingual_crawler.alignment.sentences.splitting import Sentence
+
+SURE = 0.9
+"""Score from which beads of the first pass count for the lexicon."""
+LONGEST = 3000
+"""Sentences of a document that are aligned; further ones are left out."""
+
+Sides: TypeAlias = tuple["Sequence[Sentence]", "Sequence[Sentence]"]
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePair:
+    """Aligned text of two documents. The paragraphs are line numbers from 0, joined by ``+``."""
+
+    text_a: str
+    text_b: str
+    score: float
+    """Confidence of the alignment, 0 to 1."""
+    paragraph_a: str
+    paragraph_b: str
+
+
+class SentenceAligner:
+    """Aligns the sentences of document pairs by lengths, numbers, names, paragraphs, and a learnt lexicon.
+
+    With an encoder it also uses the similarity of meanings.
+    """
+
+    def __init__(self, language_a: str, language_b: str, encoder: Encoder | None = None) -> None:
+        self._languages = (language_a, language_b)
+        self._meaning = Meaning(encoder) if encoder else None
+        self._lexicon = Lexicon({})
+        self._ratio: float | None = None
+
+    def read(self, lines_a: Iterable[str], lines_b: Iterable[str]) -> Sides:
+        """The sentences of both sides of a document pair."""
+        return split(lines_a, self._languages[0])[:LONGEST], split(lines_b, self._languages[1])[:LONGEST]
+
+    def learn(self, documents: Iterable[Sides]) -> None:
+        """Replace the lexicon by that of the sure beads of *documents*."""
+        sides = list(documents)
+        if self._meaning:
+            self._meaning.learn([s.text for a, _ in sides for s in a], [s.text for _, b in sides for s in b])
+        second = [words(sentence.text) for _, b in sides for sentence in b]
+        counts = Counter(word for sentence in second for word in sentence)
+        shares = {word: count / len(second) for word, count in counts.items()}
+        self._lexicon, self._ratio = Lexicon(shares), None
+        sure = {
+            (_text(a, bead.a), _text(b, bead.b)) for a, b in sides for bead in self.beads(a, b) if bead.score >= SURE
+        }
+        self._lexicon = Lexicon.learn(sorted({(words(a), words(b)) for a, b in sure}), shares)
+        if sure:
+            self._ratio = math.exp(median(math.log((len(b) + 1) / (len(a) + 1)) for a, b in sure))
+
+    def align(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> list[SentencePair]:
+        """Sentence pairs of two documents, in order."""
+        return [_pair(a, b, bead) for bead in self.beads(a, b)]
+
+    def beads(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> list[Bead]:
+        """Which sentences of two documents are translations, in order."""
+        if not a or not b:
+            return []
+        nearness = self._meaning.nearness([s.text for s in a], [s.text for s in b]) if self._meaning else None
+        return best_beads(weigh(a, b, self._lexicon, nearness, self._ratio))
+
+
+def _text(side: Sequence[Sentence], places: tuple[int, int]) -> str:
+    return " ".join(sentence.text for sentence in side[slice(*places)])
+
+
+def _pair(a: Sequence[Sentence], b: Sequence[Sentence], bead: Bead) -> SentencePair:
+    paragraphs = [
+        "+".join(str(number) for number in sorted({s.paragraph for s in side[slice(*places)]}))
+        for side, places in ((a, bead.a), (b, bead.b))
+    ]
+    return SentencePair(_text(a, bead.a), _text(b, bead.b), bead.score, *paragraphs)

@@ -1,0 +1,96 @@
+"""Sums over consecutive sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilingual_crawler.scoring.models import logistic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def sums(rows: Any, size: int) -> Any:
+    """The sum of each *size* consecutive rows of an array, or of a sparse matrix; *size* is at most their number."""
+    count = rows.shape[0] - size + 1
+    return reduce(add, (rows[start : start + count] for start in range(size)))
+
+
+LARGEST = 5
+"""Most sentences of a bead, both sides together."""
+SHAPES = tuple((p, q) for p in range(1, LARGEST) for q in range(1, LARGEST - p + 1))
+"""How many sentences of the first and of the second document make a bead."""
+ALONE = 0.1
+"""Share of the sentences without a translation that is expected of any two documents."""
+WEIGHT = 20
+"""Sentences that this expectation weighs as much as."""
+
+BeadScores: TypeAlias = Mapping[tuple[int, int], NDArray[np.float32]]
+"""For each shape that fits, the log-odds of its beads, in the row and the column of their first sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bead:
+    """Consecutive sentences of both sides that are translations: half-open ranges, and the confidence (0 to 1)."""
+
+    a: tuple[int, int]
+    b: tuple[int, int]
+    score: float
+
+
+def best_beads(scores: BeadScores) -> list[Bead]:
+    """The beads with the highest sum of log-odds, in order; unaligned sentences are left out.
+
+    A sentence without a translation costs the logarithm of the share of such sentences. A first alignment estimates
+    this share, so gaps are cheap between documents that have little in common. Time and memory are in proportion to the
+    product of both numbers of sentences.
+    """
+    sentences = sum(scores[1, 1].shape)
+    aligned = sum(
+        bead.a[1] - bead.a[0] + bead.b[1] - bead.b[0]
+        for bead in beads_at_price(scores, math.log(ALONE))
+        if bead.score > 0.5
+    )
+    alone = (sentences - aligned + ALONE * WEIGHT) / (sentences + WEIGHT)
+    return beads_at_price(scores, math.log(alone))
+
+
+def beads_at_price(scores: BeadScores, gap: float) -> list[Bead]:
+    """The beads with the highest sum of log-odds if a sentence without a translation has the log-odds *gap*."""
+    n, m = scores[1, 1].shape
+    shapes = [*scores, (1, 0), (0, 1)]
+    skip_a, skip_b = len(scores), len(scores) + 1
+    moves = np.full((n + 1, m + 1), skip_b, np.uint8)
+    slope = gap * np.arange(m + 1)
+    sums = np.full((n + 1, m + 1), -np.inf)
+    sums[0] = slope
+    for i in range(1, n + 1):
+        options = np.full((len(shapes) - 1, m + 1), -np.inf)
+        options[skip_a] = sums[i - 1] + gap
+        for move, ((p, q), table) in enumerate(scores.items()):
+            if i >= p:
+                options[move, q:] = sums[i - p, : m + 1 - q] + table[i - p]
+        best = options.max(0)
+        # each skipped sentence costs the same, so the best path that skips up to a place is a running maximum
+        sums[i] = np.maximum.accumulate(best - slope) + slope
+        moves[i] = np.where(sums[i] > best + 1e-9, skip_b, options.argmax(0))
+    return _trace(moves, shapes, scores)
+
+
+def _trace(moves: NDArray[np.uint8], shapes: Sequence[tuple[int, int]], scores: BeadScores) -> list[Bead]:
+    i, j = scores[1, 1].shape
+    beads = []
+    while i or j:
+        p, q = shapes[int(moves[i, j])]
+        i, j = i - p, j - q
+        if p and q:
+            beads.append(Bead((i, i + p), (j, j + q), round(logistic(float(scores[p, q][i, j])), 4)))
+    return beads[::-1]

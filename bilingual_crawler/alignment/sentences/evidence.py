@@ -1,0 +1,278 @@
+"""A lexicon, learnt from the documents that are being aligned."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from bilingual_crawler.alignment.sentences.beads import SHAPES, sums
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from bilingual_crawler.alignment.documents.encoders import Encoder
+    from bilingual_crawler.alignment.sentences.beads import BeadScores
+    from bilingual_crawler.alignment.sentences.splitting import Sentence
+
+MIN_COUNT = 3
+"""Sentence pairs in which two words must co-occur to count as translations."""
+MIN_DICE = 0.3
+_TOKEN = re.compile(r"[^\W\d_]+|\d+")
+_NAME_LENGTH = 4
+_SAME = 0.6
+"""Probability that a number or name of a sentence is in its translation."""
+
+Words = tuple[str, ...]
+
+
+def words(text: str) -> Words:
+    """Distinct words and numbers of *text* in lower case, sorted."""
+    return tuple(sorted({token.lower() for token in _TOKEN.findall(text)}))
+
+
+class Lexicon:
+    """Log-odds by which a word predicts a word of the translation: log(P(b | a, translation) / P(b)).
+
+    Equal numbers and longer equal words (names, cognates) count from the start; other pairs are learnt from sentence
+    pairs by Dice's coefficient (Melamed 2000).
+    """
+
+    def __init__(self, shares_b: Mapping[str, float]) -> None:
+        """*shares_b*: for each word, the share of the sentences of the second language that contain it."""
+        self._shares_b = shares_b
+        self._learnt: dict[str, dict[str, float]] = {}
+
+    @classmethod
+    def learn(cls, pairs: Iterable[tuple[Words, Words]], shares_b: Mapping[str, float]) -> Lexicon:
+        """The lexicon of these sentence pairs."""
+        together: Counter[tuple[str, str]] = Counter()
+        first: Counter[str] = Counter()
+        second: Counter[str] = Counter()
+        for a, b in pairs:
+            first.update(a)
+            second.update(b)
+            together.update((x, y) for x in a for y in b)
+        lexicon = cls(shares_b)
+        for (x, y), count in together.items():
+            if count >= MIN_COUNT and 2 * count >= MIN_DICE * (first[x] + second[y]):
+                gain = math.log(count / (first[x] + 1) / shares_b.get(y, 1.0))
+                if gain > 0:
+                    lexicon._learnt.setdefault(x, {})[y] = gain
+        return lexicon
+
+    def translations(self, word: str) -> Mapping[str, float]:
+        """Words of the second language that *word* predicts, with their log-odds."""
+        found = self._learnt.get(word, {})
+        share = self._shares_b.get(word)
+        if share is not None and word not in found and (word.isdigit() or len(word) >= _NAME_LENGTH):
+            return {**found, word: max(0.0, math.log(_SAME / share))}
+        return found
+
+    def __len__(self) -> int:
+        return sum(map(len, self._learnt.values()))
+
+
+TOKENS = 64
+"""Tokens of a sentence that are read."""
+SAMPLE = 1_000
+"""Sentences of each side from which the common part of a site's vectors is estimated."""
+FEWEST = 20
+"""Fewest sentences of each side for this estimate."""
+LEAST_SPREAD = 0.05
+
+
+class Nearness:
+    """Compares consecutive sentences of two documents by the sum of their vectors.
+
+    *a*, *b*: a row of length 1 for each sentence; *spread*: standard deviation of the similarity of any two sentences.
+    """
+
+    def __init__(self, a: NDArray[np.float32], b: NDArray[np.float32], spread: float) -> None:
+        self._a, self._b = a, b
+        self._spread = spread
+
+    def of(self, p: int, q: int) -> NDArray[np.float32]:
+        """Similarity of *p* sentences of the first document and *q* of the second, in standard deviations.
+
+        A row for each place where the former begin, a column for each of the latter.
+        """
+        return np.asarray(_unit(sums(self._a, p)) @ _unit(sums(self._b, q)).T / self._spread)
+
+
+class Meaning:
+    """Compares sentences after subtracting the common part of their site and language."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._common: list[NDArray[np.float32]] = []
+
+    def learn(self, a: Sequence[str], b: Sequence[str]) -> None:
+        """Estimate the common part from *a* and *b*, sentences of both sides of the whole site."""
+        self._common = []
+        if min(len(a), len(b)) < FEWEST:
+            return
+        vectors = [self._encoder.encode(_sample(side), TOKENS) for side in (a, b)]
+        self._common = [side.mean(axis=0) for side in vectors]
+        sample_a, sample_b = self._centred(vectors)
+        by_chance = sample_a @ sample_b.T
+        # some of these pairs are translations; the median absolute deviation is robust against them
+        self._spread = max(LEAST_SPREAD, 1.4826 * float(np.median(np.abs(by_chance))))
+
+    def nearness(self, a: Sequence[str], b: Sequence[str]) -> Nearness | None:
+        """The comparison of the sentences of two documents; None if the site has too few sentences."""
+        if not self._common:
+            return None
+        vectors_a, vectors_b = self._centred([self._encoder.encode(side, TOKENS) for side in (a, b)])
+        return Nearness(vectors_a, vectors_b, self._spread)
+
+    def _centred(self, sides: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+        return [_unit(side - common) for side, common in zip(sides, self._common, strict=True)]
+
+
+def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9))
+
+
+def _sample(sentences: Sequence[str]) -> Sequence[str]:
+    """An evenly spaced sample, so that the same documents give the same sample."""
+    return sentences[:: -(-len(sentences) // SAMPLE)]
+
+
+LENGTH_SPREAD = 0.2
+"""Standard deviation of the logarithm of the length ratio of translations (Gale and Church 1993 model the same)."""
+SHORT = 8
+"""Characters added to lengths, as short sentences differ more."""
+MAX_EVIDENCE = 8.0
+"""Highest log-odds by words, and by meaning."""
+MIN_CLOSENESS = -6.0
+MISSING_NUMBER = -2.0
+"""Log-odds of a number that only one side has."""
+MAX_MISSING = 2
+TOGETHER = 0.9
+"""How much the beginnings of paragraphs depend on each other in translations: 0 not at all, 1 as far as possible."""
+FEW = 0.02
+"""Added to probabilities of place, as they are estimates."""
+CLOSENESS = 1.2
+"""Log-odds of one standard deviation of similarity by the encoder."""
+USUAL = 2.5
+"""Standard deviations above chance from which similarity is evidence for a bead."""
+MERGED = -1.2
+"""Log-odds of each sentence of a bead beyond one and one."""
+
+
+def weigh(
+    a: Sequence[Sentence],
+    b: Sequence[Sentence],
+    lexicon: Lexicon,
+    nearness: Nearness | None = None,
+    ratio: float | None = None,
+) -> BeadScores:
+    """Evidence for the sentences of two documents, each with at least one sentence; -inf across paragraphs.
+
+    *ratio*: length of a translation in the second language, by the length of its original; that of the documents if
+    nobody knows.
+    """
+    words_a, words_b = [words(s.text) for s in a], [words(s.text) for s in b]
+    by_words = _by_words(words_a, words_b, lexicon)
+    numbers = list(filter(str.isdigit, _vocabulary([*words_a, *words_b])))
+    numbers_a, numbers_b = _incidence(words_a, numbers), _incidence(words_b, numbers)
+    lengths_a, lengths_b = (np.array([len(s.text) for s in side], np.float32) for side in (a, b))
+    chance = math.sqrt(np.log(lengths_a + SHORT).var() + np.log(lengths_b + SHORT).var())
+    lengths_a *= ratio or lengths_b.sum() / lengths_a.sum()
+    begins_a, begins_b = _begins(a), _begins(b)
+    by_place = _by_place(begins_a, begins_b)
+    scores = {}
+    for p, q in SHAPES:
+        if p > len(a) or q > len(b):
+            continue
+        score = _by_length(sums(lengths_a, p), sums(lengths_b, q), chance)
+        score += np.minimum(MAX_EVIDENCE, sums(sums(by_words, p).T, q).T)
+        score += _by_numbers(sums(numbers_a, p) > 0, sums(numbers_b, q) > 0)
+        score += by_place[: len(a) - p + 1, : len(b) - q + 1]
+        score += MERGED * (p + q - 2)
+        if nearness:
+            score += _by_meaning(nearness.of(p, q)) * math.sqrt((p + q) / 2)
+        score[_across(begins_a, p)] = -np.inf
+        score[:, _across(begins_b, q)] = -np.inf
+        scores[p, q] = score
+    return scores
+
+
+def _by_length(expected: NDArray[np.float32], lengths: NDArray[np.float32], chance: float) -> NDArray[np.float32]:
+    """Normal density of the length ratio of translations over that of any two sentences of these documents."""
+    chance = max(chance, 1.2 * LENGTH_SPREAD)
+    squares = np.subtract.outer(np.log(expected + SHORT), np.log(lengths + SHORT)) ** 2
+    return np.asarray(math.log(chance / LENGTH_SPREAD) - squares * ((1 / LENGTH_SPREAD**2 - 1 / chance**2) / 2))
+
+
+def _begins(side: Sequence[Sentence]) -> NDArray[np.intp]:
+    """1 for each sentence that begins a paragraph, 0 for others."""
+    return np.array([n == 0 or s.paragraph != side[n - 1].paragraph for n, s in enumerate(side)], np.intp)
+
+
+def _across(begins: NDArray[np.intp], size: int) -> NDArray[np.bool_]:
+    """Whether so many sentences, from each on, are in more than one paragraph."""
+    return np.asarray(sums(begins, size) > begins[: len(begins) - size + 1])
+
+
+def _by_place(begins_a: NDArray[np.intp], begins_b: NDArray[np.intp]) -> NDArray[np.float32]:
+    """How much more often than by chance translations both begin a paragraph, or one, or neither."""
+    share_a, share_b = begins_a.mean(), begins_b.mean()
+    by_chance = np.outer((1 - share_a, share_a), (1 - share_b, share_b))
+    more = TOGETHER * (min(share_a, share_b) - by_chance[1, 1])
+    odds = np.log((by_chance + more * np.array(((1, -1), (-1, 1))) + FEW) / (by_chance + FEW))
+    return np.asarray(odds[begins_a[:, None], begins_b], np.float32)
+
+
+def _vocabulary(sentences: Iterable[Words]) -> list[str]:
+    return sorted({word for sentence in sentences for word in sentence})
+
+
+def _incidence(sentences: Iterable[Words], vocabulary: Sequence[str]) -> csr_array:
+    """A row for each sentence, with 1 in the columns of its words."""
+    columns = {word: column for column, word in enumerate(vocabulary)}
+    return _sparse(
+        [{columns[word]: 1.0 for word in sentence if word in columns} for sentence in sentences], len(columns)
+    )
+
+
+def _sparse(rows: Sequence[Mapping[int, float]], width: int) -> csr_array:
+    values = [value for row in rows for value in row.values()]
+    columns = [column for row in rows for column in row]
+    ends = np.cumsum([0, *map(len, rows)])
+    return csr_array((np.array(values, np.float32), columns, ends), shape=(len(rows), width))
+
+
+def _by_meaning(nearness: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.asarray(np.clip(CLOSENESS * (nearness - USUAL), MIN_CLOSENESS, MAX_EVIDENCE))
+
+
+def _by_numbers(a: csr_array, b: csr_array) -> NDArray[np.float32]:
+    """Negative log-odds for each number that only one side has; a row of *a* and of *b* are the numbers of a side."""
+    a, b = a.astype(np.float32), b.astype(np.float32)
+    unshared = np.add.outer(a.sum(1), b.sum(1)) - 2 * (a @ b.T).toarray()
+    return np.asarray(MISSING_NUMBER * np.minimum(unshared, MAX_MISSING))
+
+
+def _by_words(a: Sequence[Words], b: Sequence[Words], lexicon: Lexicon) -> NDArray[np.float32]:
+    """Sum over the words of one sentence of the log-odds of their best translation in the other."""
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for j, sentence in enumerate(b):
+        for word in sentence:
+            places[word].append(j)
+    vocabulary = _vocabulary(a)
+    gains = []
+    for word in vocabulary:
+        best: dict[int, float] = {}
+        for translation, gain in lexicon.translations(word).items():
+            for j in places.get(translation, ()):
+                best[j] = max(gain, best.get(j, 0.0))
+        gains.append(best)
+    return np.asarray((_incidence(a, vocabulary) @ _sparse(gains, len(b))).toarray())

@@ -1,0 +1,264 @@
+"""The base of all exports: they take document pairs with their sentence pairs, in a stable order."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from abc import ABC, abstractmethod
+from base64 import b64encode
+from dataclasses import dataclass
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Any, Protocol
+from xml.sax.saxutils import escape, quoteattr
+
+from bilingual_crawler.languages.codes import to_bcp47
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from bilingual_crawler.alignment.sentences.align import SentencePair
+    from bilingual_crawler.languages.codes import LanguagePair
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPair:
+    """Two documents that are aligned, with their main text."""
+
+    url_a: str
+    url_b: str
+    text_a: str
+    text_b: str
+    score: float
+    """Confidence of the document alignment, 0 to 1."""
+    method: str
+
+
+class Sink(Protocol):
+    """Takes aligned documents with their sentence pairs."""
+
+    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+        """Take a document pair: all of its aligned sentences, and the kept ones."""
+
+    def close(self) -> None:
+        """Take note that there are no more."""
+
+
+class Export(ABC):
+    """Writes files named after the pair (``en-mt.…``). They get these names when they are complete."""
+
+    def __init__(self, directory: Path, pair: LanguagePair) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self.languages = (to_bcp47(pair.a), to_bcp47(pair.b))
+        self._stem = directory / "-".join(self.languages)
+        self._parts: list[tuple[Path, Path]] = []
+
+    @abstractmethod
+    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+        """Write a document pair: all of its aligned sentences, and the kept ones."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Complete the files and give them their names."""
+
+    def part(self, suffix: str) -> Path:
+        """The path of a file until it is complete."""
+        final = self._stem.with_name(f"{self._stem.name}.{suffix}")
+        part = final.with_name(f".{final.name}.part")
+        self._parts.append((part, final))
+        return part
+
+    @staticmethod
+    def remove_parts(directory: Path) -> None:
+        """Remove what exports that were stopped have left in *directory*."""
+        for part in directory.glob(".*.part"):
+            part.unlink()
+
+    def publish(self) -> None:
+        """Give complete files their names."""
+        for part, final in self._parts:
+            part.replace(final)
+
+
+def open_gzip(path: Path) -> TextIOWrapper:
+    """A gzip file for text; its bytes depend only on the text."""
+    return TextIOWrapper(gzip.GzipFile(path, "wb", mtime=0), encoding="utf-8", errors="replace", newline="\n")
+
+
+DOCUMENTS = ("src_url", "trg_url", "src_doc", "trg_doc", "doc_score", "doc_method")
+"""Texts in base64."""
+RAW = ("src_url", "trg_url", "src_text", "trg_text", "aligner_score", "src_paragraph_id", "trg_paragraph_id")
+SENT = (*RAW, "length_ratio", "num_tokens_src", "num_tokens_trg")
+
+
+class Bitextor(Export):
+    """Tab-separated with a header; ``raw`` holds all aligned sentences, ``sent`` the kept ones."""
+
+    def __init__(self, directory: Path, pair: LanguagePair) -> None:
+        super().__init__(directory, pair)
+        self._documents = open_gzip(self.part("documents.gz"))
+        self._raw = open_gzip(self.part("raw.gz"))
+        self._sent = open_gzip(self.part("sent.gz"))
+        for file, header in ((self._documents, DOCUMENTS), (self._raw, RAW), (self._sent, SENT)):
+            file.write(_line(header))
+
+    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+        texts = [b64encode(text.encode(errors="replace")).decode() for text in (documents.text_a, documents.text_b)]
+        urls = (documents.url_a, documents.url_b)
+        self._documents.write(_line((*urls, *texts, documents.score, documents.method)))
+        for found in raw:
+            self._raw.write(_line(_cells(urls, found)))
+        for found in kept:
+            tokens = (len(found.text_a.split()), len(found.text_b.split()))
+            ratio = round(len(found.text_a) / len(found.text_b), 3)
+            self._sent.write(_line((*_cells(urls, found), ratio, *tokens)))
+
+    def close(self) -> None:
+        for file in (self._documents, self._raw, self._sent):
+            file.close()
+        self.publish()
+
+
+def _cells(urls: tuple[str, str], found: SentencePair) -> tuple[object, ...]:
+    return (*urls, found.text_a, found.text_b, found.score, found.paragraph_a, found.paragraph_b)
+
+
+def _line(cells: Sequence[object]) -> str:
+    return "\t".join(" ".join(str(cell).split()) for cell in cells) + "\n"
+
+
+class JsonLines(Export):
+    """``en-mt.jsonl.gz``: ``{"translation": {"en": …, "mt": …}, "url": {…}, "score": …, "document_score": …}``."""
+
+    def __init__(self, directory: Path, pair: LanguagePair) -> None:
+        super().__init__(directory, pair)
+        self._file = open_gzip(self.part("jsonl.gz"))
+
+    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+        urls = dict(zip(self.languages, (documents.url_a, documents.url_b), strict=True))
+        for found in kept:
+            row = {
+                "translation": dict(zip(self.languages, (found.text_a, found.text_b), strict=True)),
+                "url": urls,
+                "score": found.score,
+                "document_score": documents.score,
+            }
+            self._file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+    def close(self) -> None:
+        self._file.close()
+        self.publish()
+
+
+class Moses(Export):
+    """``en-mt.en``, ``en-mt.mt`` and ``en-mt.ids`` (URLs and score, tab-separated)."""
+
+    def __init__(self, directory: Path, pair: LanguagePair) -> None:
+        super().__init__(directory, pair)
+        self._files = [
+            self.part(suffix).open("w", encoding="utf-8", errors="replace", newline="\n")
+            for suffix in (*self.languages, "ids")
+        ]
+
+    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+        for found in kept:
+            origin = f"{documents.url_a}\t{documents.url_b}\t{found.score}"
+            for file, text in zip(self._files, (found.text_a, found.text_b, origin), strict=True):
+                # splitlines() and other tools break lines at more than \n
+                file.write((text if text is origin else " ".join(text.split())) + "\n")
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+        self.publish()
+
+
+GROUP = 50_000
+"""Rows of a row group."""
+
+
+class Parquet(Export):
+    """``en-mt.parquet`` with the columns text_en, text_mt, url_en, url_mt, score, document_score."""
+
+    def __init__(self, directory: Path, pair: LanguagePair) -> None:
+        super().__init__(directory, pair)
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        a, b = self.languages
+        texts = [(name, pa.string()) for name in (f"text_{a}", f"text_{b}", f"url_{a}", f"url_{b}")]
+        self._schema = pa.schema([*texts, ("score", pa.float32()), ("document_score", pa.float32())])
+        self._writer = pq.ParquetWriter(self.part("parquet"), self._schema, compression="zstd")
+        self._rows: list[tuple[Any, ...]] = []
+
+    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+        self._rows += [(f.text_a, f.text_b, documents.url_a, documents.url_b, f.score, documents.score) for f in kept]
+        if len(self._rows) >= GROUP:
+            self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+        self.publish()
+
+    def _flush(self) -> None:
+        import pyarrow as pa
+
+        columns = list(zip(*self._rows, strict=True)) or [()] * len(self._schema)
+        self._writer.write_table(pa.table(list(map(list, columns)), schema=self._schema))
+        self._rows.clear()
+
+
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 does not allow."""
+
+
+class Tmx(Export):
+    """``en-mt.tmx.gz``."""
+
+    def __init__(self, directory: Path, pair: LanguagePair) -> None:
+        super().__init__(directory, pair)
+        self._file = open_gzip(self.part("tmx.gz"))
+        self._file.write(
+            '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4">\n'
+            '<header creationtool="bilingual-crawler" creationtoolversion="0.1" segtype="sentence" o-tmf="text"'
+            f' adminlang="en" srclang={quoteattr(self.languages[0])} datatype="plaintext"/>\n<body>\n'
+        )
+
+    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+        for found in kept:
+            sides = zip(self.languages, (documents.url_a, documents.url_b), (found.text_a, found.text_b), strict=True)
+            self._file.write(
+                f'<tu><prop type="score-aligner">{found.score}</prop>'
+                f'<prop type="score-document">{documents.score}</prop>\n'
+                + "".join(
+                    f'<tuv xml:lang={quoteattr(language)}><prop type="source-document">{_xml(url)}</prop>'
+                    f"<seg>{_xml(text)}</seg></tuv>\n"
+                    for language, url, text in sides
+                )
+                + "</tu>\n"
+            )
+
+    def close(self) -> None:
+        self._file.write("</body>\n</tmx>\n")
+        self._file.close()
+        self.publish()
+
+
+def _xml(text: str) -> str:
+    return escape(_FORBIDDEN.sub("", text))
+
+
+EXPORTS: Mapping[str, type[Export]] = {
+    "bitextor": Bitextor,
+    "tmx": Tmx,
+    "moses": Moses,
+    "jsonl": JsonLines,
+    "parquet": Parquet,
+}
+
+
+def open_exports(names: Iterable[str], directory: Path, pair: LanguagePair) -> list[Export]:
+    """Writers of the formats called *names*, each once, into *directory*."""
+    return [EXPORTS[name](directory, pair) for name in dict.fromkeys(names)]

@@ -1,0 +1,126 @@
+"""Which sentence pairs are good enough to train a translation model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import ExitStack
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.alignment.sentences.align import SentenceAligner
+from bilingual_crawler.alignment.sentences.exports import DocumentPair
+from bilingual_crawler.pages.language import BY_DEFAULT, Detection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from bilingual_crawler.alignment.documents.encoders import Encoder
+    from bilingual_crawler.alignment.documents.model import Alignment
+    from bilingual_crawler.alignment.sentences.align import SentencePair
+    from bilingual_crawler.alignment.sentences.exports import Sink
+    from bilingual_crawler.languages.codes import LanguagePair
+
+MIN_SCORE = 0.5
+MAX_RATIO = 3.0
+"""Largest ratio of the lengths in characters, after `SLACK` characters."""
+SLACK = 15
+MIN_LETTERS = 2
+LEGIBLE = 40
+"""Characters from which the language of a sentence is identified."""
+
+
+class Seen:
+    """The sentence pairs that there were, 8 bytes of each."""
+
+    def __init__(self) -> None:
+        self._digests: set[bytes] = set()
+
+    def is_new(self, a: str, b: str) -> bool:
+        """Whether the pair of *a* and *b*, but for case and blanks, comes for the first time."""
+        digest = blake2b(f"{_normal(a)}\t{_normal(b)}".encode(errors="replace"), digest_size=8).digest()
+        new = digest not in self._digests
+        self._digests.add(digest)
+        return new
+
+
+class Cleaner:
+    """Keeps a sentence pair, or counts the reason why it is dropped. Each pair is kept once.
+
+    `dropped` counts by reason: ``score``, ``letters``, ``equal``, ``length``, ``language``, ``duplicate``.
+    """
+
+    def __init__(self, pair: LanguagePair, detection: Detection = BY_DEFAULT) -> None:
+        self._pair = pair
+        self._detection = detection
+        self._seen = Seen()
+        self.dropped: Counter[str] = Counter()
+
+    def keeps(self, found: SentencePair) -> bool:
+        """Whether *found* goes into the bitext."""
+        reason = self._objection(found.text_a, found.text_b, found.score)
+        if reason:
+            self.dropped[reason] += 1
+        return reason is None
+
+    def _objection(self, a: str, b: str, score: float) -> str | None:
+        if score < MIN_SCORE:
+            return "score"
+        if min(sum(map(str.isalpha, text)) for text in (a, b)) < MIN_LETTERS:
+            return "letters"
+        if a.casefold() == b.casefold():
+            return "equal"
+        shorter, longer = sorted((len(a), len(b)))
+        if longer > MAX_RATIO * shorter + SLACK:
+            return "length"
+        if not (self._may_be(a, self._pair.a) and self._may_be(b, self._pair.b)):
+            return "language"
+        return None if self._seen.is_new(a, b) else "duplicate"
+
+    def _may_be(self, text: str, language: str) -> bool:
+        if len(text) < LEGIBLE:
+            return True
+        identified = self._detection.identify(text, (language,))
+        return not identified.reliable or self._pair.side(identified.language) == language
+
+
+def _normal(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+TEACHERS = 1000
+"""Document pairs of a domain from which the lexicon is learnt."""
+
+
+class BitextProducer:
+    """Aligns the sentences of paired documents, cleans them and hands them to the exports, domain by domain.
+
+    Attributes: ``counts`` (documents, aligned, kept sentence pairs), ``dropped`` (sentence pairs by reason).
+    """
+
+    def __init__(
+        self, pair: LanguagePair, detection: Detection, exports: Iterable[Sink], encoder: Encoder | None = None
+    ) -> None:
+        self._exports = list(exports)
+        self._aligner = SentenceAligner(pair.a, pair.b, encoder)
+        self._cleaner = Cleaner(pair, detection)
+        self.counts: Counter[str] = Counter()
+        self.dropped = self._cleaner.dropped
+
+    def add(self, alignment: Alignment, main: Callable[[str], list[str]]) -> None:
+        """Add the document pairs of one domain or group. *main* gives the main text of a URL, in lines."""
+        read = self._aligner.read
+        self._aligner.learn(read(main(pair.url_a), main(pair.url_b)) for pair in alignment.pairs[:TEACHERS])
+        for pair in alignment.pairs:
+            a, b = main(pair.url_a), main(pair.url_b)
+            found = self._aligner.align(*read(a, b))
+            kept = [sentences for sentences in found if self._cleaner.keeps(sentences)]
+            self.counts.update(documents=1, aligned=len(found), kept=len(kept))
+            documents = DocumentPair(pair.url_a, pair.url_b, "\n".join(a), "\n".join(b), pair.score, pair.method)
+            for export in self._exports:
+                export.add(documents, found, kept)
+
+    def close(self) -> None:
+        """Complete all files."""
+        with ExitStack() as stack:
+            for export in self._exports:
+                stack.callback(export.close)

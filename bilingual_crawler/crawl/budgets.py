@@ -1,0 +1,72 @@
+"""Extension: budgets in bytes, for the crawl and for each site."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.defer import deferred_from_coro
+
+from bilingual_crawler.crawl.visits import Visits
+from bilingual_crawler.options import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+_TOTAL = ""
+
+
+class ByteBudgetExtension:
+    """Closes a politeness slot after ``BILINGUAL_MAX_BYTES_PER_SITE`` bytes, the crawl after ``BILINGUAL_MAX_BYTES``.
+
+    Bodies count as they come over the wire, including aborted ones and robots.txt. The counts are kept beside the
+    frontier, so a resumed crawl goes on counting, and workers that share a frontier share the budgets. Downloads in
+    flight are finished. Stats: ``bilingual/budget/bytes`` (of all runs and workers), ``bilingual/budget/sites_spent``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        options = Options.of(crawler.settings)
+        self._crawler = crawler
+        self._per_site = options.max_bytes_per_site
+        self._in_all = options.max_bytes
+        if not self._per_site and not self._in_all:
+            raise NotConfigured
+        self._uncounted: Counter[str] = Counter()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extension = cls(crawler)
+        crawler.signals.connect(extension.bytes_received, signal=signals.bytes_received)
+        crawler.signals.connect(extension.response_downloaded, signal=signals.request_left_downloader)
+        return extension
+
+    def bytes_received(self, data: bytes, request: Request) -> None:
+        for name in (_TOTAL, Visits.of(self._crawler).slot(request.url)):
+            self._uncounted[name] += len(data)
+
+    def response_downloaded(self, request: Request) -> None:
+        visits = Visits.of(self._crawler)
+        slot = visits.slot(request.url)
+        numbers = {f"bytes {name}": self._uncounted.pop(name, 0) for name in (_TOTAL, slot)}
+        visits.count(numbers, partial(self._counted, slot))
+
+    def _counted(self, slot: str, sums: Mapping[str, int]) -> None:
+        in_all, of_slot = sums[f"bytes {_TOTAL}"], sums[f"bytes {slot}"]
+        assert self._crawler.stats
+        self._crawler.stats.set_value("bilingual/budget/bytes", in_all)
+        if self._per_site and of_slot >= self._per_site and Visits.of(self._crawler).close_slot(slot):
+            self._crawler.stats.inc_value("bilingual/budget/sites_spent")
+            logger.info(f"{slot}: {of_slot} bytes downloaded, its budget is spent")
+        engine = self._crawler.engine
+        if self._in_all and in_all >= self._in_all and engine and engine.spider:
+            deferred_from_coro(engine.close_spider_async(reason="byte_budget"))

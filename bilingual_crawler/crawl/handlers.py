@@ -1,0 +1,141 @@
+"""Download handler: Scrapy's for HTTP/1.1, with a limit of headers, and a way to cut off all transfers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+from scrapy.core.downloader.handlers.base import BaseDownloadHandler
+from scrapy.core.downloader.handlers.http11 import (
+    HTTP11DownloadHandler,
+    _LenientHTTP11ClientFactory,
+    _LenientHTTP11ClientProtocol,
+)
+from scrapy.exceptions import DownloadCancelledError, NotConfigured, StopDownload
+from scrapy.http import Headers
+
+from bilingual_crawler.crawl.requests import answer, archived_answer
+from bilingual_crawler.crawl.signals import ARCHIVED_DATE, MISSING_FLAG, REDIRECT_FLAG, StillWanted, stop_now
+from bilingual_crawler.options import Options
+from bilingual_crawler.storage.archive import Redirect, open_archive
+from bilingual_crawler.storage.warc import ArchivedResponse, ArchiveError
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from twisted.internet.interfaces import IAddress
+
+MAX_HEADERS = 256 << 10
+"""Bytes between request and body. Scrapy limits the body only, so headers may go on until the time-out."""
+
+
+class _Protocol(_LenientHTTP11ClientProtocol):
+    _headers = 0
+
+    def dataReceived(self, data: bytes) -> None:
+        parser = self._parser
+        if parser is None or not parser.line_mode:
+            self._headers = 0
+        else:
+            self._headers += len(data)
+            if self._headers > MAX_HEADERS:
+                assert self.transport
+                self.transport.abortConnection()
+                return
+        super().dataReceived(data)  # type: ignore[no-untyped-call]
+
+
+class _Factory(_LenientHTTP11ClientFactory):
+    def buildProtocol(self, addr: IAddress | None) -> _Protocol:
+        return _Protocol(self._quiescentCallback)  # type: ignore[no-untyped-call]
+
+
+class LimitedDownloadHandler(HTTP11DownloadHandler):
+    """Cuts the connection if a response has more than 256 kB of headers; the download then counts as failed.
+
+    At ``stop_now`` all connections are cut; their URLs stay queued. Neither Scrapy nor Twisted has a limit or a public
+    hook before the end of the headers, so this module, and no other, derives from their private protocol and factory.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._pool._factory = _Factory
+        self._transfers: set[asyncio.Task[Response]] = set()
+        crawler.signals.connect(self._cut, signal=stop_now)
+
+    async def download_request(self, request: Request) -> Response:
+        transfer = asyncio.ensure_future(super().download_request(request))
+        self._transfers.add(transfer)
+        try:
+            return await transfer
+        except asyncio.CancelledError:
+            raise StillWanted("the crawl stops at once") from None
+        finally:
+            self._transfers.discard(transfer)
+
+    def _cut(self) -> None:
+        for transfer in self._transfers:
+            transfer.cancel()
+
+
+class ReplayDownloadHandler(BaseDownloadHandler):
+    """Serves http and https from the archives in the setting ``BILINGUAL_REPLAY``.
+
+    Archived responses are returned as the site sent them, errors and redirects included. If the archive holds a URL in
+    another form, the answer is a 301 to that form, else a 404. As in a real download, ``DOWNLOAD_MAXSIZE`` applies, and
+    ``headers_received`` and ``bytes_received`` are sent.
+
+    Stats: ``bilingual/replay/{responses,redirects,missing}``, ``bilingual/replay/cut_files``,
+    ``bilingual/archive/record_too_long|damaged_record|no_file``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        try:
+            self._archive = open_archive(Options.of(crawler.settings).replay)
+        except ArchiveError as error:
+            raise NotConfigured(f"BILINGUAL_REPLAY: {error}") from error
+        self._stats = crawler.stats
+        self._max_size = crawler.settings.getint("DOWNLOAD_MAXSIZE")
+        self._stats.set_value("bilingual/replay/cut_files", len(self._archive.cut_files))
+        for reason, count in self._archive.left_out.items():
+            self._stats.set_value(f"bilingual/archive/{reason}", count)
+
+    async def download_request(self, request: Request) -> Response:
+        """Answer a request at once."""
+        started = time.monotonic()
+        found = self._archive.find(request.url)
+        request.meta["download_latency"] = time.monotonic() - started
+        if isinstance(found, ArchivedResponse):
+            self._stats.inc_value("bilingual/replay/responses")
+            return self._deliver(request, found)
+        request.meta[ARCHIVED_DATE] = None
+        if isinstance(found, Redirect):
+            self._stats.inc_value("bilingual/replay/redirects")
+            return answer(request, 301, Headers({"Location": found.url}), flags=[REDIRECT_FLAG])
+        self._stats.inc_value("bilingual/replay/missing")
+        return answer(request, 404, Headers(), flags=[MISSING_FLAG])
+
+    def _deliver(self, request: Request, archived: ArchivedResponse) -> Response:
+        size = len(archived.body)
+        limit = request.meta.get("download_maxsize", self._max_size)
+        if limit and size > limit:
+            raise DownloadCancelledError(f"{request.url} has {size} bytes, more than the limit of {limit}")
+        headers = Headers(archived.headers)
+        stop = self._stopped_by(signals.headers_received, request, headers=headers, body_length=size)
+        body = b"" if stop or request.method == "HEAD" else archived.body
+        if body:
+            stop = self._stopped_by(signals.bytes_received, request, data=body)
+        response = archived_answer(request, archived, body, ["download_stopped"] if stop else [])
+        if stop and stop.fail:
+            stop.response = response
+            raise stop
+        return response
+
+    def _stopped_by(self, signal: object, request: Request, **data: Any) -> StopDownload | None:
+        results = self.crawler.signals.send_catch_log(signal, request=request, spider=self.crawler.spider, **data)
+        causes = (getattr(result, "value", None) for _, result in results)
+        return next((cause for cause in causes if isinstance(cause, StopDownload)), None)

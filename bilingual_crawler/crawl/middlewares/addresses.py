@@ -1,0 +1,281 @@
+"""The guard of network addresses: names and links on the web can point into the crawler's own network."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+from cachetools import LRUCache
+from scrapy import signals
+from scrapy.exceptions import CannotResolveHostError, NotConfigured
+from scrapy.resolver import CachingThreadedResolver
+from scrapy.utils.defer import deferred_from_coro
+from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
+from zope.interface import implementer  # type: ignore[import-untyped]
+
+from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.middlewares.stop import is_stopping
+from bilingual_crawler.crawl.signals import Refused, StillWanted
+from bilingual_crawler.options import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Self
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from twisted.internet.interfaces import IAddress
+
+    from bilingual_crawler.options import Network
+
+logger = logging.getLogger(__name__)
+
+_NOT_PUBLIC = tuple(
+    map(
+        ipaddress.IPv4Network,
+        (
+            *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
+            *("192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24"),
+            *("203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"),
+        ),
+    )
+)
+"""IANA's special-purpose IPv4 networks without public servers. The table of ``ipaddress`` differs by Python version."""
+_PUBLIC_IPV6 = ipaddress.IPv6Network("2000::/3")
+"""All that IANA gives out as global unicast addresses, special purposes included."""
+_NOT_PUBLIC_IPV6 = tuple(map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "3fff::/20")))
+_TEREDO = ipaddress.IPv6Network("2001::/32")
+_6TO4 = ipaddress.IPv6Network("2002::/16")
+_LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")
+_LOW_BITS = tuple(
+    map(ipaddress.IPv6Network, ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48"))
+)
+"""Networks with an IPv4 address in the last 32 bits: compatible, mapped and translated addresses, NAT64."""
+_ISATAP = (0x00005EFE, 0x02005EFE)
+"""The 32 bits before the IPv4 address."""
+_THIS_HOST = ipaddress.IPv4Network("0.0.0.0/8")
+_PORTS = {"http": 80, "https": 443}
+_REMEMBERED = 10_000
+
+
+def is_public(address: str) -> bool:
+    """Whether *address* is public. An IPv6 address that embeds IPv4 addresses is judged like these, too."""
+    ip = ipaddress.ip_address(address)
+    if isinstance(ip, ipaddress.IPv4Address):
+        return not any(ip in network for network in _NOT_PUBLIC)
+    embedded = _embedded(ip)
+    if not all(is_public(str(inner)) for inner in embedded):
+        return False
+    if any(ip in network for network in (*_LOW_BITS, _TEREDO)):
+        return bool(embedded)
+    return ip in _PUBLIC_IPV6 and not any(ip in network for network in _NOT_PUBLIC_IPV6)
+
+
+def _embedded(ip: ipaddress.IPv6Address) -> list[ipaddress.IPv4Address]:
+    """The IPv4 addresses to which packets for *ip* may go: through a tunnel, a translator or the own system."""
+    bits = int(ip)
+    if ip in _LOCAL_NAT64:
+        # RFC 6052: the network of the operator decides where the address is, and is not known here
+        upper, middle = bits >> 64, bits & (1 << 56) - 1
+        layouts = (
+            (upper & 0xFFFF) << 16 | middle >> 40,
+            (upper & 0xFF) << 24 | middle >> 32,
+            middle >> 24,
+            bits & 0xFFFFFFFF,
+        )
+        found = [ipaddress.IPv4Address(inner) for inner in layouts]
+        return [inner for inner in found if inner not in _THIS_HOST]
+    found = []
+    if any(ip in network for network in _LOW_BITS) or bits >> 32 & 0xFFFFFFFF in _ISATAP:
+        found.append(ipaddress.IPv4Address(bits & 0xFFFFFFFF))
+    if ip in _6TO4:
+        found.append(ipaddress.IPv4Address(bits >> 80 & 0xFFFFFFFF))
+    if ip in _TEREDO:
+        server, client = bits >> 64 & 0xFFFFFFFF, ~bits & 0xFFFFFFFF
+        found += [ipaddress.IPv4Address(server), ipaddress.IPv4Address(client)]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class AddressRule:
+    """Allows public addresses, those in *networks*, and all addresses of the *exempt* (host, port)."""
+
+    networks: tuple[Network, ...] = ()
+    exempt: frozenset[tuple[str, int]] = frozenset()
+
+    @classmethod
+    def of(cls, networks: tuple[Network, ...], seeds: Iterable[str]) -> AddressRule:
+        """Proxies, and seeds that name an address or ``localhost``, are exempt, because the user asked for them."""
+        asked = {authority(url) for url in seeds if is_literal(urlsplit(url).hostname or "")}
+        asked |= {(host, 443) for host, port in asked if port == 80} | {
+            (host, 80) for host, port in asked if port == 443
+        }
+        servers = [url for scheme, url in getproxies().items() if scheme != "no"]
+        proxies = {authority(url if "://" in url else f"http://{url}") for url in servers}
+        return cls(networks, frozenset(asked | proxies))
+
+    def admits(self, host: str, port: int, address: str) -> bool:
+        if (host, port) in self.exempt or is_public(address):
+            return True
+        ip = ipaddress.ip_address(address)
+        return any(ip in network for network in self.networks)
+
+
+def is_literal(host: str) -> bool:
+    """Whether *host* is an address itself, or ``localhost``, so that no name server is asked."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+    return True
+
+
+def authority(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
+
+
+@implementer(IHostnameResolver)
+class GuardedResolver:
+    """Passes only addresses to connections that a rule allows.
+
+    Twisted connects to exactly these addresses without a second look-up, so a name server that changes its answer gains
+    nothing. All connections pass here: pages, redirects, robots.txt, sitemaps. Scrapy installs it for the setting
+    ``TWISTED_DNS_RESOLVER`` when it starts the reactor.
+    """
+
+    def __init__(self, resolver: Any) -> None:
+        self._resolver = resolver
+        self.rules: dict[object, AddressRule] = {}
+        """The rule of each crawl of this process; an address is allowed if one of them allows it."""
+        self.refused: LRUCache[tuple[str, int], str] = LRUCache(_REMEMBERED)
+        """(host, port) with only forbidden addresses at the last look-up, and one of these addresses."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, reactor: Any) -> Self:
+        """A resolver in front of Scrapy's default resolver, which caches answers. Scrapy installs it in the reactor."""
+        CachingThreadedResolver.from_crawler(crawler, reactor).install_on_reactor()
+        return cls(reactor.nameResolver)
+
+    @classmethod
+    def installed(cls) -> Self | None:
+        """The resolver of the reactor; None if it is of another class."""
+        from twisted.internet import reactor  # an earlier import would choose the reactor
+
+        return reactor.nameResolver if isinstance(reactor.nameResolver, cls) else None
+
+    def install_on_reactor(self) -> None:
+        from twisted.internet import reactor
+
+        reactor.installNameResolver(self)
+
+    def resolveHostName(
+        self,
+        resolutionReceiver: Any,
+        hostName: str,
+        portNumber: int = 0,
+        addressTypes: Sequence[type[IAddress]] | None = None,
+        transportSemantics: str = "TCP",
+    ) -> Any:
+        receiver = _Sieve(resolutionReceiver, self, (hostName.lower(), portNumber))
+        return self._resolver.resolveHostName(receiver, hostName, portNumber, addressTypes, transportSemantics)
+
+    def admits(self, host: str, port: int, address: str) -> bool:
+        return not self.rules or any(rule.admits(host, port, address) for rule in self.rules.values())
+
+
+@implementer(IResolutionReceiver)
+class _Sieve:
+    def __init__(self, receiver: Any, guard: GuardedResolver, target: tuple[str, int]) -> None:
+        self._receiver = receiver
+        self._guard = guard
+        self._target = target
+        self._refused = ""
+        self._passed = False
+
+    def resolutionBegan(self, resolutionInProgress: Any) -> None:
+        self._receiver.resolutionBegan(resolutionInProgress)
+
+    def addressResolved(self, address: Any) -> None:
+        if self._guard.admits(*self._target, address.host):
+            self._passed = True
+            self._receiver.addressResolved(address)
+        else:
+            self._refused = address.host
+
+    def resolutionComplete(self) -> None:
+        self._guard.refused.pop(self._target, None)
+        if self._refused and not self._passed:
+            self._guard.refused[self._target] = self._refused
+        self._receiver.resolutionComplete()
+
+
+class AddressGuardMiddleware:
+    """Connects to public addresses only, to those in ``BILINGUAL_ALLOWED_NETWORKS``, and to seeds given as an address.
+
+    A seed such as http://127.0.0.1:8000/ allows that host and port and no other. Names are checked by their addresses
+    at the moment of the connection. A crawl ends if the reactor has another resolver. Stats:
+    ``bilingual/security/forbidden_address``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        if Options.of(crawler.settings).replay:
+            raise NotConfigured
+        self._crawler = crawler
+        self._seeds = [seed.url for seed in CrawlContext.of(crawler).seeds]
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        middleware = cls(crawler)
+        crawler.signals.connect(middleware.spider_opened, signal=signals.spider_opened)
+        crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
+        return middleware
+
+    def spider_opened(self) -> None:
+        self._rule = AddressRule.of(Options.of(self._crawler.settings).allowed_networks, self._seeds)
+
+    def spider_closed(self) -> None:
+        if resolver := GuardedResolver.installed():
+            resolver.rules.pop(self, None)
+
+    def process_request(self, request: Request) -> None:
+        # Not only at the start: the script that runs the reactor may install another resolver later.
+        resolver = GuardedResolver.installed()
+        if resolver is None:
+            self._stop_unguarded()
+            raise StillWanted("nothing keeps the crawl from private addresses")
+        resolver.rules[self] = self._rule
+
+    def _stop_unguarded(self) -> None:
+        assert self._crawler.engine
+        if is_stopping(self._crawler):
+            return
+        logger.error(
+            "The crawl ends, because nothing would keep it from private addresses: the resolver of the reactor is no "
+            "GuardedResolver. Do not change TWISTED_DNS_RESOLVER; a script that runs the reactor itself installs one",
+            extra={"spider": self._crawler.spider},
+        )
+        deferred_from_coro(self._crawler.engine.close_spider_async(reason="unguarded"))
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        if not isinstance(exception, CannotResolveHostError):
+            return
+        host, port = authority(request.url)
+        resolver = GuardedResolver.installed()
+        address = resolver and resolver.refused.get((host, port))
+        if address is None:
+            return
+        assert self._crawler.stats
+        self._crawler.stats.inc_value("bilingual/security/forbidden_address")
+        first = self._crawler.stats.get_value("bilingual/security/forbidden_address") == 1
+        logger.log(
+            logging.WARNING if first else logging.DEBUG,
+            f"{host}:{port} has the address {address}, which is not public, and is not fetched. If it is yours: "
+            f"-s BILINGUAL_ALLOWED_NETWORKS={address}",
+            extra={"spider": self._crawler.spider},
+        )
+        raise Refused("forbidden-address", f"{host} has the address {address}") from exception

@@ -1,0 +1,114 @@
+"""Downloader middleware: entry pages of candidates from Common Crawl's archive in place of their sites."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import NotConfigured
+
+from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext
+from bilingual_crawler.crawl.requests import archived_answer
+from bilingual_crawler.crawl.signals import ENTRY, NOT_MODIFIED
+from bilingual_crawler.options import Options
+from bilingual_crawler.storage.archive import open_archive
+from bilingual_crawler.storage.warc import ArchivedResponse
+from bilingual_crawler.urls.hosts import host_of
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from bilingual_crawler.frontier.entry import Entry
+
+
+class ArchivedPagesMiddleware:
+    """Answers before robots.txt and the delay of the site, which is not asked. It is asked if the archive has no page.
+
+    Stats: ``bilingual/archived/pages|missing``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        context = CrawlContext.of(crawler)
+        if not isinstance(context, DiscoveryContext) or context.sources.archive is None:
+            raise NotConfigured
+        assert crawler.stats
+        self._stats = crawler.stats
+        self._archive = context.sources.archive
+        self._places = context.sources.archived
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    async def process_request(self, request: Request) -> Response | None:
+        entry: Entry | None = request.meta.get(ENTRY)
+        place = self._places.get(entry.url) if entry else None
+        if place is None:
+            return None
+        page = await asyncio.to_thread(self._archive.read, place)
+        if page is not None and (page.status != 200 or host_of(page.url) != host_of(request.url)):
+            self._archive.left_out.add("not the entry page", request.url)
+            page = None
+        self._stats.inc_value(f"bilingual/archived/{'pages' if page else 'missing'}")
+        return archived_answer(request, page, page.body, []) if page else None
+
+
+_CONDITIONS = {b"etag": b"If-None-Match", b"last-modified": b"If-Modified-Since"}
+"""Headers of a response, and those of the request that asks whether it still holds."""
+_OK, _UNCHANGED = 200, 304
+
+
+class KnownPagesMiddleware:
+    """Asks for pages and sitemaps in the archives of ``BILINGUAL_KNOWN`` on the condition that they have changed.
+
+    At the answer 304 the archived response takes its place, so that the page is read as if it had been downloaded.
+    Its place is 660, so that :class:`.warc.WarcMiddleware` sees both, and whatever may
+    refuse a request has been asked. A discovery judges every site anew.
+
+    Stats: ``bilingual/known/unchanged|changed``, ``bilingual/archive/record_too_long|damaged_record|no_file``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        known = Options.of(crawler.settings).known
+        if not known or isinstance(CrawlContext.of(crawler), DiscoveryContext):
+            raise NotConfigured
+        assert crawler.stats
+        self._stats = crawler.stats
+        self._archive = open_archive(known)
+        for reason, count in self._archive.left_out.items():
+            self._stats.set_value(f"bilingual/archive/{reason}", count)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def process_request(self, request: Request) -> None:
+        request.meta.pop(NOT_MODIFIED, None)
+        known = self._known(request)
+        if known is not None:
+            for validator, condition in _CONDITIONS.items():
+                if values := known.headers.get(validator):
+                    request.headers[condition] = values[0]
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        if not any(condition in request.headers for condition in _CONDITIONS.values()):
+            return response
+        if response.status == _OK:
+            self._stats.inc_value("bilingual/known/changed")
+        known = self._known(request) if response.status == _UNCHANGED else None
+        if known is None:
+            return response
+        self._stats.inc_value("bilingual/known/unchanged")
+        request.meta[NOT_MODIFIED] = True
+        return archived_answer(request, known, known.body, [])
+
+    def _known(self, request: Request) -> ArchivedResponse | None:
+        """The complete page in the archive that *request* asks for."""
+        found = self._archive.find(request.url) if ENTRY in request.meta else None
+        if isinstance(found, ArchivedResponse) and found.status == _OK and not found.truncated:
+            return found
+        return None

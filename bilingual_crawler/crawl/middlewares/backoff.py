@@ -1,0 +1,210 @@
+"""Downloader middleware: failed requests go back to the frontier, and their host is left alone for a pause."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import math
+import os
+import socket
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from scrapy.exceptions import CannotResolveHostError
+from scrapy.utils.misc import load_object
+
+from bilingual_crawler.crawl.signals import ENTRY, REST, Refused
+from bilingual_crawler.crawl.visits import Visits
+from bilingual_crawler.frontier.backoff import Backoff, Patience, Rest, own_shortage, retry_after
+from bilingual_crawler.frontier.entry import POISON, SUSPECT
+from bilingual_crawler.options import Options
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from bilingual_crawler.frontier.entry import Entry
+
+logger = logging.getLogger(__name__)
+
+ASKS_TO_WAIT = (429, 503)
+PAGE_ERROR = 500
+"""A failure of the page, not of the host."""
+WAITS = 5
+"""Answers 429 or 503 to one URL before it is dropped."""
+MAX_OWN_REST = 60.0
+"""Longest pause in seconds when this machine has no sockets left."""
+_MACHINE = "this machine"
+
+
+class HostUnavailable(Refused):
+    """The host is unavailable, and the page was not requested."""
+
+    def __init__(self, outcome: str, message: str, *, alive: bool, asked: float | None = None) -> None:
+        super().__init__(outcome, message, silent=not alive)
+        self.alive = alive
+        self.asked = asked
+
+
+class BackoffMiddleware:
+    """Replaces Scrapy's RetryMiddleware, which retries without a pause.
+
+    A request that fails by the network or with one of ``RETRY_HTTP_CODES`` goes back to its place in the frontier, at
+    most ``RETRY_TIMES`` times (five times after 429 or 503). Its politeness slot is paused. The pause doubles with each
+    failure in a row; a longer ``Retry-After`` counts instead. A host that keeps failing is given up, and its other URLs
+    are refused without a request. If this machine has no sockets, file descriptors or memory left, this is no failure
+    of the host, and the request waits. Settings: ``BILINGUAL_BACKOFF_START``, ``_MAX``, ``BILINGUAL_RETRY_AFTER_MAX``,
+    ``BILINGUAL_HOST_FAILURES``. Stats: ``bilingual/backoff/<status or error>``, ``bilingual/hosts_given_up``,
+    ``bilingual/machine/<error>``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats
+        settings, options = crawler.settings, Options.of(crawler.settings)
+        self._crawler = crawler
+        self._stats = crawler.stats
+        self._enabled = settings.getbool("RETRY_ENABLED")
+        self._tries = settings.getint("RETRY_TIMES")
+        self._statuses = frozenset(map(int, settings.getlist("RETRY_HTTP_CODES")))
+        self._errors = tuple(map(load_object, settings.getlist("RETRY_EXCEPTIONS")))
+        self._patience = Patience(
+            options.backoff_start, options.backoff_max, options.retry_after_max, options.host_failures
+        )
+        self._backoff = Backoff(self._patience, time.monotonic)
+        longest = min(self._patience.longest, MAX_OWN_REST)
+        self._own = Backoff(Patience(self._patience.start, longest, failures=math.inf), time.monotonic)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def process_request(self, request: Request) -> None:
+        if ENTRY in request.meta and self._backoff.given_up(origin(request.url)):
+            raise Refused("host-given-up", "the host failed too often", silent=True)
+
+    def process_response(self, request: Request, response: Response) -> Request | Response:
+        entry: Entry | None = request.meta.get(ENTRY)
+        if entry is None:
+            return response
+        status = response.status
+        self._own.answered(_MACHINE)
+        if not self._enabled or status not in self._statuses or status == PAGE_ERROR:
+            self._backoff.answered(origin(request.url))
+        if not self._enabled or status not in self._statuses:
+            return response
+        self._stats.inc_value(f"bilingual/backoff/{status}")
+        if status == PAGE_ERROR:
+            rest: float | None = min(self._patience.longest, self._patience.start * 2.0**entry.attempts)
+        else:
+            rest = self._failed(request, alive=True, asked=asked_to_wait(response))
+        if rest is None or entry.attempts >= (WAITS if status in ASKS_TO_WAIT else self._tries):
+            return response
+        return _again(request, Rest(rest))
+
+    def process_exception(self, request: Request, exception: Exception) -> Request | None:
+        entry: Entry | None = request.meta.get(ENTRY)
+        if entry is None or not self._enabled:
+            return None
+        if shortage := _shortage_behind(exception):
+            return self._wait_for_machine(request, shortage)
+        unavailable = exception if isinstance(exception, HostUnavailable) else None
+        if not (unavailable or isinstance(exception, self._errors)):
+            return None
+        if self._visits.is_guess(entry) and not (unavailable and unavailable.alive):
+            return None
+        self._stats.inc_value(f"bilingual/backoff/{type(exception).__name__}")
+        if unavailable:
+            rest = self._failed(request, alive=unavailable.alive, asked=unavailable.asked)
+        else:
+            rest = self._failed(request, alive=False, asked=None)
+        if rest is None or (not unavailable and entry.attempts >= self._tries):
+            return None
+        return _again(request, Rest(rest, failed=not unavailable))
+
+    @property
+    def _visits(self) -> Visits:
+        return Visits.of(self._crawler)
+
+    def _wait_for_machine(self, request: Request, shortage: str) -> Request | None:
+        note_shortage(self._crawler, shortage)
+        # an address family that this machine lacks reads the same as ports that are used up
+        for_good = shortage == "EADDRNOTAVAIL"
+        if for_good and request.meta[ENTRY].attempts >= WAITS:
+            return None
+        rest = self._own.failed(_MACHINE, alive=True)
+        assert rest is not None
+        return _again(request, Rest(rest, failed=for_good))
+
+    def _failed(self, request: Request, *, alive: bool, asked: float | None) -> float | None:
+        host = origin(request.url)
+        before = self._backoff.given_up(host)
+        rest = self._backoff.failed(host, alive=alive, asked=asked)
+        if rest is None and not before:
+            first = not self._stats.get_value("bilingual/hosts_given_up")
+            self._stats.inc_value("bilingual/hosts_given_up")
+            level = logging.WARNING if first else logging.INFO
+            logger.log(level, f"{host} failed too often: given up", extra={"spider": self._crawler.spider})
+        return rest
+
+
+def note_shortage(crawler: Crawler, shortage: str) -> None:
+    """Count that this machine has something none left of, an :func:`own_shortage`, and log it once per kind."""
+    assert crawler.stats
+    key = f"bilingual/machine/{shortage}"
+    if not crawler.stats.get_value(key):
+        logger.warning(
+            f"{os.strerror(getattr(errno, shortage))} ({shortage}): this machine has no sockets, file descriptors or "
+            "memory left; the crawl waits and tries again. A lower CONCURRENT_REQUESTS or a higher ulimit -n helps",
+            extra={"spider": crawler.spider},
+        )
+    crawler.stats.inc_value(key)
+
+
+def _shortage_behind(exception: Exception) -> str | None:
+    """As :func:`own_shortage`; a look-up of a name fails without saying why, so a socket is opened to find out."""
+    shortage = own_shortage(exception)
+    if shortage or not any(isinstance(one, CannotResolveHostError) for one in (exception, exception.__cause__)):
+        return shortage
+    try:
+        socket.socket().close()
+    except OSError as error:
+        return own_shortage(error)
+    return None
+
+
+def origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def asked_to_wait(response: Response) -> float | None:
+    value = response.headers.get("Retry-After")
+    return retry_after(value.decode("latin-1"), datetime.now(UTC)) if value else None
+
+
+def _again(request: Request, rest: Rest) -> Request:
+    again = request.copy()
+    again.meta[REST] = rest
+    return again
+
+
+class PoisonMiddleware:
+    """Logs each suspect, so that the log of a process that dies ends with the culprit. Refuses poisonous URLs.
+
+    Stats: ``bilingual/dropped/poison``.
+    """
+
+    def process_request(self, request: Request) -> None:
+        entry: Entry | None = request.meta.get(ENTRY)
+        if entry is None:
+            return
+        if entry.priority == POISON:
+            logger.warning(f"{entry.url}: not fetched again, because the crawl died twice while it was in flight")
+            raise Refused("poison", "the crawl died twice while it was in flight")
+        if entry.priority == SUSPECT:
+            logger.info(f"{entry.url}: the crawl died while it was in flight; it is fetched again, alone")

@@ -1,0 +1,232 @@
+"""Parse responses in helper processes with limits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING, TypeVar
+
+from scrapy import signals
+from scrapy.exceptions import StopDownload
+
+from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.middlewares.backoff import note_shortage
+from bilingual_crawler.crawl.middlewares.stop import is_stopping
+from bilingual_crawler.crawl.politeness import robots_agent
+from bilingual_crawler.crawl.requests import asks_for_page
+from bilingual_crawler.crawl.signals import ENTRY, LANGUAGE, OUTLINE, PAGE, SITEMAP, Refused, StillWanted
+from bilingual_crawler.crawl.visits import Visits
+from bilingual_crawler.frontier.backoff import own_shortage
+from bilingual_crawler.frontier.entry import Kind
+from bilingual_crawler.options import Options, Part
+from bilingual_crawler.pages.formats import ONLY_HTML, PDF, format_of
+from bilingual_crawler.pages.jobs import PageJob, PdfJob, SitemapJob
+from bilingual_crawler.pages.robots import header_directives, page_rules
+from bilingual_crawler.pages.sandbox.jobs import ContentError, SandboxError
+from bilingual_crawler.pages.sandbox.pool import submit
+from bilingual_crawler.urls.canonical import canonicalise
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.http.headers import Headers
+
+    from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.pages.model import Page
+    from bilingual_crawler.pages.sandbox.jobs import Job
+
+    Result = TypeVar("Result")
+
+logger = logging.getLogger(__name__)
+
+_PAUSE = 1.0
+"""Seconds until a helper process is started again."""
+REST = 3.0
+"""Pause after a response that has broken a limit, in times of what it took."""
+MAX_REST = 10.0
+"""Seconds of the longest pause."""
+
+
+class Reader:
+    """Has helper processes read responses. A response that breaks a limit, or has not what was looked for, is refused,
+    counted, and logged once per kind. All sites of which a response has broken a limit share one helper, which rests
+    after each further one, so that the others have helpers and processors. Waits while this machine cannot start a
+    helper process.
+
+    Stats: ``bilingual/unreadable/time|memory|crash|damaged|encrypted|no-text``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats
+        self.crawler = crawler
+        self.stats = crawler.stats
+        self._traps = CrawlContext.of(crawler).traps
+        self._of_suspects = asyncio.Lock()
+
+    async def read(self, job: Job[Result], url: str) -> Result:
+        """The result of *job* for the response from *url*; raises Refused, and StillWanted if the crawl stops first."""
+        while True:
+            try:
+                return await self._read(job, url)
+            except OSError as error:
+                # a helper process cannot be started
+                shortage = own_shortage(error)
+                if shortage is None:
+                    raise
+                note_shortage(self.crawler, shortage)
+                if is_stopping(self.crawler):
+                    raise StillWanted("the crawl is stopping") from error
+            await asyncio.sleep(_PAUSE)
+
+    async def _read(self, job: Job[Result], url: str) -> Result:
+        try:
+            if self._traps.was_unreadable(url):
+                return await self._read_of_suspect(job)
+            return await asyncio.wrap_future(submit(job))
+        except ContentError as error:
+            self._note(url, error)
+            raise Refused(error.kind, str(error), status=200) from error
+        except SandboxError as error:
+            self._note(url, error)
+            self._traps.note_unreadable(url)
+            raise Refused(f"unreadable-{error.kind}", str(error), status=200) from error
+
+    async def _read_of_suspect(self, job: Job[Result]) -> Result:
+        async with self._of_suspects:
+            begun = perf_counter()
+            try:
+                return await asyncio.wrap_future(submit(job))
+            except SandboxError:
+                await asyncio.sleep(min(MAX_REST, REST * (perf_counter() - begun)))
+                raise
+
+    def _note(self, url: str, error: ContentError | SandboxError) -> None:
+        key = f"bilingual/unreadable/{error.kind}"
+        level = logging.DEBUG if self.stats.get_value(key) else logging.WARNING
+        self.stats.inc_value(key)
+        logger.log(level, f"{url} could not be read: {error}", extra={"spider": self.crawler.spider})
+
+
+class LanguageFilterMiddleware:
+    """Puts the parsed page, the language of its text and its outline, or the parsed sitemap, into ``response.meta``.
+
+    Responses in none of the formats of the crawl are dropped by their headers, before the body is read if the download
+    handler allows it. The policy decides whether links of a page in neither language are followed. With the scheduler
+    of another project, all that :func:`~bilingual_crawler.crawl.requests.asks_for_page` counts as pages. Stats:
+    ``bilingual/language/<code>``, ``bilingual/dropped/not_html``, ``bilingual/pdf/whole|too-long``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats
+        self._stats = crawler.stats
+        self._reader = Reader(crawler)
+        self._formats = CrawlContext.of(crawler).formats
+        self._has_frontier = Part.FRONTIER in Options.of(crawler.settings).parts
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        middleware = cls(crawler)
+        crawler.signals.connect(middleware.headers_received, signal=signals.headers_received)
+        return middleware
+
+    def headers_received(self, headers: Headers, request: Request) -> None:
+        url = self._url(request)
+        if url is not None and not _any_format(request) and self._format(headers, url) is None:
+            raise StopDownload(fail=True)
+
+    def process_exception(self, request: Request, exception: Exception) -> Response | None:
+        """The headers do not name the status: of a stopped answer that is not 200, the status counts, not the type."""
+        stopped = exception.response if isinstance(exception, StopDownload) else None
+        return stopped if stopped is not None and stopped.status != 200 else None
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        url = self._url(request)
+        if url is None:
+            return response
+        if response.status != 200:
+            if 200 < response.status < 300 and not _is_of_other_project(request):
+                # Scrapy passes any success to the callback
+                raise Refused(f"http-{response.status}", "no page: only 200 is", status=response.status)
+            return response
+        if ENTRY in request.meta and request.meta[ENTRY].kind is Kind.SITEMAP:
+            job = SitemapJob(response.body, url, self._formats)
+            request.meta[SITEMAP] = await self._reader.read(job, url)
+            return response
+        if self._format(response.headers, url) is None:
+            if _any_format(request):
+                return response
+            self._stats.inc_value("bilingual/dropped/not_html")
+            raise Refused("not-html", f"not a document: {_content_type(response.headers)}", status=200)
+        await read_response(request, response, url, self._reader)
+        return response
+
+    def _url(self, request: Request) -> str | None:
+        """The URL of the page or sitemap that *request* asks for; None if its answer is not read."""
+        if ENTRY in request.meta:
+            entry: Entry = request.meta[ENTRY]
+            return entry.url
+        return None if self._has_frontier or not asks_for_page(request) else canonicalise(request.url)
+
+    def _format(self, headers: Headers, url: str) -> str | None:
+        """The format of a response; None if the crawl does not read it."""
+        found = format_of(_content_type(headers), url)
+        return found if found in self._formats else None
+
+
+async def read_response(request: Request, response: Response, url: str, reader: Reader) -> None:
+    """Put the page *url* in *response*, its language and its outline into the meta of *request*; raises Refused.
+
+    A page has links to documents in the formats of the crawl; a PDF is a page without links.
+    """
+    context, stats = CrawlContext.of(reader.crawler), reader.stats
+    is_pdf = is_of(PDF, response, url)
+    job = PdfJob(response.body, url) if is_pdf else page_job(response, url, context.formats)
+    announced = Visits.of(reader.crawler).announced_language(url) if ENTRY in request.meta else None
+    found = await reader.read(replace(job, detection=context.detection, announced=announced), url)
+    request.meta[PAGE] = _ruled(found.page, response.headers, robots_agent(reader.crawler.settings))
+    request.meta[LANGUAGE] = found.identification
+    request.meta[OUTLINE] = found.outline
+    stats.inc_value(f"bilingual/language/{found.identification.language}")
+    if is_pdf:
+        stats.inc_value("bilingual/pdf/too-long" if found.page.is_cut else "bilingual/pdf/whole")
+
+
+def _ruled(page: Page, headers: Headers, agent: str) -> Page:
+    """*page* with the rules in its headers, the only ones that a PDF has."""
+    values = [value.decode("latin-1") for value in headers.getlist("X-Robots-Tag")]
+    if not values:
+        return page
+    rules = page_rules(header_directives(values, agent))
+    return replace(page, noindex=page.noindex or rules.noindex, nofollow=page.nofollow or rules.nofollow)
+
+
+def page_job(response: Response, url: str, formats: frozenset[str] = ONLY_HTML) -> PageJob:
+    """The job that reads the HTML page in *response*, fetched from *url*."""
+    link_headers = tuple(value.decode("latin-1") for value in response.headers.getlist("Link"))
+    return PageJob(response.body, _content_type(response.headers), url, link_headers, formats)
+
+
+def is_of(wanted: str, response: Response, url: str) -> bool:
+    """Whether *response*, fetched from *url*, has the format *wanted*."""
+    return format_of(_content_type(response.headers), url) == wanted
+
+
+def _any_format(request: Request) -> bool:
+    """Whether all formats are welcome: in a sitemap, and where a spider of another project starts."""
+    entry: Entry | None = request.meta.get(ENTRY)
+    return entry is not None and (entry.kind is Kind.SITEMAP or (bool(entry.request) and not entry.parent))
+
+
+def _is_of_other_project(request: Request) -> bool:
+    """Whether a spider of another project gets the answer, page or not."""
+    entry: Entry | None = request.meta.get(ENTRY)
+    return entry is None or bool(entry.request)
+
+
+def _content_type(headers: Headers) -> str:
+    return (headers.get("Content-Type") or b"").decode("latin-1")

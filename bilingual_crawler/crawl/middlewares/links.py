@@ -1,0 +1,144 @@
+"""Spider middleware: score the links of a page in one batch and push them, or their requests, to the frontier."""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+
+from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.signals import ENTRY, RANK
+from bilingual_crawler.crawl.visits import Visits
+from bilingual_crawler.frontier.entry import Kind, State
+from bilingual_crawler.items import FoundLinks, FoundRequests, Rank
+from bilingual_crawler.options import Options
+from bilingual_crawler.scoring.links import BatchingScorer, LinkScorer, PageLinks
+from bilingual_crawler.scoring.models import load_models, models_folder
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Sequence
+    from typing import Self
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.policies.base import FetchedPage
+    from bilingual_crawler.scoring.links import LinkScore
+
+logger = logging.getLogger(__name__)
+
+
+class LinkPriorityMiddleware:
+    """Consumes :class:`FoundLinks`: drops links that are out of scope or done, scores the rest, and pushes them to the
+    frontier. In place of :class:`FoundRequests` it yields those of the requests that are left, with their rank.
+
+    Stats: ``bilingual/links/found|out_of_scope|too_deep|known|scoring_failed``, ``bilingual/traps/links/queue-full``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats
+        self._crawler = crawler
+        self._stats = crawler.stats
+        self._max_depth = crawler.settings.getint("DEPTH_LIMIT") or math.inf
+        self._options = Options.of(crawler.settings)
+        self._sources = frozenset(self._options.link_sources)
+        self._context = CrawlContext.of(crawler)
+        self._policy = self._context.policy
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        middleware = cls(crawler)
+        crawler.signals.connect(middleware.spider_opened, signal=signals.spider_opened)
+        crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
+        return middleware
+
+    def spider_opened(self) -> None:
+        self._visits = Visits.of(self._crawler)
+        self._scorer: BatchingScorer | None = None
+        if self._policy.needs_models:
+            models = load_models(models_folder(self._options.models_dir), self._options.providers)
+            self._scorer = BatchingScorer(LinkScorer(*models, self._context.pairs))
+
+    def spider_closed(self) -> None:
+        if self._scorer:
+            self._scorer.close()
+
+    def process_spider_input(self, response: Response) -> None:
+        if ENTRY in response.meta:
+            self._visits.hold(response.meta[ENTRY])
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        if ENTRY not in response.meta:
+            async for output in result:
+                yield output
+            return
+        entry: Entry = response.meta[ENTRY]
+        async for output in result:
+            if isinstance(output, FoundRequests):
+                weighed = [part async for parts in self._weigh(output, entry) for part in parts]
+                for request in _ranked(output, weighed):
+                    yield request
+            elif isinstance(output, FoundLinks):
+                if entry.kind is Kind.PAGE:
+                    self._visits.learn(entry, output.page, output.links)
+                async for part in self._weigh(output, entry):
+                    self._visits.follow(entry, output.page, part)
+            else:
+                yield output
+
+    async def _weigh(self, found: FoundLinks, entry: Entry) -> AsyncIterator[list[tuple[Link, float]]]:
+        """The links that are followed, with their priorities, in parts."""
+        self._stats.inc_value("bilingual/links/found", len(found.links))
+        # a sitemap is no page in a third language
+        if entry.kind is Kind.PAGE and not self._policy.expands(found.page):
+            return
+        if entry.depth >= self._max_depth:
+            self._stats.inc_value("bilingual/links/too_deep", len(found.links))
+            return
+        async for part in self._context.turns.parts(found.links):
+            links = await self._admitted(found, part)
+            yield self._visits.weigh(entry, found.page, links, await self._scores(found.page, links))
+
+    async def _admitted(self, found: FoundLinks, links: Sequence[Link]) -> list[Link]:
+        followed = [link for link in links if link.source in self._sources and link.url != found.page.url]
+        in_scope = [link for link in followed if self._context.scope.admits(link.url)]
+        self._stats.inc_value("bilingual/links/out_of_scope", len(followed) - len(in_scope))
+        states = await self._visits.states([link.url for link in in_scope])
+        open_links = [
+            (link, state) for link, state in zip(in_scope, states, strict=True) if state in (None, State.QUEUED)
+        ]
+        self._stats.inc_value("bilingual/links/known", len(in_scope) - len(open_links))
+        if self._visits.may_queue_links(found.page.url):
+            return [link for link, _ in open_links]
+        queued = [link for link, state in open_links if state is State.QUEUED]
+        left = "bilingual/traps/links/queue-full"
+        if not self._stats.get_value(left):
+            logger.warning(f"{found.page.url}: the site has filled its quota of the queue; new links are left out")
+        self._stats.inc_value(left, len(open_links) - len(queued))
+        return queued
+
+    async def _scores(self, page: FetchedPage, links: Sequence[Link]) -> list[LinkScore] | None:
+        if self._scorer is None or page.side is None or not links:
+            return None
+        try:
+            return await self._scorer.score(PageLinks(page.url, page.side, [link.url for link in links]))
+        except Exception as error:
+            if not self._stats.get_value("bilingual/links/scoring_failed"):
+                logger.exception("The URL models failed; links of such pages are queued last", exc_info=error)
+            self._stats.inc_value("bilingual/links/scoring_failed", len(links))
+            return None
+
+
+def _ranked(found: FoundRequests, weighed: list[tuple[Link, float]]) -> Iterator[Request]:
+    """The requests of *weighed* links; of several links to one URL the best counts."""
+    best: dict[str, float] = {}
+    for link, priority in weighed:
+        best[link.url] = max(priority, best.get(link.url, priority))
+    for url, priority in best.items():
+        found.requests[url].meta[RANK] = Rank(priority, found.page.url)
+        yield found.requests[url]

@@ -1,0 +1,153 @@
+"""Downloader middleware: pages that are empty without JavaScript go through a browser."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, TypeVar
+
+from scrapy import signals
+from scrapy.http import HtmlResponse
+
+from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.middlewares.language import Reader, is_of, read_response
+from bilingual_crawler.crawl.middlewares.stop import CHECK_SECONDS, is_stopping, put_back
+from bilingual_crawler.crawl.rendering.browser import Browser, RenderError, is_shell
+from bilingual_crawler.crawl.rendering.options import missing_for_rendering
+from bilingual_crawler.crawl.signals import ENTRY, LANGUAGE, PAGE, page_rendered
+from bilingual_crawler.crawl.visits import Visits
+from bilingual_crawler.options import Options
+from bilingual_crawler.pages.formats import HTML
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+    from typing import Self
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from bilingual_crawler.frontier.entry import Entry
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_TOTAL = ""
+
+
+class RenderMiddleware:
+    """Renders HTML pages: none with ``render=never``, all with ``always``, shells with ``auto``.
+
+    It comes after the language filter, whose result shows the shells (pages that are empty without scripts). The filter
+    runs again on the rendered page. If scripts navigate to another URL, this is a redirect. A page that cannot be
+    rendered, or is beyond ``BILINGUAL_RENDER_MAX_PAGES`` or ``BILINGUAL_RENDER_MAX_PAGES_PER_SITE``, stays as it was
+    downloaded. A page whose rendering a stop cuts off is left for the resume. Stats:
+    ``bilingual/render/shells|pages|redirects|failed|over_budget``, and those of
+    :class:`~bilingual_crawler.crawl.rendering.network.Resources`.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats
+        self._crawler = crawler
+        self._stats = crawler.stats
+        self._reader = Reader(crawler)
+        self._mode = CrawlContext.of(crawler).render
+        options = Options.of(crawler.settings)
+        missing = missing_for_rendering(crawler.settings)
+        self._browser = None if self._mode == "never" or missing else Browser(crawler, self._slot_of)
+        self._max_pages = options.render_max_pages
+        self._max_pages_per_site = options.render_max_pages_per_site
+        if self._mode == "auto" and missing:
+            logger.warning(f"render=auto: {missing}; until then pages that need JavaScript stay as downloaded")
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        middleware = cls(crawler)
+        crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
+        return middleware
+
+    async def process_response(self, request: Request, response: Response) -> Response | Request:
+        page = request.meta.get(PAGE)
+        if page is None or response.status != 200:
+            return response
+        entry: Entry = request.meta[ENTRY]
+        if not is_of(HTML, response, entry.url):
+            return response
+        shell = is_shell(page, response.body)
+        if shell:
+            self._note_shell(response)
+        if self._browser is None or not (shell or self._mode == "always"):
+            return response
+        try:
+            if not await self._take_budget(entry.slot):
+                self._stats.inc_value("bilingual/render/over_budget")
+                return response
+            rendered = await self._unless_stopping(self._browser.render(response))
+        except RenderError as error:
+            if is_stopping(self._crawler):
+                return put_back(request, self._stats)
+            self._note_failure(response, error)
+            return response
+        if rendered.left_for is not None:
+            self._stats.inc_value("bilingual/render/redirects")
+            reasons = {"redirect_urls": [request.url], "redirect_reasons": [response.status]}
+            return request.replace(url=rendered.left_for, meta={**request.meta, **reasons})
+        return await self._replaced(request, response, rendered.html)
+
+    async def spider_closed(self) -> None:
+        if self._browser is not None:
+            await self._browser.close()
+
+    def _slot_of(self, url: str) -> str:
+        visits = Visits.of(self._crawler)
+        return visits.download_slot(visits.slot(url))
+
+    async def _unless_stopping(self, work: Awaitable[T]) -> T:
+        """The result of *work*; raises RenderError if the crawl stops before."""
+        working = asyncio.ensure_future(work)
+        cancelled = False
+        while not working.done():
+            if is_stopping(self._crawler) and not cancelled:
+                cancelled = working.cancel()
+            await asyncio.wait((working,), timeout=CHECK_SECONDS)
+        if working.cancelled():
+            raise RenderError("the crawl is stopping")
+        return working.result()
+
+    async def _take_budget(self, slot: str) -> bool:
+        """Count a page that is rendered, unless that exceeds a limit; raises RenderError."""
+        limits = {f"rendered {_TOTAL}": self._max_pages, f"rendered {slot}": self._max_pages_per_site}
+        counted: asyncio.Future[dict[str, int]] = asyncio.get_running_loop().create_future()
+        visits = Visits.of(self._crawler)
+        visits.count(dict.fromkeys(limits, 1), lambda sums: None if counted.done() else counted.set_result(sums))
+        sums = await self._unless_stopping(counted)
+        if any(limit and sums[name] > limit for name, limit in limits.items()):
+            visits.count(dict.fromkeys(limits, -1))
+            return False
+        return True
+
+    async def _replaced(self, request: Request, plain: Response, html: str) -> Response:
+        headers = plain.headers.copy()
+        headers["Content-Type"] = "text/html; charset=utf-8"
+        body = html.encode("utf-8", "replace")
+        response = HtmlResponse(plain.url, headers=headers, body=body, flags=[*plain.flags, "rendered"])
+        self._stats.inc_value("bilingual/render/pages")
+        self._crawler.signals.send_catch_log(page_rendered, request=request, response=response)
+        self._stats.inc_value(f"bilingual/language/{request.meta[LANGUAGE].language}", -1)
+        await read_response(request, response, request.meta[ENTRY].url, self._reader)
+        return response
+
+    def _note_shell(self, response: Response) -> None:
+        if self._mode == "never" and not self._stats.get_value("bilingual/render/shells"):
+            logger.warning(
+                f"{response.url} shows almost nothing without JavaScript; "
+                "-a render=auto renders such pages in a browser",
+                extra={"spider": self._crawler.spider},
+            )
+        self._stats.inc_value("bilingual/render/shells")
+
+    def _note_failure(self, response: Response, error: RenderError) -> None:
+        if not self._stats.get_value("bilingual/render/failed"):
+            logger.warning(f"{response.url} was not rendered: {error}", extra={"spider": self._crawler.spider})
+        self._stats.inc_value("bilingual/render/failed")

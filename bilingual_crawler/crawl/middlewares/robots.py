@@ -1,0 +1,156 @@
+"""Downloader middleware: robots.txt by RFC 9309."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import weakref
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from cachetools import LRUCache, TTLCache
+from scrapy import Request, signals
+from scrapy.exceptions import CannotResolveHostError, NotConfigured
+from scrapy.http.request import NO_CALLBACK
+from scrapy.robotstxt import ProtegoRobotParser
+from scrapy.utils.misc import build_from_crawler, load_object
+
+from bilingual_crawler.crawl.middlewares.backoff import HostUnavailable, asked_to_wait, origin
+from bilingual_crawler.crawl.middlewares.language import Reader
+from bilingual_crawler.crawl.politeness import robots_agent
+from bilingual_crawler.crawl.signals import Refused, StillWanted, sitemaps_named
+from bilingual_crawler.pages.jobs import RobotsJob
+from bilingual_crawler.urls.canonical import canonicalise
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.robotstxt import RobotParser
+
+logger = logging.getLogger(__name__)
+
+MAX_BYTES = 500 << 10
+"""Bytes of a robots.txt that are read (RFC 9309, 2.5)."""
+MAX_REDIRECTS = 5
+MAX_AGE = 24 * 3600.0
+"""Seconds after which it is fetched again (RFC 9309, 2.4)."""
+TIMEOUT = 30.0
+"""Seconds."""
+_HOSTS = 10_000
+_BYTES = 10 << 20
+"""Bytes of rules that are kept for all hosts: a kilobyte per host, or 20 files of the largest size."""
+_PARSED_BYTES = 64 << 20
+"""Bytes of parsed rules that are kept: 500 files of a kilobyte, or one of the largest size."""
+_PARSED_FACTOR = 110
+"""Bytes that Protego takes for each byte of rules, if they are as short as can be and have wildcards."""
+_PARSED_MINIMUM = 3000
+_LARGE = 4 << 20
+"""Bytes of parsed rules above which no others of that size are parsed at the same time."""
+_OBEYED = "dont_obey_robotstxt"
+
+
+class RobotsMiddleware:
+    """Refuses URLs that robots.txt forbids. Replaces Scrapy's middleware, which allows all URLs after a failure.
+
+    After no answer, 429 or 5xx no URL of the host is fetched, and robots.txt is fetched again after a pause. After
+    another 4xx or too many redirects all URLs are allowed. A host's robots.txt is fetched once a day. Signal: Scrapy's
+    ``robots_parsed``. Stats: ``bilingual/robots/fetched|unreachable|forbidden``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        settings = crawler.settings
+        if not settings.getbool("ROBOTSTXT_OBEY"):
+            raise NotConfigured
+        assert crawler.stats
+        self._crawler = crawler
+        self._stats = crawler.stats
+        self._reader = Reader(crawler)
+        self._user_agent = robots_agent(settings)
+        self._parser = load_object(settings["ROBOTSTXT_PARSER"])
+        self._timeout = min(TIMEOUT, settings.getfloat("DOWNLOAD_TIMEOUT"))
+        self._rules: TTLCache[str, bytes] = TTLCache(
+            _BYTES, MAX_AGE, getsizeof=lambda rules: _BYTES // _HOSTS + len(rules)
+        )
+        self._parsed: LRUCache[str, tuple[RobotParser, int]] = LRUCache(_PARSED_BYTES, getsizeof=lambda known: known[1])
+        self._parsing_large = asyncio.Lock()
+        self._asking: dict[str, asyncio.Task[RobotParser]] = {}
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    async def process_request(self, request: Request) -> None:
+        if request.meta.get(_OBEYED):
+            return
+        host = origin(request.url)
+        rules = self._rules.get(host)
+        parser = await (self._ask(host, request) if rules is None else self._parse(host, rules))
+        if not parser.allowed(request.url, self._user_agent):
+            self._stats.inc_value("bilingual/robots/forbidden")
+            raise Refused("robots", "forbidden by robots.txt")
+
+    async def _ask(self, host: str, request: Request) -> RobotParser:
+        asking = self._asking.get(host)
+        if asking is None:
+            asking = self._asking[host] = asyncio.ensure_future(self._fetch(host, request))
+            asking.add_done_callback(lambda _: self._asking.pop(host))
+        return await asyncio.shield(asking)
+
+    async def _fetch(self, host: str, request: Request) -> RobotParser:
+        url = f"{host}/robots.txt"
+        self._stats.inc_value("bilingual/robots/fetched")
+        try:
+            response = await self._download(url, request)
+        except (Refused, StillWanted):
+            raise
+        except Exception as error:
+            self._stats.inc_value("bilingual/robots/unreachable")
+            outcome = "host-not-found" if isinstance(error, CannotResolveHostError) else "robots-unreachable"
+            raise HostUnavailable(outcome, f"{url}: {error}", alive=False) from error
+        if response.status == 429 or response.status >= 500:
+            self._stats.inc_value("bilingual/robots/unreachable")
+            message = f"{url}: HTTP status {response.status}"
+            raise HostUnavailable("robots-unreachable", message, alive=True, asked=asked_to_wait(response))
+        body = response.body[:MAX_BYTES] if 200 <= response.status < 300 else b""
+        try:
+            robots = await self._reader.read(RobotsJob(body, self._user_agent), url)
+        except Refused as error:
+            self._stats.inc_value("bilingual/robots/unreachable")
+            raise HostUnavailable("robots-unreachable", f"{url}: {error}", alive=True) from error
+        # bytes that are no UTF-8 have become longer
+        rules = self._rules[host] = robots.rules.encode()[:MAX_BYTES]
+        self._parsed.pop(host, None)
+        parser = await self._parse(host, rules)
+        self._crawler.signals.send_catch_log(sitemaps_named, urls=robots.sitemaps)
+        self._crawler.signals.send_catch_log(signals.robots_parsed, robotparser=parser, request=request)
+        return parser
+
+    async def _parse(self, host: str, rules: bytes) -> RobotParser:
+        """The parser of the *rules* of *host*. The largest take seconds, so threads make them, and one at a time."""
+        size = _PARSED_MINIMUM + _PARSED_FACTOR * len(rules)
+        async with self._parsing_large if size > _LARGE else nullcontext():
+            if host not in self._parsed:
+                parser: RobotParser = await asyncio.to_thread(build_from_crawler, self._parser, self._crawler, rules)
+                if isinstance(parser, ProtegoRobotParser):
+                    # its rules refer to each other, and the garbage collector frees such only now and then
+                    weakref.finalize(parser, vars(parser.rp).clear).atexit = False
+                self._parsed[host] = parser, size
+            return self._parsed[host][0]
+
+    async def _download(self, url: str, request: Request) -> Response:
+        """The answer at the end of at most five redirects."""
+        assert self._crawler.engine
+        meta = {_OBEYED: True, "dont_redirect": True, "download_timeout": self._timeout}
+        if "download_slot" in request.meta:
+            meta["download_slot"] = request.meta["download_slot"]
+        redirects = 0
+        while True:
+            response = await self._crawler.engine.download_async(Request(url, meta=meta, callback=NO_CALLBACK))
+            location = response.headers.get("Location") if 300 <= response.status < 400 else None
+            target = canonicalise(location.decode("latin-1"), url) if location else None
+            if target is None or redirects == MAX_REDIRECTS:
+                return response
+            url = target
+            redirects += 1

@@ -1,0 +1,160 @@
+"""Downloader middleware: a crawl that is told to stop ends soon and loses no URL."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.job import job_dir
+
+from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.signals import ENTRY, REST, StillWanted, phase_changed, stop_now
+from bilingual_crawler.crawl.visits import Visits
+from bilingual_crawler.frontier.backoff import Rest
+from bilingual_crawler.options import Options
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+    from twisted.internet.defer import Deferred
+
+logger = logging.getLogger(__name__)
+
+CHECK_SECONDS = 0.1
+HURRY_SECONDS = 10.0
+"""Seconds in which a crawl must end at once."""
+GRACE = 5.0
+"""Seconds after the end of the time budget that a download may still take."""
+
+
+class StopMiddleware:
+    """Puts waiting requests back into the frontier when the crawl stops, for whatever reason.
+
+    Without it a stop waits for every delay of every site (``Crawl-delay`` may be minutes). Running transfers are
+    finished within ``DOWNLOAD_TIMEOUT``, or at most five seconds after the time budget ``CLOSESPIDER_TIMEOUT``. At a
+    second Ctrl-C the crawl ends at once, by ``stop_now``. Signals: ``phase_changed``, ``stop_now``. Stats:
+    ``bilingual/stop/put_back``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats
+        # another frontier would not take back what is waiting
+        CrawlContext.of(crawler)
+        self._crawler = crawler
+        self._stats = crawler.stats
+        self._timeout = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")
+        self._durable = bool(job_dir(crawler.settings) or Options.of(crawler.settings).frontier)
+        budget = crawler.settings.getfloat("CLOSESPIDER_TIMEOUT")
+        self._deadline = time.monotonic() + budget + GRACE if budget else None
+        self._checking = create_looping_call(self._check)
+        self._hurrying = False
+        self._left: int | None = None
+        """Transfers in the last message; None while the crawl goes on."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        middleware = cls(crawler)
+        crawler.signals.connect(middleware.spider_opened, signal=signals.spider_opened)
+        crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
+        return middleware
+
+    def spider_opened(self) -> None:
+        # the reactor must not be imported before Scrapy has chosen it
+        from twisted.internet import reactor
+
+        self._checking.start(CHECK_SECONDS, now=False)
+        reactor.addSystemEventTrigger("before", "shutdown", self._reactor_stops)  # type: ignore[arg-type]
+
+    def spider_closed(self, reason: str) -> None:
+        if self._checking.running:
+            self._checking.stop()
+        if reason == "shutdown" and self._left is None:
+            self._tell(0)
+
+    def process_request(self, request: Request) -> Request | None:
+        if ENTRY in request.meta and is_stopping(self._crawler):
+            return put_back(request, self._stats)
+        if self._deadline is not None:
+            left = max(self._deadline - time.monotonic(), 1.0)
+            request.meta["download_timeout"] = min(request.meta.get("download_timeout", self._timeout), left)
+        return None
+
+    def process_exception(self, request: Request, exception: Exception) -> Request | None:
+        if isinstance(exception, StillWanted) and ENTRY in request.meta:
+            return put_back(request, self._stats)
+        return None
+
+    def _check(self) -> None:
+        engine: Any = self._crawler.engine
+        if engine and is_stopping(self._crawler):
+            if not self._hurrying:
+                self._hurrying = True
+                Visits.of(self._crawler).hurry()
+            left = 0
+            for slot in engine.downloader.slots.values():
+                while slot.queue:
+                    _, waiting = slot.queue.popleft()
+                    waiting.errback(StillWanted("the crawl is stopping"))
+                left += len(slot.transferring)
+            told_to = not engine.running
+            if left or told_to:
+                self._tell(left)
+
+    def _tell(self, left: int) -> None:
+        """Say that the crawl stops when *left* transfers are finished."""
+        if self._left is None:
+            logger.info(
+                f"Stopping: running transfers ({left}) are finished first, in {self._timeout:.0f} s at most; "
+                "Ctrl-C again cuts them off. "
+                + (
+                    "The same command resumes the crawl"
+                    if self._durable
+                    else "Without JOBDIR the next crawl starts again"
+                )
+            )
+        if left != self._left and (left or self._left is None):
+            phase = f"stopping, transfers left: {left}"
+            self._send(f"{phase}, the same command resumes" if self._durable else phase)
+        self._left = left
+
+    def _reactor_stops(self) -> Deferred[None] | None:
+        """At a second signal while the crawl is open, the reactor waits for the end of the crawl and no longer."""
+        if not self._checking.running:
+            return None
+        self._check()
+        self._send("stopping at once")
+        self._crawler.signals.send_catch_log(stop_now)
+        return deferred_from_coro(self._closed())
+
+    async def _closed(self) -> None:
+        engine: Any = self._crawler.engine
+        deadline = time.monotonic() + HURRY_SECONDS
+        while engine.spider is not None and time.monotonic() < deadline:
+            await asyncio.sleep(0.05)
+
+    def _send(self, phase: str) -> None:
+        self._crawler.signals.send_catch_log(phase_changed, phase=phase)
+
+
+def is_stopping(crawler: Crawler) -> bool:
+    engine = crawler.engine
+    assert engine
+    # Only the private slot shows that Scrapy 2.19 has begun to close the spider; ``spider_closed`` comes at the end.
+    slot = engine._slot
+    return not engine.running or slot is None or slot.closing is not None
+
+
+def put_back(request: Request, stats: StatsCollector) -> Request:
+    """*request* on its way back to the frontier, as if it had not been sent."""
+    stats.inc_value("bilingual/stop/put_back")
+    again = request.copy()
+    again.meta[REST] = Rest(0.0, failed=False)
+    return again

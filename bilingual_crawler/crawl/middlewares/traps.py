@@ -1,0 +1,158 @@
+"""Apply the knowledge about traps to pages and links."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections import Counter
+from dataclasses import replace
+from string import ascii_lowercase
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from scrapy import Request
+from scrapy.http.request import NO_CALLBACK
+
+from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.middlewares.language import Reader, page_job
+from bilingual_crawler.crawl.signals import COPY, ENTRY, LANGUAGE, PAGE, Refused, pair_found
+from bilingual_crawler.items import FoundLinks
+from bilingual_crawler.options import Options
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from bilingual_crawler.alignment.documents.model import Pair
+    from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.pages.model import Link, Page
+
+logger = logging.getLogger(__name__)
+
+
+class TrapPagesMiddleware:
+    """Downloader middleware: learns from pages, and drops soft-404 pages and queued URLs that have become traps.
+
+    After ten pages of a host, it requests a page of the host that cannot exist, for comparison. If the host does not
+    answer, it asks again after 20, 40 and 80 pages. Error pages are translated, too: after three documents of a
+    language that has a folder of its own, it requests such a page in that folder. Stats:
+    ``bilingual/traps/soft-404``, ``bilingual/traps/refused/<kind>``, and, for pages that are kept, ``bilingual/probes``
+    and ``bilingual/copies``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats
+        self._crawler = crawler
+        self._stats = crawler.stats
+        self._reader = Reader(crawler)
+        self._traps = CrawlContext.of(crawler).traps
+        self._pairs = CrawlContext.of(crawler).pairs
+        self._probes = not Options.of(crawler.settings).replay
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        middleware = cls(crawler)
+        crawler.signals.connect(middleware.pair_found, signal=pair_found)
+        return middleware
+
+    def pair_found(self, pair: Pair) -> None:
+        self._traps.note_pair(pair.url_a, pair.url_b)
+
+    def process_request(self, request: Request) -> None:
+        entry: Entry | None = request.meta.get(ENTRY)
+        kind = self._traps.refuses(entry.url) if entry and entry.parent else None
+        if kind:
+            self._stats.inc_value(f"bilingual/traps/refused/{kind}")
+            raise Refused(f"trap-{kind}", "belongs to a trap")
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        page: Page | None = request.meta.get(PAGE)
+        if page is None or response.status != 200:
+            return response
+        await self._probe(page, request)
+        if request.meta[ENTRY].parent and self._traps.missing.is_missing(page.url, page.text):
+            self._note("bilingual/traps/soft-404", page.url)
+            raise Refused("soft-404", "shows what its host shows for any URL", status=200)
+        for kind, group in self._traps.learn(page):
+            logger.info(f"{group}: a trap ({kind}), refused from now on", extra={"spider": self._crawler.spider})
+        if self._traps.is_copy(page):
+            self._note("bilingual/copies", page.url)
+            request.meta[COPY] = True
+        return response
+
+    async def _probe(self, page: Page, request: Request) -> None:
+        if self._probes:
+            language = self._pairs.side(request.meta[LANGUAGE].language)
+            for place in self._traps.missing.places_to_probe(page.url, language):
+                await self._probe_place(place, f"{urlsplit(page.url).scheme}://{place}", request)
+
+    async def _probe_place(self, place: str, address: str, request: Request) -> None:
+        self._stats.inc_value("bilingual/probes")
+        # one word: "a" in "3a7" would be skipped in the page's text as well
+        url = address + "".join(secrets.choice(ascii_lowercase) for _ in range(16))
+        meta = {"download_slot": request.meta["download_slot"], "dont_redirect": True}
+        assert self._crawler.engine
+        try:
+            answer = await self._crawler.engine.download_async(Request(url, meta=meta, callback=NO_CALLBACK))
+            if answer.status == 200:
+                shown = await self._reader.read(page_job(answer, url), url)
+                self._traps.missing.learn(place, shown.page.text, url)
+            if answer.status != 429 and answer.status < 500:
+                self._traps.missing.answered(place)
+        except Exception as error:
+            logger.debug(f"{url}: {error}")
+
+    def _note(self, stat: str, url: str) -> None:
+        if not self._stats.get_value(stat):
+            logger.info(f"First of {stat}: {url}", extra={"spider": self._crawler.spider})
+        self._stats.inc_value(stat)
+
+
+class TrapLinksMiddleware:
+    """Spider middleware: removes links that lead into traps and all links of copies.
+
+    Stats: ``bilingual/traps/links/<kind>``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats
+        self._stats = crawler.stats
+        context = CrawlContext.of(crawler)
+        self._traps = context.traps
+        self._turns = context.turns
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        async for output in result:
+            if not isinstance(output, FoundLinks):
+                yield output
+            elif COPY in response.meta:
+                self._stats.inc_value("bilingual/traps/links/copy", len(output.links))
+                yield replace(output, links=())
+            else:
+                followed: list[Link] = []
+                async for links in self._turns.parts(output.links):
+                    followed += self._followed(links)
+                yield replace(output, links=followed)
+                page: Page | None = response.meta.get(PAGE)
+                if page is not None and page.links_left:
+                    self._stats.inc_value("bilingual/traps/links/too-many", page.links_left)
+
+    def _followed(self, links: Sequence[Link]) -> list[Link]:
+        kinds: Counter[str] = Counter()
+        followed = []
+        for link in links:
+            kind = self._traps.refuses(link.url)
+            if kind is None:
+                followed.append(link)
+            else:
+                kinds[kind] += 1
+        for kind, count in kinds.items():
+            self._stats.inc_value(f"bilingual/traps/links/{kind}", count)
+        return followed

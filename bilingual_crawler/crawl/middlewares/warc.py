@@ -1,0 +1,149 @@
+"""Write the responses of a crawl as WARC."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Self
+
+import scrapy
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.defer import deferred_from_coro
+
+from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.signals import (
+    ARCHIVED_DATE,
+    MISSING_FLAG,
+    NOT_MODIFIED,
+    WARC_LOCATION,
+    output_failed,
+    page_rendered,
+)
+from bilingual_crawler.options import Options
+from bilingual_crawler.storage.writer import Exchange, WarcLocation, WarcWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Headers, Response
+
+logger = logging.getLogger(__name__)
+
+_NOT_FETCHED = frozenset(("cached", MISSING_FLAG))
+_UNSENT = frozenset((b"proxy-authorization",))
+_TRUNCATIONS = {"dataloss": "disconnect", "download_stopped": "unspecified"}
+
+
+class WarcMiddleware:
+    """Writes all exchanges to ``crawl-*.warc.gz`` in the output folder.
+
+    A downloader middleware that ``BILINGUAL_WARC`` switches. Its place is 650, between cookies and redirects, so it
+    sees redirects, errors, ``robots.txt`` and bodies as sent. Responses from an HTTP cache, and 404 answers of a replay
+    for missing URLs, are left out. Replayed responses keep their date. So do responses that have not changed since an
+    earlier crawl: they are written again, with the answer that said so. If writing fails (disk full), the crawl is
+    closed with the reason ``warc_error``.
+
+    Stats: ``bilingual/warc/{exchanges,bytes,files,repaired_bytes}``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._folder = CrawlContext.of(crawler).output_dir
+        self._writer: WarcWriter | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        if not Options.of(crawler.settings).warc:
+            raise NotConfigured
+        middleware = cls(crawler)
+        crawler.signals.connect(middleware.spider_opened, signals.spider_opened)
+        crawler.signals.connect(middleware.spider_closed, signals.spider_closed)
+        crawler.signals.connect(middleware.page_rendered, page_rendered)
+        return middleware
+
+    def spider_opened(self) -> None:
+        settings = self._crawler.settings
+        info = {
+            "software": f"bilingual-crawler, Scrapy {scrapy.__version__}",
+            "http-header-user-agent": str(settings["USER_AGENT"]),
+            "robots": "obey" if settings.getbool("ROBOTSTXT_OBEY") else "ignore",
+        }
+        try:
+            self._writer = WarcWriter(self._folder, info=info)
+        except OSError as error:
+            self._give_up(error)
+        else:
+            self._crawler.stats.set_value("bilingual/warc/repaired_bytes", self._writer.bytes_repaired)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        request.meta.pop(WARC_LOCATION, None)
+        if self._writer is not None and _NOT_FETCHED.isdisjoint(response.flags):
+            try:
+                location = self._write(self._writer, request, response)
+            except OSError as error:
+                self._give_up(error)
+            else:
+                request.meta[WARC_LOCATION] = location
+                stats = self._crawler.stats
+                stats.inc_value("bilingual/warc/exchanges")
+                stats.set_value("bilingual/warc/bytes", self._writer.bytes_written)
+                stats.set_value("bilingual/warc/files", self._writer.files_written)
+        return response
+
+    @staticmethod
+    def _write(writer: WarcWriter, request: Request, response: Response) -> WarcLocation:
+        if request.meta.get(NOT_MODIFIED):
+            return writer.write_unchanged(_exchange(request, response), datetime.now(UTC))
+        return writer.write_exchange(_exchange(request, response))
+
+    def page_rendered(self, request: Request, response: Response) -> None:
+        """Write the rendered form of a page beside its download."""
+        original = request.meta.get(WARC_LOCATION)
+        if self._writer is None or original is None:
+            return
+        try:
+            request.meta[WARC_LOCATION] = self._writer.write_conversion(
+                response.url, response.body, datetime.now(UTC), original.record
+            )
+        except OSError as error:
+            self._give_up(error)
+
+    def spider_closed(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+
+    def _give_up(self, error: OSError) -> None:
+        logger.error(f"WARC cannot be written, closing the crawl: {error}")
+        self._crawler.signals.send_catch_log(output_failed, error=error)
+        self.spider_closed()
+        engine = self._crawler.engine
+        assert engine is not None
+        deferred_from_coro(engine.close_spider_async(reason="warc_error"))
+
+
+def _exchange(request: Request, response: Response) -> Exchange:
+    sent = ((name, value) for name, value in _pairs(request.headers) if name.lower() not in _UNSENT)
+    protocol = response.protocol or ""
+    archived = request.meta.get(ARCHIVED_DATE)
+    truncated = next((reason for flag, reason in _TRUNCATIONS.items() if flag in response.flags), None)
+    return Exchange(
+        url=response.url,
+        method=request.method,
+        request_headers=sent,
+        status=response.status,
+        headers=_pairs(response.headers),
+        body=response.body,
+        fetched=datetime.fromisoformat(archived) if archived else datetime.now(UTC),
+        request_body=request.body,
+        ip=str(response.ip_address) if response.ip_address else None,
+        protocol=protocol if protocol.startswith("HTTP/1") else "HTTP/1.1",
+        truncated=truncated,
+    )
+
+
+def _pairs(headers: Headers) -> Iterator[tuple[bytes, bytes]]:
+    return ((name, value) for name, values in headers.items() for value in values)

@@ -1,0 +1,169 @@
+"""Whether a page is nearly empty without its scripts."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+from scrapy.utils.misc import build_from_crawler
+
+from bilingual_crawler.crawl.rendering.network import PageNetwork, Resource, Resources
+from bilingual_crawler.crawl.rendering.options import launch_options
+from bilingual_crawler.options import Options
+from bilingual_crawler.pages.model import LinkPosition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from playwright.async_api import BrowserContext, Page
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
+
+    from bilingual_crawler.pages.model import Page as ParsedPage
+
+MIN_TEXT = 100
+"""Characters of visible text below which a page with scripts is taken for a shell."""
+_SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
+
+
+def is_shell(page: ParsedPage, body: bytes) -> bool:
+    """Whether *page*, parsed from *body*, has scripts, and almost no text or no visible link to another page."""
+    empty = len(page.text) < MIN_TEXT or all(link.position is LinkPosition.HEAD for link in page.links)
+    return empty and _SCRIPT.search(body) is not None
+
+
+logger = logging.getLogger(__name__)
+
+CLOSE_SECONDS = 10.0
+
+
+class RenderError(Exception):
+    """The browser has not rendered a page; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The result of rendering a page."""
+
+    html: str = ""
+    left_for: str | None = None
+    """The URL to which scripts navigated instead of showing the page."""
+
+
+class Browser:
+    """scrapy-playwright, started with the first page that is rendered, each page in a fresh context.
+
+    The browser has no network of its own: see :class:`PageNetwork`. At most ``BILINGUAL_RENDER_CONCURRENCY`` pages are
+    open; each is closed after ``BILINGUAL_RENDER_TIMEOUT`` seconds, whatever its scripts do.
+    """
+
+    def __init__(self, crawler: Crawler, slot_of: Callable[[str], str]) -> None:
+        options = Options.of(crawler.settings)
+        self._crawler = crawler
+        self._resources = Resources(crawler, slot_of)
+        self._timeout = options.render_timeout
+        self._max_size = crawler.settings.getint("DOWNLOAD_MAXSIZE")
+        self._open = asyncio.Semaphore(options.render_concurrency)
+        self._starting = asyncio.Lock()
+        self._numbers = itertools.count()
+        self._handler: ScrapyPlaywrightDownloadHandler | None = None
+
+    async def render(self, response: Response) -> Rendered:
+        """Run the scripts of *response*, which is a page; raises RenderError."""
+        network = PageNetwork(response.url, Resource.of(response), self._resources)
+        async with self._open:
+            try:
+                handler = await self._started()
+                html = await self._run(handler, response.url, network)
+            except Exception as error:
+                if network.left_for is None:
+                    raise RenderError(str(error) or type(error).__name__) from error
+                html = ""
+        if network.interrupted:
+            raise RenderError("the crawl is stopping")
+        return Rendered(html, network.left_for)
+
+    async def close(self) -> None:
+        """Stop the browser, if it was started."""
+        handler, self._handler = self._handler, None
+        if handler is not None:
+            await _close(handler)
+
+    async def _started(self) -> ScrapyPlaywrightDownloadHandler:
+        async with self._starting:
+            if self._handler is None:
+                self._handler = await self._start()
+            return self._handler
+
+    async def _start(self) -> ScrapyPlaywrightDownloadHandler:
+        from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
+
+        handler = build_from_crawler(ScrapyPlaywrightDownloadHandler, self._crawler)
+        handler.config.launch_options = launch_options(self._crawler.settings)
+        # the handler does this when the engine starts, which was earlier
+        handler.browser_provider = handler.browser_provider_cls(handler.config)
+        await handler.browser_provider.start()
+        return handler
+
+    async def _run(self, handler: ScrapyPlaywrightDownloadHandler, url: str, network: PageNetwork) -> str:
+        context = f"page-{next(self._numbers)}"
+        request = Request(url, meta=self._meta(context, network))
+        try:
+            async with asyncio.timeout(self._timeout):
+                response = await handler.download_request(request)
+        finally:
+            wrapper = handler.context_wrappers.get(context)
+            if wrapper is not None:
+                await _close(wrapper.context)
+        if not response.url.startswith("http"):
+            raise RenderError(f"its scripts navigated to {response.url}")
+        html: str = response.text
+        return html
+
+    def _meta(self, context: str, network: PageNetwork) -> dict[str, Any]:
+        from scrapy_playwright.page import PageMethod
+
+        half = self._timeout * 1000 / 2
+        return {
+            "playwright": True,
+            "playwright_context": context,
+            "playwright_include_page": True,  # closed here with its context
+            "playwright_context_kwargs": {
+                "user_agent": self._crawler.settings["USER_AGENT"],
+                "accept_downloads": False,
+                "service_workers": "block",
+            },
+            "playwright_page_init_callback": network.attach,
+            "playwright_page_goto_kwargs": {"wait_until": "domcontentloaded", "timeout": half},
+            "playwright_page_methods": [PageMethod(_settle, timeout=half), PageMethod(_measure, limit=self._max_size)],
+        }
+
+
+async def _close(closable: BrowserContext | ScrapyPlaywrightDownloadHandler) -> None:
+    """Close a context, or the handler. One that hangs or is gone is left to the end of the process."""
+    try:
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await closable.close()
+    except Exception as error:
+        logger.debug(f"The browser does not answer: {error!r}")
+
+
+async def _settle(page: Page, timeout: float) -> None:
+    """Wait until the page has no open requests, *timeout* milliseconds at most."""
+    from playwright.async_api import TimeoutError as StillBusy
+
+    with suppress(StillBusy):
+        await page.wait_for_load_state("networkidle", timeout=timeout)
+
+
+async def _measure(page: Page, limit: int) -> None:
+    size = await page.evaluate("document.documentElement.outerHTML.length")
+    if limit and size > limit:
+        raise RenderError(f"its scripts made {size} characters of HTML, DOWNLOAD_MAXSIZE is {limit}")

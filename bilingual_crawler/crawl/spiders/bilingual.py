@@ -1,0 +1,149 @@
+"""The spider that crawls sites for documents in two languages or more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy import Request, Spider
+
+from bilingual_crawler.crawl.context import claim_folders
+from bilingual_crawler.crawl.description import write_description
+from bilingual_crawler.crawl.reading import Reading
+from bilingual_crawler.crawl.signals import ENTRY, SITEMAP, sitemaps_named
+from bilingual_crawler.crawl.spiders.arguments import parse_arguments
+from bilingual_crawler.crawl.visits import Visits
+from bilingual_crawler.discovery.sites import is_table
+from bilingual_crawler.frontier.entry import Entry, Kind
+from bilingual_crawler.items import FoundLinks
+from bilingual_crawler.languages.codes import language_name
+from bilingual_crawler.options import Options
+from bilingual_crawler.pages.language import REMEDY
+from bilingual_crawler.policies.base import FetchedPage
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.settings import BaseSettings
+
+    from bilingual_crawler.crawl.context import CrawlContext
+    from bilingual_crawler.items import Document
+    from bilingual_crawler.pages.jobs import Sitemap
+    from bilingual_crawler.pages.model import Link, Page
+
+
+class BilingualSpider(Spider):
+    """Crawls the sites of its seeds and yields the documents in the languages of ``pair``.
+
+    Arguments: ``pair``, ``languages``, ``seeds``, ``policy``, ``scope``, ``max_pages``, ``max_pages_per_site``,
+    ``render``; see :func:`~bilingual_crawler.crawl.spiders.arguments.parse_arguments`.
+    """
+
+    name = "bilingual"
+    parse_arguments: ClassVar[Callable[..., CrawlContext]] = staticmethod(parse_arguments)
+    _obeys_meta: bool
+    _reads_sitemaps: bool
+
+    def __init__(self, context: CrawlContext) -> None:
+        super().__init__()
+        self.context = context
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        options = Options.of(crawler.settings)
+        context = cls.parse_arguments(crawler.settings, **kwargs)
+        claim_folders(crawler, context)
+        write_description(context.output_dir, cls.name, _arguments(kwargs, context), crawler.settings)
+        spider = cls(context)
+        if context.undetectable:
+            names = " or ".join(map(language_name, context.undetectable))
+            spider.logger.warning(
+                f"{context.detection} does not know {names}: a page counts as {names} only if it, or a link to it, "
+                f"declares this. {REMEDY}"
+            )
+        spider._obeys_meta = options.meta_robots_obey
+        spider._reads_sitemaps = str(Kind.SITEMAP) in options.link_sources
+        spider._set_crawler(crawler)
+        context.share(crawler)
+        crawler.signals.connect(spider.sitemaps_named, signal=sitemaps_named)
+        return spider
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        super().update_settings(settings)
+        options = Options.of(settings)
+        settings.set("USER_AGENT", options.full_user_agent, "spider")
+        if options.replay:
+            handler = "bilingual_crawler.crawl.handlers.ReplayDownloadHandler"
+            settings.set("DOWNLOAD_HANDLERS", {"http": handler, "https": handler}, "spider")
+            settings.set("BILINGUAL_META_ROBOTS_OBEY", False, "spider")
+            settings.set("ROBOTSTXT_OBEY", False, "spider")
+            settings.set("DOWNLOAD_DELAY", 0, "spider")
+            settings.set("AUTOTHROTTLE_ENABLED", False, "spider")
+
+    async def start(self) -> AsyncIterator[Any]:
+        for seed in self.context.seeds:
+            yield Request(seed.url)
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[FoundLinks | Document]:
+        read = Reading.of(response, self.context.pairs, obeys_meta=self._obeys_meta)
+        self._count_documents(read.page.documents)
+        self.visits.log(read.entry, status=response.status, outcome=read.outcome, language=read.identified.language)
+        yield FoundLinks(read.fetched, self.links_of(read.page))
+        if document := read.document:
+            yield document
+
+    def links_of(self, page: Page) -> Sequence[Link]:
+        """The links of *page* that may be followed."""
+        return () if page.nofollow and self._obeys_meta else page.links
+
+    def parse_sitemap(self, response: Response) -> Iterator[FoundLinks]:
+        entry: Entry = response.meta[ENTRY]
+        sitemap: Sitemap = response.meta[SITEMAP]
+        self.visits.log(entry, status=response.status, outcome="sitemap")
+        self._count_documents(sitemap.documents)
+        self._push_sitemaps(sitemap.nested, entry)
+        yield FoundLinks(FetchedPage(entry.url, "un", None), sitemap.links)
+
+    def _count_documents(self, linked: Mapping[str, int]) -> None:
+        """Count links to documents that are not HTML; stats ``bilingual/links/documents/<ending>``."""
+        assert self.crawler.stats
+        for ending, count in linked.items():
+            self.crawler.stats.inc_value(f"bilingual/links/documents/{ending}", count)
+
+    def sitemaps_named(self, urls: Sequence[str]) -> None:
+        """Queue the sitemaps that a robots.txt names."""
+        if self._reads_sitemaps:
+            self._push_sitemaps(urls, None)
+
+    @property
+    def visits(self) -> Visits:
+        return Visits.of(self.crawler)
+
+    def _push_sitemaps(self, urls: Sequence[str], parent: Entry | None) -> None:
+        depth = parent.depth + 1 if parent else 1
+        found = [
+            Entry(url, self.visits.slot(url), 0.0, parent.url if parent else "", depth, Kind.SITEMAP)
+            for url in urls
+            if self.context.scope.admits(url)
+        ]
+        entries = [entry for entry in found if self.context.traps.wants_sitemap(entry)]
+        if len(entries) < len(found):
+            assert self.crawler.stats
+            self.crawler.stats.inc_value("bilingual/traps/sitemaps", len(found) - len(entries))
+        self.visits.push(entries)
+
+
+def _arguments(given: Mapping[str, Any], context: CrawlContext) -> dict[str, Any]:
+    """The arguments that were *given*, with the seeds one by one: the file that has held them may change.
+
+    Of a ``sites.tsv``, which says more of its sites than their addresses, the path stays.
+    """
+    # Scrapyd adds its own
+    arguments = {name: value for name, value in given.items() if not name.startswith("_")}
+    if context.seeds and (isinstance(given["seeds"], list) or not is_table(Path(given["seeds"]))):
+        arguments["seeds"] = [seed.as_given for seed in context.seeds]
+    return arguments

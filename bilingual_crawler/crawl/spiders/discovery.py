@@ -1,0 +1,114 @@
+"""The spider that finds bilingual sites."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy import Request
+from scrapy.utils.asyncio import run_in_thread
+
+from bilingual_crawler.crawl.signals import ARCHIVED_DATE, ENTRY, LANGUAGE, OUTLINE, PAGE, site_judged
+from bilingual_crawler.crawl.spiders.arguments import parse_discovery
+from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider
+from bilingual_crawler.crawl.visits import utc_now
+from bilingual_crawler.discovery.detector.base import DetectorPage
+from bilingual_crawler.discovery.policies import entry_page
+from bilingual_crawler.discovery.search import fact_of
+from bilingual_crawler.discovery.sites import JudgedSite
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from bilingual_crawler.crawl.context import DiscoveryContext
+    from bilingual_crawler.discovery.search import Site
+    from bilingual_crawler.items import Document, FoundLinks
+    from bilingual_crawler.pages.detectors.base import Identification
+    from bilingual_crawler.pages.model import Page
+
+SOURCES_FIRST = 10.0
+"""Seconds that the first download waits for the sources; what takes longer is read beside the crawl."""
+READ_AT_ONCE = 1000
+"""Candidates that are queued in one go, while no page can be taken in."""
+
+
+class DiscoverySpider(BilingualSpider):
+    """Judges sites until its budget is spent, and writes them to ``sites.tsv``; its documents are the pages it saw.
+
+    Arguments: see :func:`~bilingual_crawler.crawl.spiders.arguments.parse_discovery`.
+    """
+
+    name = "discovery"
+    context: DiscoveryContext
+    _looking_back: asyncio.Lock
+    """DuckDB answers one question at a time."""
+    parse_arguments: ClassVar[Callable[..., DiscoveryContext]] = staticmethod(parse_discovery)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.context.search.judged = spider._judged
+        # sitemaps name pages, not sites
+        spider._reads_sitemaps = False
+        spider._looking_back = asyncio.Lock()
+        return spider
+
+    async def start(self) -> AsyncIterator[Any]:
+        reading = self._reading
+        # a graph of Common Crawl takes hours
+        await asyncio.wait([reading], timeout=SOURCES_FIRST)
+        for seed in self.context.seeds:
+            yield Request(seed.url)
+        await reading
+        # the sites that an earlier run has found
+        await self._look_back()
+
+    @cached_property
+    def _reading(self) -> asyncio.Task[None]:
+        return asyncio.create_task(self._read_sources())
+
+    async def _read_sources(self) -> None:
+        sources = self.context.sources
+        candidates = sources.candidates(self.context.policy.pair)
+        while read := await run_in_thread(lambda: list(islice(candidates, READ_AT_ONCE))):
+            self.visits.guess(entry_page(one.url) for one in read if one.guessed_scheme)
+            self.context.search.start(sources.ways(read))
+            self.visits.pursue()
+        await run_in_thread(sources.open, self.context.output_dir)
+
+    async def parse(  # type: ignore[override]
+        self, response: Response, **kwargs: Any
+    ) -> AsyncIterator[FoundLinks | Document]:
+        page: Page = response.meta[PAGE]
+        identified: Identification = response.meta[LANGUAGE]
+        outline = response.meta[OUTLINE]
+        links = tuple(self.links_of(page))
+        archived = response.meta.get(ARCHIVED_DATE) or ""
+        backlink = self.context.search.is_backlink(page.url)
+        seen = DetectorPage(page.url, identified.language, links, page.text, outline, page.language, archived, backlink)
+        self.visits.recall(response.meta[ENTRY], fact_of(seen))
+        for found in super().parse(response, **kwargs):
+            yield found
+        await self._look_back()
+
+    async def _look_back(self) -> None:
+        """Have the pages visited that link to the bilingual sites found, in the order of the verdicts."""
+        found = self.context.search.found()
+        if not found:
+            return
+        async with self._looking_back:
+            # ends with a reading that was cancelled, too
+            await asyncio.wait([self._reading])
+            for entry in found:
+                self.context.search.go_back(await run_in_thread(self.context.sources.ways_back, entry))
+            self.visits.pursue()
+
+    def _judged(self, name: str, site: Site) -> None:
+        judged = JudgedSite.of(name, site, self.context.sources.pages.get(name, {}), utc_now())
+        self.crawler.signals.send_catch_log(site_judged, site=judged)

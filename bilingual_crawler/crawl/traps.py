@@ -1,0 +1,346 @@
+"""Texts as sets of word sequences, to find new text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from zlib import crc32
+
+import numpy as np
+from cachetools import LRUCache
+
+from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.traps import grown
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+    from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.pages.model import Page
+
+MAX_CHARACTERS = 100_000
+"""Characters of a text that are read."""
+
+_WORD = re.compile(r"[^\W\d_]+")
+_FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], dtype=np.uint32)
+"""Odd numbers, different for each place: the same words in another order are another sequence."""
+
+
+def sequences(text: str, url: str = "") -> set[int]:
+    """Hashes of all word triples, without numbers and without words of *url*, which error pages often repeat."""
+    skipped = frozenset(_WORD.findall(url.lower()))
+    words = [word for word in _WORD.findall(text[:MAX_CHARACTERS].lower()) if word not in skipped]
+    codes = np.fromiter(map(crc32, " ".join(words).encode("utf-8", "replace").split()), dtype=np.uint32)
+    return set((codes[:-2] * _FACTORS[0] + codes[1:-1] * _FACTORS[1] + codes[2:] * _FACTORS[2]).tolist())
+
+
+MAX_FOLDERS = 3
+
+_DIGITS = re.compile(r"\d+")
+_ID_LENGTH = 10
+_ID_DIGITS = 3
+
+
+def shapes(url: str) -> tuple[str, ...]:
+    """The groups that *url* belongs to, the smallest first.
+
+    Its path with numbers and ids masked and the names of its parameters; the same with any parameters; everything in
+    its folder. ``/calendar/2031/5?view=day`` is in ``/calendar/0/0?view``, ``/calendar/0/0?*`` and ``/calendar/0/*``.
+    """
+    parts = urlsplit(url)
+    path = parts.netloc + "/".join(map(_mask, parts.path.split("/")))
+    folder = path.rpartition("/")[0] + "/*"
+    if not parts.query:
+        return path, folder
+    names = "&".join(sorted({_DIGITS.sub("0", part.partition("=")[0]) for part in parts.query.split("&")}))
+    return f"{path}?{names}", f"{path}?*", folder
+
+
+def folders(url: str) -> list[str]:
+    """The host of *url* and the first three folders of its path."""
+    parts = urlsplit(url)
+    names = parts.path.split("/")[1:-1][:MAX_FOLDERS]
+    return ["/".join((parts.netloc, *names[:depth])) + "/" for depth in range(len(names) + 1)]
+
+
+def _mask(segment: str) -> str:
+    digits = sum(map(str.isdigit, segment))
+    if not digits:
+        return segment
+    if len(segment) >= _ID_LENGTH and _ID_DIGITS <= digits < len(segment) and "." not in segment:
+        return "x"
+    return _DIGITS.sub("0", segment)
+
+
+_FOLDERS = 100_000
+
+
+class Barren:
+    """Refuses URLs of a host or folder after *limit* of its pages without a single pair; 0 is never."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._pages: LRUCache[str, int] = LRUCache(_FOLDERS)
+        self._fertile: LRUCache[str, bool] = LRUCache(_FOLDERS)
+        self._barren: LRUCache[str, bool] = LRUCache(_FOLDERS)
+
+    def learn(self, url: str) -> str | None:
+        """Add the fetched page *url*; returns the folder that it makes barren, if any."""
+        found = None
+        for folder in folders(url) if self._limit else ():
+            pages = self._pages[folder] = self._pages.get(folder, 0) + 1
+            if pages >= self._limit and folder not in self._fertile and folder not in self._barren:
+                self._barren[folder] = True
+                found = found or folder
+        return found
+
+    def note_pair(self, *urls: str) -> None:
+        """The pages *urls* are in a pair, so their folders are not barren."""
+        for url in urls:
+            for folder in folders(url):
+                self._fertile[folder] = True
+                self._barren.pop(folder, None)
+
+    def refuses(self, url: str) -> bool:
+        return bool(self._barren) and any(folder in self._barren for folder in folders(url))
+
+
+MAX_COPIES = 20
+"""Pages of one host with the same text whose links are followed. There are honest ones: an untranslated page is shown
+under the URLs of several languages."""
+PROBE_AFTER = 10
+"""Pages of a host after which a page that cannot exist is requested."""
+FOLDER_PROBE_AFTER = 3
+"""Documents of a language in a folder of its own after which a page of the folder that cannot exist is requested."""
+MAX_FOLDERS_PROBED = 4
+"""Folders of a host that are probed beside the host."""
+MAX_PROBES = 4
+"""Probes of a host or folder as long as none was answered, each after twice as many pages as the one before."""
+_OWN_SHARE = 0.8
+"""Share of a language in the documents of its own folder; some of its pages are not translated."""
+_PAGES = 200_000
+_MIN_SEQUENCES = 10
+_HOSTS = 10_000
+_SEQUENCES = 1_000_000
+
+
+class Copies:
+    """Counts pages with the same text on the same host; pages without text are not compared."""
+
+    def __init__(self) -> None:
+        self._counts: LRUCache[bytes, int] = LRUCache(_PAGES)
+
+    def learn(self, host: str, text: str) -> bool:
+        """Add a page; true if it is one copy too many."""
+        if not text:
+            return False
+        key = blake2b(f"{host}\n{text}".encode("utf-8", "replace"), digest_size=16).digest()
+        count = self._counts[key] = self._counts.get(key, 0) + 1
+        return count > MAX_COPIES
+
+
+class MissingPages:
+    """The texts that a host, and the folders of its languages, show for missing URLs if they do not answer 404.
+
+    A place is a host or a folder of it, such as ``a.is/`` or ``a.is/es/``.
+    """
+
+    def __init__(self) -> None:
+        self._pages: LRUCache[str, int] = LRUCache(_HOSTS)
+        self._languages: LRUCache[str, Counter[str]] = LRUCache(_FOLDERS)
+        self._probes: LRUCache[str, int] = LRUCache(_FOLDERS)
+        self._answered: LRUCache[str, bool] = LRUCache(_FOLDERS)
+        self._probed: LRUCache[str, set[str]] = LRUCache(_HOSTS)
+        """The folders of a host that were probed."""
+        self._shown: LRUCache[str, AbstractSet[int]] = LRUCache(_SEQUENCES, getsizeof=len)
+
+    def places_to_probe(self, url: str, language: str | None) -> list[str]:
+        """The places of the page *url* of which a page that cannot exist is to be requested. Called once per page.
+
+        *language*: of the document that the page is; None if it is no document.
+        """
+        host, *inner = folders(url)
+        pages = self._pages[host] = self._pages.get(host, 0) + 1
+        wanted = [host] if self._is_due(host, pages, PROBE_AFTER) else []
+        if language is None:
+            return wanted
+        for place in (host, *inner):
+            self._languages.setdefault(place, Counter())[language] += 1
+        own = next((place for place in (host, *inner) if self._is_own(place, language)), host)
+        probed = self._probed.setdefault(host, set())
+        if own != host and (own in probed or len(probed) < MAX_FOLDERS_PROBED):
+            documents = self._languages[own][language]
+            if self._is_due(own, documents, FOLDER_PROBE_AFTER):
+                probed.add(own)
+                wanted.append(own)
+        return wanted
+
+    def answered(self, place: str) -> None:
+        """*place* answered a probe, so it is not asked again."""
+        self._answered[place] = True
+
+    def learn(self, place: str, text: str, url: str) -> None:
+        """*place* shows *text* for the missing page *url*. Texts of a few words are not compared."""
+        shown = sequences(text, url)
+        if len(shown) >= _MIN_SEQUENCES:
+            self._shown[place] = shown
+
+    def is_missing(self, url: str, text: str) -> bool:
+        """Whether *text* is what one of the places of *url* shows for missing URLs, so that *url* does not exist."""
+        known = [shown for place in folders(url) if (shown := self._shown.get(place)) is not None]
+        if not known:
+            return False
+        said = sequences(text, url)
+        most = max(3, 0.02 * len(said))
+        return any(max(len(said - shown), len(shown - said)) <= most for shown in known)
+
+    def _is_own(self, place: str, language: str) -> bool:
+        found = self._languages.get(place, Counter())
+        return FOLDER_PROBE_AFTER <= found[language] >= _OWN_SHARE * found.total()
+
+    def _is_due(self, place: str, pages: int, first: int) -> bool:
+        """Whether *place*, of which *pages* have come, is to be probed now, first after *first* of them."""
+        probes = self._probes.get(place, 0)
+        if place in self._answered or probes >= MAX_PROBES or pages < first << probes:
+            return False
+        self._probes[place] = probes + 1
+        return True
+
+
+FOLDER_FACTOR = 3
+"""Factor of the limit for a whole folder."""
+PAIRS_FACTOR = 10
+"""Factor of the limit for pages in pairs: a template that is filled in for every town or product is translated as well,
+and so are some calendars."""
+NEW_SHARE = 0.05
+"""Share of new word sequences, relative to its group, above which a page has new text."""
+_BITS = 1 << 17
+_GROUPS = 1000
+_SAMPLE = 3
+
+
+class _Group:
+    """Keeps a quarter of the word sequences of its pages in 16 kB. When half full it deletes them all."""
+
+    __slots__ = ("alone", "bits", "held", "row")
+
+    def __init__(self) -> None:
+        self.bits = bytearray(_BITS // 8)
+        self.held = 0
+        self.row = 0
+        self.alone = 0
+
+    def read(self, sample: list[int]) -> None:
+        new = 0
+        for value in sample:
+            place = (value >> 2) % _BITS
+            if not self.bits[place >> 3] >> (place & 7) & 1:
+                self.bits[place >> 3] |= 1 << (place & 7)
+                new += 1
+        self.held += new
+        if self.held > _BITS // 2:
+            self.bits = bytearray(_BITS // 8)
+            self.held = 0
+        stale = new <= NEW_SHARE * len(sample)
+        self.row = self.row + 1 if stale else 0
+        self.alone = self.alone + 1 if stale else 0
+
+
+class Staleness:
+    """Learns from each page of a host, and refuses URLs of groups that are stale. Bounded: 1,000 groups.
+
+    A group is stale after *limit* pages in a row without new text and in no pair; 0 is never.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._groups: LRUCache[str, _Group] = LRUCache(_GROUPS)
+        self._stale: LRUCache[str, bool] = LRUCache(10 * _GROUPS)
+
+    def learn(self, url: str, text: AbstractSet[int]) -> str | None:
+        """Add the page *url* with its word sequences; returns the group that it makes stale, if any."""
+        sample = [value for value in text if not value & _SAMPLE]
+        found = None
+        for shape in shapes(url):
+            group = self._groups.get(shape)
+            if group is None:
+                group = self._groups[shape] = _Group()
+            group.read(sample)
+            limit = self._limit * (FOLDER_FACTOR if shape.endswith("/*") else 1)
+            if 0 < limit <= max(group.alone, group.row // PAIRS_FACTOR) and shape not in self._stale:
+                self._stale[shape] = True
+                found = found or shape
+        return found
+
+    def note_pair(self, *urls: str) -> None:
+        """The pages *urls* are in a pair, so they do not count as stale pages of their groups."""
+        for url in urls:
+            for shape in shapes(url):
+                if shape in self._groups:
+                    group = self._groups[shape]
+                    group.alone = max(0, group.alone - 1)
+
+    def refuses(self, url: str) -> bool:
+        return bool(self._stale) and any(shape in self._stale for shape in shapes(url))
+
+
+MAX_SITEMAPS = 1000
+"""Sitemaps of a site that are read."""
+MAX_UNREADABLE = 10
+"""Unreadable responses of a site, a registered domain, after which the site is left: hosts cost nothing."""
+MAX_SITEMAP_DEPTH = 4
+"""Levels of sitemaps, from robots.txt on; the protocol has two, an index and its sitemaps."""
+
+
+class Traps:
+    """Knows which URLs are not worth a fetch. In memory and bounded; a resumed crawl learns it again."""
+
+    def __init__(self, *, stale_pages: int, barren_pages: int) -> None:
+        self.missing = MissingPages()
+        self._barren = Barren(barren_pages)
+        self._staleness = Staleness(stale_pages)
+        self._copies = Copies()
+        self._sitemaps: LRUCache[str, int] = LRUCache(_HOSTS)
+        self._unreadable: LRUCache[str, int] = LRUCache(_HOSTS)
+
+    def refuses(self, url: str) -> str | None:
+        """The kind of trap that *url* belongs to; None if it is no trap."""
+        if self._staleness.refuses(url):
+            return "stale"
+        if self._barren.refuses(url):
+            return "barren"
+        if self._unreadable and self._unreadable.get(registered_domain(url), 0) >= MAX_UNREADABLE:
+            return "unreadable"
+        return grown(url)
+
+    def learn(self, page: Page) -> list[tuple[str, str]]:
+        """Add a fetched page; returns (kind, group of URLs) of the traps that it completes."""
+        found = [("stale", self._staleness.learn(page.url, sequences(page.text)))]
+        found.append(("barren", self._barren.learn(page.url)))
+        return [(kind, group) for kind, group in found if group is not None]
+
+    def wants_sitemap(self, entry: Entry) -> bool:
+        """Whether one more sitemap of its site is read. Called once per sitemap."""
+        read = self._sitemaps[entry.slot] = self._sitemaps.get(entry.slot, 0) + 1
+        return entry.depth <= MAX_SITEMAP_DEPTH and read <= MAX_SITEMAPS
+
+    def note_unreadable(self, url: str) -> None:
+        """The response of *url* could not be read within the limits of a helper process."""
+        site = registered_domain(url)
+        self._unreadable[site] = self._unreadable.get(site, 0) + 1
+
+    def was_unreadable(self, url: str) -> bool:
+        """Whether a response of the site of *url* could not be read within the limits."""
+        return bool(self._unreadable) and registered_domain(url) in self._unreadable
+
+    def note_pair(self, *urls: str) -> None:
+        """The pages *urls* are in a pair."""
+        self._barren.note_pair(*urls)
+        self._staleness.note_pair(*urls)
+
+    def is_copy(self, page: Page) -> bool:
+        """Whether the page's host has shown its text too often. Called once per page."""
+        return self._copies.learn(urlsplit(page.url).netloc, page.text)

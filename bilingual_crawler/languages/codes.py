@@ -1,0 +1,335 @@
+"""Data for :mod:`bilingual_crawler.languages.codes`: label sets, merged codes, names that registries lack."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import langcodes
+from langcodes.data_dicts import (
+    LANGUAGE_ALPHA3,
+    LANGUAGE_ALPHA3_BIBLIOGRAPHIC,
+    MACROLANGUAGES,
+    NORMALIZED_MACROLANGUAGES,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+_LABELS = """
+    eng deu rus fra zho spa jpn ita nld pol por ces vie tur ind swe ara fas kor hun ell ron dan fin tha slk nor ukr
+    bul cat srp hrv slv lit hin est heb lat ben lav msa bos sqi tam glg isl aze kat mkd eus hye nep urd mon mal kaz
+    mar tel nno bel uzb guj kan mya khm cym epo tgl sin afr tat swa gle pan kur kir tgk mlt fao ori lao som ltz oci
+    amh fry bak pus san bre mlg hau tuk war asm cos div jav ceb kin hat zul gla bod xho yid snd mri uig roh sun kal
+    yor tir abk bih haw hmn ina que grn ibo nya sco sna sot smo vol glv orm ile syr aar dzo iku kha lin lug mfe aka
+    aym bis chr crs fij ipk nso run sag ssw ton tsn wol zha got kas lif nau sux tso ven
+"""
+
+URL_LABELS: tuple[str, ...] = tuple(_LABELS.split())
+"""The 161 languages of url2lang in its order (most frequent in Common Crawl first), without *unknown*."""
+
+CLD2_ONLY = ("cnr", "ewe", "gaa", "kri", "loz", "lua", "luo", "nbl", "new", "oss", "pam", "raj", "tum", "twi")
+"""Languages that CLD2 has names for, and that are not in :data:`URL_LABELS`."""
+
+MERGED: dict[str, str] = {
+    "bh": "bih", "bho": "bih", "bih": "bih", "nb": "nor", "nob": "nor", "tl": "tgl", "fil": "tgl", "tw": "twi",
+    "sh": "srp", "hbs": "srp", "scc": "srp", "scr": "hrv", "mo": "ron", "mol": "ron", "prs": "fas", "cnr": "cnr",
+}  # fmt: skip
+"""Codes that identifiers and corpora treat as one language, beyond ISO 639-3's macrolanguages."""
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "mya": ("Burmese", "Myanmar"), "msa": ("Malay", "Bahasa Melayu"), "ben": ("Bangla", "Bengali"),
+    "fas": ("Persian", "Farsi"), "spa": ("Spanish", "Castilian", "Castellano"), "cnr": ("Montenegrin", "crnogorski"),
+    "ell": ("Greek", "Modern Greek"), "nld": ("Dutch", "Flemish"), "cat": ("Catalan", "Valencian"),
+    "eus": ("Basque", "euskera"), "gla": ("Scottish Gaelic", "Scots Gaelic"), "ori": ("Odia", "Oriya"),
+    "pus": ("Pashto", "Pushto"), "kur": ("Kurdish", "kurdî"), "nya": ("Nyanja", "Chichewa"), "bih": ("Bihari",),
+    "kir": ("Kyrgyz", "Kirghiz"), "uig": ("Uyghur", "Uighur"), "div": ("Dhivehi", "Maldivian"),
+    "lao": ("Lao", "Laotian"), "kal": ("Greenlandic",), "tgl": ("Tagalog", "Pilipino"),
+    "nor": ("Norwegian", "norsk bokmål", "bokmål"), "nno": ("Norwegian Nynorsk", "nynorsk"), "fry": ("Frisian",),
+    "hat": ("Haitian",), "srp": ("Serbian", "srpski"), "lit": ("Lithuanian", "lietuvių kalba"),
+    "lav": ("Latvian", "latviešu valoda"), "est": ("Estonian", "eesti keel"), "ron": ("Romanian", "Moldovan"),
+    "tur": ("Turkish",), "isl": ("Icelandic", "íslensku"), "luo": ("Luo",),
+    "zho": ("Chinese", "Mandarin", "汉语", "漢語"),
+}  # fmt: skip
+"""Names of languages (ISO 639-3) that CLDR lacks or words differently; the first is the one shown."""
+
+COUNTRY_CODES: dict[str, str] = {
+    "cz": "ces", "gr": "ell", "ua": "ukr", "jp": "jpn", "cn": "zho", "dk": "dan", "vn": "vie", "rs": "srp", "by": "bel",
+    "gb": "eng", "us": "eng", "al": "sqi", "me": "cnr", "at": "deu", "mx": "spa", "il": "heb", "kz": "kaz",
+}  # fmt: skip
+"""Country codes that sites use as language codes, and that are no language's own code."""
+
+LANGUAGES_OF_COUNTRY: dict[str, str] = {
+    "ae": "ar en", "al": "sq", "ar": "es", "at": "de", "au": "en", "ba": "bs hr sr", "be": "nl fr de en", "bg": "bg",
+    "br": "pt", "by": "be ru", "ca": "en fr", "ch": "de fr it rm en", "cl": "es", "cn": "zh en", "co": "es",
+    "cy": "el tr en", "cz": "cs en", "de": "de en", "dk": "da en", "dz": "ar fr", "ee": "et ru en", "eg": "ar en",
+    "es": "es ca eu gl en", "eu": "en", "fi": "fi sv en", "fr": "fr en br oc", "gb": "en cy", "gr": "el en",
+    "hk": "zh en", "hr": "hr en", "hu": "hu en", "id": "id en", "ie": "en ga", "il": "he ar en",
+    "in": "en hi bn ta te ml mr gu kn pa as or ur", "int": "en", "ir": "fa", "is": "is en", "it": "it de en",
+    "jp": "ja en", "kr": "ko en", "kz": "kk ru", "lt": "lt en", "lu": "fr de lb en", "lv": "lv ru en", "ma": "ar fr",
+    "me": "sr", "mt": "mt en", "mx": "es", "my": "ms en zh my", "nl": "nl en fy", "no": "no nb nn en", "nz": "en mi",
+    "pe": "es", "ph": "en tl", "pl": "pl en", "pt": "pt en", "ro": "ro en", "rs": "sr en", "ru": "ru en",
+    "sa": "ar en", "se": "sv en", "sg": "en zh ms ta", "si": "sl en", "sk": "sk en", "so": "so", "th": "th en",
+    "tn": "ar fr", "tr": "tr en", "tw": "zh en", "ua": "uk ru en", "uk": "en", "us": "en es", "uy": "es",
+    "uz": "uz ru", "ve": "es", "vn": "vi en", "za": "en af zu xh", "xk": "sq sr", "mk": "mk sq", "et": "am",
+    "ke": "sw en so", "dj": "so fr", "to": "to en", "mm": "my", "sm": "it", "am": "hy", "az": "az", "ge": "ka",
+    "lb": "ar fr en", "pk": "ur en", "np": "ne", "bd": "bn", "lk": "si ta en",
+}  # fmt: skip
+"""Country (lower case) to the languages that sites pair it with: ``be-fr`` is French, ``fr-be`` too."""
+
+
+UNKNOWN = "un"
+"""The answer of a language identifier for an unknown language."""
+
+DEFAULT_EQUIVALENTS: tuple[tuple[str, ...], ...] = (
+    ("hrv", "bos", "srp", "cnr"),
+    ("msa", "ind"),
+    ("nor", "nno"),
+)
+"""Languages that language identifiers confuse with each other."""
+
+_NOT_A_LANGUAGE = frozenset(("und", "mul", "mis", "zxx", "xxx", "zze", "zzb", "zzh", "zzp", "tlh", UNKNOWN))
+_MAX_TAG = 64
+"""Characters of a tag; BCP 47 asks readers to allow 35."""
+_TAG = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{1,8})*", re.IGNORECASE)
+
+
+class LanguageError(ValueError):
+    """A text names no language, or two languages make no pair."""
+
+
+def fold(text: str) -> str:
+    """*text* in lower case without diacritics; all but letters and digits becomes single blanks."""
+    plain = "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c))
+    return " ".join("".join(c if c.isalnum() else " " for c in plain).split())
+
+
+@lru_cache(maxsize=4096)
+def _code(code: str) -> str | None:
+    """ISO 639-3 of a lower-case ISO 639-1, -2/B, -2/T or -3 code; None if there is no such language."""
+    if code in MERGED:
+        return MERGED[code]
+    if code in _NOT_A_LANGUAGE or not (2 <= len(code) <= 3 and code.isascii() and code.isalpha()):
+        return None
+    code = _BIBLIOGRAPHIC.get(code, code)
+    code = NORMALIZED_MACROLANGUAGES.get(code, code)
+    if len(code) == 2:
+        code = LANGUAGE_ALPHA3.get(code, "")
+        return MERGED.get(code, code) or None
+    if code in _WITH_SHORT:
+        return code
+    valid = not "qaa" <= code <= "qtz" and langcodes.Language.get(code, normalize=False).is_valid()
+    return code if valid else None
+
+
+_WITH_SHORT = frozenset(LANGUAGE_ALPHA3.values())
+_BIBLIOGRAPHIC = {b: LANGUAGE_ALPHA3[a] for a, b in LANGUAGE_ALPHA3_BIBLIOGRAPHIC.items()}
+
+
+@lru_cache(maxsize=1)
+def _names() -> dict[str, str]:
+    """Folded English names and endonyms to ISO 639-3, most frequent language first where two share a name."""
+    names: dict[str, str] = {}
+    others = sorted({code for code in map(_code, LANGUAGE_ALPHA3) if code} - {*URL_LABELS, *CLD2_ONLY})
+    for lang in (*URL_LABELS, *CLD2_ONLY, *others):
+        for name in names_of(lang):
+            names.setdefault(fold(name), lang)
+    return names
+
+
+@lru_cache(maxsize=1024)
+def names_of(lang: str) -> tuple[str, ...]:
+    """English names of *lang* (ISO 639-3), then its endonyms, without repetitions."""
+    names = dict.fromkeys((*NAMES.get(lang, ()), _known(lang).language_name("en"), own_name(lang)))
+    return tuple(name for name in names if not name.lower().startswith(("unknown", "serbian (")))
+
+
+@lru_cache(maxsize=1024)
+def own_name(lang: str) -> str:
+    """Endonym of *lang* (ISO 639-3): ``isl`` gives ``íslenska``."""
+    return "crnogorski" if lang == "cnr" else _known(lang).language_name(_known(lang))
+
+
+def _known(lang: str) -> langcodes.Language:
+    return langcodes.Language.get("sr-ME" if lang == "cnr" else to_bcp47(lang))
+
+
+def parse_language(text: str) -> str:
+    """ISO 639-3 of a code (639-1, -2/B, -2/T, -3), BCP 47 tag, English name or endonym.
+
+    Raises :class:`LanguageError` naming the text and the nearest language.
+    """
+    folded = fold(text)
+    lang = _code(folded) or _names().get(folded)
+    if lang is None and len(text.strip()) > 3:
+        lang = from_bcp47(text)
+    if lang is None:
+        raise LanguageError(f"unknown language {text!r}{_suggestion(folded)}")
+    return lang
+
+
+def _suggestion(folded: str) -> str:
+    candidates = {**_names(), **{lang: lang for lang in (*URL_LABELS, *CLD2_ONLY)}}
+    near = difflib.get_close_matches(folded, candidates, n=1, cutoff=0.6)
+    lang = COUNTRY_CODES.get(folded) or (candidates[near[0]] if near else None)
+    if lang is None:
+        return "; use an ISO 639 code such as isl, is or ice, or a name such as Icelandic"
+    return f": did you mean {lang} ({language_name(lang)})?"
+
+
+@lru_cache(maxsize=1024)
+def from_cld2(code: str) -> str:
+    """ISO 639-3 of a code of CLD2; :data:`UNKNOWN` for unknown languages, scripts and jokes (``xx-Latn``, ``zzp``)."""
+    if code == "sr-ME":
+        return "cnr"
+    return _code(code.partition("-")[0].lower()) or UNKNOWN
+
+
+def from_bcp47(tag: str) -> str | None:
+    """ISO 639-3 of a ``hreflang`` or ``lang`` value; None for ``x-default`` and for values that are no language tag."""
+    # the cache must not keep what strangers write at any length
+    return _from_tag(tag) if len(tag) <= _MAX_TAG else None
+
+
+@lru_cache(maxsize=4096)
+def _from_tag(tag: str) -> str | None:
+    tag = tag.strip()
+    if not _TAG.fullmatch(tag):
+        return None
+    language, *rest = re.split("[-_]", tag.lower())
+    if language in ("sr", "srp") and "me" in rest:
+        return "cnr"
+    return _code(language)
+
+
+def macrolanguage(lang: str) -> str | None:
+    """The language that *lang* is a part of, both ISO 639-3: Kurdish (kur) of Sorani (ckb); None if there is none."""
+    wide = from_bcp47(MACROLANGUAGES.get(to_bcp47(lang), ""))
+    return None if wide == lang else wide
+
+
+@lru_cache(maxsize=1024)
+def to_bcp47(lang: str) -> str:
+    """Shortest BCP 47 tag of an ISO 639-3 code: ``eng`` gives ``en``."""
+    return _SHORT.get(lang, lang)
+
+
+_SHORT: dict[str, str] = {}
+for _short in LANGUAGE_ALPHA3:
+    # Current codes take precedence over withdrawn ones (iw, jw, in, ji, mo, sh), and no over nb.
+    if len(_short) == 2 and _short not in ("iw", "jw", "in", "ji", "mo", "sh", "nb"):
+        _SHORT.setdefault(_code(_short) or "", _short)
+
+
+@lru_cache(maxsize=1024)
+def language_name(lang: str) -> str:
+    """English name of an ISO 639-3 code; the code itself if it has none."""
+    if lang == UNKNOWN:
+        return "unknown"
+    return next(iter(names_of(lang)), lang)
+
+
+@dataclass(frozen=True, slots=True)
+class LanguagePair:
+    """The two languages of a crawl in the user's order, and the languages that count as one of them."""
+
+    a: str
+    b: str
+    equivalents: frozenset[frozenset[str]] = frozenset(map(frozenset, DEFAULT_EQUIVALENTS))
+
+    def __post_init__(self) -> None:
+        """Refuse a pair of one language."""
+        if self.a == self.b:
+            raise LanguageError(f"a pair needs two languages, not {language_name(self.a)} twice")
+
+    @classmethod
+    def parse(cls, text: str, equivalents: Iterable[str | Collection[str]] = DEFAULT_EQUIVALENTS) -> LanguagePair:
+        """Pair of ``eng-mlt``, ``en-mt``, ``English-Maltese`` or ``English,Maltese``; raises :class:`LanguageError`.
+
+        *equivalents* are classes of languages that count as one: ``"hrv bos srp"`` or sequences of codes.
+        """
+        parts = split_pair(text)
+        if len(parts) != 2:
+            raise LanguageError(f"{text!r} is not a pair of languages: write it like eng-isl or English-Icelandic")
+        a, b = map(parse_language, parts)
+        if country := _country_of_locale(text):
+            raise LanguageError(
+                f"{text!r} may be {language_name(a)} in {country}, which is one language, or the pair {a}-{b} "
+                f"({language_name(a)} and {language_name(b)}): write {a}-{b}, or two other languages"
+            )
+        return cls(a, b, parse_equivalents(equivalents))
+
+    def side(self, lang: str) -> str | None:
+        """The language of the pair that *lang* counts as; None if it counts as neither or both."""
+        if lang in (self.a, self.b):
+            return lang
+        for members in self.equivalents:
+            if lang in members:
+                sides = members & {self.a, self.b}
+                return next(iter(sides)) if len(sides) == 1 else None
+        return None
+
+    @property
+    def languages(self) -> frozenset[str]:
+        """Both languages and those that count as one of them."""
+        classes = (group for group in self.equivalents if not group.isdisjoint((self.a, self.b)))
+        return frozenset({self.a, self.b}.union(*classes))
+
+    def is_other(self, lang: str | None, side: str | None) -> bool:
+        """Whether *lang* counts as the language of the pair that is not *side*; False if either is unknown."""
+        return lang is not None and side is not None and self.side(lang) == self.other(side)
+
+    def other(self, lang: str) -> str:
+        """The other side of *lang*; raises :class:`ValueError` if it is not one of the two languages."""
+        if lang == self.a:
+            return self.b
+        if lang == self.b:
+            return self.a
+        raise ValueError(f"{lang!r} is not a language of the pair {self}")
+
+    def __str__(self) -> str:
+        """``eng-mlt``."""
+        return f"{self.a}-{self.b}"
+
+
+def parse_equivalents(classes: Iterable[str | Collection[str]]) -> frozenset[frozenset[str]]:
+    """Classes of languages from ``"hrv bos srp"`` or sequences of codes; raises :class:`LanguageError`."""
+    split: Iterable[Sequence[str] | Collection[str]] = (
+        re.split(r"[\s,]+", one.strip()) if isinstance(one, str) else one for one in classes
+    )
+    return frozenset(frozenset(map(parse_language, one)) for one in split if one)
+
+
+def split_pair(text: str) -> list[str]:
+    """The texts for the two languages of a pair; empty if *text* cannot be split in two."""
+    for separator in (r"\s*[,;:/+|]\s*", r"\s+-\s+", r"-", r"_"):
+        parts = re.split(separator, text.strip())
+        if len(parts) == 2:
+            return parts
+    # zh-Hant-en or en-zh-Hant: the only cut with a language on both sides.
+    pieces = text.strip().split("-")
+    cuts = [("-".join(pieces[:i]), "-".join(pieces[i:])) for i in range(1, len(pieces))]
+    good = [cut for cut in cuts if all(map(_is_language, cut))]
+    return list(good[0]) if len(good) == 1 else []
+
+
+def _country_of_locale(text: str) -> str | None:
+    """The country in ``zh-TW``: its code is also that of a language (Twi), which is not one of the country's own."""
+    language, _, country = text.strip().lower().replace("_", "-").partition("-")
+    spoken = LANGUAGES_OF_COUNTRY.get(country, "").split()
+    # en-eu and en-uk are English and Basque, English and Ukrainian: nobody's locale is that of a union or of UK for GB
+    if language not in spoken or country in spoken or country in ("eu", "uk"):
+        return None
+    return langcodes.Language.make(territory=country.upper()).territory_name("en")
+
+
+def _is_language(text: str) -> bool:
+    try:
+        parse_language(text)
+    except LanguageError:
+        return False
+    return True

@@ -1,0 +1,125 @@
+"""The pairs of languages of a crawl."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.languages.codes import (
+    DEFAULT_EQUIVALENTS,
+    LanguageError,
+    LanguagePair,
+    language_name,
+    parse_equivalents,
+    parse_language,
+    split_pair,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+MAX_PAIRS = 15
+"""All pairs among six languages. Every pair has a knowledge of its own of every queued URL, some 1.6 kB each."""
+
+
+@dataclass(frozen=True)
+class LanguagePairs:
+    """One pair of languages or several, in the user's order. A page counts as one language, in all of its pairs."""
+
+    pairs: tuple[LanguagePair, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse a pair that is given twice; a class of languages with two of the pairs' joins none."""
+        twice = [
+            names for names, count in Counter(frozenset((one.a, one.b)) for one in self.pairs).items() if count > 1
+        ]
+        if twice:
+            raise LanguageError(f"the pair {'-'.join(sorted(twice[0]))} is given twice; give it once")
+        given = frozenset(self.languages)
+        apart = tuple(
+            replace(one, equivalents=frozenset(c for c in one.equivalents if c & given <= {one.a, one.b}))
+            for one in self.pairs
+        )
+        object.__setattr__(self, "pairs", apart)
+
+    @classmethod
+    def parse(cls, text: str, equivalents: Iterable[str | Collection[str]] = DEFAULT_EQUIVALENTS) -> LanguagePairs:
+        """The pair of ``eng-mlt``, or the pairs of ``eng-isl,eng-dan``; raises LanguageError.
+
+        Each pair as :meth:`LanguagePair.parse` reads it. ``English,Maltese`` is one pair.
+        """
+        parts = text.split(",")
+        if all(map(split_pair, parts)) and any(map(_is_pair, parts)):
+            return cls._of_a_crawl([LanguagePair.parse(part, equivalents) for part in parts])
+        if len(parts) > 2:
+            raise LanguageError(
+                f"{text!r} is no list of pairs: write it like eng-isl,eng-dan, "
+                f"or give languages={text} for all pairs among these languages"
+            )
+        return cls((LanguagePair.parse(text, equivalents),))
+
+    @classmethod
+    def among(cls, text: str, equivalents: Iterable[str | Collection[str]] = DEFAULT_EQUIVALENTS) -> LanguagePairs:
+        """All pairs among the languages of ``eng,isl,dan``; raises LanguageError."""
+        languages = [parse_language(part) for part in text.split(",")]
+        if len(languages) < 2:
+            raise LanguageError(f"{text!r} is one language: give at least two, like eng,isl,dan")
+        language, count = Counter(languages).most_common(1)[0]
+        if count > 1:
+            raise LanguageError(f"{language_name(language)} is given twice; give it once")
+        classes = parse_equivalents(equivalents)
+        return cls._of_a_crawl([LanguagePair(a, b, classes) for a, b in combinations(languages, 2)])
+
+    @classmethod
+    def _of_a_crawl(cls, pairs: Sequence[LanguagePair]) -> LanguagePairs:
+        if len(pairs) > MAX_PAIRS:
+            raise LanguageError(f"{len(pairs)} pairs are too many for one crawl: give at most {MAX_PAIRS}")
+        return cls(tuple(pairs))
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of all pairs, in the order of the pairs."""
+        return tuple(dict.fromkeys(language for pair in self.pairs for language in (pair.a, pair.b)))
+
+    @property
+    def equivalents(self) -> frozenset[str]:
+        """The languages of all pairs, and those that count as one of them."""
+        return frozenset().union(*(pair.languages for pair in self.pairs))
+
+    @property
+    def most(self) -> int:
+        """Pairs that one document may be in."""
+        return max(len(self.others(language)) for language in self.languages)
+
+    def side(self, language: str) -> str | None:
+        """The language of the pairs that *language* counts as; None if it counts as none."""
+        return next((side for pair in self.pairs if (side := pair.side(language))), None)
+
+    def others(self, side: str) -> tuple[str, ...]:
+        """The languages that *side*, one of :attr:`languages`, has a pair with."""
+        return tuple(pair.other(side) for pair in self.pairs if side in (pair.a, pair.b))
+
+    def is_other(self, language: str | None, side: str) -> bool:
+        """Whether *language* counts as one that *side* has a pair with; False if it is unknown."""
+        return language is not None and self.side(language) in self.others(side)
+
+    def __iter__(self) -> Iterator[LanguagePair]:
+        return iter(self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __str__(self) -> str:
+        """``eng-isl,eng-dan``."""
+        return ",".join(map(str, self.pairs))
+
+
+def _is_pair(text: str) -> bool:
+    """Whether *text* names two languages, and is not one with its script or country, such as ``en-GB``."""
+    try:
+        LanguagePair.parse(text)
+    except LanguageError:
+        return False
+    return True

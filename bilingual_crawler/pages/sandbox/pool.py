@@ -1,0 +1,168 @@
+"""Start a Python process that finds this package in the same place as this process, also in an egg."""
+
+from __future__ import annotations
+
+import functools
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import Pipe
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from bilingual_crawler.pages.sandbox.helper import DONE, DONE_AND_LEFT, OUT_OF_MEMORY, UNWANTED
+from bilingual_crawler.pages.sandbox.jobs import ContentError, SandboxError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from bilingual_crawler.pages.sandbox.jobs import Job, Limits
+
+    Result = TypeVar("Result")
+
+
+def command(module: str, *arguments: str) -> list[str]:
+    """The command that runs *module*, with :func:`environment`."""
+    return [sys.executable, "-m", module, *arguments]
+
+
+def environment() -> dict[str, str]:
+    """The environment of this process, with its module search path."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(folder) for folder in sys.path)}
+
+
+_PATIENCE = 30.0
+"""A silent helper is ended after this many seconds of wall time plus this many times the job's processor time."""
+_most = os.cpu_count() or 1
+_thread = threading.local()
+_helpers: set[_Helper] = set()
+"""Those that are to be ended."""
+
+
+def submit(job: Job[Result]) -> Future[Result]:
+    """Run *job* in a helper process; the future raises :class:`SandboxError` if the job breaks a limit or fails.
+
+    It raises :class:`ContentError` if the job does.
+    """
+    return _threads().submit(_do, job)
+
+
+def processes() -> int:
+    """Number of jobs that run at a time."""
+    return _most
+
+
+def use(count: int) -> None:
+    """Run at most *count* jobs at a time, as one of several processes that share a machine; before the first job.
+
+    Models that are loaded afterwards compute with as many threads.
+    """
+    global _most
+    _most = count
+
+
+@functools.cache
+def _threads() -> ThreadPoolExecutor:
+    """One thread waits for each helper."""
+    return ThreadPoolExecutor(processes(), thread_name_prefix="sandbox")
+
+
+def close() -> None:
+    """Wait for all jobs, end the helpers and wait for their end; the next job starts new ones."""
+    if _threads.cache_info().currsize:
+        _threads().shutdown()
+        _threads.cache_clear()
+        for helper in list(_helpers):
+            helper.end()
+
+
+def _forget() -> None:
+    """A forked process has helpers of its own."""
+    _threads.cache_clear()
+    _helpers.clear()
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
+def _do(job: Job[Result]) -> Result:
+    helper: _Helper | None = getattr(_thread, "helper", None)
+    if helper is None or not helper.runs():
+        helper = _Helper()
+    _thread.helper = None
+    answer = helper.ask(job)
+    status, content = answer[:1], memoryview(answer)[1:]
+    if status == OUT_OF_MEMORY:
+        helper.end()
+        raise SandboxError("memory", f"needs more than {job.limits.megabytes:.0f} MB")
+    if status == DONE_AND_LEFT:
+        helper.end()
+    else:
+        _thread.helper = helper
+    if status not in (DONE, DONE_AND_LEFT, UNWANTED):
+        raise SandboxError("crash", str(content, "utf-8", "replace"))
+    try:
+        if status == UNWANTED:
+            raise ContentError(*_decoder(tuple[str, str]).decode(content))
+        return _decoder(job.returns).decode(content)  # type: ignore[no-any-return]
+    except msgspec.DecodeError as error:
+        raise SandboxError("crash", f"the helper process gave no result: {error}") from error
+
+
+@functools.cache
+def _decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:
+    return msgspec.msgpack.Decoder(kind)
+
+
+class _Helper:
+    """One helper process. It ends when this process does, since it reads from its pipe."""
+
+    def __init__(self) -> None:
+        self._pipe, theirs = Pipe()
+        self._process = subprocess.Popen(
+            command("bilingual_crawler.pages.sandbox", str(theirs.fileno())),
+            pass_fds=(theirs.fileno(),),
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,  # only the crawl reacts to Ctrl-C, as it decides which jobs are finished
+        )
+        theirs.close()
+        _helpers.add(self)
+
+    def runs(self) -> bool:
+        """False if the process has ended since its last answer."""
+        return self._process.poll() is None
+
+    def ask(self, job: Job[Any]) -> bytes:
+        """The answer; raises SandboxError if the process ended without one."""
+        try:
+            self._pipe.send_bytes(pickle.dumps(job, pickle.HIGHEST_PROTOCOL))
+            if self._pipe.poll(_PATIENCE * (1 + job.limits.seconds)):
+                return self._pipe.recv_bytes()
+        except (EOFError, OSError):
+            raise _reason(self.end(), job.limits) from None
+        self.end()
+        raise SandboxError("time", "does not end")
+
+    def end(self) -> int:
+        """End the process; returns its exit status as :class:`subprocess.Popen` does."""
+        _helpers.discard(self)
+        self._pipe.close()
+        try:
+            return self._process.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+
+
+def _reason(status: int, limits: Limits) -> SandboxError:
+    if status == -signal.SIGPROF:
+        return SandboxError("time", f"needs more than {limits.seconds:g} s of processor time")
+    if status == -signal.SIGKILL:
+        return SandboxError("memory", "the system had no memory left")
+    return SandboxError("crash", f"the helper process ended with status {status}")

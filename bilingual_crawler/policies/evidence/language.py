@@ -1,0 +1,316 @@
+"""Which language of a pair the text of a link is in."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections import defaultdict
+from copy import copy
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+from bilingual_crawler.languages.codes import from_bcp47
+from bilingual_crawler.policies.evidence.base import NOTHING, LanguageEvidence, counted, normal, rare_folders
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.pages.model import Link, LinkPosition
+    from bilingual_crawler.policies.base import FetchedPage
+    from bilingual_crawler.policies.evidence.base import Belief, Target
+
+STEPS = (0.1, 0.35, 0.65, 0.9)
+"""Bounds between the five steps: probability of the second language, given that it is one of the two."""
+LETTERS = 4
+"""Shorter texts tell nothing."""
+
+
+class AnchorReader:
+    """Reads link texts of a few words, too short for CLD2, by langid restricted to the two languages.
+
+    Silent about pairs of which langid does not know both languages.
+    """
+
+    def __init__(self, pair: LanguagePair) -> None:
+        self._identifier = copy(_identifier())
+        sides = {label: pair.side(from_bcp47(label) or "") for label in self._identifier.labels}
+        self._second = {label for label, side in sides.items() if side == pair.b}
+        self._knows_both = {pair.a, pair.b} <= set(sides.values())
+        if self._knows_both:
+            self._identifier.set_languages([label for label, side in sides.items() if side])
+        self.read = lru_cache(maxsize=1 << 16)(self._read)
+
+    def _read(self, text: str) -> int | None:
+        """0 (surely the first language) to 4 (surely the second); None if there is nothing to read."""
+        if not self._knows_both or "://" in text or sum(map(str.isalpha, text)) < LETTERS:
+            return None
+        label, probability = self._identifier.classify(text.lower())
+        return bisect(STEPS, probability if label in self._second else 1 - probability)
+
+
+@cache
+def _identifier() -> LanguageIdentifier:
+    """What langid knows of all languages, loaded once: it takes a second."""
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+@dataclass
+class Folders(LanguageEvidence):
+    """Counts by host and folder: a hierarchical Dirichlet, a folder with few pages is judged by the one above it."""
+
+    name: ClassVar[str] = "folders"
+    weight: float = 2.0
+    """Pages of a folder that count as much as the belief in the one above."""
+
+    def __post_init__(self) -> None:
+        self._counts: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+
+    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        index = self.known.index(page.side)
+        for folder in self.known.place(page.url).folders:
+            self._counts[folder][index] += 1
+        for folder in rare_folders(self._counts, lambda folder: sum(self._counts[folder])):
+            del self._counts[folder]
+        return ()
+
+    def update(self, target: Target, belief: Belief) -> Belief | None:
+        for folder in target.place.folders:
+            counts = self._counts.get(folder)
+            if counts is None:
+                break
+            belief = counted(belief, counts, self.weight)
+        return belief
+
+
+Source: TypeAlias = "tuple[int, LinkPosition]"
+"""Language of the linking page (0, 1, or 2 for neither), and where on it the link is."""
+
+
+class _Links:
+    """Links to the pages of a site, by source and by language of these pages."""
+
+    __slots__ = ("all", "by_source")
+
+    def __init__(self, usual: float) -> None:
+        self.by_source: dict[Source, list[float]] = {}
+        self.all = [usual] * 3
+
+    def add(self, sources: Sequence[Source], language: int) -> None:
+        for source in sources:
+            self.by_source.setdefault(source, [0.0, 0.0, 0.0])[language] += 1 / len(sources)
+        self.all[language] += 1
+
+
+@dataclass
+class LinkingPages(LanguageEvidence):
+    """Bayes' rule over the languages of linking pages and the positions of links, counted by site.
+
+    Several sources count together as much as one: links of one template repeat each other.
+    """
+
+    name: ClassVar[str] = "linking_pages"
+    own: float = 3.0
+    other: float = 1.0
+    """Links from pages in the same language, and in each other one, as if counted before the site has shown any."""
+    most: int = 3
+    """Different sources of a URL that are looked at, the first ones."""
+
+    def __post_init__(self) -> None:
+        self._sources: dict[str, tuple[Source, ...]] = {}
+        self._same: dict[tuple[Source, ...], tuple[Source, ...]] = {}
+        """One object for equal sources: there are some thousand, and millions of URLs."""
+        self._by_site: dict[str, _Links] = {}
+        self._unseen = self._before_any()
+        self._usual = [[self.own if source == language else self.other for language in range(3)] for source in range(3)]
+        """Links from pages in each language to pages in each, before the site has shown any."""
+
+    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        sources = self._sources.get(page.url, ())
+        if sources:
+            site = self.known.place(page.url).site
+            if site not in self._by_site:
+                self._by_site[site] = self._before_any()
+            self._by_site[site].add(sources, self.known.index(page.side))
+        return ()
+
+    def note(self, page: FetchedPage, link: Link) -> bool:
+        source = (self.known.index(page.side), link.position)
+        sources = self._sources.get(link.url, ())
+        if source in sources or len(sources) >= self.most:
+            return False
+        all_sources = (*sources, source)
+        self._sources[link.url] = self._same.setdefault(all_sources, all_sources)
+        return True
+
+    def update(self, target: Target, belief: Belief) -> Belief | None:
+        sources = self._sources.get(target.url)
+        if not sources:
+            return None
+        links = self._by_site.get(target.place.site, self._unseen)
+        # the geometric mean of how often links to pages in each language are from such sources
+        first = second = neither = 1.0
+        for source in sources:
+            seen, usual = links.by_source.get(source, NOTHING), self._usual[source[0]]
+            first *= (seen[0] + usual[0]) / links.all[0]
+            second *= (seen[1] + usual[1]) / links.all[1]
+            neither *= (seen[2] + usual[2]) / links.all[2]
+        if len(sources) > 1:
+            root = 1 / len(sources)
+            first, second, neither = first**root, second**root, neither**root
+        return normal(belief[0] * first, belief[1] * second, belief[2] * neither)
+
+    def _before_any(self) -> _Links:
+        return _Links(self.own + 2 * self.other)
+
+    def redirected(self, url: str, target: str) -> None:
+        if url in self._sources:
+            self._sources.setdefault(target, self._sources[url])
+
+    def forget(self, url: str) -> None:
+        self._sources.pop(url, None)
+
+
+@dataclass
+class Marks(LanguageEvidence):
+    """A mark means at first what it says, and then what its pages on this site turned out to be."""
+
+    name: ClassVar[str] = "marks"
+    trust: float = 0.93
+    """Probability that a page is in the language its URL names, before the site has shown any."""
+    weak: float = 0.5
+    """Share of that for a mark that may mean something else."""
+    weight: float = 3.0
+    """Pages with the mark that count as much as what it says."""
+    doubt: float = 0.05
+    """Added to each belief of before: what the folder has never shown, a mark can still name."""
+
+    def __post_init__(self) -> None:
+        self._counts: defaultdict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+        self._strong, self._weak = ([self._said(index, share) for index in range(3)] for share in (1.0, self.weak))
+
+    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        mark = self.known.place(page.url).mark
+        if mark:
+            self._counts[mark][self.known.index(page.side)] += 1
+        return ()
+
+    def update(self, target: Target, belief: Belief) -> Belief | None:
+        place = target.place
+        if place.mark is None:
+            return None
+        named = self.known.index(self.known.pair.side(place.marked) if place.marked else None)
+        said = (self._weak if place.weak else self._strong)[named]
+        first, second, neither = counted(said, self._counts.get(place.mark, NOTHING), self.weight)
+        doubt = self.doubt
+        return normal(first * (belief[0] + doubt), second * (belief[1] + doubt), neither * (belief[2] + doubt))
+
+    def _said(self, named: int, share: float) -> Belief:
+        """What a mark of the language at index *named* says; the prior keeps what the *share* leaves."""
+        wrong = (1 - self.trust) / 2
+        first, second, neither = (
+            share * (self.trust if index == named else wrong) + (1 - share) * prior
+            for index, prior in enumerate(self.known.prior)
+        )
+        return first, second, neither
+
+
+def label_of(link: Link) -> str | None:
+    """The language that *link* names, ISO 639-3."""
+    return (link.hreflang if link.hreflang != "x-default" else None) or link.label
+
+
+@dataclass
+class Labels(LanguageEvidence):
+    """The last link to a URL that names a language is believed."""
+
+    name: ClassVar[str] = "labels"
+    trust: float = 0.85
+    """Likelihood of the label if the page is in the language that it names; the rest, if it is in another."""
+
+    def __post_init__(self) -> None:
+        self._labels: dict[str, int] = {}
+
+    def note(self, page: FetchedPage, link: Link) -> bool:
+        label = label_of(link)
+        if not label:
+            return False
+        said = self.known.index(self.known.pair.side(label))
+        news = self._labels.get(link.url) != said
+        self._labels[link.url] = said
+        return news
+
+    def update(self, target: Target, belief: Belief) -> Belief | None:
+        said = self._labels.get(target.url)
+        if said is None:
+            return None
+        return normal(*(p * (self.trust if index == said else 1 - self.trust) for index, p in enumerate(belief)))
+
+    def redirected(self, url: str, target: str) -> None:
+        if url in self._labels:
+            self._labels.setdefault(target, self._labels[url])
+
+    def forget(self, url: str) -> None:
+        self._labels.pop(url, None)
+
+
+@dataclass
+class Wording(LanguageEvidence):
+    """The longest text of a link to a URL, most likely its title, by Bayes' rule.
+
+    How often links to pages of a language are worded in it is counted by site.
+    """
+
+    name: ClassVar[str] = "wording"
+    shares: tuple[float, ...] = (0.42, 0.25, 0.19, 0.09, 0.05)
+    """How often links to pages in the first language are worded in it: shares of the steps of :class:`AnchorReader`;
+    mirrored for the second language, even for neither."""
+    weight: float = 5.0
+    """Links to pages of a language that count as much as these shares."""
+
+    def __post_init__(self) -> None:
+        self._reader = AnchorReader(self.known.pair)
+        self._wordings: dict[str, tuple[int, int]] = {}
+        """URL -> length of the text, step."""
+        self._same: dict[tuple[int, int], tuple[int, int]] = {}
+        """One object for equal wordings: there are some thousand, and millions of URLs."""
+        first = [self.weight * share for share in self.shares]
+        self._usual = (first, first[::-1], [self.weight / len(first)] * len(first))
+        self._by_site: dict[str, tuple[list[float], ...]] = {}
+
+    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        if page.url in self._wordings:
+            site = self.known.place(page.url).site
+            rows = self._by_site.get(site)
+            if rows is None:
+                rows = self._by_site[site] = tuple(map(list, self._usual))
+            rows[self.known.index(page.side)][self._wordings[page.url][1]] += 1
+        return ()
+
+    def note(self, page: FetchedPage, link: Link) -> bool:
+        length, step = self._wordings.get(link.url, (0, None))
+        if len(link.text) <= length or label_of(link):
+            return False
+        read = self._reader.read(link.text)
+        if read is None:
+            return False
+        wording = (len(link.text), read)
+        self._wordings[link.url] = self._same.setdefault(wording, wording)
+        return read != step
+
+    def update(self, target: Target, belief: Belief) -> Belief | None:
+        wording = self._wordings.get(target.url)
+        if wording is None:
+            return None
+        step = wording[1]
+        rows = self._by_site.get(target.place.site, self._usual)
+        return normal(*(p * row[step] / sum(row) for p, row in zip(belief, rows, strict=True)))
+
+    def redirected(self, url: str, target: str) -> None:
+        if url in self._wordings:
+            self._wordings.setdefault(target, self._wordings[url])
+
+    def forget(self, url: str) -> None:
+        self._wordings.pop(url, None)

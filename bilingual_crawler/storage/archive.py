@@ -1,0 +1,379 @@
+"""An archive that answers requests: its responses by URL, and redirects from other URLs of the same page."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+import weakref
+import zlib
+from dataclasses import dataclass
+from os.path import commonprefix
+from typing import IO, TYPE_CHECKING, Protocol
+from weakref import WeakValueDictionary
+
+from bilingual_crawler.storage.files import DAMAGE, GZIP, MAX_SKIPPED, XZ, LeftOut, open_regular, unpacked
+from bilingual_crawler.storage.records import read_member, read_members
+from bilingual_crawler.storage.sites import Source, alias_map, find_sources
+from bilingual_crawler.storage.warc import (
+    MAX_HEAD,
+    MAX_RECORD,
+    ArchivedResponse,
+    ArchiveError,
+    IndexBuilder,
+    NoRecord,
+    RecordHead,
+    bare_url,
+    complete,
+    parse_head,
+    parse_response,
+    record_url,
+    url_key,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bilingual_crawler.storage.sites import Paths
+
+_OFFSET_BITS = 48
+_OK = 200
+_opened: WeakValueDictionary[tuple[object, ...], Archive] = WeakValueDictionary()
+_latest: list[Archive] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """The archive holds the page under another URL."""
+
+    url: str
+
+
+class Archive:
+    """The responses in some WARC files by URL. If a URL has several, the first with status 200 answers.
+
+    A URL that is not archived is answered by a redirect if it is an alias of an archived URL: another scheme, ``www.``,
+    the alias base of a site, or a line of a ``redirects.tsv``. The copy of a page of a frozen site under another URL is
+    answered in the same way, so each page is one download.
+    """
+
+    def __init__(self, sources: list[Source]) -> None:
+        self._aliases = alias_map(sources)
+        self._redirects: dict[str, str] = {}
+        self._files: list[WarcFile] = []
+        self.left_out = LeftOut()
+        """Records that answer no request, by reason."""
+        self._builder = IndexBuilder()
+        for source in sources:
+            self._add(source)
+        self._index = self._builder.build()
+        del self._builder
+        self.cut_files = [file.path for file in self._files if file.cut]
+        if not len(self._index):
+            raise ArchiveError(sources[0].path, "holds no HTTP response")
+
+    def _add(self, source: Source) -> None:
+        for path in source.no_files:
+            self.left_out.add(NO_FILE, str(path))
+        originals: dict[bytes, list[str]] = {}
+        others: list[tuple[RecordHead, int]] = []
+        for path in source.files:
+            file = open_warc(path, self.left_out)
+            for offset, head in file.heads():
+                place = len(self._files) << _OFFSET_BITS | offset
+                if head.status is None:
+                    continue
+                if source.pages and head.url not in source.pages:
+                    others.append((head, place))
+                    continue
+                self._index_response(head, place)
+                if source.pages and head.digest:
+                    originals.setdefault(head.digest, []).append(head.url)
+            self._files.append(file)
+            warn_if_cut(file)
+        for head, place in others:
+            if head.digest and head.digest in originals:
+                self._redirect(head.url, _nearest(head.url, originals[head.digest]))
+            else:
+                self._index_response(head, place)
+        for url, target in source.redirects.items():
+            self._redirect(url, target)
+
+    def _index_response(self, head: RecordHead, place: int) -> None:
+        url = record_url(head.url)
+        self._builder.add(url_key(url), place, head.status != _OK)
+        if head.status == _OK:
+            self._builder.add(url_key(bare_url(url, self._aliases)), place, 0)
+
+    def _redirect(self, url: str, target: str) -> None:
+        self._redirects[bare_url(record_url(url), self._aliases)] = target
+
+    def find(self, url: str) -> ArchivedResponse | Redirect | None:
+        """The answer to a request for a URL; None if the archive does not know the URL."""
+        wanted = record_url(url)
+        response = self._read(url_key(wanted))
+        if response is not None and record_url(response.url) == wanted:
+            return response
+        bare = bare_url(wanted, self._aliases)
+        target = self._redirects.get(bare)
+        if target is not None and record_url(target) != wanted:
+            return Redirect(target)
+        response = self._read(url_key(bare))
+        if response is not None and bare_url(record_url(response.url), self._aliases) == bare:
+            return Redirect(response.url)
+        return None
+
+    def _read(self, key: int) -> ArchivedResponse | None:
+        place = self._index.get(key)
+        if place is None:
+            return None
+        file, offset = self._files[place >> _OFFSET_BITS], place & ((1 << _OFFSET_BITS) - 1)
+        try:
+            return parse_response(file.read(offset))
+        except NoRecord:
+            return None
+
+
+def open_archive(paths: Paths) -> Archive:
+    """Open and index archives; ArchiveError if a path is missing or no archive, or the archives hold no response.
+
+    An archive that is in use, or was opened last, is opened once while its files stay the same.
+    """
+    sources = find_sources(paths)
+    key = tuple((path, status.st_size, status.st_mtime_ns) for path, status in _statuses(sources))
+    archive = _opened.get(key)
+    if archive is None:
+        archive = _opened[key] = Archive(sources)
+    _latest[:] = [archive]
+    return archive
+
+
+def iter_responses(paths: Paths) -> Iterator[ArchivedResponse]:
+    """Yield every response in the WARC files behind the paths, in file order; bodies keep their content coding."""
+    left_out = LeftOut()
+    for source in find_sources(paths):
+        for path in source.no_files:
+            left_out.add(NO_FILE, str(path))
+        for path in source.files:
+            file = open_warc(path, left_out)
+            for offset, head in file.heads():
+                response = parse_response(file.read(offset)) if head.status is not None else None
+                if response is not None:
+                    yield response
+            warn_if_cut(file)
+
+
+def _nearest(url: str, candidates: list[str]) -> str:
+    def likeness(candidate: str) -> tuple[int, int]:
+        return len(commonprefix((url, candidate))), -len(candidate)  # noqa: RUF071 (by character: /a is near /a.html)
+
+    return max(candidates, key=likeness)
+
+
+def _statuses(sources: list[Source]) -> Iterator[tuple[Path, os.stat_result]]:
+    for source in sources:
+        for path in source.files:
+            yield path.resolve(), path.stat()
+        description = source.path / "site.json"
+        if source.base is not None:
+            yield description, description.stat()
+
+
+logger = logging.getLogger(__name__)
+
+_CHUNK = 1 << 16
+_UNPACK_CHUNK = 1 << 20
+_TRAILER = 4
+"""Bytes after a record's block: two line ends."""
+_NOT_WARC = "not a WARC; give a .warc, .warc.gz or .warc.xz file, or a folder of them"
+_WARC = b"WARC/"
+UNPACKED, MAX_RATIO = 4 << 30, 100
+"""Bytes that a file may take on the disk when it is unpacked, and further ones for each byte that it has packed."""
+TOO_LONG, DAMAGED, NO_FILE = "record_too_long", "damaged_record", "no_file"
+"""Reasons why a record, or what is named like a WARC file, is left out."""
+
+
+class WarcFile(Protocol):
+    """A WARC file whose records are read by offset."""
+
+    path: Path
+    cut: bool
+    """Whether the file ends, or is damaged, inside a record; known after ``heads``."""
+
+    def heads(self) -> Iterator[tuple[int, RecordHead]]:
+        """Yield offset and header of every complete record that is not too long."""
+
+    def read(self, offset: int) -> bytes:
+        """Return the record at ``offset``, header included; NoRecord if there is none, or one that is too long."""
+
+
+def open_warc(path: Path, left_out: LeftOut | None = None) -> WarcFile:
+    """Open a ``.warc``, ``.warc.gz`` or ``.warc.xz`` file; the content decides which. ArchiveError if it is none of
+    them.
+
+    *left_out* counts the records that ``heads`` leaves out. Files without access by offset (xz, and gzip with several
+    records in a member) are unpacked once into an unnamed temporary file. This needs disk space of their unpacked size;
+    what is beyond 4 GB and a hundred times their packed size is not read.
+    """
+    try:
+        file = open_regular(path)
+    except OSError as error:
+        raise ArchiveError(path, f"cannot be read ({error.strerror})") from error
+    try:
+        return _read_as_found(path, file, LeftOut() if left_out is None else left_out)
+    except BaseException:
+        file.close()
+        raise
+
+
+def _read_as_found(path: Path, file: IO[bytes], left_out: LeftOut) -> WarcFile:
+    magic = file.read(6)
+    file.seek(0)
+    if magic == XZ:
+        return _unpack(path, file, left_out)
+    if magic.startswith(GZIP):
+        if _has_member_per_record(file, path):
+            return GzipWarc(path, file, left_out)
+        file.seek(0)
+        return _unpack(path, file, left_out)
+    if not magic.startswith(_WARC[: len(magic)]):
+        raise ArchiveError(path, _NOT_WARC)
+    return PlainWarc(path, file, left_out)
+
+
+def warn_if_cut(file: WarcFile) -> None:
+    """Say it if *file*, whose records have been listed, is cut off or damaged."""
+    if file.cut:
+        logger.warning(f"{file.path} is cut off or damaged: only the records before the damage are used")
+
+
+class PlainWarc:
+    """Records one after the other without compression."""
+
+    def __init__(self, path: Path, file: IO[bytes], left_out: LeftOut, *, cut: bool = False) -> None:
+        self.path = path
+        self.cut = cut
+        self._left_out = left_out
+        self._fd = file.fileno()
+        weakref.finalize(self, file.close)
+
+    def heads(self) -> Iterator[tuple[int, RecordHead]]:
+        """Yield offset and header of every complete record that is not too long."""
+        size, at = os.fstat(self._fd).st_size, 0
+        while at < size:
+            data = os.pread(self._fd, 4096, at)
+            blank = len(data) - len(data.lstrip(b"\r\n"))
+            if blank:
+                at += blank
+                continue
+            head = parse_head(data)
+            if head is None or head.block + 32 > len(data):
+                head = parse_head(os.pread(self._fd, MAX_HEAD, at))
+            if head is None or at + head.end > size:
+                self.cut = True
+                return
+            if head.end > MAX_RECORD:
+                self._left_out.add(TOO_LONG, f"{self.path} at {at}")
+            else:
+                yield at, head
+            at += head.end
+
+    def read(self, offset: int) -> bytes:
+        """Return the record at ``offset``, header included; NoRecord if there is none, or one that is too long."""
+        _check_offset(self._fd, offset)
+        data = os.pread(self._fd, _CHUNK, offset)
+        head = parse_head(data)
+        if head is None:
+            raise NoRecord("damaged record")
+        if head.end > MAX_RECORD:
+            raise NoRecord("too long")
+        if head.end > len(data):
+            data += os.pread(self._fd, head.end - len(data), offset + len(data))
+        return complete(data[: head.end])
+
+
+class GzipWarc:
+    """One gzip member per record."""
+
+    def __init__(self, path: Path, file: IO[bytes], left_out: LeftOut) -> None:
+        self.path = path
+        self.cut = False
+        self._left_out = left_out
+        self._fd = file.fileno()
+        weakref.finalize(self, file.close)
+
+    def heads(self) -> Iterator[tuple[int, RecordHead]]:
+        """Yield offset and header of the record in every complete member, unless it is too long."""
+        end = 0
+        for member in read_members(self._fd, max_skipped=MAX_SKIPPED):
+            end = member.end
+            head = parse_head(member.start)
+            if member.size > MAX_RECORD:
+                self._left_out.add(TOO_LONG, f"{self.path} at {member.offset}")
+            elif head is not None and head.end <= member.size:
+                yield member.offset, head
+                self.cut = self.cut or member.size > head.end + _TRAILER
+            elif member.size:
+                self._left_out.add(DAMAGED, f"{self.path} at {member.offset}")
+        self.cut = self.cut or end < os.fstat(self._fd).st_size
+
+    def read(self, offset: int) -> bytes:
+        """Return the record at ``offset``, header included; NoRecord if there is none, or one that is too long."""
+        _check_offset(self._fd, offset)
+        return complete(read_member(self._fd, offset))
+
+
+def _check_offset(fd: int, offset: int) -> None:
+    if not 0 <= offset < os.fstat(fd).st_size:
+        raise NoRecord("not a place in an archive")
+
+
+def _has_member_per_record(file: IO[bytes], path: Path) -> bool:
+    """Whether the first member holds one record; unpacks only this record."""
+    inflate = zlib.decompressobj(31)
+    content, size = b"", 0
+    head: RecordHead | None = None
+    file.seek(0)
+    while not inflate.eof and size <= MAX_SKIPPED and (data := inflate.unconsumed_tail or file.read(_CHUNK)):
+        try:
+            piece = inflate.decompress(data, _UNPACK_CHUNK)
+        except zlib.error:
+            break
+        size += len(piece)
+        if head is None:
+            content += piece
+            head = parse_head(content)
+            if content and head is None and (not content.startswith(_WARC) or len(content) > MAX_HEAD):
+                raise ArchiveError(path, _NOT_WARC)
+        if head is not None and size > head.end + _TRAILER:
+            return False
+    return True
+
+
+def _unpack(path: Path, file: IO[bytes], left_out: LeftOut) -> PlainWarc:
+    spool = tempfile.TemporaryFile(prefix="bilingual-replay-", buffering=0)  # noqa: SIM115
+    room = UNPACKED + MAX_RATIO * os.fstat(file.fileno()).st_size
+    cut = False
+    with file, unpacked(file) as stream:
+        while not cut:
+            try:
+                # read1, because read would lose the data before the damage
+                data = stream.read1(_UNPACK_CHUNK)  # type: ignore[attr-defined]
+            except DAMAGE:
+                cut = True
+                break
+            if not data:
+                break
+            room -= len(data)
+            cut = room < 0
+            try:
+                spool.write(data)
+            except OSError as error:
+                raise ArchiveError(
+                    path, f"cannot be unpacked into {tempfile.gettempdir()} ({error.strerror}); set TMPDIR"
+                ) from error
+    warc = PlainWarc(path, spool, left_out, cut=cut)
+    if not os.pread(spool.fileno(), 5, 0).startswith(_WARC) and not cut:
+        raise ArchiveError(path, _NOT_WARC)
+    return warc

@@ -1,0 +1,250 @@
+"""The members of a gzip file: a record of a ``.warc.gz`` or a line of a ``.jsonl.gz`` is one of them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import sys
+import zlib
+from dataclasses import asdict, astuple, fields
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+from bilingual_crawler.storage.files import LeftOut, lines_within, open_buffered, open_regular, replacing
+from bilingual_crawler.storage.warc import MAX_HEAD, MAX_RECORD, NoRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from _typeshed import DataclassInstance
+
+_CHUNK = 1 << 16
+_PIECE = 1 << 20
+"""Bytes that are unpacked at a time, as a chunk may hold a thousand times as much."""
+
+
+class Member(NamedTuple):
+    """A complete gzip member."""
+
+    offset: int
+    end: int
+    """Offset of the byte after the member."""
+    start: bytes
+    """The first bytes of the content."""
+    size: int
+    """Bytes of content."""
+
+
+def read_members(fd: int, keep: int = MAX_HEAD, max_skipped: int = sys.maxsize) -> Iterator[Member]:
+    """Yield the members of a file in order; stop at the first that is incomplete or damaged.
+
+    *keep* is the number of bytes in ``Member.start``; the default suffices for the header of a record. To find the end
+    of a member that is longer than a record can be, it is unpacked; *max_skipped* limits the bytes of all of these.
+    """
+    offset = position = 0
+    data = b""
+    while True:
+        inflate = zlib.decompressobj(31)
+        start, size = bytearray(), 0
+        while not inflate.eof:
+            if not data:
+                data = os.pread(fd, _CHUNK, position)
+                position += len(data)
+                if not data:
+                    return
+            try:
+                content = inflate.decompress(data, _PIECE)
+            except zlib.error:
+                return
+            data = inflate.unused_data if inflate.eof else inflate.unconsumed_tail
+            size += len(content)
+            start += content[: max(keep - len(start), 0)]
+            if size - MAX_RECORD > max_skipped:
+                return
+        max_skipped -= max(size - MAX_RECORD, 0)
+        end = position - len(data)
+        yield Member(offset, end, bytes(start), size)
+        offset = end
+
+
+def read_member(fd: int, offset: int) -> bytes:
+    """Return the content of the member at ``offset``; NoRecord if it is damaged, or longer than a record can be."""
+    inflate = zlib.decompressobj(31)
+    content = bytearray()
+    while not inflate.eof:
+        data = inflate.unconsumed_tail
+        if not data:
+            data = os.pread(fd, _CHUNK, offset)
+            offset += len(data)
+        try:
+            content += inflate.decompress(data, MAX_RECORD + 1 - len(content))
+        except zlib.error as error:
+            raise NoRecord("damaged record") from error
+        if len(content) > MAX_RECORD:
+            raise NoRecord("too long")
+        if not data:
+            raise NoRecord("damaged record")
+    return bytes(content)
+
+
+DOCUMENTS = "documents.jsonl.gz"
+CRAWL = "crawl.tsv"
+PAIRS = "pairs.tsv"
+UNPAIRED = "unpaired.tsv"
+SITES = "sites.tsv"
+SUMMARY = "summary.json"
+BITEXT = "bitext"
+DESCRIPTION = "crawl.toml"
+
+
+MAX_ROW = 1 << 16
+"""Bytes of a row of a table: room for a dozen URLs of the longest kind."""
+LINE_TOO_LONG, NO_RECORD = "line_too_long", "no_record"
+"""Reasons why a line is left out."""
+
+
+class _Records:
+    """Appends whole records. If the disk is full, the incomplete record is removed and OSError is raised."""
+
+    def __init__(self, path: Path, end: int) -> None:
+        self._file = path.open("ab", buffering=0)
+        self._file.truncate(end)
+        self._end = end
+
+    def append(self, record: bytes) -> None:
+        rest = memoryview(record)
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError:
+            self._file.truncate(self._end)
+            raise
+        self._end += len(record)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class GzipJsonLines:
+    """Appends JSON objects to a gzip file, one member per line; a partial tail left by a crash is cut off on opening.
+
+    Every record has reached the operating system when :meth:`write` returns.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with path.open("ab+") as file:
+            end = max((member.end for member in read_members(file.fileno(), keep=0)), default=0)
+        self._records = _Records(path, end)
+
+    def write(self, record: DataclassInstance) -> None:
+        line = json.dumps(asdict(record), ensure_ascii=False) + "\n"
+        self._records.append(gzip.compress(line.encode("utf-8", "surrogatepass"), 6, mtime=0))
+
+    def close(self) -> None:
+        self._records.close()
+
+
+def read_json_lines(path: Path, left_out: LeftOut | None = None) -> Iterator[dict[str, Any]]:
+    """The objects of a file that :class:`GzipJsonLines` wrote, up to the last complete one; none if it is missing.
+
+    *left_out* counts what is none, or too long. OSError if *path* is no regular file.
+    """
+    left_out = LeftOut() if left_out is None else left_out
+    if not path.exists():
+        return
+    with open_regular(path) as file:
+        for member in read_members(file.fileno(), MAX_RECORD):
+            if member.size > MAX_RECORD:
+                left_out.add(LINE_TOO_LONG, f"{path} at {member.offset}")
+                continue
+            for line in member.start.splitlines():
+                record = as_object(line)
+                if record is None or not isinstance(record.get("url"), str):
+                    left_out.add(NO_RECORD, f"{path} at {member.offset}")
+                else:
+                    yield record
+
+
+def as_object(line: bytes) -> dict[str, Any] | None:
+    """The JSON object in *line*; None if it is none."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+class TsvLog:
+    """Appends tab-separated rows under a header and flushes each. Opening cuts off a tail that a crash has damaged."""
+
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+        end = _sound(path) if path.exists() else 0
+        self._records = _Records(path, end)
+        if not end:
+            self.write(columns)
+
+    @classmethod
+    def of(cls, path: Path, record: type[DataclassInstance]) -> TsvLog:
+        """A log of *record* objects."""
+        return cls(path, [field.name for field in fields(record)])
+
+    def write(self, values: Sequence[object]) -> None:
+        self._records.append(tsv_line(values).encode("utf-8", "surrogatepass"))
+
+    def write_record(self, record: DataclassInstance) -> None:
+        self.write(astuple(record))
+
+    def close(self) -> None:
+        self._records.close()
+
+
+def _sound(path: Path) -> int:
+    """Bytes of the complete lines at the start of a file; a power cut can leave zeros where a line was."""
+    end = read = 0
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            sound, zero, _ = piece.partition(b"\0")
+            if b"\n" in sound:
+                end = read + sound.rindex(b"\n") + 1
+            if zero:
+                break
+            read += len(piece)
+    return end
+
+
+def replace_tsv(path: Path, record: type[DataclassInstance], records: Iterable[DataclassInstance]) -> None:
+    """Replace *path* by a table of *record* objects; the old file stays until the new one is complete."""
+    with replacing(path) as part, part.open("w", encoding="utf-8", errors="surrogatepass") as file:
+        file.write(tsv_line([field.name for field in fields(record)]))
+        file.writelines(tsv_line(astuple(one)) for one in records)
+
+
+def tsv_line(values: Sequence[object]) -> str:
+    return "\t".join(" ".join(str(value).split()) for value in values) + "\n"
+
+
+def read_tsv(path: Path) -> Iterator[dict[str, str]]:
+    """Complete rows of a TSV file with a header; none if it is missing. Rows that are too long are left out.
+
+    OSError if *path* is no regular file.
+    """
+    if not path.exists():
+        return
+    with open_buffered(path) as file:
+        lines = _rows(file, path)
+        columns = next(lines, "").split("\t")
+        for line in lines:
+            yield dict(zip(columns, line.split("\t"), strict=False))
+
+
+def _rows(file: IO[bytes], path: Path) -> Iterator[str]:
+    left_out = LeftOut()
+    for number, line in enumerate(lines_within(file, MAX_ROW), 1):
+        if line is None:
+            left_out.add(LINE_TOO_LONG, f"{path}, line {number}")
+        elif line.endswith(b"\n"):
+            try:
+                yield line[:-1].decode("utf-8", "surrogatepass")
+            except UnicodeDecodeError:
+                left_out.add(NO_RECORD, f"{path}, line {number}")

@@ -1,0 +1,141 @@
+"""The WARC files of a replay, and the metadata of frozen sites.
+
+A site folder holds ``pages.warc.xz``, ``site.json`` (``base``, ``alias_bases``), ``graph.tsv.xz`` and perhaps
+``redirects.tsv``. The first column of ``graph.tsv.xz`` names the pages; other archived URLs are copies, such as
+``/index.html``. ``redirects.tsv`` has the columns from and to: linked forms that the live server answers with a
+redirect.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urlsplit
+
+from bilingual_crawler.storage.files import DAMAGE, lines_within, open_packed, read_within
+from bilingual_crawler.storage.warc import ArchiveError, bare_url, record_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Paths: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
+"""Paths of WARC files, folders of them or site folders; a string may hold several, separated by commas."""
+MAX_TABLE = 1 << 30
+"""Bytes that are read of a table of a site folder, unpacked."""
+MAX_ROW = 16 << 20
+"""Bytes of a row, which may list all links of a page."""
+_MAX_DESCRIPTION = 1 << 20
+_ENDINGS = (".warc", ".warc.gz", ".warc.xz", ".warc.wet", ".warc.wet.gz")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The WARC files behind one path."""
+
+    path: Path
+    files: tuple[Path, ...]
+    no_files: tuple[Path, ...] = ()
+    """What is named like a WARC file and is none: pipes, folders, links that lead nowhere."""
+    base: str | None = None
+    alias_bases: tuple[str, ...] = ()
+    redirects: dict[str, str] = field(default_factory=dict)
+    pages: frozenset[str] = frozenset()
+    """The pages of a site folder under their own URLs; empty if not known."""
+
+
+def find_sources(paths: Paths) -> list[Source]:
+    """The sources behind the paths; ArchiveError if there is no path, or a path is missing or has no WARC files."""
+    if isinstance(paths, str):
+        paths = [part for part in map(str.strip, paths.split(",")) if part]
+    elif isinstance(paths, os.PathLike):
+        paths = [paths]
+    sources = [_find_source(Path(path)) for path in paths]
+    if not sources:
+        raise ArchiveError(Path(), "no archive to replay; name WARC files or folders of them")
+    return sources
+
+
+def bases(paths: Paths) -> list[str]:
+    """Return the base URL of every site folder among the paths."""
+    return [source.base for source in find_sources(paths) if source.base]
+
+
+def site_prefixes(paths: Paths) -> list[str]:
+    """Return the base URL and the alias bases of every site folder among the paths."""
+    return [prefix for source in find_sources(paths) if source.base for prefix in (source.base, *source.alias_bases)]
+
+
+def alias_hosts(paths: Paths) -> list[str]:
+    """Return the hosts under which the frozen sites are also linked, each once."""
+    hosts = (urlsplit(alias).netloc for source in find_sources(paths) for alias in source.alias_bases)
+    return list(dict.fromkeys(hosts))
+
+
+def alias_map(sources: Iterable[Source]) -> dict[str, str]:
+    """Map the bare form of every alias base to the bare form of its base."""
+    return {
+        bare_url(record_url(alias), {}): bare_url(record_url(source.base), {})
+        for source in sources
+        if source.base
+        for alias in source.alias_bases
+    }
+
+
+def _find_source(path: Path) -> Source:
+    if not path.exists():
+        raise ArchiveError(path, "no such file or folder")
+    if not path.is_dir():
+        return Source(path, (path,))
+    named = sorted(file for file in path.iterdir() if file.name.endswith(_ENDINGS))
+    files = tuple(file for file in named if file.is_file())
+    no_files = tuple(file for file in named if not file.is_file())
+    if not files:
+        raise ArchiveError(path, f"no {', '.join(f'*{ending}' for ending in _ENDINGS)} in this folder")
+    description = path / "site.json"
+    if not description.exists():
+        return Source(path, files, no_files)
+    try:
+        site = json.loads(read_within(description, _MAX_DESCRIPTION))
+        base = _slashed(site["base"])
+        aliases = tuple(dict.fromkeys(map(_slashed, site.get("alias_bases", ()))))
+        redirects = _read_redirects(path / "redirects.tsv")
+        pages = _read_pages(path / "graph.tsv.xz")
+    except (*DAMAGE, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ArchiveError(path, f"damaged site folder ({type(error).__name__}: {error})") from error
+    return Source(path, files, no_files, base, aliases, redirects, pages)
+
+
+def _slashed(base: str) -> str:
+    if "://" not in base:
+        base = f"https://{base}"
+    return base if base.endswith("/") else f"{base}/"
+
+
+def _read_redirects(path: Path) -> dict[str, str]:
+    if not path.exists():
+        return {}
+    return {source: target for source, target in read_table(path)}
+
+
+def _read_pages(path: Path) -> frozenset[str]:
+    if not path.exists():
+        return frozenset()
+    return frozenset(row[0] for row in read_table(path))
+
+
+def read_table(path: Path) -> Iterator[list[str]]:
+    """The rows of a table of a site folder, packed or not, without empty ones.
+
+    Raises ValueError if it is too long or not UTF-8, and :data:`~bilingual_crawler.storage.files.DAMAGE`.
+    """
+    room = MAX_TABLE
+    with open_packed(path) as file:
+        for line in lines_within(file, MAX_ROW):
+            room -= len(line or b"")
+            if line is None or room < 0:
+                raise ValueError(f"{path.name} is longer than {MAX_TABLE >> 20} MB, or a row than {MAX_ROW >> 20} MB")
+            if row := line.decode().rstrip("\r\n"):
+                yield row.split("\t")

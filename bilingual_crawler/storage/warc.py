@@ -1,0 +1,307 @@
+"""Errors of archives."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import zlib
+from array import array
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+import numpy as np
+from w3lib.url import safe_url_string
+
+from bilingual_crawler.urls.canonical import MAX_LENGTH, canonicalise
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+
+class ArchiveError(ValueError):
+    """A path that cannot be replayed; the message names the path and the fix."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path = path
+
+
+def record_url(url: str) -> str:
+    """The canonical form of *url* as Scrapy asks for it, without the fragment; *url* itself if it has none.
+
+    Scrapy escapes more than a canonical URL does (``[``, ``'``), other archivers less.
+    """
+    try:
+        asked = safe_url_string(url.partition("#")[0])
+    except ValueError:
+        return url
+    return canonicalise(asked) or url
+
+
+def bare_url(url: str, aliases: Mapping[str, str]) -> str:
+    """Drop the scheme and ``www.`` from a canonical URL and replace the start that is an alias of another."""
+    bare = url.partition("://")[2].removeprefix("www.")
+    for alias, base in aliases.items():
+        if bare.startswith(alias):
+            return base + bare[len(alias) :]
+        if bare == alias[:-1]:
+            return base
+    return bare
+
+
+def url_key(text: str) -> int:
+    """Hash a text to 64 bits."""
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
+class Index:
+    """Keys, each with the first of its best places."""
+
+    def __init__(self, keys: NDArray[np.uint64], places: NDArray[np.uint64]) -> None:
+        self._keys = keys
+        self._places = places
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def get(self, key: int) -> int | None:
+        """Return the place of a key."""
+        at = int(self._keys.searchsorted(np.uint64(key)))
+        if at < len(self._keys) and int(self._keys[at]) == key:
+            return int(self._places[at])
+        return None
+
+
+class IndexBuilder:
+    """Collects entries for an ``Index``."""
+
+    def __init__(self) -> None:
+        self._keys = array("Q")
+        self._places = array("Q")
+        self._ranks = array("B")
+
+    def add(self, key: int, place: int, rank: int) -> None:
+        """Add a place for a key; the lowest rank (0 to 255) wins, then the first that was added."""
+        self._keys.append(key)
+        self._places.append(place)
+        self._ranks.append(rank)
+
+    def build(self) -> Index:
+        """Make the index of all entries."""
+        keys = np.frombuffer(self._keys, np.uint64)
+        order = np.lexsort((np.frombuffer(self._ranks, np.uint8), keys))
+        keys = keys[order]
+        first = np.ones(len(keys), np.bool_)
+        first[1:] = keys[1:] != keys[:-1]
+        return Index(keys[first], np.frombuffer(self._places, np.uint64)[order][first])
+
+
+_STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})")
+_DIGITS = 18
+"""Digits of the longest length that counts as one."""
+_FOLD = re.compile(rb"\r?\n[ \t]+")
+_CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;|$)")
+MAX_HEAD = 1 << 16
+"""Limit in bytes for the WARC header of a record and its HTTP status line together."""
+MAX_RECORD = 32 << 20
+"""Limit in bytes for a record: room for a body of the default ``DOWNLOAD_MAXSIZE`` (20 MB). A longer one is no page."""
+MAX_HTTP_HEAD = 1 << 19
+"""Limit in bytes for the HTTP header of a response: twice what a crawl takes."""
+MAX_CHUNKS = 1 << 18
+"""Chunks of a body that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordHead:
+    """The header of a WARC record."""
+
+    kind: bytes
+    """``WARC-Type``"""
+    url: str
+    date: str
+    """``WARC-Date`` as it stands."""
+    ip: str | None
+    digest: bytes | None
+    """``WARC-Payload-Digest``"""
+    truncated: bool
+    """Whether a part of the block is missing, by ``WARC-Truncated``."""
+    media_type: str
+    """``Content-Type`` of the record."""
+    block: int
+    """Where the content block begins, in bytes from the start of the record."""
+    length: int
+    """Bytes in the content block."""
+    status: int | None
+    """HTTP status if the record is a response over HTTP."""
+
+    @property
+    def end(self) -> int:
+        """Bytes up to the end of the content block."""
+        return self.block + self.length
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedResponse:
+    """An HTTP response from an archive."""
+
+    url: str
+    date: str
+    """Time of the fetch: ``WARC-Date`` as it stands; empty if that is no date."""
+    status: int
+    headers: dict[bytes, list[bytes]]
+    body: bytes
+    """The body as sent, without transfer coding but with its content coding."""
+    ip: str | None = None
+    truncated: bool = False
+    """Whether a part of the body is missing."""
+
+
+def parse_head(data: bytes) -> RecordHead | None:
+    """The header at the start of ``data``; None if there is no complete WARC header, or none with a valid length."""
+    if not data.startswith(b"WARC/") or (end := data.find(b"\r\n\r\n", 0, MAX_HEAD)) < 0:
+        return None
+    fields: dict[bytes, bytes] = {}
+    for line in data[:end].split(b"\r\n")[1:]:
+        name, _, value = line.partition(b":")
+        fields[name.rstrip(b" \t").lower()] = value.strip(b" \t")
+    length = fields.get(b"content-length", b"")
+    if not length.isdigit() or len(length) > _DIGITS:
+        return None
+    kind = fields.get(b"warc-type", b"").lower()
+    url = fields.get(b"warc-target-uri", b"").decode("utf-8", "replace").strip("<>")
+    # nobody can ask for a longer URL
+    answers = kind == b"response" and url.startswith("http") and len(url) <= 2 * MAX_LENGTH
+    status = _STATUS.match(data, end + 4) if answers else None
+    return RecordHead(
+        kind=kind,
+        url=url,
+        date=fields.get(b"warc-date", b"").decode("ascii", "replace"),
+        ip=fields[b"warc-ip-address"].decode("ascii", "replace") if b"warc-ip-address" in fields else None,
+        digest=fields.get(b"warc-payload-digest"),
+        truncated=b"warc-truncated" in fields,
+        media_type=fields.get(b"content-type", b"").decode("ascii", "replace").lower(),
+        block=end + 4,
+        length=int(length),
+        status=int(status[1]) if status else None,
+    )
+
+
+def parse_response(record: bytes) -> ArchivedResponse | None:
+    """The response in a complete response record; None for any other record, and if its HTTP header is too long."""
+    head = parse_head(record)
+    if head is None or head.status is None:
+        return None
+    block = record[head.block : head.end]
+    end, gap = block.find(b"\r\n\r\n"), 4
+    if end < 0:
+        end, gap = block.find(b"\n\n"), 2
+    if end < 0:
+        end, gap = len(block), 0
+    if end > MAX_HTTP_HEAD:
+        return None
+    headers = _parse_headers(block[:end])
+    body = block[end + gap :]
+    if b"chunked" in b",".join(headers.pop(b"transfer-encoding", ())).lower():
+        body = _dechunk(body)
+        headers.pop(b"content-length", None)
+    if body[:2] != b"\x1f\x8b" and headers.get(b"content-encoding") in ([b"gzip"], [b"x-gzip"]):
+        del headers[b"content-encoding"]  # some archivers store the decoded body under the old header
+        headers.pop(b"content-length", None)
+    return ArchivedResponse(head.url, _date(head.date), head.status, headers, body, _ip(head.ip), head.truncated)
+
+
+def parse_conversion(record: bytes) -> bytes | None:
+    """The block of a complete conversion record (a rendered page, or a text); None for any other record."""
+    head = parse_head(record)
+    return record[head.block : head.end] if head is not None and head.kind == b"conversion" else None
+
+
+def _date(text: str) -> str:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return ""
+    return text
+
+
+def _ip(text: str | None) -> str | None:
+    try:
+        return str(ipaddress.ip_address(text)) if text else None
+    except ValueError:
+        return None
+
+
+def _parse_headers(block: bytes) -> dict[bytes, list[bytes]]:
+    if b"\n " in block or b"\n\t" in block:
+        block = _FOLD.sub(b" ", block)
+    headers: dict[bytes, list[bytes]] = {}
+    for line in block.split(b"\n")[1:]:
+        name, colon, value = line.partition(b":")
+        if colon:
+            headers.setdefault(name.strip().lower(), []).append(value.strip())
+    return headers
+
+
+def _dechunk(body: bytes) -> bytes:
+    """Undo chunked transfer coding; a body that is not chunked is returned unchanged."""
+    content = bytearray()
+    at = 0
+    for _ in range(MAX_CHUNKS):
+        end = body.find(b"\r\n", at, at + 64)
+        line = _CHUNK_SIZE.match(body, at, max(end, at))
+        if line is None:
+            break
+        size = int(line[1], 16)
+        if size == 0:
+            return bytes(content)
+        content += body[end + 2 : end + 2 + size]
+        at = min(end + 2 + size + 2, len(body))
+    return bytes(content) if at else body
+
+
+_MAX_OFFSET = 1 << 63
+
+
+class NoRecord(Exception):
+    """Why a place in an archive gives no record."""
+
+
+def check_place(file: str, offset: int, length: int, limit: int = MAX_RECORD) -> None:
+    """NoRecord unless *length* bytes from *offset*, at most *limit*, may be a record of *file* below some folder."""
+    if length > limit:
+        raise NoRecord("too long")
+    path = PurePosixPath(file)
+    if not 0 <= offset < _MAX_OFFSET or length <= 0 or path.is_absolute() or ".." in path.parts:
+        raise NoRecord("not a place in an archive")
+
+
+def unpack(member: bytes, limit: int = MAX_RECORD) -> bytes:
+    """The record, of at most *limit* bytes, in a gzip *member* or as it is; NoRecord if it is none, or incomplete."""
+    return complete(member if member.startswith(b"WARC/") else _inflate(member, limit))
+
+
+def complete(record: bytes) -> bytes:
+    """*record*; NoRecord if it has no valid header, or is shorter than that says."""
+    head = parse_head(record)
+    if head is None or head.end > len(record):
+        raise NoRecord("damaged record")
+    return record
+
+
+def _inflate(member: bytes, limit: int) -> bytes:
+    inflate = zlib.decompressobj(31)
+    try:
+        record = inflate.decompress(member, limit)
+    except zlib.error as error:
+        raise NoRecord("damaged record") from error
+    if inflate.unconsumed_tail:
+        raise NoRecord("too long")
+    if not inflate.eof:
+        raise NoRecord("damaged record")
+    return record

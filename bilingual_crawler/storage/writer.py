@@ -1,0 +1,298 @@
+"""WARC files of a crawl: one gzip member per record, safe against a kill at any moment."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import logging
+import os
+import zlib
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from http import HTTPStatus
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urldefrag, urlsplit
+
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
+
+from bilingual_crawler.storage.records import read_members
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+_COMPRESSION = 6
+_VERSION = "1.0"
+"""The version that Common Crawl, Heritrix and wget write, and that every reader reads."""
+_NOT_MODIFIED = "http://netpreserve.org/warc/1.0/revisit/server-not-modified"
+_REPLACED = frozenset((b"transfer-encoding", b"content-length"))
+
+
+class WarcLocation(NamedTuple):
+    """The place of a record."""
+
+    file: str
+    """File name without its folder."""
+    offset: int
+    """Bytes from the start of the file to the record's gzip member."""
+    record: str
+    """``WARC-Record-ID``"""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request and its response."""
+
+    url: str
+    method: str
+    request_headers: Iterable[tuple[bytes, bytes]]
+    status: int
+    headers: Iterable[tuple[bytes, bytes]]
+    body: bytes
+    """Payload without transfer coding but with its content coding."""
+    fetched: datetime
+    """With a time zone."""
+    request_body: bytes = b""
+    ip: str | None = None
+    protocol: str = "HTTP/1.1"
+    truncated: str | None = None
+    """Why the body is incomplete: ``length``, ``time``, ``disconnect`` or ``unspecified``."""
+
+
+class WarcWriter:
+    """Writes exchanges to ``<prefix>-<number>.warc.gz`` files in a folder.
+
+    Every file begins with a ``warcinfo`` record made of ``info``. Both records of an exchange reach the operating
+    system in one write before ``write_exchange`` returns. Files of an earlier run are kept. The partial record that a
+    kill left at the end of the last one is cut off. Writing continues in a new file, as it does when a file has reached
+    ``max_bytes``. OSError if the folder cannot be written or the disk is full; complete records stay complete.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        prefix: str = "crawl",
+        max_bytes: int = 1 << 30,
+        info: Mapping[str, str] | None = None,
+    ) -> None:
+        self._directory = directory
+        self._prefix = prefix
+        self._max_bytes = max_bytes
+        self._info = {"format": f"WARC File Format {_VERSION}", **(info or {})}
+        self._buffer = BytesIO()
+        self._warc = WARCWriter(self._buffer, gzip=False, warc_version=_VERSION)
+        self._number = 0
+        self.files_written = 0
+        self.bytes_written = 0
+        """Compressed bytes."""
+        self.bytes_repaired = 0
+        """Bytes of a partial record that were cut from the last file of an earlier run."""
+        directory.mkdir(parents=True, exist_ok=True)
+        earlier = sorted(directory.glob(f"{prefix}-[0-9][0-9][0-9][0-9][0-9].warc.gz"))
+        if earlier:
+            self._number = 1 + int(earlier[-1].name[len(prefix) + 1 :].partition(".")[0])
+            self.bytes_repaired = cut_partial_member(earlier[-1])
+        self._open_file()
+
+    def write_exchange(self, exchange: Exchange) -> WarcLocation:
+        """Write a response and its request; return where the response is."""
+        self._next_file_if_full()
+        response = self._response(exchange)
+        return self._write(response, self._request(exchange, response))
+
+    def write_unchanged(self, exchange: Exchange, asked: datetime) -> WarcLocation:
+        """Write a response that was archived before, and that the site, *asked* again, said to have not changed.
+
+        The response keeps its date; a revisit record and the request have that of the question. So the folder holds all
+        that its documents need. Return where the response is.
+        """
+        self._next_file_if_full()
+        response = self._response(exchange)
+        fields = {
+            "WARC-Profile": _NOT_MODIFIED,
+            "WARC-Refers-To": _header(response, "WARC-Record-ID"),
+            "WARC-Refers-To-Target-URI": _header(response, "WARC-Target-URI"),
+            "WARC-Refers-To-Date": _header(response, "WARC-Date"),
+            "WARC-Payload-Digest": _header(response, "WARC-Payload-Digest"),
+        }
+        # pywb shows the response at this date only if the record is empty: the headers of a 304 would be its answer
+        revisit = self._warc.create_warc_record(
+            _header(response, "WARC-Target-URI"), "revisit", warc_headers_dict=self._fields(asked) | fields
+        )
+        return self._write(response, revisit, self._request(replace(exchange, fetched=asked), revisit))
+
+    def write_conversion(self, url: str, html: bytes, made: datetime, original: str) -> WarcLocation:
+        """Write the rendered form of the response record *original*; return where the record is."""
+        fields = self._fields(made) | {"WARC-Refers-To": original}
+        record = self._warc.create_warc_record(
+            urldefrag(url).url,
+            "conversion",
+            payload=BytesIO(html),
+            length=len(html),
+            warc_content_type="text/html; charset=utf-8",
+            warc_headers_dict=fields,
+        )
+        return self._write(record)
+
+    def close(self) -> None:
+        """Bring the current file to the disk; no record can be written afterwards."""
+        os.fsync(self._fd)
+        os.close(self._fd)
+
+    def _open_file(self) -> None:
+        self._name = f"{self._prefix}-{self._number:05}.warc.gz"
+        path = self._directory / self._name
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        claim(self._fd, path)
+        self._number += 1
+        self._size = 0
+        self.files_written += 1
+        record = self._warc.create_warcinfo_record(self._name, self._info)
+        self._warcinfo_id = _header(record, "WARC-Record-ID")
+        self._append(self._member(record))
+
+    def _next_file_if_full(self) -> None:
+        if self._size >= self._max_bytes:
+            self.close()
+            self._open_file()
+
+    def _response(self, exchange: Exchange) -> Any:
+        truncated = {"WARC-Truncated": exchange.truncated} if exchange.truncated else {}
+        return self._record("response", exchange, _response_head(exchange), exchange.body, truncated)
+
+    def _request(self, exchange: Exchange, answer: Any) -> Any:
+        concurrent = {"WARC-Concurrent-To": _header(answer, "WARC-Record-ID")}
+        return self._record("request", exchange, _request_head(exchange), exchange.request_body, concurrent)
+
+    def _record(self, kind: str, exchange: Exchange, head: _HttpHead, body: bytes, more: dict[str, str]) -> Any:
+        ip = {"WARC-IP-Address": exchange.ip} if exchange.ip else {}
+        return self._warc.create_warc_record(
+            urldefrag(exchange.url).url,
+            kind,
+            payload=BytesIO(body),
+            length=len(body),
+            http_headers=head,
+            warc_headers_dict=self._fields(exchange.fetched) | ip | more,
+        )
+
+    def _fields(self, when: datetime) -> dict[str, str]:
+        return {
+            "WARC-Date": f"{when.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
+            "WARC-Warcinfo-ID": self._warcinfo_id,
+        }
+
+    def _write(self, *records: Any) -> WarcLocation:
+        """Write *records* at once; return where the first of them is."""
+        location = WarcLocation(self._name, self._size, _header(records[0], "WARC-Record-ID"))
+        self._append(b"".join(map(self._member, records)))
+        return location
+
+    def _member(self, record: Any) -> bytes:
+        self._buffer.seek(0)
+        self._buffer.truncate()
+        self._warc.write_record(record)
+        # warcio's own compression has level 9, which is a third slower and saves one part in a thousand
+        deflate = zlib.compressobj(_COMPRESSION, wbits=31)
+        return deflate.compress(self._buffer.getbuffer()) + deflate.flush()
+
+    def _append(self, data: bytes) -> None:
+        written = 0
+        try:
+            while written < len(data):
+                written += os.write(self._fd, data[written:])
+        except OSError:
+            os.ftruncate(self._fd, self._size)
+            os.lseek(self._fd, self._size, os.SEEK_SET)
+            raise
+        self._size += written
+        self.bytes_written += written
+
+
+def _header(record: Any, name: str) -> str:
+    header: str = record.rec_headers.get_header(name)
+    return header
+
+
+class _HttpHead(StatusAndHeaders):  # type: ignore[misc]
+    """An HTTP header that is written byte for byte; warcio's own escapes bytes beyond ASCII."""
+
+    def to_ascii_bytes(self, filter_func: Any = None) -> bytes:
+        return self.to_bytes(filter_func, encoding="latin-1")  # type: ignore[no-any-return]
+
+
+def _response_head(exchange: Exchange) -> _HttpHead:
+    try:
+        reason = HTTPStatus(exchange.status).phrase
+    except ValueError:
+        reason = ""
+    headers = [_on_one_line(header) for header in exchange.headers if header[0].lower() not in _REPLACED]
+    headers.append((b"Content-Length", b"%d" % len(exchange.body)))
+    return _HttpHead(f"{exchange.status} {reason}", headers, exchange.protocol)
+
+
+def _request_head(exchange: Exchange) -> _HttpHead:
+    parts = urlsplit(urldefrag(exchange.url).url)
+    target = parts._replace(scheme="", netloc="", path=parts.path or "/").geturl()
+    headers = [_on_one_line(header) for header in exchange.request_headers]
+    if not any(name.lower() == b"host" for name, _ in headers):
+        headers.insert(0, (b"Host", parts.netloc.rpartition("@")[2].encode()))
+    return _HttpHead(f"{exchange.method} {target} HTTP/1.1", headers, is_http_request=True)
+
+
+def _on_one_line(header: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
+    name, value = header
+    return name, b" ".join(value.splitlines()) if b"\n" in value or b"\r" in value else value
+
+
+logger = logging.getLogger(__name__)
+
+_TAIL = 1 << 14
+_MAGIC = b"\x1f\x8b\x08"
+
+
+def cut_partial_member(path: Path) -> int:
+    """Cut a ``.warc.gz`` after its last complete member; return the bytes removed, usually 0.
+
+    A file without any complete member is deleted. OSError if another crawl is writing the file.
+    """
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        claim(file.fileno(), path)
+        if _ends_with_record(file.fileno(), size):
+            return 0
+        end = 0
+        for member in read_members(file.fileno()):
+            end = member.end
+        file.truncate(end)
+        os.fsync(file.fileno())
+    if end == 0:
+        path.unlink()
+    return size - end
+
+
+def claim(fd: int, path: Path) -> None:
+    """Lock a file until it is closed; OSError if another crawl holds it."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise OSError(errno.EBUSY, "another crawl is writing to this folder", str(path)) from error
+    except OSError:
+        logger.debug(f"{path} is on a file system without locks")
+
+
+def _ends_with_record(fd: int, size: int) -> bool:
+    """Whether the file ends with a complete small record. If so, a long file need not be read."""
+    tail = os.pread(fd, _TAIL, max(0, size - _TAIL))
+    at = tail.rfind(_MAGIC)
+    while at >= 0:
+        inflate = zlib.decompressobj(31)
+        try:
+            content = inflate.decompress(tail[at:])
+        except zlib.error:
+            content = b""
+        if content.startswith(b"WARC/"):
+            return inflate.eof and not inflate.unused_data
+        at = tail.rfind(_MAGIC, 0, at)
+    return False

@@ -1,0 +1,376 @@
+"""A URL as model input: exactly the reference pre-processing of García-Romero et al. 2026."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+from urllib.parse import unquote
+
+from rapidfuzz.distance import Indel, Postfix, Prefix
+
+from bilingual_crawler.urls.hosts import url_cache
+from bilingual_crawler.urls.parts import (
+    AMBIGUOUS,
+    INDEX,
+    LANGUAGE_OF,
+    TRAINED_LANGUAGE_KEYS,
+    UrlParts,
+    language_in_zone,
+    language_of,
+    url_parts,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TOKEN = re.compile(r"[^\W_0-9]+|[^\w\s]+|_+|\s+|[0-9]+")
+_BLANKS = re.compile(r"\s+")
+
+
+@url_cache(65536)
+def model_text(url: str) -> str:
+    """*url* as `plain_text`, its tokens joined by blanks; a blank inside the URL is a token and so becomes three."""
+    return " ".join(tokenise(plain_text(url)))
+
+
+def plain_text(url: str) -> str:
+    r"""*url* without scheme and trailing slashes, percent-decoded once, with single blanks.
+
+    Case, ``www.``, query, fragment and punycode stay; HTML entities are not decoded. Bytes that are no UTF-8 read
+    ``\xe9``.
+    """
+    text = url.rstrip("/")
+    _, separator, rest = text.partition("://")
+    text = unquote(rest if separator else text, errors="backslashreplace")
+    return _BLANKS.sub(" ", text).strip()
+
+
+def tokenise(text: str) -> list[str]:
+    """Runs of letters, of punctuation, of underscores, of blanks and of digits; joined they give *text*."""
+    return _TOKEN.findall(text)
+
+
+MAX_WORDS = 14
+
+
+def pair_text(u: str, v: str) -> str:
+    """Features of the pair (u, v) as words joined by blanks; symmetric."""
+    a, b = url_parts(u), url_parts(v)
+    if (len(b.texts), b[:-1]) < (len(a.texts), a[:-1]):
+        a, b = b, a
+    return _Comparison(a, b).text()
+
+
+@dataclass(slots=True)
+class _Side:
+    """Tokens that only one of the URLs has: languages, languages in affixes, words, numbers."""
+
+    langs: list[str] = field(default_factory=list)
+    affixes: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    numbers: list[str] = field(default_factory=list)
+
+
+class _Comparison:
+    """Collects the features of one pair."""
+
+    def __init__(self, a: UrlParts, b: UrlParts) -> None:
+        self.a, self.b = a, b
+        self.left, self.right = _Side(), _Side()
+        self.out: list[str] = []
+        self.common = 0
+
+    def text(self) -> str:
+        self._hosts()
+        self._tokens()
+        out, left, right, common = self.out, self.left, self.right, self.common
+        out.append(self._summary())
+        rest_a, rest_b = left.words + left.numbers, right.words + right.numbers
+        total = common + max(len(rest_a), len(rest_b))
+        out.append(f"same{min(common, 9)}")
+        out.append(f"share{10 * common // total if total else 'none'}")
+        rest_u, rest_v = "/".join(self.a.texts), "/".join(self.b.texts)
+        longest = max(1, len(rest_u), len(rest_v))
+        out.append(f"text{int(10 * Indel.normalized_similarity(rest_u, rest_v))}")
+        out.append(f"begin{8 * Prefix.similarity(rest_u, rest_v) // longest}")
+        out.append(f"end{8 * Postfix.similarity(rest_u, rest_v) // longest}")
+        out.append(f"length{8 * min(len(rest_u), len(rest_v)) // longest}")
+        out.append(f"depth{max(-3, min(3, self.b.segments - self.a.segments))}")
+        if self.a.extension == self.b.extension:
+            out.append("ext=")
+        else:
+            out.append(f"ext{self.a.extension[:4]}~{self.b.extension[:4]}")
+        if self.a.shape != self.b.shape:
+            out.append(f"shape{int(4 * Indel.normalized_similarity(self.a.shape, self.b.shape))}")
+        if left.words or right.words:
+            out.append(f"words{min(len(left.words), 5)}:{min(len(right.words), 5)}")
+            out.append(_matched(left.words, right.words))
+            out.append(f"alike{int(6 * Indel.normalized_similarity(' '.join(left.words), ' '.join(right.words)))}")
+        if left.numbers or right.numbers:
+            out.append(f"numbers{min(len(left.numbers), 3)}:{min(len(right.numbers), 3)}")
+        out.append(_alike_in_name(self.a.name, self.b.name))
+        self._bags()
+        if self.a.nested or self.b.nested:
+            out.append("nested2" if self.a.nested and self.b.nested else "nested1")
+        if self.a.odd != self.b.odd:
+            out.append("odd")
+        out.append("<a>")
+        out += map(plain_word, left.words[:MAX_WORDS])
+        out.append("<b>")
+        out += map(plain_word, right.words[:MAX_WORDS])
+        return " ".join(out)
+
+    def _bags(self) -> None:
+        """Compare the URLs as sets of tokens, their numbers and their queries."""
+        a, b, out = self.a, self.b, self.out
+        bag_a, bag_b = set(a.texts), set(b.texts)
+        kept, only_a, only_b = bag_a & bag_b, bag_a - bag_b, bag_b - bag_a
+        langs, langs_a, langs_b = (sum(token in LANGUAGE_OF for token in bag) for bag in (kept, only_a, only_b))
+        changed = len(only_a) + len(only_b)
+        fewer, more = sorted((len(only_a), len(only_b)))
+        out.append(f"only{min(fewer, 5)}:{min(more, 7)}")
+        out.append(f"jaccard{10 * len(kept) // max(1, len(kept) + changed)}")
+        fewer, more = sorted((langs + langs_a, langs + langs_b))
+        out.append(f"langs{min(fewer, 3)}:{min(more, 3)}:{min(langs_a + langs_b, 4)}")
+        out.append(f"others{min(changed - langs_a - langs_b, 9)}")
+        numbers_a, numbers_b = ([token for token in one.texts if token.isdecimal()] for one in (a, b))
+        if numbers_a or numbers_b:
+            sign = "=" if numbers_a == numbers_b else "~"
+            out.append(f"all-numbers{sign}{min(len(numbers_a), 2)}:{min(len(numbers_b), 2)}")
+        if a.query or b.query:
+            out.append("query=" if a.query == b.query else f"query{bool(a.query) + bool(b.query)}")
+
+    def _hosts(self) -> None:
+        a, b, out = self.a, self.b, self.out
+        if a.label != b.label:
+            out.append(f"host{int(4 * Indel.normalized_similarity(a.label, b.label))}")
+        elif a.subdomain == b.subdomain and a.suffix == b.suffix:
+            out.append("host=")
+            return
+        if a.subdomain != b.subdomain:
+            for part, side in ((a.subdomain, self.left), (b.subdomain, self.right)):
+                lang = language_of(part.partition(".")[0]) or language_of(part.rpartition(".")[2])
+                if lang:
+                    side.langs.append(lang)
+                    out.append("sub:lang")
+                else:
+                    out.append("sub:other" if part else "sub:none")
+        if a.suffix != b.suffix:
+            for part, side in ((a.suffix, self.left), (b.suffix, self.right)):
+                country = part.rpartition(".")[2]
+                lang = LANGUAGE_OF.get(country) if len(country) == 2 else None
+                if lang:
+                    side.langs.append(lang)
+                out.append("tld:lang" if lang else f"tld:{'country' if len(country) == 2 else 'generic'}")
+
+    def _tokens(self) -> None:
+        """Describe the longest common subsequence of both token lists and the gaps between its parts."""
+        a, b = self.a, self.b
+        changes = cast("list[tuple[str, int, int, int, int]]", Indel.opcodes(a.texts, b.texts).as_list())
+        start_a = start_b = end_a = end_b = 0
+        for tag, i, i_end, _, j_end in changes:
+            if tag != "equal":
+                end_a, end_b = i_end, j_end
+                continue
+            self._gap(start_a, end_a, start_b, end_b)
+            start_a = end_a = i_end
+            start_b = end_b = j_end
+            self.common += i_end - i
+            for k in range(i, i_end):
+                self._kept(a.texts[k], a.zones[k])
+        self._gap(start_a, end_a, start_b, end_b)
+
+    def _gap(self, i: int, i_end: int, j: int, j_end: int) -> None:
+        """Describe the tokens between two common parts: in pairs if both sides have as many, else one by one."""
+        a, b = self.a, self.b
+        left = list(zip(a.texts[i:i_end], a.zones[i:i_end], strict=True))
+        right = list(zip(b.texts[j:j_end], b.zones[j:j_end], strict=True))
+        if len(left) != len(right):
+            langs_a = [token for token in left if language_in_zone(*token)]
+            langs_b = [token for token in right if language_in_zone(*token)]
+            if len(langs_a) == len(langs_b) == 1:
+                self._replaced(*langs_a[0], *langs_b[0])
+                left.remove(langs_a[0])
+                right.remove(langs_b[0])
+        if len(left) == len(right):
+            for x, y in zip(left, right, strict=True):
+                self._replaced(*x, *y)
+            return
+        for token in left:
+            self._single("-", *token, self.left)
+        for token in right:
+            self._single("+", *token, self.right)
+
+    def _kept(self, token: str, zone: str) -> None:
+        if token.isdecimal():
+            self.out.append(f"=n{min(len(token), 6)}")
+        elif zone in WHOLE and language_of(token):
+            self.out.append(f"={'maybe' if token in AMBIGUOUS else 'lang'}{zone}")
+        elif not token.isalpha() and len(token) > 4:
+            self.out.append("=id")
+
+    def _replaced(self, x: str, x_zone: str, y: str, y_zone: str) -> None:
+        out = self.out
+        lang_x, lang_y = language_in_zone(x, x_zone), language_in_zone(y, y_zone)
+        if lang_x and lang_x == lang_y and "uk" in (x, y) and not ENGLISH.isdisjoint((x, y)):
+            # beside English it is Ukrainian, elsewhere mostly British
+            lang_x, lang_y = ("ukr" if token == "uk" else "eng" for token in (x, y))
+        if lang_x and lang_y and lang_x != lang_y:
+            self.left.langs.append(lang_x)
+            self.right.langs.append(lang_y)
+            out += (f"swap{x_zone}" if x_zone == y_zone else f"swap{x_zone}{y_zone}", _mark(x), _mark(y))
+            return
+        if x.isdecimal() and y.isdecimal() and x_zone == y_zone == "L":
+            self.left.langs.append(x)
+            self.right.langs.append(y)
+            out.append("swapL:number")
+            return
+        if x.isdecimal() and y.isdecimal():
+            distance = _distance(x, y)
+            out.append(f"n~{x_zone}{y_zone if y_zone[0] != x_zone[0] else ''}:{'near' if distance < 2 else 'far'}")
+            out.append(f"n-{distance}")
+            out.append(f"n~{min(len(x), 6)}:{min(len(y), 6)}")
+            self.left.numbers.append(x)
+            self.right.numbers.append(y)
+            return
+        if (lang_x and x_zone in WHOLE) or (lang_y and y_zone in WHOLE):
+            self._single("-", x, x_zone, self.left)
+            self._single("+", y, y_zone, self.right)
+            return
+        start, end = _affixes(x, y)
+        inner_x, inner_y = x[start : len(x) - end], y[start : len(y) - end]
+        if self._inflected(inner_x, inner_y, start, end) or self._ending(x, y, start, end):
+            return
+        kinds = _kind(x) + _kind(y)
+        out.append(f"{kinds}~{x_zone[0]}{y_zone[0]}:{int(5 * Indel.normalized_similarity(x, y))}")
+        if kinds != "ww":
+            out.append(f"in:{_kind(inner_x)}{_kind(inner_y)}:{min(start + end, 6)}")
+        (self.left.numbers if x.isdecimal() else self.left.words).append(x)
+        (self.right.numbers if y.isdecimal() else self.right.words).append(y)
+
+    def _inflected(self, x: str, y: str, start: int, end: int) -> bool:
+        """Whether two tokens differ by a language code at one end (``indexen``, ``indexfr``; ``pies``, ``piesf``)."""
+        lang_x, lang_y = LANGUAGE_OF.get(x), LANGUAGE_OF.get(y)
+        if bool(start) == bool(end) or lang_x == lang_y or (x and not lang_x) or (y and not lang_y):
+            return False
+        if "s" in (x, y) and not (x and y):
+            return False
+        self.out += (f"affix{'2' if x and y else '1'}{'end' if start else 'start'}", f"i:{x[:3]}", f"i:{y[:3]}")
+        self.out.append(f"kept{min(start + end, 8)}")
+        self.left.affixes += [lang_x] if lang_x else []
+        self.right.affixes += [lang_y] if lang_y else []
+        return True
+
+    def _ending(self, x: str, y: str, start: int, end: int) -> bool:
+        """Whether the codes at one end of two tokens have a letter in common (``indexen``, ``indexes``)."""
+        for size in (2, 3):
+            kept = min(len(x), len(y)) - size
+            if len(x) != len(y) or kept < 3:
+                return False
+            if start >= kept and self._inflected(x[kept:], y[kept:], kept, 0):
+                return True
+            if end >= kept and self._inflected(x[:size], y[:size], 0, kept):
+                return True
+        return False
+
+    def _single(self, sign: str, token: str, zone: str, side: _Side) -> None:
+        lang = language_in_zone(token, zone)
+        if lang:
+            side.langs.append(lang)
+            self.out += (f"{sign}lang{zone}", _mark(token))
+        elif token.isdecimal() and zone == "L":
+            side.langs.append(token)
+            self.out.append(f"{sign}langL:number")
+        elif token in TRAINED_LANGUAGE_KEYS and zone[0] in "kK":
+            self.out.append(f"{sign}key:lang")
+        elif token in INDEX and zone[0] in "fF1":
+            self.out.append(f"{sign}index")
+        else:
+            self.out.append(f"{sign}{zone[0]}:{_kind(token)}")
+            (side.numbers if token.isdecimal() else side.words).append(token)
+
+    def _summary(self) -> str:
+        """How the language tokens changed, and which other tokens did."""
+        left, right = self.left, self.right
+        langs_a, langs_b = set(left.langs), set(right.langs)
+        if not langs_a and not langs_b:
+            kind = "none"
+        elif not langs_a or not langs_b:
+            kind = "add" if len(langs_a | langs_b) == 1 else "adds"
+        elif langs_a & langs_b:
+            kind = "mixed"
+        else:
+            kind = "swap" if len(langs_a) == len(langs_b) == 1 else "swaps"
+        rest = "words" if left.words or right.words else ""
+        if left.numbers or right.numbers:
+            rest += "numbers"
+        if left.affixes or right.affixes:
+            if kind == "none" and len({*left.affixes}) == len({*right.affixes}) == 1:
+                rest += "inflected"
+            else:
+                agree = langs_a.issuperset(left.affixes) and langs_b.issuperset(right.affixes)
+                rest += "agree" if agree else "affix"
+        return f"lang:{kind}:{rest or 'all'}"
+
+
+def _alike_in_name(a: str, b: str) -> str:
+    """`name0` or `name1`: so many names there are; `name=` if they are equal, by length; `name~` how alike they are."""
+    if not a or not b:
+        return f"name{bool(a) + bool(b)}"
+    if a == b:
+        return f"name={min(len(a), 34) // 5}"
+    return f"name~{int(4 * Indel.normalized_similarity(a, b))}"
+
+
+def plain_word(word: str) -> str:
+    """*word* without diacritics, as most sites write it in addresses."""
+    if word.isascii():
+        return word
+    return "".join(char for char in unicodedata.normalize("NFKD", word) if not unicodedata.combining(char)) or "_"
+
+
+def _mark(token: str) -> str:
+    return f"l:{token}" if len(token) < 4 else "l:long"
+
+
+def _kind(token: str) -> str:
+    """``w`` letters, ``n`` digits, ``m`` both, ``e`` nothing."""
+    if not token:
+        return "e"
+    if token.isalpha():
+        return "w"
+    return "n" if token.isdecimal() else "m"
+
+
+def _matched(left: Sequence[str], right: Sequence[str]) -> str:
+    """How many words of both sides have a word on the other side that is spelt alike, and how many have none."""
+    matched = sum(any(Indel.normalized_similarity(x, y) > ALIKE for y in right[:MAX_WORDS]) for x in left[:MAX_WORDS])
+    return f"match{min(matched, 4)}of{min(len(left), len(right), 6)}"
+
+
+def _distance(x: str, y: str) -> int:
+    """Size of the difference of two numbers: -1 for none (``07``, ``7``), 0 for 1, 1 for 2, 2 to 9 as 2, up to 5."""
+    difference = abs(int(x[-15:]) - int(y[-15:]))
+    return min(5, difference - 1 if difference < 3 else len(str(difference)) + 1)
+
+
+def _affixes(x: Sequence[str], y: Sequence[str]) -> tuple[int, int]:
+    """Lengths of the common prefix, and of the common suffix of the rest."""
+    limit = min(len(x), len(y))
+    start = 0
+    while start < limit and x[start] == y[start]:
+        start += 1
+    end = 0
+    while end < limit - start and x[-1 - end] == y[-1 - end]:
+        end += 1
+    return start, end
+
+
+ENGLISH = frozenset(("en", "eng", "english"))
+"""Tokens beside which ``uk`` is Ukrainian."""
+WHOLE = frozenset("1DFQLXK")
+"""Zones of tokens that fill their segment, value, key or fragment."""
+ALIKE = 0.7
+"""Similarity in spelling from which two words count as one, such as a name in two languages."""

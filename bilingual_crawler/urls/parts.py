@@ -1,0 +1,298 @@
+"""Tokens that stand for a language in a URL, as the pair model reads them.
+
+Part of the model's pre-processing: after a change here the parallelness model must be trained again. The table has more
+tokens than the rules of `urls.markers`. Single letters and common words count too, because the model weights them
+itself.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from bilingual_crawler.urls.hosts import split_host, url_cache
+
+_TABLE = """
+eng en e gb us uk english englisch anglais ingles inglés inglese inglise angielski angol engels engelsk
+deu de ger d deutsch german allemand tedesco aleman alemán nemacki duits niemiecki deutsche
+fra fr fre f francais français french francese frances francés franzosisch französisch francuski franz
+spa es esp espanol español spanish castellano castilian espagnol spagnolo spanisch espanyol cas
+ita it i italiano italian italienisch italien italiaans ital
+por pt p portugues português portuguese ptbr
+nld nl dut nederlands dutch vlaams flemish ned
+rus ru r russian русский russisch russe rusky
+zho zh chi cn chinese hans hant zhcn zhtw chs cht tw 中文
+jpn ja jp japanese 日本語
+kor ko kr korean 한국어
+pol pl polski polish polnisch
+ces cs cz cze cestina čeština czech cesky
+slk sk slo slovencina slovenčina slovak slovensky
+slv si sl slovenscina slovenščina slovenian slovensko
+hun hu magyar hungarian
+ron ro rum romana română romanian
+bul bg bulgarian български
+ell el gr gre greek ελληνικά ellinika
+tur tr turkish turkce türkçe
+ara ar arabic العربية arab
+fas fa persian farsi فارسی
+heb he iw hebrew עברית
+hin hi hindi
+ben bn bangla bengali
+urd ur urdu
+tam ta tamil
+tel te telugu
+mar mr marathi
+kan kn kannada
+mal ml malayalam
+guj gu gujarati
+pan pa punjabi
+sin si sinhala
+nep ne nepali
+mya my bur burmese myanmar
+khm km khmer
+lao lo laotian
+tha th thai ไทย
+vie vi vn vietnamese
+ind id indonesian indonesia bahasa
+msa ms malay melayu
+tgl tl fil tagalog filipino
+swe sv se swedish svenska s
+dan da dk danish dansk
+nor no nb nob norwegian norsk bokmal
+nno nn nynorsk
+fin fi finnish suomi suomeksi finnisch finska
+isl is ice icelandic islenska íslenska
+fao fo faroese
+est et ee estonian eesti
+lav lv latvian latviesu latviešu
+lit lt lithuanian lietuviu lietuvių
+ukr uk ua ukrainian українська ukr
+bel be by belarusian
+srp sr rs serbian srpski latn cyrl lat cir српски
+hrv hr croatian hrvatski
+bos bs ba bosnian bosanski
+cnr me cg montenegrin crnogorski
+mkd mk mac macedonian makedonski македонски
+sqi sq al alb shqip albanian
+mlt mt maltese malti
+eus eu baq basque euskera euskara eusk euskaraz
+cat ca catala català catalan valencia valencian
+glg gl galego galician gallego
+oci oc occitan
+bre br breton brezhoneg
+cym cy wel welsh cymraeg
+gle ga irish gaeilge
+gla gd gaidhlig
+fry fy frisian frysk
+ltz lb luxembourgish
+afr af afrikaans
+epo eo esperanto
+lat latin
+hye hy am arm armenian
+kat ka ge geo georgian
+aze az azerbaijani
+kaz kk kz kazakh
+uzb uz uzbek
+kir ky kyrgyz
+tgk tg tajik
+tuk tk turkmen
+tat tt tatar
+bak bashkir
+mon mn mongolian
+pus ps pashto
+kur ku kurdish kurdi ckb kmr
+snd sd sindhi
+uig ug uyghur
+bod bo tibetan
+amh am amharic
+tir ti tigrinya
+som so somali soomaali
+swa sw swahili kiswahili
+hau ha hausa
+yor yo yoruba
+ibo ig igbo
+zul zu zulu
+xho xh xhosa
+sot st sesotho
+tsn tn tswana
+sna sn shona
+nya ny chichewa
+kin rw kinyarwanda
+mlg mg malagasy
+ori or odia
+asm as assamese
+san sa sanskrit
+yid yi yiddish
+jav jv javanese
+sun su sundanese
+haw hawaiian
+mri mi maori
+smo sm samoan
+hat ht haitian
+roh rm rumantsch romansh
+"""
+
+LANGUAGE_OF: dict[str, str] = {}
+"""Lower-case token to ISO 639-3; if two languages share a token, the first in the table wins."""
+for _line in _TABLE.strip().splitlines():
+    _lang, *_tokens = _line.split()
+    for _token in (_lang, *_tokens):
+        LANGUAGE_OF.setdefault(_token, _lang)
+
+_COMMON = """
+por e d f i p r s no is it so or as am me my be at to in us de es la le al ca co si se lat san mac mon mar sun kin may
+est fin cat geo per nor my all cas id tr th st sa sm sn mi ms pa ps ga ti ha he el et ta te ne lo ml mr fo by ba
+"""
+AMBIGUOUS = frozenset(_COMMON.split())
+"""Language tokens that often have another meaning (words, ordinals, abbreviations)."""
+
+
+MAX_URL = 800
+MAX_TOKENS = 60
+MAX_PIECES = 4
+SIGNS = "._-"
+INSIDE = "i"
+
+_LOCALE = re.compile(r"([a-z]{2,3})[-_](?:[a-z]{2}|[0-9]{3}|hans|hant|latn|cyrl)(?:[.@][a-z]+-?8?)?")
+_SEPARATED = re.compile(r"(?<![\W_])([\W_]*+)([^\W_]++)")
+_PIECES = re.compile(r"\d+|[^\d]+")
+
+
+class UrlParts(NamedTuple):
+    """Host in three parts (no ``www``), tokens of the rest with their zones, and the form of the rest.
+
+    Zones: 1 first directory, d directory, f last segment, k query key, q value, l value of a language key, x fragment;
+    upper case if the token fills its part, else followed by the sign before it. The sign is ``i`` for a word in the
+    middle of others that looks like a language, and ``^`` inside a run of letters and digits. A run with many changes
+    between letters and digits, such as a hexadecimal number, stays whole. *Nested*: two language directories in a row.
+    *Name*: tokens of the last segment, without languages and names of index pages. *Query*: as a whole.
+    *Odd*: segments that start or end with a sign, as truncated ones do.
+    """
+
+    subdomain: str
+    label: str
+    suffix: str
+    texts: list[str]
+    zones: list[str]
+    segments: int
+    extension: str
+    shape: str
+    nested: bool
+    name: str
+    query: str
+    odd: frozenset[str]
+
+
+@url_cache(65536)
+def url_parts(url: str) -> UrlParts:
+    """Cut *url*: without scheme, lower case, percent-decoded; only the first 800 characters and 60 tokens count."""
+    rest = url[:MAX_URL]
+    rest = rest.partition("://")[2] or rest
+    if "%" in rest:
+        rest = unquote(rest, errors="replace")
+    rest = rest.lower().rstrip("/")
+    rest, _, fragment = rest.partition("#")
+    path, _, query = rest.partition("?")
+    authority, _, path = path.partition("/")
+    subdomain, label, suffix = split_host(authority)
+    if subdomain.startswith("www"):
+        subdomain = subdomain.partition(".")[2]
+    texts: list[str] = []
+    zones: list[str] = []
+    segments = [segment for segment in path.split("/") if segment]
+    extension = ""
+    nested = False
+    odd = set()
+    languages = 0
+    for position, segment in enumerate(segments, 1):
+        zone = "1" if position == 1 else "d"
+        if len(segment) > 1 and (segment[0] in SIGNS or segment[-1] in SIGNS):
+            odd.add(segment)
+        languages = languages + 1 if language_of(segment) else 0
+        nested = nested or languages > 1
+        if position == len(segments):
+            zone = "f"
+            stem, dot, last = segment.rpartition(".")
+            if dot and last.isalnum() and len(last) <= 5 and last not in LANGUAGE_OF:
+                segment, extension = stem, last
+        _add(segment, zone, texts, zones)
+    for part in query.split("&") if query else ():
+        key, _, value = part.partition("=")
+        _add(key, "k", texts, zones)
+        _add(value, "l" if key in TRAINED_LANGUAGE_KEYS or "lang" in key else "q", texts, zones)
+    if fragment:
+        _add(fragment, "x", texts, zones)
+    shape = "".join(char for char in path + query if not char.isalnum())
+    del texts[MAX_TOKENS:], zones[MAX_TOKENS:]
+    name = " ".join(
+        text
+        for text, zone in zip(texts, zones, strict=True)
+        if zone[0] in "fF" and text not in INDEX and not language_in_zone(text, zone)
+    )
+    return UrlParts(
+        subdomain, label, suffix, texts, zones, len(segments), extension, shape, nested, name, query, frozenset(odd)
+    )
+
+
+def language_of(token: str) -> str | None:
+    """ISO 639-3 that a token or locale (``pt-br``) may stand for."""
+    lang = LANGUAGE_OF.get(token)
+    if lang is None and len(token) > 4 and (match := _LOCALE.fullmatch(token)):
+        return LANGUAGE_OF.get(match[1])
+    return lang
+
+
+def language_in_zone(token: str, zone: str) -> str | None:
+    """`language_of`, but none for a word in the middle of others."""
+    return None if zone[-1] == INSIDE else language_of(token)
+
+
+def _is_word(token: str, position: int, last: int) -> bool:
+    """Whether a language token among other words is a word.
+
+    Of two tokens only the first is a word, if it is common and has three letters or more (``nor-gara``). Of three or
+    more, a token is a word if it has four letters or more (``finnish-history-of…``), or if it is common and first, in
+    the middle, or of three letters. In the middle of five or more every token is a word.
+    """
+    common = token in AMBIGUOUS
+    if last == 1:
+        return position == 0 and common and len(token) > 2
+    if 0 < position < last:
+        return common or last > 3 or len(token) > 3
+    return (position == 0 and common) or len(token) > 3 or (len(token) == 3 and common)
+
+
+def _add(part: str, zone: str, texts: list[str], zones: list[str]) -> None:
+    if not part:
+        return
+    if part.isalpha() or part.isdecimal() or (("_" in part or "-" in part) and language_of(part)):
+        texts.append(part)
+        zones.append(zone.upper())
+        return
+    found = _SEPARATED.findall(part)
+    last = len(found) - 1
+    for position, (separator, word) in enumerate(found):
+        sign = separator[-1:]
+        if last > 0 and word in LANGUAGE_OF and sign not in (".", ":") and _is_word(word, position, last):
+            sign = INSIDE
+        if word.isalpha() or word.isdecimal():
+            texts.append(word)
+            zones.append(zone + sign)
+            continue
+        pieces = _PIECES.findall(word)
+        if len(pieces) > MAX_PIECES:
+            pieces = [word]
+        texts += pieces
+        zones.append(zone + sign)
+        zones += [zone + "^"] * (len(pieces) - 1)
+
+
+_KEYS = """
+lang language locale hl lng idioma sprache langue setlang lg ln lid langid lingua clang uselang jezik idlang
+culture loc kieli langcode lc setlanguage changelang newlang lan l
+"""
+TRAINED_LANGUAGE_KEYS = frozenset(_KEYS.split())
+"""Query keys whose value is a language, or a number that stands for one; the model of pairs was trained with them."""
+INDEX = frozenset(("index", "default", "home", "main", "start", "welcome", "inicio", "accueil", "homepage"))
+"""Names of the page that a server gives for a directory."""
