@@ -27,10 +27,10 @@ from bilingual_crawler.frontier.entry import NEVER, Entry
 from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
+from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.model import Link, LinkPosition
 from bilingual_crawler.pages.outline import Outline
-from bilingual_crawler.policies.base import FetchedPage
 from bilingual_crawler.policies.gain import Gain
 
 LINKS = 40

@@ -37,9 +37,9 @@ from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.redis_store import RedisStore
+from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.model import Link
-from bilingual_crawler.policies.base import FetchedPage
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.storage.writer import Exchange, WarcWriter
 

@@ -32,9 +32,9 @@ from training.policies.__main__ import draw
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from bilingual_crawler.items import FetchedPage
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.policies.evidence.base import Target
 
 SHARES = (

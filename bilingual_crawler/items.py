@@ -1,8 +1,8 @@
-"""What a spider gives: documents, and the links of a page or the requests for them."""
+"""The values that rooms hand to each other: pages, documents, pairs, links found."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -10,8 +10,39 @@ if TYPE_CHECKING:
 
     from scrapy import Request
 
+    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.policies.base import FetchedPage
+    from bilingual_crawler.pages.outline import Outline
+
+
+MAX_LINKS = 500
+"""Links of a document that are kept to be compared with those of its partner, the first ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPage:
+    """A downloaded page as a policy sees it."""
+
+    url: str
+    language: str
+    """Language of the content, ISO 639-3 or ``un``."""
+    side: str | None
+    """The language of the crawl it counts as, if any."""
+    seed: bool = False
+    depth: int = 0
+    """Links from a seed."""
+    length: int = 0
+    """Characters of visible text."""
+    claims: tuple[Link, ...] = ()
+    """What it says of its versions in other languages; also links that are not to be followed."""
+    noindex: bool = False
+    """It asks to be in no index: the crawl learns from it, but it is no document."""
+    outline: Outline | None = None
+    """What it may have in common with its translation; None if it was not looked at."""
+
+    def seen_by(self, pair: LanguagePair) -> FetchedPage:
+        """The page as a crawl of only this *pair* sees it: in neither language if its own is not in the pair."""
+        return self if self.side in (None, pair.a, pair.b) else replace(self, side=None)
 
 
 @dataclass(slots=True)
@@ -39,6 +70,83 @@ class Document:
     """(language or ``x-default``, URL) of each translation that the page announces by ``hreflang``."""
     switches: list[tuple[str | None, str]]
     """(named language, URL) of each target of the page's language switcher."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two documents taken for translations; *a* is in the first language. A line of ``pairs.tsv``."""
+
+    url_a: str
+    url_b: str
+    score: float
+    method: str
+    pair: str
+    """The languages, as ``eng-mlt``."""
+
+    def partner(self, url: str) -> str:
+        """The URL of the other document than the one at *url*."""
+        return self.url_b if url == self.url_a else self.url_a
+
+
+@dataclass(frozen=True, slots=True)
+class Unpaired:
+    """A document that is in no pair of its language with another; a line of ``unpaired.tsv``."""
+
+    url: str
+    reason: str
+    """A key of :data:`~bilingual_crawler.alignment.documents.model.REASONS`."""
+    nearest: str
+    """The document in the other language that it resembles most, of those it was compared with; empty if none."""
+    score: float
+    """Of the two; 0 if there is none."""
+    pair: str
+    """The languages, as ``eng-mlt``."""
+
+
+class Partners:
+    """Documents in pairs, by URL. ``len()`` is the number of pairs, ``in`` tells whether a document is in one."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._of) // 2
+
+    def __contains__(self, url: str) -> bool:
+        return url in self._of
+
+    def of(self, url: str) -> str | None:
+        """The partner of the document at *url*."""
+        return self._of.get(url)
+
+    def join(self, url: str, partner: str) -> list[tuple[str, str]]:
+        """Make both partners; returns the pairs that they were in before, which are none any more."""
+        parted = []
+        for one in (url, partner):
+            former = self._of.pop(one, None)
+            if former is not None:
+                del self._of[former]
+                parted.append((one, former))
+        self._of[url], self._of[partner] = partner, url
+        return parted
+
+
+class Proposal(NamedTuple):
+    """A document that a policy takes for the translation of another."""
+
+    url: str
+    method: str
+    """Name of the evidence."""
+    probability: float
+
+
+class Wanted(NamedTuple):
+    """A URL that a policy wants to be fetched."""
+
+    url: str
+    priority: float
+    parent: str = ""
+    """The page that led to it; empty for seeds."""
 
 
 @dataclass(frozen=True, slots=True)

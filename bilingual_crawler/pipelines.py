@@ -11,7 +11,7 @@ from scrapy.exceptions import DropItem
 from scrapy.utils.asyncio import run_in_thread
 
 from bilingual_crawler.alignment.at_end import AlignedCrawl, AlignmentError, align_crawl
-from bilingual_crawler.alignment.documents.model import Outcome, Pair, Unpaired, outcomes, read_pairs, replace_pairs
+from bilingual_crawler.alignment.documents.model import Outcome, outcomes, read_pairs, replace_pairs
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.signals import (
     FAILED_OUTPUTS,
@@ -22,10 +22,9 @@ from bilingual_crawler.crawl.signals import (
     stop_now,
 )
 from bilingual_crawler.crawl.visits import Visits
-from bilingual_crawler.items import Document
+from bilingual_crawler.items import Document, Pair, Partners, Unpaired
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages import sandbox
-from bilingual_crawler.policies.base import Partners
 from bilingual_crawler.storage.records import (
     DOCUMENTS,
     PAIRS,

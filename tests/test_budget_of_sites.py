@@ -27,9 +27,9 @@ from bilingual_crawler.frontier.entry import SUSPECT, Entry
 from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.memory_store import MemoryStore
+from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.model import Link
-from bilingual_crawler.policies.base import FetchedPage
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.storage.records import read_tsv
 

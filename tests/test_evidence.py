@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bilingual_crawler.crawl.learner import Learner
+from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.model import Link
-from bilingual_crawler.policies.base import FetchedPage
 from bilingual_crawler.policies.evidence.base import Known, place_of
 from bilingual_crawler.policies.evidence.language import Folders, Marks
 from bilingual_crawler.policies.evidence.prospects import PairRate

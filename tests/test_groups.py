@@ -17,7 +17,7 @@ from bilingual_crawler.alignment.documents.corpus import MAX_DOCUMENTS, MAX_DOMA
 from bilingual_crawler.alignment.documents.methods import make_method
 
 if TYPE_CHECKING:
-    from bilingual_crawler.alignment.documents.model import Pair
+    from bilingual_crawler.items import Pair
 
 DOMAINS = st.integers(0, 40).map("{}.org".format)
 

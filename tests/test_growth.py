@@ -33,13 +33,13 @@ from bilingual_crawler.frontier.local import MAX_RECONSIDERED, Limits
 from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.frontier.redis_store import RedisStore
 from bilingual_crawler.frontier.shared import LEARNT_AT_ONCE, SharedFrontier
+from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.links import MAX_ANNOUNCED, MAX_CHARACTERS
 from bilingual_crawler.pages.model import Link, LinkPosition
 from bilingual_crawler.pages.sitemap import MAX_CHARACTERS as MAX_SITEMAP_CHARACTERS
 from bilingual_crawler.pages.sitemap import parse_sitemap
-from bilingual_crawler.policies.base import FetchedPage
 from bilingual_crawler.policies.evidence import base as places
 from bilingual_crawler.policies.evidence import parallel_links, shared_words
 from bilingual_crawler.policies.evidence.base import MAX_TWINS

@@ -36,7 +36,7 @@ from bilingual_crawler.policies.baselines import BreadthFirst, LanguageBreadthFi
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from bilingual_crawler.policies.base import FetchedPage
+    from bilingual_crawler.items import FetchedPage
 
 BASE = "https://saga.example/"
 TEXT = {

@@ -8,12 +8,11 @@ from itertools import permutations
 import pytest
 
 from bilingual_crawler.alignment.documents.ledger import MAX_RELATED, PairLedger
-from bilingual_crawler.alignment.documents.model import Pair, Unpaired
 from bilingual_crawler.crawl.learner import Learner
+from bilingual_crawler.items import FetchedPage, Pair, Proposal, Unpaired
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.model import Link, LinkPosition
-from bilingual_crawler.policies.base import FetchedPage, Proposal
 from bilingual_crawler.policies.gain import Gain
 
 PAIR = LanguagePair.parse("eng-isl")

@@ -7,10 +7,11 @@ import pytest
 
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.frontier.entry import NEVER
+from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.model import Link, LinkPosition
 from bilingual_crawler.policies import POLICIES, policy_class
-from bilingual_crawler.policies.base import FetchedPage, Jointly, Policy, PolicyError
+from bilingual_crawler.policies.base import Jointly, Policy, PolicyError
 from bilingual_crawler.policies.baselines import DepthFirst, Ilsp, ParallelTextIdentification, PPLocator, Random, Smart
 from bilingual_crawler.policies.gain import EVIDENCE, Gain
 from bilingual_crawler.scoring.links import LinkScore

@@ -15,11 +15,11 @@ from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.harvest.simulator import SLOT, FrozenPage, FrozenSite, freeze, open_links
 from bilingual_crawler.harvest.sites import read_site, read_tasks
+from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.model import Link, LinkPosition
-from bilingual_crawler.policies.base import FetchedPage
 from bilingual_crawler.policies.gain import Gain
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from scrapy.exceptions import UsageError
 from webserver import TEXT, run_scrapy
 
-from bilingual_crawler.alignment.documents.model import Alignment, Pair
+from bilingual_crawler.alignment.documents.model import Alignment
 from bilingual_crawler.alignment.sentences.align import SentencePair
 from bilingual_crawler.alignment.sentences.exports import DocumentPair
+from bilingual_crawler.items import Pair
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.reporting.review import Judged, Review, Sample, read_judged
 

@@ -17,11 +17,12 @@ from bilingual_crawler.crawl.facts import news_fact, page_fact, relearn
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.frontier.budget import Bandit
 from bilingual_crawler.frontier.entry import NEVER
+from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguageError, LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import Link
 from bilingual_crawler.policies import POLICIES
-from bilingual_crawler.policies.base import FetchedPage, Jointly
+from bilingual_crawler.policies.base import Jointly
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.reporting.review import sheet_folders
 from bilingual_crawler.storage.records import read_json_lines, read_tsv

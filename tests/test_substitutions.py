@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bilingual_crawler.crawl.learner import Learner
+from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.model import Link, LinkPosition
-from bilingual_crawler.policies.base import FetchedPage
 from bilingual_crawler.policies.evidence.substitutions import MAX_DOCUMENTS, MAX_RULES, Substitutions
 from bilingual_crawler.policies.gain import EVIDENCE, Gain
 
 if TYPE_CHECKING:
-    from bilingual_crawler.alignment.documents.model import Pair
+    from bilingual_crawler.items import Pair
 
 PAIR = LanguagePair.parse("eng-fra")
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from benchmarks.url_models import UrlHash, UrlLanguage, UrlPairs
+from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.model import Link
-from bilingual_crawler.policies.base import FetchedPage
 from bilingual_crawler.policies.evidence.base import Known
 
 PAIR = LanguagePair.parse("eng-spa")

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 import msgspec
 from scrapy.settings import Settings
 
-from bilingual_crawler.alignment.documents.model import Outcome, Pair, Unpaired, outcomes, replace_pairs
+from bilingual_crawler.alignment.documents.model import Outcome, outcomes, replace_pairs
 from bilingual_crawler.alignment.sentences.exports import Export
+from bilingual_crawler.items import Pair, Unpaired
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.sandbox.pool import command, environment

@@ -12,8 +12,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.alignment.documents.model import EncoderError, Pair, Unpaired, pairs_of_others, replace_unpaired
+from bilingual_crawler.alignment.documents.model import EncoderError, pairs_of_others, replace_unpaired
 from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, refuse_unknown
+from bilingual_crawler.items import Pair, Unpaired
 from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import (

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bilingual_crawler.frontier.frontier import ignore
+from bilingual_crawler.items import MAX_LINKS, FetchedPage
 from bilingual_crawler.pages.model import Link, LinkPosition
 from bilingual_crawler.pages.outline import Outline  # noqa: TC001  msgspec reads the types
-from bilingual_crawler.policies.base import MAX_LINKS, FetchedPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from bilingual_crawler.alignment.documents.model import Pair
     from bilingual_crawler.crawl.learner import Learner
+    from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.pairs import LanguagePairs
 
 

@@ -13,10 +13,10 @@ from bilingual_crawler.urls.canonical import registered_domain
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from bilingual_crawler.alignment.documents.model import Pair
     from bilingual_crawler.frontier.budget import SiteBudget
+    from bilingual_crawler.items import FetchedPage, Pair
     from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.policies.base import FetchedPage, Policy
+    from bilingual_crawler.policies.base import Policy
 
 
 class Learner:

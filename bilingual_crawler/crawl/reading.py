@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from bilingual_crawler.crawl.signals import ENTRY, LANGUAGE, OUTLINE, PAGE, WARC_LOCATION
 from bilingual_crawler.crawl.visits import utc_now
-from bilingual_crawler.items import Document
+from bilingual_crawler.items import Document, FetchedPage
 from bilingual_crawler.pages.model import LinkPosition
-from bilingual_crawler.policies.base import FetchedPage
 
 if TYPE_CHECKING:
     from scrapy.http import Response

@@ -56,12 +56,11 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from bilingual_crawler.alignment.documents.ledger import PairLedger
-    from bilingual_crawler.alignment.documents.model import Pair
     from bilingual_crawler.frontier.frontier import Frontier, FrontierStore
     from bilingual_crawler.frontier.shared import Worker
+    from bilingual_crawler.items import FetchedPage, Pair
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.scoring.links import LinkScore
 
 

@@ -13,7 +13,8 @@ import msgspec
 from bilingual_crawler.discovery.detector.base import DetectorPage, Reason, Verdict
 from bilingual_crawler.discovery.policies import Hop, Source, Target, Way, entry_page, site_of
 from bilingual_crawler.frontier.entry import NEVER
-from bilingual_crawler.policies.base import FetchedPage, Policy, Wanted
+from bilingual_crawler.items import FetchedPage, Wanted
+from bilingual_crawler.policies.base import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

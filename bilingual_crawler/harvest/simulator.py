@@ -16,12 +16,12 @@ from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.frontier.scope import Scope
 from bilingual_crawler.harvest.curve import Reference
 from bilingual_crawler.harvest.sites import SiteError, Task, read_site
+from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.html import page_of, parse_page, walk_through
 from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.pages.outline import Outline, outline_of
-from bilingual_crawler.policies.base import FetchedPage
 from bilingual_crawler.policies.gain import Gain, Worth
 from bilingual_crawler.settings import BILINGUAL_EQUIVALENT_LANGUAGES
 from bilingual_crawler.storage.archive import Redirect, open_archive

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.alignment.documents.encoders import Encoder
     from bilingual_crawler.alignment.documents.methods import Method
-    from bilingual_crawler.alignment.documents.model import Pair
     from bilingual_crawler.alignment.documents.reading import RawPage
+    from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.mining.ranges import Ranges
 

@@ -1,103 +1,28 @@
-"""Which documents are partners, one to one."""
+"""What a policy is: it turns the links of a page into priorities."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.frontier.entry import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from bilingual_crawler.items import FetchedPage, Proposal, Wanted
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.pages.outline import Outline
     from bilingual_crawler.scoring.links import LinkScore
-
-
-class Partners:
-    """Documents in pairs, by URL. ``len()`` is the number of pairs, ``in`` tells whether a document is in one."""
-
-    def __init__(self) -> None:
-        self._of: dict[str, str] = {}
-
-    def __len__(self) -> int:
-        return len(self._of) // 2
-
-    def __contains__(self, url: str) -> bool:
-        return url in self._of
-
-    def of(self, url: str) -> str | None:
-        """The partner of the document at *url*."""
-        return self._of.get(url)
-
-    def join(self, url: str, partner: str) -> list[tuple[str, str]]:
-        """Make both partners; returns the pairs that they were in before, which are none any more."""
-        parted = []
-        for one in (url, partner):
-            former = self._of.pop(one, None)
-            if former is not None:
-                del self._of[former]
-                parted.append((one, former))
-        self._of[url], self._of[partner] = partner, url
-        return parted
 
 
 SEED_PRIORITY = float("inf")
 """Sooner than everything else."""
-MAX_LINKS = 500
-"""Links of a document that are kept to be compared with those of its partner, the first ones."""
 
 
 class PolicyError(ValueError):
     """There is no such policy, or it has no such part."""
-
-
-@dataclass(frozen=True, slots=True)
-class FetchedPage:
-    """A downloaded page as a policy sees it."""
-
-    url: str
-    language: str
-    """Language of the content, ISO 639-3 or ``un``."""
-    side: str | None
-    """The language of the crawl it counts as, if any."""
-    seed: bool = False
-    depth: int = 0
-    """Links from a seed."""
-    length: int = 0
-    """Characters of visible text."""
-    claims: tuple[Link, ...] = ()
-    """What it says of its versions in other languages; also links that are not to be followed."""
-    noindex: bool = False
-    """It asks to be in no index: the crawl learns from it, but it is no document."""
-    outline: Outline | None = None
-    """What it may have in common with its translation; None if it was not looked at."""
-
-    def seen_by(self, pair: LanguagePair) -> FetchedPage:
-        """The page as a crawl of only this *pair* sees it: in neither language if its own is not in the pair."""
-        return self if self.side in (None, pair.a, pair.b) else replace(self, side=None)
-
-
-class Proposal(NamedTuple):
-    """A document that a policy takes for the translation of another."""
-
-    url: str
-    method: str
-    """Name of the evidence."""
-    probability: float
-
-
-class Wanted(NamedTuple):
-    """A URL that a policy wants to be fetched."""
-
-    url: str
-    priority: float
-    parent: str = ""
-    """The page that led to it; empty for seeds."""
 
 
 class Policy(ABC):

@@ -12,12 +12,13 @@ from rapidfuzz.distance import Levenshtein
 
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.pages.language import BY_DEFAULT
-from bilingual_crawler.policies.base import FetchedPage, Policy
+from bilingual_crawler.policies.base import Policy
 from bilingual_crawler.urls.marks import marked_language, strip_language
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence, Set
 
+    from bilingual_crawler.items import FetchedPage
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.scoring.links import LinkScore

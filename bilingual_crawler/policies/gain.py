@@ -8,7 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bilingual_crawler.frontier.entry import NEVER
-from bilingual_crawler.policies.base import FetchedPage, Policy, PolicyError, Proposal
+from bilingual_crawler.policies.base import Policy, PolicyError
 from bilingual_crawler.policies.evidence.base import Evidence, Known, PartnerEvidence
 from bilingual_crawler.policies.evidence.claims import Hreflang, Mirrors, Switchers
 from bilingual_crawler.policies.evidence.language import Folders, Labels, LinkingPages, Marks, Wording
@@ -20,6 +20,7 @@ from bilingual_crawler.policies.evidence.substitutions import Substitutions
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from bilingual_crawler.items import FetchedPage, Proposal
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.evidence.base import Belief, LanguageEvidence, Prospect

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from bilingual_crawler.alignment.documents.model import Alignment, Pair
+    from bilingual_crawler.alignment.documents.model import Alignment
     from bilingual_crawler.alignment.sentences.align import SentencePair
     from bilingual_crawler.alignment.sentences.exports import DocumentPair
+    from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.codes import LanguagePair
 
 T = TypeVar("T")

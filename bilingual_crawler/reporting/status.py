@@ -17,9 +17,8 @@ from twisted.internet.error import CannotListenError
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.signals import Fetch, pair_found, phase_changed, url_fetched
 from bilingual_crawler.crawl.visits import Visits
-from bilingual_crawler.items import Document
+from bilingual_crawler.items import Document, Partners
 from bilingual_crawler.options import PREFIX, Options, wrong
-from bilingual_crawler.policies.base import Partners
 from bilingual_crawler.reporting.ledger import CrawlLogExtension, is_fetched
 from bilingual_crawler.reporting.markup import render, step_chart
 from bilingual_crawler.reporting.results import FoundPair, SiteCounts, read_course
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from bilingual_crawler.alignment.documents.model import Pair
+    from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.pairs import LanguagePairs
 
 MAX_POINTS = 1200

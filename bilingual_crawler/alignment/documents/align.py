@@ -13,8 +13,9 @@ from bilingual_crawler.alignment.documents.candidates import Editions, url_evide
 from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
 from bilingual_crawler.alignment.documents.inputs import Inputs
 from bilingual_crawler.alignment.documents.matching import greedy
-from bilingual_crawler.alignment.documents.model import Alignment, Pair, read_pairs
+from bilingual_crawler.alignment.documents.model import Alignment, read_pairs
 from bilingual_crawler.alignment.documents.reading import PackedDocument, read_pages
+from bilingual_crawler.items import Pair
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.storage.records import PAIRS, UNPAIRED, read_tsv

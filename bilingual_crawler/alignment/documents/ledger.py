@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from cachetools import LRUCache
 
-from bilingual_crawler.alignment.documents.model import Pair, Unpaired
 from bilingual_crawler.alignment.documents.resemblance import CONFIRMED, Resemblance, Weights, items_of
 from bilingual_crawler.alignment.documents.urls import UrlEvidence, agrees, together
+from bilingual_crawler.items import Pair, Partners, Proposal, Unpaired
 from bilingual_crawler.pages.model import LinkPosition
-from bilingual_crawler.policies.base import Partners, Proposal
 from bilingual_crawler.scoring.models import models_folder
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
@@ -23,9 +22,9 @@ from bilingual_crawler.urls.marks import marked_language, strip_language
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from bilingual_crawler.items import FetchedPage
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.outline import Outline
-    from bilingual_crawler.policies.base import FetchedPage
 
 MAX_DOCUMENTS = 20_000
 """Documents that are compared, those that came last; each takes some 5 kB."""

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from bilingual_crawler.items import Pair, Unpaired
 from bilingual_crawler.storage.records import SUMMARY, read_tsv, replace_tsv
 
 if TYPE_CHECKING:
@@ -21,22 +22,6 @@ if TYPE_CHECKING:
 
 class EncoderError(ValueError):
     """The sentence encoder is not installed, or not the known one; the message says what to install."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two documents taken for translations; *a* is in the first language. A line of ``pairs.tsv``."""
-
-    url_a: str
-    url_b: str
-    score: float
-    method: str
-    pair: str
-    """The languages, as ``eng-mlt``."""
-
-    def partner(self, url: str) -> str:
-        """The URL of the other document than the one at *url*."""
-        return self.url_b if url == self.url_a else self.url_a
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,21 +112,6 @@ REASONS = {
     "unreadable": "reading them took too much time or memory",
 }
 """Why documents are in no pair."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unpaired:
-    """A document that is in no pair of its language with another; a line of ``unpaired.tsv``."""
-
-    url: str
-    reason: str
-    """A key of ``REASONS``."""
-    nearest: str
-    """The document in the other language that it resembles most, of those it was compared with; empty if none."""
-    score: float
-    """Of the two; 0 if there is none."""
-    pair: str
-    """The languages, as ``eng-mlt``."""
 
 
 @dataclass(frozen=True, slots=True)

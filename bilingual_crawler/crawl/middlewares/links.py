@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.items import FetchedPage
     from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.scoring.links import LinkScore
 
 logger = logging.getLogger(__name__)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from bilingual_crawler.alignment.documents.model import Pair
     from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.items import Pair
     from bilingual_crawler.pages.model import Link, Page
 
 logger = logging.getLogger(__name__)

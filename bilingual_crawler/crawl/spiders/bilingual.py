@@ -15,11 +15,10 @@ from bilingual_crawler.crawl.spiders.arguments import parse_arguments
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.discovery.sites import is_table
 from bilingual_crawler.frontier.entry import Entry, Kind
-from bilingual_crawler.items import FoundLinks
+from bilingual_crawler.items import FetchedPage, FoundLinks
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.language import REMEDY
-from bilingual_crawler.policies.base import FetchedPage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence

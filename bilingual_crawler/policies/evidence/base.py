@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
-from bilingual_crawler.policies.base import Partners
+from bilingual_crawler.items import Partners
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.hosts import url_cache
 from bilingual_crawler.urls.marks import find_markers, strip_language
@@ -18,9 +18,9 @@ from bilingual_crawler.urls.marks import find_markers, strip_language
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 
+    from bilingual_crawler.items import FetchedPage, Proposal
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.policies.base import FetchedPage, Proposal
 
 Belief: TypeAlias = tuple[float, float, float]
 """Probabilities that a page is in the first language of the pair, in the second, in neither."""

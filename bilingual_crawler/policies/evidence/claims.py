@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cachetools import LRUCache
 
+from bilingual_crawler.items import Proposal
 from bilingual_crawler.pages.model import LinkPosition
-from bilingual_crawler.policies.base import Proposal
 from bilingual_crawler.policies.evidence.base import PartnerEvidence, Reliability, part_left
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
+    from bilingual_crawler.items import FetchedPage
     from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.policies.evidence.base import Belief, Target
 
 MAX_SOURCES = 1000

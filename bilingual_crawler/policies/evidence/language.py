@@ -17,9 +17,9 @@ from bilingual_crawler.policies.evidence.base import NOTHING, LanguageEvidence, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from bilingual_crawler.items import FetchedPage
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link, LinkPosition
-    from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.policies.evidence.base import Belief, Target
 
 STEPS = (0.1, 0.35, 0.65, 0.9)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cachetools import LRUCache
 
+from bilingual_crawler.items import MAX_LINKS, Proposal
 from bilingual_crawler.pages.model import LinkPosition
-from bilingual_crawler.policies.base import MAX_LINKS, Proposal
 from bilingual_crawler.policies.evidence.base import PartnerEvidence, Reliability, part_left
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from bilingual_crawler.items import FetchedPage
     from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.policies.evidence.base import Belief, Target
 
 MAX_BYTES = 150_000_000

@@ -12,8 +12,8 @@ from bilingual_crawler.policies.evidence.base import PartnerEvidence, Prospect, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from bilingual_crawler.items import FetchedPage
     from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.policies.evidence.base import Belief, Target
 
 

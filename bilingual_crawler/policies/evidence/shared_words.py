@@ -16,8 +16,8 @@ from bilingual_crawler.policies.evidence.base import PartnerEvidence, Reliabilit
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
+    from bilingual_crawler.items import FetchedPage
     from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.policies.evidence.base import Belief, Target
 
 MAX_URLS = 50_000

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cachetools import LRUCache
 
-from bilingual_crawler.policies.base import Proposal
+from bilingual_crawler.items import Proposal
 from bilingual_crawler.policies.evidence.base import PartnerEvidence, part_left
 from bilingual_crawler.urls.canonical import domain_label
 from bilingual_crawler.urls.rewriting import rewriting_of
@@ -16,8 +16,8 @@ from bilingual_crawler.urls.rewriting import rewriting_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from bilingual_crawler.items import FetchedPage
     from bilingual_crawler.pages.model import Link
-    from bilingual_crawler.policies.base import FetchedPage
     from bilingual_crawler.policies.evidence.base import Belief, Target
     from bilingual_crawler.urls.rewriting import Rewriting
 
