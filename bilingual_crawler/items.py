@@ -5,14 +5,37 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from bilingual_crawler.pages.model import LinkPosition
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from scrapy import Request
 
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.pages.outline import Outline
+
+
+class Claim(NamedTuple):
+    """What a page says of a URL: that it is its version in another language."""
+
+    url: str
+    language: str | None
+    """ISO 639-3 or ``x-default``; None if the language switcher does not name it."""
+    announced: bool
+    """By ``hreflang``."""
+    switcher: bool
+    """By its language switcher."""
+
+
+def claims_in(links: Iterable[Link]) -> list[Claim]:
+    """Return what *links* of a page claim, in their order."""
+    return [
+        Claim(link.url, link.hreflang or link.label, link.announces, link.position is LinkPosition.SWITCHER)
+        for link in links
+        if link.claims
+    ]
 
 
 MAX_LINKS = 500
@@ -34,7 +57,7 @@ class FetchedPage:
     length: int = 0
     """Characters of visible text."""
     claims: tuple[Link, ...] = ()
-    """What it says of its versions in other languages; also links that are not to be followed."""
+    """The links that claim to lead to its versions in other languages; also those that are not to be followed."""
     noindex: bool = False
     """It asks to be in no index: the crawl learns from it, but it is no document."""
     outline: Outline | None = None
@@ -43,6 +66,16 @@ class FetchedPage:
     def seen_by(self, pair: LanguagePair) -> FetchedPage:
         """The page as a crawl of only this *pair* sees it: in neither language if its own is not in the pair."""
         return self if self.side in (None, pair.a, pair.b) else replace(self, side=None)
+
+    def claims_for(self, pair: LanguagePair, links: Iterable[Link] | None = None) -> list[Claim]:
+        """Return the claims about the other language of *pair*, also of switchers that name no language.
+
+        *links* are the links that claim, :attr:`claims` by default. Empty if the page is in neither language.
+        """
+        if self.side is None:
+            return []
+        claims = claims_in(self.claims if links is None else links)
+        return [claim for claim in claims if claim.language is None or pair.is_other(claim.language, self.side)]
 
 
 @dataclass(slots=True)

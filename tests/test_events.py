@@ -236,7 +236,7 @@ class Worker:
         self._spider._obeys_meta = self._spider._reads_sitemaps = True
         self._spider._set_crawler(crawler)
         self.scheduler = FrontierScheduler(crawler)
-        crawler.engine = SimpleNamespace(scheduler=self.scheduler, _slot=None)
+        crawler.engine = SimpleNamespace(scheduler=self.scheduler, scraper=SimpleNamespace(slot=None), _slot=None)
         crawler.signals.connect(self._logged, url_fetched)
         self.scheduler.open(self._spider)
         self._backoff = BackoffMiddleware(crawler)
@@ -289,6 +289,7 @@ class Worker:
             for output in request.callback(response):
                 yield output
 
+        self._links.process_spider_input(response)
         async for item in self._links.process_spider_output(response, yielded()):
             self._crawler.signals.send_catch_log(signals.item_scraped, item=item, response=response)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.pairs import LanguagePairs
 
 
-class _Claim(msgspec.Struct, array_like=True, frozen=True):
+class _ClaimingLink(msgspec.Struct, array_like=True, frozen=True):
     """A link to a version of the page in another language: announced, a switch, or both."""
 
     url: str
@@ -48,7 +48,7 @@ class _Page(msgspec.Struct, array_like=True, frozen=True):
     seed: bool
     depth: int
     length: int
-    claims: list[_Claim]
+    claims: list[_ClaimingLink]
     noindex: bool = False
     outline: Outline | None = None
     links: bytes = b""
@@ -86,7 +86,7 @@ def page_fact(page: FetchedPage, links: Sequence[Link], pairs: LanguagePairs) ->
     Of its claims those are kept that tell something about the *pairs*.
     """
     claims = [
-        _Claim(link.url, link.hreflang, link.label, link.alternate, link.position is LinkPosition.SWITCHER)
+        _ClaimingLink(link.url, link.hreflang, link.label, link.alternate, link.position is LinkPosition.SWITCHER)
         for link in page.claims
         if page.side and (link.position is LinkPosition.SWITCHER or pairs.side(link.hreflang or ""))
     ]
@@ -145,7 +145,7 @@ def relearn(
     learner.resume(queued)
 
 
-def _claim(claim: _Claim) -> Link:
+def _claim(claim: _ClaimingLink) -> Link:
     # facts of older crawls say of a claim only whether it is announced
     position = LinkPosition.SWITCHER if claim.switch or not claim.alternate else LinkPosition.BODY
     return Link(claim.url, hreflang=claim.hreflang, label=claim.label, alternate=claim.alternate, position=position)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from bilingual_crawler.crawl.signals import ENTRY, LANGUAGE, OUTLINE, PAGE, WARC_LOCATION
 from bilingual_crawler.crawl.visits import utc_now
-from bilingual_crawler.items import Document, FetchedPage
-from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.items import Document, FetchedPage, claims_in
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -67,7 +66,7 @@ class Reading:
         """None if the page is none."""
         if self.side is None or self.noindex:
             return None
-        entry, page = self.entry, self.page
+        entry, page, claims = self.entry, self.page, claims_in(self.page.links)
         warc_file, warc_offset = self.response.meta.get(WARC_LOCATION, (None, None))[:2]
         return Document(
             url=entry.url,
@@ -83,8 +82,6 @@ class Reading:
             score=entry.priority if entry.parent else None,
             warc_file=warc_file,
             warc_offset=warc_offset,
-            alternates=[(link.hreflang, link.url) for link in page.links if link.hreflang and link.announces],
-            switches=[
-                (link.hreflang or link.label, link.url) for link in page.links if link.position is LinkPosition.SWITCHER
-            ],
+            alternates=[(claim.language, claim.url) for claim in claims if claim.announced and claim.language],
+            switches=[(claim.language, claim.url) for claim in claims if claim.switcher],
         )

@@ -14,7 +14,6 @@ from cachetools import LRUCache
 from bilingual_crawler.alignment.documents.resemblance import CONFIRMED, Resemblance, Weights, items_of
 from bilingual_crawler.alignment.documents.urls import UrlEvidence, agrees, together
 from bilingual_crawler.items import Pair, Partners, Proposal, Unpaired
-from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.scoring.models import models_folder
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
@@ -188,7 +187,7 @@ class PairLedger:
         self._held[page.url] = _Document(page.side, page.length, key, agrees(marked, page.side, self.pair))
         if page.outline is not None:
             self._contents.add(page.url, int(page.side == self.pair.b), page.outline)
-        related = self._note_claims(page, page.side)
+        related = self._note_claims(page)
         related += (*self._announced_by.get(page.url, ()), *self._switched_by.get(page.url, ()), *self._twins[key])
         if len(self._twins[key]) < MAX_RELATED:
             self._twins[key].append(page.url)
@@ -254,14 +253,14 @@ class PairLedger:
         taken = len(self._candidates) - pairs
         return self._rejected + Counter(taken=taken)
 
-    def _note_claims(self, page: FetchedPage, side: str) -> list[str]:
+    def _note_claims(self, page: FetchedPage) -> list[str]:
         """Keep what *page* says of other URLs; returns those."""
         claimed = []
-        for link in page.claims:
-            url, language = self._aliases.get(link.url, link.url), link.hreflang or link.label
-            if link.announces and self.pair.is_other(language, side):
+        for claim in page.claims_for(self.pair):
+            url = self._aliases.get(claim.url, claim.url)
+            if claim.announced:
                 claimed.append(self._note(self._announced_by, url, page.url))
-            if link.position is LinkPosition.SWITCHER and (language is None or self.pair.is_other(language, side)):
+            if claim.switcher:
                 claimed.append(self._note(self._switched_by, url, page.url))
         return claimed
 

@@ -13,6 +13,7 @@ import numpy as np
 from msgspec.msgpack import Ext
 
 from bilingual_crawler.alignment.documents.model import DocumentText, Profile
+from bilingual_crawler.items import claims_in
 from bilingual_crawler.pages.dates import dates_in
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.detectors.base import RANGE
@@ -122,10 +123,9 @@ def read_document(
         html = decode_body(raw.body, raw.content_type)
         page = parse_page(html, raw.url, raw.link_headers)
         title, text, declared = page.title, page.text, page.language
-        alternates = tuple((link.hreflang, link.url) for link in page.links if link.announces)
-        switches = tuple(
-            (link.hreflang or link.label, link.url) for link in page.links if link.position is LinkPosition.SWITCHER
-        )
+        claims = claims_in(page.links)
+        alternates = tuple((claim.language, claim.url) for claim in claims if claim.announced)
+        switches = tuple((claim.language, claim.url) for claim in claims if claim.switcher)
         links = [link.url for link in page.links if link.position is not LinkPosition.HEAD]
     told = declared, raw.language
     whole = detection.identify(text, told)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, ClassVar
 from cachetools import LRUCache
 
 from bilingual_crawler.items import Proposal
-from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.policies.evidence.base import PartnerEvidence, Reliability, part_left
 from bilingual_crawler.urls.canonical import registered_domain
 
@@ -57,10 +56,6 @@ class Claims(PartnerEvidence):
     def trust_in(self, url: str) -> float:
         """Probability that a claim is right that *url* is a translation, if it is in the other language."""
         return self.trust
-
-    def announced(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        """The URLs that *page* announces with ``hreflang`` in the other language."""
-        return (link.url for link in links if link.announces and self.known.pair.is_other(link.hreflang, page.side))
 
     def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         claimed = dict.fromkeys(self.claimed(page, links))
@@ -131,7 +126,7 @@ class Hreflang(Claims):
     base: float = 0.3
 
     def claimed(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        return self.announced(page, links)
+        return [claim.url for claim in page.claims_for(self.known.pair, links) if claim.announced]
 
 
 @dataclass
@@ -169,14 +164,9 @@ class Switchers(Claims):
         return ()
 
     def claimed(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        if page.side is None:
-            return
-        announced = {*self.announced(page, links)}
-        for link in links:
-            if link.position is LinkPosition.SWITCHER and not link.announces and link.url not in announced:
-                label = link.hreflang or link.label
-                if label is None or self.known.pair.is_other(label, page.side):
-                    yield link.url
+        claims = page.claims_for(self.known.pair, links)
+        announced = {claim.url for claim in claims if claim.announced}
+        return [claim.url for claim in claims if claim.url not in announced]
 
     def trust_in(self, url: str) -> float:
         return self.trust / max(1, self._times.get(url, 0) - self.spared)
