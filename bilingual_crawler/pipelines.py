@@ -52,7 +52,7 @@ class OutputPipeline:
     they are if it is empty), and ``pairs.tsv`` is put in order of score. Until that is complete it has the pairs found
     on the way, and so it stays if the crawl is stopped.
 
-    Which documents are pairs the ledgers of the crawl say (:attr:`Visits.ledgers`). A pair is written when both of its
+    Which documents are pairs the ledgers of the crawl say (:attr:`Learner.ledgers`). A pair is written when both of its
     documents are: those that another worker has written are not here.
 
     A resumed crawl first reads back the documents and pairs it has, so that a page fetched twice is written once.
@@ -70,8 +70,8 @@ class OutputPipeline:
 
     def open_spider(self) -> None:
         self._folder = self._context.output_dir
-        self._visits = Visits.of(self._crawler)
-        self._ledgers = {str(pair): ledger for pair, ledger in self._visits.ledgers.items()}
+        learner = Visits.of(self._crawler).learner
+        self._ledgers = {str(pair): ledger for pair, ledger in learner.ledgers.items()}
         self._written = {record["url"] for record in read_json_lines(self._folder / DOCUMENTS)}
         self._paired = {name: Partners() for name in self._ledgers}
         """The documents in the pairs that are written; a row that a better one has replaced counts no more."""
@@ -82,7 +82,7 @@ class OutputPipeline:
         for pair in read_pairs(self._folder / PAIRS, self._context.pairs):
             if pair.pair in self._paired:
                 self._join(pair)
-                self._visits.adopt(pair)
+                learner.adopt(pair)
         for ledger in self._ledgers.values():
             for pair in ledger.pairs():
                 self._write_pair(pair)

@@ -65,7 +65,7 @@ class FrontierScheduler(BaseScheduler):
         return deferred_from_coro(self.visits.leave())
 
     def has_pending_requests(self) -> bool:
-        return self.visits.pending
+        return self.visits.frontier.has_pending()
 
     def enqueue_request(self, request: Request) -> bool:
         entry: Entry | None = request.meta.get(ENTRY)
@@ -105,7 +105,7 @@ class FrontierScheduler(BaseScheduler):
         )
 
     def _meta(self, entry: Entry) -> dict[str, Any]:
-        meta = {ENTRY: entry, "download_slot": self.visits.download_slot(entry.slot), "depth": entry.depth}
+        meta = {ENTRY: entry, "download_slot": self.visits.frontier.server(entry.slot), "depth": entry.depth}
         if entry.attempts:
             meta["retry_times"] = entry.attempts
         return meta
@@ -153,7 +153,7 @@ class RequestScheduler(FrontierScheduler):
         if url is not None:
             self._note_unserializable(request)
         slot = self.visits.slot(request.url)
-        request.meta["download_slot"] = self.visits.download_slot(slot)
+        request.meta["download_slot"] = self.visits.frontier.server(slot)
         return self._others.enqueue_request(request)
 
     def next_request(self) -> Request | None:

@@ -304,11 +304,11 @@ class Worker:
 
     async def outcome(self, urls: list[str]) -> Outcome:
         visits, policy = self.visits, self.context.policy
-        (ledger,) = visits.ledgers.values()
+        (ledger,) = visits.learner.ledgers.values()
         return Outcome(
-            dict(zip(urls, await visits.states(urls), strict=True)),
+            dict(zip(urls, await visits.frontier.states(urls), strict=True)),
             {state: visits._store.count(state) for state in State},
-            {url for url in urls if visits._learner.is_done(url)},
+            {url for url in urls if visits.learner.is_done(url)},
             {(pair.url_a, pair.url_b) for pair in ledger.pairs()},
             self.context.scope.admits,
             # that http takes the place of a seed is told only while https is silent
@@ -323,7 +323,7 @@ class Worker:
 
 async def run(workers: list[Worker], fetches: int) -> bool:
     """Crawl until the number of *fetches* is reached, or to the end; returns whether anything may be left."""
-    while fetches > 0 and any(worker.visits.pending for worker in workers):
+    while fetches > 0 and any(worker.visits.frontier.has_pending() for worker in workers):
         stepped = [await worker.step() for worker in workers]
         fetches -= sum(stepped)
         if not any(stepped):

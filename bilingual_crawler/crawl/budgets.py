@@ -58,13 +58,13 @@ class ByteBudgetExtension:
         visits = Visits.of(self._crawler)
         slot = visits.slot(request.url)
         numbers = {f"bytes {name}": self._uncounted.pop(name, 0) for name in (_TOTAL, slot)}
-        visits.count(numbers, partial(self._counted, slot))
+        visits.frontier.add(numbers, partial(self._counted, slot))
 
     def _counted(self, slot: str, sums: Mapping[str, int]) -> None:
         in_all, of_slot = sums[f"bytes {_TOTAL}"], sums[f"bytes {slot}"]
         assert self._crawler.stats
         self._crawler.stats.set_value("bilingual/budget/bytes", in_all)
-        if self._per_site and of_slot >= self._per_site and Visits.of(self._crawler).close_slot(slot):
+        if self._per_site and of_slot >= self._per_site and Visits.of(self._crawler).frontier.close(slot):
             self._crawler.stats.inc_value("bilingual/budget/sites_spent")
             logger.info(f"{slot}: {of_slot} bytes downloaded, its budget is spent")
         engine = self._crawler.engine

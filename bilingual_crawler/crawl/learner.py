@@ -103,6 +103,11 @@ class Learner:
         """Whether *url* was fetched or given up."""
         return hash(url) in self._done
 
+    def announced_language(self, url: str) -> str | None:
+        """The language in which documents announce *url* as their translation; None if none does."""
+        announced = (ledger.announced_language(url) for ledger in self.ledgers.values())
+        return next(filter(None, announced), None)
+
     def _leave(self, url: str) -> None:
         for part in self.policy.parts:
             part.gone(url)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from scrapy import signals
@@ -12,7 +12,7 @@ from bilingual_crawler.crawl.signals import ENTRY
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.frontier.local import LocalFrontier
+
+Value = TypeVar("Value")
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +42,15 @@ def slot_by(politeness: str) -> Callable[[str], str]:
         return host if politeness == "host" else registered_domain(host)
 
     return slot
+
+
+def by_site(slots: Mapping[str, Value], join: Callable[[Value, Value], Value]) -> dict[str, Value]:
+    """The values of politeness *slots* by registered domain; *join* makes one of two."""
+    sites: dict[str, Value] = {}
+    for slot, value in slots.items():
+        site = registered_domain(slot)
+        sites[site] = join(value, sites[site]) if site in sites else value
+    return sites
 
 
 def robots_agent(settings: BaseSettings) -> str:

@@ -6,7 +6,6 @@ import functools
 import logging
 import socket
 import time
-from collections import Counter
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,27 +38,25 @@ from bilingual_crawler.crawl.signals import (
 from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.frontier.budget import QueueQuota
 from bilingual_crawler.frontier.entry import FIXED, NEVER, Entry, Kind, Push, State
-from bilingual_crawler.frontier.frontier import Limits, SlotState, StoreError, StoreLost, ignore
+from bilingual_crawler.frontier.frontier import Limits, StoreError, StoreLost, ignore
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.frontier.shared import SharedFrontier
 from bilingual_crawler.options import Options
 from bilingual_crawler.storage.files import to_disk
-from bilingual_crawler.urls.canonical import canonicalise, registered_domain
+from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from scrapy.crawler import Crawler
     from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
 
-    from bilingual_crawler.alignment.documents.ledger import PairLedger
     from bilingual_crawler.frontier.frontier import Frontier, FrontierStore
     from bilingual_crawler.frontier.shared import Worker
     from bilingual_crawler.items import FetchedPage, Pair
-    from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.scoring.links import LinkScore
 
@@ -187,9 +184,11 @@ class Visits:
         self._stats = crawler.stats
         self._context = CrawlContext.of(crawler)
         self._policy = self._context.policy
-        self._learner = Learner(self._policy, self._context.budget)
+        self.learner = Learner(self._policy, self._context.budget)
+        """What policy and ledgers have learnt, and which URLs are done."""
         self._max_redirects = crawler.settings.getint("REDIRECT_MAX_TIMES")
-        self._quota = QueueQuota(len(self._policy.parts))
+        self.quota = QueueQuota(len(self._policy.parts))
+        """What the pages of each politeness slot have put into the queue."""
         self._guesses = {seed.url for seed in self._context.seeds if seed.guessed_scheme}
         self._waiting: set[str] = set()
         """Those of which https gave nothing."""
@@ -199,10 +198,10 @@ class Visits:
         """The politeness slot of a URL."""
         self._delays = CrawlDelays(crawler, self.slot)
         self._durable = bool(job_dir(crawler.settings) or options.frontier)
-        self._store, self._frontier = open_frontier(crawler, self)
+        self._store, self.frontier = open_frontier(crawler, self)
         if options.politeness == "address":
-            assert isinstance(self._frontier, LocalFrontier)
-            self._addresses = SharedAddresses(crawler, self._frontier, self._delays)
+            assert isinstance(self.frontier, LocalFrontier)
+            self._addresses = SharedAddresses(crawler, self.frontier, self._delays)
         self._checkpoints = Checkpoints(self._store, self._context.output_dir, self.stop)
         if self._durable:
             self._checkpoints.start()
@@ -230,7 +229,7 @@ class Visits:
 
     def push(self, entries: Sequence[Entry]) -> None:
         """Queue or raise *entries* in one transaction."""
-        self._frontier.push(entries, functools.partial(self._pushed, entries))
+        self.frontier.push(entries, functools.partial(self._pushed, entries))
 
     def guess(self, urls: Iterable[str]) -> None:
         """The scheme of *urls* is https because none was given."""
@@ -241,13 +240,13 @@ class Visits:
         return (
             entry.url in self._guesses
             and not (entry.attempts or entry.redirects)
-            and not self._learner.is_done(with_http(entry.url))
+            and not self.learner.is_done(with_http(entry.url))
         )
 
     def push_seed(self, url: str, *, depth: int = 0, request: str = "") -> None:
-        priority = self._learner.seed_priority(url)
+        priority = self.learner.seed_priority(url)
         # after a resume, its http address may have answered in its place
-        if not (url in self._guesses and self._learner.is_done(with_http(url))):
+        if not (url in self._guesses and self.learner.is_done(with_http(url))):
             self.push([Entry(url, self.slot(url), priority, depth=depth, request=request)])
 
     def hand_out(self) -> Entry | None:
@@ -257,18 +256,18 @@ class Visits:
         another worker: from now on the site is in the scope.
         """
         self._finish_processed()
-        entry = self._frontier.pop()
+        entry = self.frontier.pop()
         if entry is not None:
-            self._quota.remove(self._source(entry), entry.url)
+            self.quota.remove(self._source(entry), entry.url)
             if entry.kind is Kind.PAGE and self._context.scope.join(entry.url):
                 logger.info(f"{entry.url}: a seed leads to this site, which joins the scope", extra=self._extra)
-                self._frontier.remember(entry, JOINED)
+                self.frontier.remember(entry, JOINED)
         return entry
 
     def put_back(self, entry: Entry, rest: Rest) -> None:
         """*entry* is fetched again when its slot has rested."""
-        self._frontier.retry(entry, rest=rest.seconds, failed=rest.failed)
-        self._quota.add(self._source(entry), entry.url)
+        self.frontier.retry(entry, rest=rest.seconds, failed=rest.failed)
+        self.quota.add(self._source(entry), entry.url)
         call_later(rest.seconds, self.wake)
         self._stats.inc_value("bilingual/frontier/retried")
 
@@ -302,13 +301,13 @@ class Visits:
         if outcome == "host-not-found":
             logger.warning(f"{entry.url}: host not found, skipped", extra=self._extra)
         https = with_https(entry.url)
-        if entry.url != https and https in self._guesses and not self._learner.is_done(https) and is_silent(error):
+        if entry.url != https and https in self._guesses and not self.learner.is_done(https) and is_silent(error):
             # https had one try; now that http has failed too, it has the usual ones
             self._replace(entry, https)
             return
         self._gone(entry)
         refused = isinstance(error, Refused) and not error.status
-        self._frontier.finish(entry, State.REFUSED if refused else State.DONE)
+        self.frontier.finish(entry, State.REFUSED if refused else State.DONE)
 
     def no_page(self, entry: Entry, status: int) -> None:
         """*entry* was answered with *status*, and a spider of another project looks at the answer, which is no page."""
@@ -317,13 +316,13 @@ class Visits:
 
     def learn(self, entry: Entry, page: FetchedPage, links: Sequence[Link]) -> None:
         """*entry* gave *page* with *links*: policy and ledger learn from it, and those after this process can."""
-        self._announce(self._learner.learn(page, links))
-        self._frontier.remember(entry, page_fact(page, links, self._context.pairs))
+        self._announce(self.learner.learn(page, links))
+        self.frontier.remember(entry, page_fact(page, links, self._context.pairs))
         self.pursue()
 
     def recall(self, entry: Entry, fact: bytes) -> None:
         """The policy learns *fact* of *entry*, and those after this process do."""
-        self._frontier.remember(entry, own_fact(fact))
+        self.frontier.remember(entry, own_fact(fact))
         self._policy.recall(fact)
         self.pursue()
 
@@ -333,7 +332,7 @@ class Visits:
         if wanted:
             self.push([Entry(one.url, self.slot(one.url), one.priority, one.parent) for one in wanted])
         changed = self._policy.changed()
-        self._frontier.rescore({url: changed[url] for url in changed.keys() - self._waiting})
+        self.frontier.rescore({url: changed[url] for url in changed.keys() - self._waiting})
 
     def weigh(
         self, entry: Entry, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
@@ -341,7 +340,7 @@ class Visits:
         """*links* of *page*, which *entry* gave, with the priorities that the policy gives them."""
         weighed = list(zip(links, self._policy.priorities(page, links, scores), strict=True))
         if news := [link for link, priority in weighed if priority != NEVER]:
-            self._frontier.remember(entry, news_fact(page, news))
+            self.frontier.remember(entry, news_fact(page, news))
         return weighed
 
     def follow(self, entry: Entry, page: FetchedPage, weighed: Iterable[tuple[Link, float]]) -> None:
@@ -349,10 +348,6 @@ class Visits:
         self.push(
             [Entry(link.url, self.slot(link.url), priority, page.url, entry.depth + 1) for link, priority in weighed]
         )
-
-    def adopt(self, pair: Pair) -> None:
-        """*pair* was found in an earlier run, perhaps by the alignment of all its documents."""
-        self._learner.adopt(pair)
 
     def hold(self, entry: Entry) -> None:
         """The answer to *entry* is with the spider: it is finished when all that the spider gave is processed."""
@@ -365,79 +360,6 @@ class Visits:
         )
         self._crawler.signals.send_catch_log(url_fetched, fetch=fetch)
 
-    # what others ask ------------------------------------------------------------------------------------------------
-
-    @property
-    def ledgers(self) -> Mapping[LanguagePair, PairLedger]:
-        """The documents of each pair of languages, and which of them are pairs."""
-        return self._learner.ledgers
-
-    def announced_language(self, url: str) -> str | None:
-        """The language in which documents announce *url* as their translation; None if none does."""
-        announced = (ledger.announced_language(url) for ledger in self.ledgers.values())
-        return next(filter(None, announced), None)
-
-    @property
-    def pending(self) -> bool:
-        """Whether anything is in flight or may still be handed out."""
-        return self._frontier.has_pending()
-
-    @property
-    def left(self) -> int:
-        """URLs that are queued or in flight."""
-        return self._frontier.left
-
-    @property
-    def site_states(self) -> dict[str, SlotState]:
-        """What is left of each site of this process, when the crawl has ended."""
-        order = list(SlotState)
-        sites: dict[str, SlotState] = {}
-        for slot, state in self._frontier.slot_states.items():
-            site = registered_domain(slot)
-            sites[site] = min(state, sites.get(site, state), key=order.index)
-        return sites
-
-    @property
-    def queued_by_site(self) -> Mapping[str, int]:
-        """URLs that pages of a site led to and that are queued, about, in this process."""
-        sites: Counter[str] = Counter()
-        for slot, queued in self._quota.urls.items():
-            sites[registered_domain(slot)] += queued
-        return sites
-
-    @property
-    def rests(self) -> dict[str, float]:
-        """Seconds until a site that rests is asked again."""
-        sites: dict[str, float] = {}
-        for slot, seconds in self._frontier.rests.items():
-            site = registered_domain(slot)
-            sites[site] = max(seconds, sites.get(site, seconds))
-        return sites
-
-    async def states(self, urls: Sequence[str]) -> list[State | None]:
-        """State of each URL in the frontier, None for unseen ones."""
-        return await self._frontier.states(urls)
-
-    def may_queue_links(self, page: str) -> bool:
-        """Whether the site of *page* has not filled its share of the queue."""
-        return not self._quota.is_full(self.slot(page))
-
-    def download_slot(self, slot: str) -> str:
-        """Scrapy's slot in which requests of the politeness *slot* wait."""
-        return self._frontier.server(slot)
-
-    def close_slot(self, slot: str) -> bool:
-        """Hand out nothing of *slot* any more; false if that was so already."""
-        return self._frontier.close(slot)
-
-    def count(self, numbers: Mapping[str, int], told: Callable[[dict[str, int]], None] = ignore) -> None:
-        """Add to the numbers of these names, which all runs and workers of the crawl share. *told* gets the sums."""
-        self._frontier.add(numbers, told)
-
-    def hurry(self) -> None:
-        """The crawl is stopping: a store that does not answer holds it up for a few seconds only."""
-        self._frontier.hurry()
-
     async def leave(self) -> None:
         """The crawl ends."""
         self._finish_processed()
@@ -445,7 +367,7 @@ class Visits:
             if self._durable:
                 await self._checkpoints.finish()
         finally:
-            await self._frontier.leave()
+            await self.frontier.leave()
 
     # what the frontier asks and tells ---------------------------------------------------------------------------------
 
@@ -453,7 +375,7 @@ class Visits:
         return priority if priority in FIXED else self._policy.reconsider(url, priority)
 
     def gained(self, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
-        self._announce(relearn(self._learner, facts, self._queued_before(queued), self._context.scope.join))
+        self._announce(relearn(self.learner, facts, self._queued_before(queued), self._context.scope.join))
 
     def wake(self) -> None:
         """Have the engine ask again now; left alone it does so every five seconds."""
@@ -464,7 +386,7 @@ class Visits:
 
     def stop(self, error: Exception) -> None:
         """Frontier or outputs cannot be written: stop so that the next run fetches again what is in flight now."""
-        self._frontier.freeze()
+        self.frontier.freeze()
         self._checkpoints.stop()
         engine = self._crawler.engine
         assert engine
@@ -485,13 +407,13 @@ class Visits:
         """A callback raised an exception: its URL is done all the same."""
         if isinstance(response, Response) and ENTRY in response.meta:
             entry: Entry = response.meta[ENTRY]
-            if not self._learner.is_done(entry.url):
+            if not self.learner.is_done(entry.url):
                 self._gone(entry)
-            self._frontier.finish(entry)
+            self.frontier.finish(entry)
 
     def _idle(self) -> None:
         """Nothing is pending: the crawl ends, for the reason that queued URLs have if there are any."""
-        if reason := self._frontier.spent:
+        if reason := self.frontier.spent:
             raise CloseSpider(reason)
 
     def _finish_processed(self) -> None:
@@ -500,12 +422,12 @@ class Visits:
         scraping = self._crawler.engine.scraper.slot
         active = {request.meta[ENTRY].url for request in scraping.active if ENTRY in request.meta} if scraping else ()
         for url in [url for url in self._with_spider if url not in active]:
-            self._frontier.finish(self._with_spider.pop(url))
+            self.frontier.finish(self._with_spider.pop(url))
 
     def _gone(self, entry: Entry) -> None:
         """*entry* gave no page that policy and ledger have learnt from."""
-        self._learner.gone(entry.url)
-        self._frontier.remember(entry, GONE)
+        self.learner.gone(entry.url)
+        self.frontier.remember(entry, GONE)
         self.pursue()
 
     def _try_http(self, entry: Entry, outcome: str) -> None:
@@ -514,8 +436,8 @@ class Visits:
         logger.info(f"{entry.url}: {outcome}, {http} is tried", extra=self._extra)
         self._stats.inc_value("bilingual/frontier/http_tried")
         self._waiting.add(entry.url)
-        self._frontier.put_back(entry, NEVER, failed=True)
-        self._quota.add(self._source(entry), entry.url)
+        self.frontier.put_back(entry, NEVER, failed=True)
+        self.quota.add(self._source(entry), entry.url)
         self.push_seed(http)
 
     def _replace(self, entry: Entry, url: str, told: Callable[[bool], None] = ignore) -> None:
@@ -524,9 +446,9 @@ class Visits:
         target.redirects = entry.redirects + 1
         target.request = entry.request
         self._waiting.discard(url)
-        self._announce(self._learner.redirected(entry.url, url))
-        self._frontier.remember(entry, redirect_fact(url))
-        self._frontier.redirect(entry, target, told)
+        self._announce(self.learner.redirected(entry.url, url))
+        self.frontier.remember(entry, redirect_fact(url))
+        self.frontier.redirect(entry, target, told)
         self.pursue()
 
     def _end_redirect(
@@ -535,7 +457,7 @@ class Visits:
         self.log(entry, status=status, outcome=outcome, location=location)
         self._stats.inc_value(f"bilingual/redirect/{why}")
         self._gone(entry)
-        self._frontier.finish(entry)
+        self.frontier.finish(entry)
         return False
 
     def _redirected(self, wanted: bool) -> None:
@@ -544,7 +466,7 @@ class Visits:
     def _pushed(self, entries: Sequence[Entry], outcomes: list[Push]) -> None:
         for entry, outcome in zip(entries, outcomes, strict=True):
             if outcome is Push.NEW:
-                self._quota.add(self._source(entry), entry.url)
+                self.quota.add(self._source(entry), entry.url)
         for outcome in Push:
             self._stats.inc_value(f"bilingual/frontier/{outcome}", outcomes.count(outcome))
 
@@ -555,7 +477,7 @@ class Visits:
     def _queued_before(self, urls: Iterable[str]) -> Iterator[str]:
         """*urls* as they are passed on; most links lead to pages of their own site."""
         for url in urls:
-            self._quota.add(self.slot(url), url)
+            self.quota.add(self.slot(url), url)
             yield url
 
     @property

@@ -143,7 +143,7 @@ class ProgressExtension:
         counts = (
             f"{doing}{sites}{ledger.fetched} pages, {ledger.documents.total()} documents, "
             f"{self._crawler.stats.get_value('bilingual/pairs/found', 0)} pairs, "
-            f"{Visits.of(self._crawler).left} queued"
+            f"{Visits.of(self._crawler).frontier.left} queued"
         )
         rate = (ledger.fetched - fetched) / (time.monotonic() - since)
         return counts if self._phase else f"{counts}, {rate:.1f} pages/s"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import operator
 import time
 from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Any, cast
@@ -15,6 +16,7 @@ from scrapy.utils.asyncio import create_looping_call
 from twisted.internet.error import CannotListenError
 
 from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.politeness import by_site
 from bilingual_crawler.crawl.signals import Fetch, pair_found, phase_changed, url_fetched
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.items import Document, Partners
@@ -221,7 +223,7 @@ class StatusExtension:
 
     async def explain(self, url: str) -> dict[str, Any]:
         """State of *url* in the frontier, and the terms of its priority if the policy can tell them."""
-        (state,) = await Visits.of(self._crawler).states([url])
+        (state,) = await Visits.of(self._crawler).frontier.states([url])
         policy = self._context.policy
         return {
             "url": url,
@@ -240,7 +242,7 @@ class StatusExtension:
         summary = self._crawler.get_extension(SummaryExtension)
         assert summary
         visits = Visits.of(self._crawler)
-        queued, rests = visits.queued_by_site, visits.rests
+        queued, rests = by_site(visits.quota.urls, operator.add), by_site(visits.frontier.rests, max)
         sites = sorted(self._live.sites.items(), key=lambda item: (-item[1].fetched, item[0]))[:SHOWN_SITES]
         return {
             "phase": self._phase,

@@ -14,8 +14,10 @@ from scrapy.utils.asyncio import create_looping_call
 import bilingual_crawler
 from bilingual_crawler import settings as defaults
 from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.politeness import by_site
 from bilingual_crawler.crawl.signals import FAILED_OUTPUTS, stop_now
 from bilingual_crawler.crawl.visits import Visits
+from bilingual_crawler.frontier.frontier import SlotState
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import without_password
 from bilingual_crawler.reporting.ledger import CrawlLogExtension
@@ -151,6 +153,8 @@ class SummaryExtension:
     def _summary(self, reason: str) -> dict[str, Any]:
         assert self._crawler.stats
         context, ledger, stats = self._context, self._ledger, self._crawler.stats.get_stats()
+        frontier = Visits.of(self._crawler).frontier
+        states = by_site(frontier.slot_states, lambda *states: min(states, key=list(SlotState).index))
         return {
             "version": bilingual_crawler.__version__,
             "pair": str(context.pairs),
@@ -171,8 +175,8 @@ class SummaryExtension:
             "failures": self._of_all_runs("failures", _under(stats, "bilingual/backoff/")),
             "out_of_scope": self._before.get("out_of_scope", 0) + stats.get("bilingual/links/out_of_scope", 0),
             "bytes": self._before.get("bytes", 0) + self._bytes,
-            "queued": Visits.of(self._crawler).left,
-            "sites": {site: {"state": state} for site, state in Visits.of(self._crawler).site_states.items()},
+            "queued": frontier.left,
+            "sites": {site: {"state": state} for site, state in states.items()},
             "output_dir": str(context.output_dir),
         }
 

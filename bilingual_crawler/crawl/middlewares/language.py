@@ -186,7 +186,7 @@ async def read_response(request: Request, response: Response, url: str, reader: 
     context, stats = CrawlContext.of(reader.crawler), reader.stats
     is_pdf = is_of(PDF, response, url)
     job = PdfJob(response.body, url) if is_pdf else page_job(response, url, context.formats)
-    announced = Visits.of(reader.crawler).announced_language(url) if ENTRY in request.meta else None
+    announced = Visits.of(reader.crawler).learner.announced_language(url) if ENTRY in request.meta else None
     found = await reader.read(replace(job, detection=context.detection, announced=announced), url)
     request.meta[PAGE] = _ruled(found.page, response.headers, robots_agent(reader.crawler.settings))
     request.meta[LANGUAGE] = found.identification

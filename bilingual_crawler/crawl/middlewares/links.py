@@ -108,12 +108,12 @@ class LinkPriorityMiddleware:
         followed = [link for link in links if link.source in self._sources and link.url != found.page.url]
         in_scope = [link for link in followed if self._context.scope.admits(link.url)]
         self._stats.inc_value("bilingual/links/out_of_scope", len(followed) - len(in_scope))
-        states = await self._visits.states([link.url for link in in_scope])
+        states = await self._visits.frontier.states([link.url for link in in_scope])
         open_links = [
             (link, state) for link, state in zip(in_scope, states, strict=True) if state in (None, State.QUEUED)
         ]
         self._stats.inc_value("bilingual/links/known", len(in_scope) - len(open_links))
-        if self._visits.may_queue_links(found.page.url):
+        if not self._visits.quota.is_full(self._visits.slot(found.page.url)):
             return [link for link, _ in open_links]
         queued = [link for link, state in open_links if state is State.QUEUED]
         left = "bilingual/traps/links/queue-full"

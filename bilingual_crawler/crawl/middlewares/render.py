@@ -101,7 +101,7 @@ class RenderMiddleware:
 
     def _slot_of(self, url: str) -> str:
         visits = Visits.of(self._crawler)
-        return visits.download_slot(visits.slot(url))
+        return visits.frontier.server(visits.slot(url))
 
     async def _unless_stopping(self, work: Awaitable[T]) -> T:
         """The result of *work*; raises RenderError if the crawl stops before."""
@@ -119,11 +119,11 @@ class RenderMiddleware:
         """Count a page that is rendered, unless that exceeds a limit; raises RenderError."""
         limits = {f"rendered {_TOTAL}": self._max_pages, f"rendered {slot}": self._max_pages_per_site}
         counted: asyncio.Future[dict[str, int]] = asyncio.get_running_loop().create_future()
-        visits = Visits.of(self._crawler)
-        visits.count(dict.fromkeys(limits, 1), lambda sums: None if counted.done() else counted.set_result(sums))
+        frontier = Visits.of(self._crawler).frontier
+        frontier.add(dict.fromkeys(limits, 1), lambda sums: None if counted.done() else counted.set_result(sums))
         sums = await self._unless_stopping(counted)
         if any(limit and sums[name] > limit for name, limit in limits.items()):
-            visits.count(dict.fromkeys(limits, -1))
+            frontier.add(dict.fromkeys(limits, -1))
             return False
         return True
 

@@ -97,7 +97,7 @@ class StopMiddleware:
         if engine and is_stopping(self._crawler):
             if not self._hurrying:
                 self._hurrying = True
-                Visits.of(self._crawler).hurry()
+                Visits.of(self._crawler).frontier.hurry()
             left = 0
             for slot in engine.downloader.slots.values():
                 while slot.queue:
