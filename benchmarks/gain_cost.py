@@ -91,7 +91,7 @@ def main() -> None:
             links.append(switch)
             page = FetchedPage(entry.url, language, language, claims=(switch,), outline=outline(entry.url))
             begun = time.process_time() - popped
-            learner.learn(page, links)
+            learner.observe_page(page, links)
             told = page_fact(page, links, learner.pairs)
             frontier.remember(entry, told)
             frontier.rescore(policy.changed())

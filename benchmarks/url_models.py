@@ -90,7 +90,7 @@ class UrlLanguage(LanguageEvidence):
     def step(self, url: str) -> int:
         return step_of(self.known.pair, url)
 
-    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         rows = self._by_site.setdefault(registered_domain(page.url), tuple(map(list, self._usual)))
         rows[self.known.index(page.side)][self.step(page.url)] += 1
         return ()

@@ -148,12 +148,12 @@ class Partners:
     def __contains__(self, url: str) -> bool:
         return url in self._of
 
-    def of(self, url: str) -> str | None:
-        """The partner of the document at *url*."""
+    def partner_of(self, url: str) -> str | None:
+        """Return the partner of the document at *url*; None if it is unpaired."""
         return self._of.get(url)
 
     def join(self, url: str, partner: str) -> list[tuple[str, str]]:
-        """Make both partners; returns the pairs that they were in before, which are none any more."""
+        """Make both partners; return the pairs that this breaks."""
         parted = []
         for one in (url, partner):
             former = self._of.pop(one, None)
@@ -199,7 +199,7 @@ class FoundRequests(FoundLinks):
 
 
 class Rank(NamedTuple):
-    """The place in the frontier that the policy gives to a request."""
+    """The priority of a request, and where it comes from."""
 
     priority: float
     parent: str

@@ -62,7 +62,7 @@ class OutputPipeline:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._context = CrawlContext.of(crawler)
+        self._context = CrawlContext.from_crawler(crawler)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -70,7 +70,7 @@ class OutputPipeline:
 
     def open_spider(self) -> None:
         self._folder = self._context.output_dir
-        learner = Visits.of(self._crawler).learner
+        learner = Visits.from_crawler(self._crawler).learner
         self._ledgers = {str(pair): ledger for pair, ledger in learner.ledgers.items()}
         self._written = {record["url"] for record in read_json_lines(self._folder / DOCUMENTS)}
         self._paired = {name: Partners() for name in self._ledgers}
@@ -176,7 +176,7 @@ class OutputPipeline:
                 self._write_pair(pair)
 
     def _write_pair(self, pair: Pair) -> None:
-        if self._has(pair) and self._paired[pair.pair].of(pair.url_a) != pair.url_b:
+        if self._has(pair) and self._paired[pair.pair].partner_of(pair.url_a) != pair.url_b:
             self._pairs.write_record(pair)
             self._join(pair)
 

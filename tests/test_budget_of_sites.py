@@ -275,10 +275,10 @@ def test_the_budget_learns_from_each_fetch_and_again_from_the_facts() -> None:
         FetchedPage(each.url, each.language, each.side, claims=tuple(of)) for each, of in zip(pages, links, strict=True)
     ]
     for each, of in zip(fetched, links, strict=True):
-        learner.learn(each, of)
-    learner.gone("https://b.org/no")
-    learner.gone("https://b.org/no")
-    learner.redirected("https://b.org/old", "https://b.org/new")
+        learner.observe_page(each, of)
+    learner.observe_failure("https://b.org/no")
+    learner.observe_failure("https://b.org/no")
+    learner.observe_redirect("https://b.org/old", "https://b.org/new")
     assert told.told == [("a.org", 0), ("a.org", 1), ("b.org", 0), ("b.org", 0)]
     facts = [
         *((each.url, page_fact(each, of, PAIR)) for each, of in zip(fetched, links, strict=True)),

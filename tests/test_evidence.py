@@ -31,7 +31,7 @@ def knowing(*kinds: str) -> Gain:
 
 def fetch(crawl: Learner, url: str, side: str | None, *found: Link) -> None:
     page = FetchedPage(url, side or "fra", side, length=1000)
-    crawl.learn(page, found)
+    crawl.observe_page(page, found)
     crawl.policy.priorities(page, found, None)
 
 
@@ -101,7 +101,7 @@ def test_the_wording_of_links_is_believed_as_far_as_it_was_right_on_the_site() -
     def finnish(host: str, text: str) -> float:
         fetch(crawl, f"https://{host}/", "eng", Link(f"https://{host}/new", text=text))
         belief = gain.explain(f"https://{host}/new").belief[1]
-        gain.gone(f"https://{host}/new")
+        gain.drop_url(f"https://{host}/new")
         return belief
 
     crawl = Learner(gain := knowing("wording"))
@@ -169,7 +169,7 @@ def test_two_queued_urls_that_correspond_are_worth_more_than_others() -> None:
         fetch(crawl, f"https://a.fi/{number}", "eng")
     guide, opas, english, finnish, alone = later("guide", "opas", "en/new", "fi/new", "alone")
     assert min(guide, opas, english, finnish) > 2 * alone
-    gain.gone("https://a.fi/opas")
+    gain.drop_url("https://a.fi/opas")
     assert later("guide") == [alone]
 
 
@@ -238,10 +238,10 @@ def test_what_is_counted_is_right_after_documents_have_changed_their_partners() 
     english, others = "https://a.fi/en/x", [f"https://a.fi/fi/{number}" for number in range(4)]
     for gain in (changed, steady):
         for url, side in ((english, "eng"), *((url, "fin") for url in others)):
-            gain.learn(FetchedPage(url, side, side, length=1000), ())
+            gain.observe_page(FetchedPage(url, side, side, length=1000), ())
     for url in others:
-        changed.paired(english, url)
-    steady.paired(english, others[-1])
+        changed.observe_pair(english, url)
+    steady.observe_pair(english, others[-1])
     for url in ("https://a.fi/en/new", "https://a.fi/fi/new"):
         assert changed.explain(url) == steady.explain(url)
     assert changed.explain("https://a.fi/en/new").chances["surplus"] > 0
@@ -280,9 +280,9 @@ def test_beliefs_are_probabilities_whatever_was_learnt(pages: list[tuple[str, st
     folders, marks, rate = Folders(known), Marks(known), PairRate(known)
     for page, side in pages:
         for kind in (folders, marks, rate):
-            kind.learn(FetchedPage(page, side or "fra", side), [])
+            kind.observe_page(FetchedPage(page, side or "fra", side), [])
         if side:
-            rate.learn_pair(page, page)
+            rate.observe_pair(page, page)
     target = known.target(url)
     for belief in (folders.update(target, known.prior), marks.update(target, known.prior)):
         if belief is not None:

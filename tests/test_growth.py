@@ -108,7 +108,7 @@ def test_long_urls_are_computed_anew_and_short_ones_once() -> None:
 def test_urls_that_are_equal_but_for_many_language_marks_are_not_all_scored_for_one_page() -> None:
     policy = Gain(PAIR)
     policy.resume(f"http://a.example/x?lang=es&lang={'es&lang=' * number}es" for number in range(1000))
-    policy.learn(FetchedPage("http://a.example/x", "eng", "eng", length=100), [])
+    policy.observe_page(FetchedPage("http://a.example/x", "eng", "eng", length=100), [])
     assert 1 < len(policy.changed()) <= MAX_TWINS
 
 
@@ -117,7 +117,7 @@ def test_documents_that_are_equal_but_for_many_language_marks_are_not_all_compar
     for number in range(300):
         language = ("eng", "spa")[number % 2]
         url = f"http://a.example/x?lang={language}{'&lang=' + language * (number > 1)}{'&hl=en' * (number // 2)}"
-        ledger.add(FetchedPage(url, language, language, length=500))
+        ledger.add_page(FetchedPage(url, language, language, length=500))
     candidates = len(ledger) + sum(ledger.refused(len(ledger)).values())
     assert 100 < candidates < 150 * MAX_RELATED
 
@@ -169,7 +169,7 @@ def test_links_of_documents_without_a_partner_take_bounded_memory(monkeypatch: p
     try:
         for number in range(40):
             links = [Link(f"http://a.example/{number}/{link}/{'a' * 400}") for link in range(500)]
-            policy.learn(FetchedPage(f"http://a.example/{number}", "eng", "eng", length=500), links)
+            policy.observe_page(FetchedPage(f"http://a.example/{number}", "eng", "eng", length=500), links)
             del links
         kept, _ = tracemalloc.get_traced_memory()
     finally:
@@ -405,18 +405,18 @@ def learn_a_pair(learner: Learner, number: int) -> None:
         shared = (f"https://share.example/?{button}&u={url}" for button in range(3))
         links = [*claims, *(Link(one, one, position=LinkPosition.BODY) for one in (*shared, *linked))]
         page = FetchedPage(url, language, language, length=500, claims=claims)
-        learner.learn(page, links)
+        learner.observe_page(page, links)
         learner.policy.changed()
         followed = [link for link in links if link.url.startswith(site) and not learner.is_done(link.url)]
         learner.policy.priorities(page, followed, None)
 
     alone, nothing = f"{site}/en/{number}/alone/", f"{site}/es/{number}/nothing/"
     fetch(first, "eng", moved, f"{site}/en/{number + 1}/title/", alone, f"{site}/fr/{number}")
-    learner.redirected(moved, second)
+    learner.observe_redirect(moved, second)
     fetch(second, "spa", first, nothing)
     fetch(alone, "eng", nothing)
-    learner.gone(nothing)
-    learner.learn(FetchedPage(f"{site}/fr/{number}", "fra", None), [Link(first), Link(second)])
+    learner.observe_failure(nothing)
+    learner.observe_page(FetchedPage(f"{site}/fr/{number}", "fra", None), [Link(first), Link(second)])
 
 
 def test_what_is_done_and_what_is_never_queued_leaves_only_what_pairing_needs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -424,7 +424,7 @@ def test_what_is_done_and_what_is_never_queued_leaves_only_what_pairing_needs(mo
         module, _, constant = name.rpartition(".")
         monkeypatch.setattr(importlib.import_module(module), constant, limit)
     learner = Learner(Gain(PAIR))
-    learner.learn(FetchedPage("https://a.example/", "fra", None), [])
+    learner.observe_page(FetchedPage("https://a.example/", "fra", None), [])
     seen: list[Counter[str]] = []
     for number in range(1200):
         learn_a_pair(learner, number)

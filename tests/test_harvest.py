@@ -338,7 +338,7 @@ class Ranked(BreadthFirst):
         self.events: Mapping[str, float] = {}
         self.news = events or {}
 
-    def learn(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
+    def observe_page(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
         self.events = self.news.get(page.url, {})
 
     def priorities(self, page: FetchedPage, links: Sequence[Link], scores: object) -> Sequence[float]:

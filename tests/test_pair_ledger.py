@@ -34,7 +34,7 @@ def switch(language: str | None, url: str) -> Link:
 def holding(*pages: FetchedPage) -> PairLedger:
     ledger = PairLedger(PAIR)
     for one in pages:
-        ledger.add(one)
+        ledger.add_page(one)
     return ledger
 
 
@@ -126,7 +126,7 @@ def test_a_proposal_counts_where_there_is_nothing_better_and_is_checked_like_eve
     def judged(*others: FetchedPage) -> Pair | None:
         ledger = holding(*others)
         proposals = [Proposal(url, "parallel", 0.7) for url in ("https://a.is/um", "https://a.is/gone")]
-        return ledger.add(page(EN, "eng"), proposals)
+        return ledger.add_page(page(EN, "eng"), proposals)
 
     assert judged(page("https://a.is/um", "isl")) == Pair(EN, "https://a.is/um", 0.7, "parallel", "eng-isl")
     assert judged(page("https://a.is/um", "isl"), page(IS, "isl")) == Pair(EN, IS, 0.85, "url", "eng-isl")
@@ -151,7 +151,7 @@ def test_what_pages_hold_confirms_and_refutes() -> None:
     assert holding(pipes).add(en) is None
     slug = "https://a.is/um"
     ledger = holding(holds(slug, "isl", PIPES))
-    assert ledger.add(en, [Proposal(slug, "parallel", 0.5)]) is None
+    assert ledger.add_page(en, [Proposal(slug, "parallel", 0.5)]) is None
     assert ledger.refused(0) == {"content": 1}
     assert ledger.unpaired() == [
         Unpaired(slug, "no_candidate", "", 0.0, "eng-isl"),
@@ -164,7 +164,7 @@ def test_documents_that_nothing_announces_are_paired_by_what_they_hold() -> None
         holds(f"https://a.is/{number}", "isl", PIPES.replace("1931", str(number))) for number in range(1900, 1910)
     ]
     ledger = holding(*others, holds("https://a.is/7", "isl", DAELA))
-    pair = ledger.add(holds("https://a.is/8", "eng", PUMP))
+    pair = ledger.add_page(holds("https://a.is/8", "eng", PUMP))
     assert pair is not None
     assert (pair.url_a, pair.url_b, pair.method) == ("https://a.is/8", "https://a.is/7", "content")
     assert 0.5 < pair.score < 0.85
@@ -179,7 +179,7 @@ def test_a_switcher_that_does_not_lead_back_makes_a_pair_if_both_pages_hold_the_
             ("https://a.is/7", "isl", html, switch("eng", "https://a.is/8")),
         ):
             claims = (other,) if language == switching else ()
-            learner.learn(replace(holds(url, language, content), claims=claims), claims)
+            learner.observe_page(replace(holds(url, language, content), claims=claims), claims)
         return [(pair.url_a, pair.method) for pair in learner.ledgers[PAIR].pairs()]
 
     assert found(DAELA) == [("https://a.is/8", "switcher")]
@@ -189,7 +189,7 @@ def test_a_switcher_that_does_not_lead_back_makes_a_pair_if_both_pages_hold_the_
 def test_a_page_that_thousands_announce_is_compared_with_a_few_of_them() -> None:
     home = announced("isl", "https://a.is/")
     ledger = holding(*(page(f"https://a.is/en/{number}", "eng", home) for number in range(10 * MAX_RELATED)))
-    assert ledger.add(page("https://a.is/", "isl"))
+    assert ledger.add_page(page("https://a.is/", "isl"))
     assert ledger.refused(1) == {"taken": MAX_RELATED - 1}
 
 
@@ -200,13 +200,13 @@ class Told(Gain):
         super().__init__(PAIR)
         self.pairs: list[tuple[str, str]] = []
 
-    def learn(self, page: FetchedPage, links: object, partner: str | None = None) -> None:
-        super().learn(page, (), partner)
+    def observe_page(self, page: FetchedPage, links: object, partner: str | None = None) -> None:
+        super().observe_page(page, (), partner)
         if partner:
             self.pairs.append((page.url, partner))
 
-    def paired(self, url: str, partner: str) -> None:
-        super().paired(url, partner)
+    def observe_pair(self, url: str, partner: str) -> None:
+        super().observe_pair(url, partner)
         self.pairs.append((url, partner))
 
 
@@ -220,9 +220,9 @@ def test_the_policy_learns_from_exactly_the_pairs_that_the_crawl_reports() -> No
         page(lacking, "isl", noindex=True),
         page(SLUG, "isl", length=1500),
     ):
-        learner.learn(one, one.claims)
+        learner.observe_page(one, one.claims)
     assert policy.pairs == [(IS, EN)]
-    late = learner.redirected("https://a.is/um", SLUG)
+    late = learner.observe_redirect("https://a.is/um", SLUG)
     assert late == [Pair(EN, SLUG, 0.95, "hreflang", "eng-isl")]
     assert policy.pairs == [(IS, EN), (EN, SLUG)]
     assert learner.ledgers[PAIR].pairs() == late
@@ -234,7 +234,7 @@ def test_a_pair_of_an_earlier_run_may_be_known_before_its_documents() -> None:
     learner = Learner(policy := Told())
     learner.adopt(Pair(EN, SLUG, 0.9, "structure", "eng-isl"))
     for one in (page(EN, "eng"), page(SLUG, "isl")):
-        learner.learn(one, ())
+        learner.observe_page(one, ())
     assert policy.pairs == [(EN, SLUG)]
     assert policy.explain("https://a.is/is/new").chances["surplus"] == 0
 
@@ -242,7 +242,7 @@ def test_a_pair_of_an_earlier_run_may_be_known_before_its_documents() -> None:
 def test_pairs_of_an_earlier_run_are_the_policys_too_and_told_once() -> None:
     learner = Learner(policy := Told())
     for one in (page(EN, "eng"), page("https://a.is/saga", "isl"), page(SLUG, "isl")):
-        learner.learn(one, ())
+        learner.observe_page(one, ())
     for score in (0.9, 0.9, 0.8):
         learner.adopt(Pair(EN, SLUG, score, "structure", "eng-isl"))
     assert policy.pairs == [(EN, SLUG)]
@@ -266,7 +266,7 @@ def test_pages_of_two_registered_domains_must_announce_each_other() -> None:
 def test_many_foreign_announcements_do_not_keep_out_that_of_the_own_site() -> None:
     crowd = [page(f"https://b.com/{number}", "eng", announced("isl", SLUG)) for number in range(2 * MAX_RELATED)]
     ledger = holding(*crowd, page(EN, "eng", announced("isl", SLUG)))
-    assert ledger.add(page(SLUG, "isl")) == Pair(EN, SLUG, 0.95, "hreflang", "eng-isl")
+    assert ledger.add_page(page(SLUG, "isl")) == Pair(EN, SLUG, 0.95, "hreflang", "eng-isl")
 
 
 def test_gain_believes_foreign_claims_as_often_as_they_are_mutual() -> None:
@@ -274,7 +274,7 @@ def test_gain_believes_foreign_claims_as_often_as_they_are_mutual() -> None:
         """That a page claimed by another domain completes a pair, after *pages*."""
         learner = Learner(Gain(PAIR))
         for one in [*pages, page("https://b.com/", "eng", announced("isl", "https://a.is/um"))]:
-            learner.learn(one, one.claims)
+            learner.observe_page(one, one.claims)
             learner.policy.priorities(one, one.claims, None)
         assert isinstance(learner.policy, Gain)
         return learner.policy.explain("https://a.is/um").chances["hreflang"]
@@ -295,7 +295,7 @@ def test_gain_believes_foreign_claims_as_often_as_they_are_mutual() -> None:
 def test_a_switcher_of_another_domain_is_no_proposal() -> None:
     learner = Learner(Gain(PAIR))
     pages = page(FOREIGN, "eng", switch("isl", IS)), page(IS, "isl")
-    assert [pair for one in pages for pair in learner.learn(one, one.claims)] == []
+    assert [pair for one in pages for pair in learner.observe_page(one, one.claims)] == []
     own = Learner(Gain(PAIR))
     pages = page("https://a.is/x", "eng", switch("isl", IS)), page(IS, "isl")
-    assert [pair.method for one in pages for pair in own.learn(one, one.claims)] == ["switcher"]
+    assert [pair.method for one in pages for pair in own.observe_page(one, one.claims)] == ["switcher"]

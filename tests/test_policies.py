@@ -37,7 +37,7 @@ def make(policy: type[Policy]) -> Policy:
 
 def visit(crawl: Learner, visited: FetchedPage, found: Sequence[Link]) -> dict[str, float]:
     """Priorities after *visited* was fetched, by path: of its links and of what changed in the queue."""
-    crawl.learn(replace(visited, claims=tuple(link for link in found if link.claims)), found)
+    crawl.observe_page(replace(visited, claims=tuple(link for link in found if link.claims)), found)
     changed = dict(crawl.policy.changed())
     changed |= dict(zip([link.url for link in found], crawl.policy.priorities(visited, found, None), strict=True))
     return {url.removeprefix(HOST): priority for url, priority in changed.items()}
@@ -66,7 +66,7 @@ def test_depth_first_and_random() -> None:
     assert visit(depth_first, page("/a", "eng"), links("/b"))["/b"] > first
     resumed = Learner(make(DepthFirst))
     for path in ("/", "/a"):
-        resumed.learn(page(path, "eng"), ())
+        resumed.observe_page(page(path, "eng"), ())
     assert visit(resumed, page("/b", "eng"), links("/c"))["/c"] > first + 1
     drawn = make(Random).priorities(page("/", "eng"), links("/a", "/b"), None)
     assert drawn == make(Random).priorities(page("/", "fra"), links("/a", "/b"), None)
@@ -133,10 +133,10 @@ def test_what_one_pair_of_several_wants_at_the_last_level_stays_there() -> None:
 @pytest.mark.parametrize("policy", [PPLocator, ParallelTextIdentification])
 def test_a_resume_knows_the_candidates_of_the_last_level(policy: type[Policy]) -> None:
     learner = Learner(levels := make(policy))
-    learner.learn(page("/en/a", "eng", depth=2), ())
-    learner.note(page("/en/a", "eng"), links(LAST, NEVER_PAIRED))
-    learner.learn(page(PARTNER, "isl", depth=3), ())
-    learner.redirected(HOST + LAST, HOST + "/en/2024")
+    learner.observe_page(page("/en/a", "eng", depth=2), ())
+    learner.observe_links(page("/en/a", "eng"), links(LAST, NEVER_PAIRED))
+    learner.observe_page(page(PARTNER, "isl", depth=3), ())
+    learner.observe_redirect(HOST + LAST, HOST + "/en/2024")
     learner.resume([HOST + path for path in ("/en/2024", NEVER_PAIRED)])
     assert levels.reconsider(HOST + "/en/2024", -1.0) == -1.0
     assert levels.reconsider(HOST + NEVER_PAIRED, -1.0) == NEVER
@@ -243,7 +243,7 @@ def test_gain_follows_what_is_said_of_a_redirected_url_to_its_target() -> None:
     crawl = Learner(gain := make(Gain))
     claim = Link(HOST + "/um", hreflang="isl", alternate=True, position=LinkPosition.HEAD)
     visit(crawl, page("/about", "eng"), [claim])
-    gain.redirected(HOST + "/um", HOST + "/is/um-okkur")
+    gain.observe_redirect(HOST + "/um", HOST + "/is/um-okkur")
     assert gain.reconsider(HOST + "/is/um-okkur", 1.0) > 0.5
 
 

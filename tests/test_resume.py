@@ -39,10 +39,10 @@ def test_a_policy_knows_after_a_resume_what_it_knew_before(tmp_path: Path) -> No
         Link(SWITCHED, label="isl", position=LinkPosition.SWITCHER),
     )
     page = FetchedPage(EN, "eng", "eng", claims=claims)
-    learner.learn(page, claims)
+    learner.observe_page(page, claims)
     before.priorities(page, [*claims, Link(QUEUED)], None)
-    learner.redirected("https://a.is/um", "https://a.is/is/um")
-    before.gone("https://a.is/gone")
+    learner.observe_redirect("https://a.is/um", "https://a.is/is/um")
+    before.observe_failure("https://a.is/gone")
 
     store = LmdbStore(tmp_path)
     store.push([Entry(url, "a.is", 0.5) for url in (QUEUED, SWITCHED, "https://a.is/is/um")])
@@ -77,9 +77,9 @@ def test_a_resumed_crawl_knows_its_pairs_by_every_kind_of_evidence() -> None:
     learner = Learner(Gain(PAIR))
     facts = []
     for page in pages:
-        learner.learn(page, page.claims)
+        learner.observe_page(page, page.claims)
         facts.append((page.url, page_fact(page, page.claims, PAIRS)))
-    learner.redirected("https://a.is/old", "https://a.is/two")
+    learner.observe_redirect("https://a.is/old", "https://a.is/two")
     facts.append(("https://a.is/old", redirect_fact("https://a.is/two")))
     assert [pair.method for pair in learner.ledgers[PAIR].pairs()] == ["hreflang", "switcher", "url"]
     resumed = Learner(Gain(PAIR))
@@ -94,7 +94,7 @@ def test_a_claim_that_is_announced_and_a_switch_is_both_after_a_resume() -> None
     told: list[FetchedPage] = []
 
     class Listener(Gain):
-        def learn(self, page: FetchedPage, links: object, partner: str | None = None) -> None:
+        def observe_page(self, page: FetchedPage, links: object, partner: str | None = None) -> None:
             told.append(page)
 
     assert not list(relearn(Learner(Listener(PAIR)), [("https://a.is/story", fact)], ()))
@@ -113,10 +113,10 @@ def test_a_redirect_to_a_page_that_is_known_queues_nothing() -> None:
     policy = Gain(PAIR)
     learner = Learner(policy)
     page = FetchedPage(EN, "eng", "eng")
-    learner.learn(page, ())
+    learner.observe_page(page, ())
     policy.priorities(page, [Link(SWITCHED), Link(QUEUED)], None)
     alone = policy.explain(QUEUED)
-    learner.redirected(SWITCHED, EN)
+    learner.observe_redirect(SWITCHED, EN)
     assert policy.explain(QUEUED) == alone
 
 
@@ -151,10 +151,10 @@ def assert_same_after_resume(site: FrozenSite, seeds: Sequence[str], pair: Langu
     while fetched < stop and (entry := frontier.pop()):
         target = site.targets.get(entry.url, entry.url)
         if target not in site.pages:
-            before.gone(entry.url)
+            before.observe_failure(entry.url)
             facts.append((entry.url, GONE))
         elif target != entry.url:
-            before.redirected(entry.url, target)
+            before.observe_redirect(entry.url, target)
             facts.append((entry.url, redirect_fact(target)))
             frontier.redirect(entry, Entry(target, SLOT, entry.priority))
         else:
@@ -163,7 +163,7 @@ def assert_same_after_resume(site: FrozenSite, seeds: Sequence[str], pair: Langu
             claims = tuple(link for link in frozen.links if link.claims)
             side = pair.side(frozen.language)
             page = FetchedPage(target, frozen.language, side, False, 0, frozen.length, claims, outline=frozen.outline)
-            before.learn(page, frozen.links)
+            before.observe_page(page, frozen.links)
             facts.append((target, page_fact(page, frozen.links, before.pairs)))
             frontier.rescore(policy.changed())
             links = open_links(store, frozen.links)

@@ -145,11 +145,11 @@ def found(learner: Learner) -> dict[str, list[tuple[str, str]]]:
 
 def test_a_page_has_a_partner_in_each_language_but_one_only() -> None:
     learner = Learner(gain("eng-isl,eng-dan"))
-    assert not learner.learn(page("/is/um", "isl"), ())
-    (first,) = learner.learn(page("/en/um", "eng"), ())
-    (second,) = learner.learn(page("/da/um", "dan"), ())
+    assert not learner.observe_page(page("/is/um", "isl"), ())
+    (first,) = learner.observe_page(page("/en/um", "eng"), ())
+    (second,) = learner.observe_page(page("/da/um", "dan"), ())
     assert (first.pair, second.pair) == ("eng-isl", "eng-dan")
-    assert not learner.learn(page("/um?lang=da", "dan"), ())
+    assert not learner.observe_page(page("/um?lang=da", "dan"), ())
     assert found(learner) == {"eng-isl": [("/en/um", "/is/um")], "eng-dan": [("/en/um", "/da/um")]}
     assert [one.url for ledger in learner.ledgers.values() for one in ledger.unpaired()] == [f"{HOST}/um?lang=da"]
 
@@ -163,16 +163,16 @@ def test_one_page_completes_a_pair_in_each_language_and_the_budget_learns_the_su
 
     learner = Learner(gain("eng-isl,eng-dan"), Told(promises=2))
     for path, language in (("/is/um", "isl"), ("/da/um", "dan"), ("/en/um", "eng")):
-        learner.learn(page(path, language), ())
+        learner.observe_page(page(path, language), ())
     assert paid == [0, 0, 2]
 
 
 def test_a_better_partner_counts_in_its_own_languages_only() -> None:
     learner = Learner(gain("eng-isl,eng-dan"))
     for path, language in (("/is/um", "isl"), ("/da/um", "dan"), ("/en/um", "eng")):
-        learner.learn(page(path, language), ())
+        learner.observe_page(page(path, language), ())
     announced = Link(f"{HOST}/en/um", hreflang="eng", alternate=True)
-    (better,) = learner.learn(page("/is/sida", "isl", announced), ())
+    (better,) = learner.observe_page(page("/is/sida", "isl", announced), ())
     assert better.method == "hreflang"
     assert found(learner) == {"eng-isl": [("/en/um", "/is/sida")], "eng-dan": [("/en/um", "/da/um")]}
 
@@ -186,7 +186,7 @@ def test_the_worth_of_a_url_is_the_sum_over_the_pairs() -> None:
         for path, language in (("/is/um", "isl"), ("/da/um", "dan")):
             side = learner.pairs.side(language)
             seen = FetchedPage(HOST + path, language, side, length=500)
-            learner.learn(seen, links)
+            learner.observe_page(seen, links)
             learner.policy.priorities(seen, links, None)
     weighed = both.policy.reconsider(english, 0.0)
     assert weighed == pytest.approx(sum(learner.policy.reconsider(english, 0.0) for learner in alone))
@@ -218,7 +218,7 @@ def test_a_resume_learns_the_same() -> None:
     links = [Link(f"{HOST}/en/2", "two"), switch]
     for path, language in (("/is/1", "isl"), ("/da/1", "dan"), ("/en/1", "eng"), ("/fr/1", "fra")):
         seen = FetchedPage(HOST + path, language, before.pairs.side(language), length=500, claims=(switch,))
-        before.learn(seen, links)
+        before.observe_page(seen, links)
         facts.append((seen.url, page_fact(seen, links, before.pairs)))
         priorities = before.policy.priorities(seen, links, None)
         news = [link for link, priority in zip(links, priorities, strict=True) if priority != NEVER]

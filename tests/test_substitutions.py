@@ -29,7 +29,7 @@ class Crawl:
     def fetch(self, url: str, side: str | None, *claims: Link) -> list[tuple[str, str, str]]:
         """The pairs that the page makes."""
         page = FetchedPage(url, side or "deu", side, length=1000, claims=claims)
-        return [_shown(pair) for pair in self.learner.learn(page, ())]
+        return [_shown(pair) for pair in self.learner.observe_page(page, ())]
 
     def pair(self, url: str, partner: str) -> None:
         """Both are fetched, and say that they are translations."""
@@ -145,7 +145,7 @@ def test_what_is_expected_of_a_url_is_expected_where_it_redirects_to() -> None:
         crawl.pair(f"https://a.org/one/{name}", f"https://a.org/two/{name}")
     crawl.queue("https://a.org/two/new")
     crawl.fetch("https://a.org/one/new", "eng")
-    crawl.learner.redirected("https://a.org/two/new", "https://a.org/two/moved")
+    crawl.learner.observe_redirect("https://a.org/two/new", "https://a.org/two/moved")
     assert crawl.chance("https://a.org/two/moved") > 0.5
     assert crawl.fetch("https://a.org/two/moved", "fra") == [
         ("https://a.org/one/new", "https://a.org/two/moved", "substitutions")
@@ -175,7 +175,7 @@ def test_rules_and_documents_of_a_site_are_bounded() -> None:
 def test_a_pair_whose_documents_are_not_known_teaches_nothing(urls: list[tuple[str, str]]) -> None:
     crawl = Crawl()
     for pair in urls[:2]:
-        crawl.gain.paired(*pair)
+        crawl.gain.observe_pair(*pair)
     crawl.fetch(urls[2][0], "eng")
     crawl.queue(urls[2][1])
     assert crawl.chance(urls[2][1]) == 0

@@ -22,7 +22,7 @@ def test_the_language_model_reads_slugs_until_a_site_refutes_it() -> None:
     assert english[0] > english[1]
     assert spanish[1] > spanish[0]
     for _ in range(20):
-        evidence.learn(FetchedPage(SPANISH, "eng", "eng"), ())
+        evidence.observe_page(FetchedPage(SPANISH, "eng", "eng"), ())
     refuted = evidence.update(known.target(SPANISH), EVEN)
     assert refuted
     assert refuted[0] > refuted[1]
@@ -40,13 +40,13 @@ def test_the_pair_model_chooses_among_documents_that_share_words() -> None:
     home = FetchedPage("https://a.org/", "eng", "eng")
     for url in ("https://a.org/release-notes-2024-05", "https://a.org/holiday-calendar-2024"):
         page = FetchedPage(url, "eng", "eng")
-        evidence.note(home, Link(url))
+        evidence.observe_link(home, Link(url))
         known.hold(page)
-        evidence.learn(page, ())
+        evidence.observe_page(page, ())
         evidence.forget(url)
-    evidence.note(home, Link("https://a.org/notas-de-la-version-2024-05"))
+    evidence.observe_link(home, Link("https://a.org/notas-de-la-version-2024-05"))
     found = evidence._nearest("https://a.org/notas-de-la-version-2024-05")
     assert found
     assert found[0] == "https://a.org/release-notes-2024-05"
-    assert evidence.chance(known.target("https://a.org/notas-de-la-version-2024-05"), EVEN) > 0
-    assert evidence.chance(known.target("https://a.org/contacto"), EVEN) == 0
+    assert evidence.completes(known.target("https://a.org/notas-de-la-version-2024-05"), EVEN) > 0
+    assert evidence.completes(known.target("https://a.org/contacto"), EVEN) == 0

@@ -165,7 +165,7 @@ class Command(CrawlCommand):
             # raises the error that kept the crawl from starting
             crawling.result()
         assert crawler.stats
-        context = CrawlContext.of(crawler)
+        context = CrawlContext.from_crawler(crawler)
         fruitless = without_page(context.seeds, context.output_dir)
         if fruitless:
             logger.warning(f"{len(fruitless)} of {len(context.seeds)} seeds gave no page: {named(fruitless)}")
@@ -185,7 +185,7 @@ class Command(CrawlCommand):
         assert self.crawler_process
         if done.cancelled() or done.exception() or discovery.stats is None:
             return
-        folder = CrawlContext.of(discovery).output_dir
+        folder = CrawlContext.from_crawler(discovery).output_dir
         if discovery.stats.get_value("finish_reason") == "shutdown" or not any(read_bilingual(folder / SITES)):
             return
         crawler = self._create_crawler("bilingual")

@@ -51,11 +51,11 @@ class ByteBudgetExtension:
         return extension
 
     def bytes_received(self, data: bytes, request: Request) -> None:
-        for name in (_TOTAL, Visits.of(self._crawler).slot(request.url)):
+        for name in (_TOTAL, Visits.from_crawler(self._crawler).slot(request.url)):
             self._uncounted[name] += len(data)
 
     def response_downloaded(self, request: Request) -> None:
-        visits = Visits.of(self._crawler)
+        visits = Visits.from_crawler(self._crawler)
         slot = visits.slot(request.url)
         numbers = {f"bytes {name}": self._uncounted.pop(name, 0) for name in (_TOTAL, slot)}
         visits.frontier.add(numbers, partial(self._counted, slot))
@@ -64,7 +64,7 @@ class ByteBudgetExtension:
         in_all, of_slot = sums[f"bytes {_TOTAL}"], sums[f"bytes {slot}"]
         assert self._crawler.stats
         self._crawler.stats.set_value("bilingual/budget/bytes", in_all)
-        if self._per_site and of_slot >= self._per_site and Visits.of(self._crawler).frontier.close(slot):
+        if self._per_site and of_slot >= self._per_site and Visits.from_crawler(self._crawler).frontier.close(slot):
             self._crawler.stats.inc_value("bilingual/budget/sites_spent")
             logger.info(f"{slot}: {of_slot} bytes downloaded, its budget is spent")
         engine = self._crawler.engine

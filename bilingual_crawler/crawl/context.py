@@ -1,4 +1,4 @@
-"""The folders of a crawl: where it writes, and where its frontier is."""
+"""The checked arguments of a crawl, its folders, and what its components share."""
 
 from __future__ import annotations
 
@@ -163,12 +163,12 @@ class CrawlContext:
     traps: Traps
 
     def share(self, crawler: Crawler) -> None:
-        """Let the components of *crawler* find it; our spiders and the add-on do so before there are components."""
+        """Register the context for the components of *crawler*, before Scrapy makes them."""
         _SHARED[crawler] = self
 
     @classmethod
-    def of(cls, crawler: Crawler) -> CrawlContext:
-        """That of *crawler*; raises UsageError if there is none, as in a project that uses a component alone."""
+    def from_crawler(cls, crawler: Crawler) -> CrawlContext:
+        """Return the context of *crawler*; raises UsageError in a project that uses a component without the add-on."""
         try:
             return _SHARED[crawler]
         except KeyError:

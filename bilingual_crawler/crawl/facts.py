@@ -117,9 +117,9 @@ def relearn(
     for url, packed in facts:
         fact = _unpack(packed)
         if fact is None:
-            learner.gone(url)
+            learner.observe_failure(url)
         elif isinstance(fact, str):
-            yield from learner.redirected(url, fact)
+            yield from learner.observe_redirect(url, fact)
         elif isinstance(fact, dict):
             [(language, links)] = fact.items()
             if language == _OWN:
@@ -127,7 +127,7 @@ def relearn(
             elif language == _SCOPE:
                 join(url)
             else:
-                learner.note(FetchedPage(url, language, side(language)), _links(links))
+                learner.observe_links(FetchedPage(url, language, side(language)), _links(links))
         else:
             claims = tuple(map(_claim, fact.claims))
             page = FetchedPage(
@@ -141,7 +141,7 @@ def relearn(
                 fact.noindex,
                 fact.outline,
             )
-            yield from learner.learn(page, (*claims, *_links(fact.links)))
+            yield from learner.observe_page(page, (*claims, *_links(fact.links)))
     learner.resume(queued)
 
 

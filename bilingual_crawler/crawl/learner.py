@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Learner:
-    """Brings policy and ledgers together: the policy proposes partners, the ledger decides, the policy is told.
+    """Bring policy and ledgers together: the policy proposes partners, the ledger decides, the policy learns the pair.
 
     Each pair of languages has its part of the policy, and a ledger. Both take a page of another language for one in
     neither. A URL is learnt once. After a crash it may be fetched again, and a worker that gets a site back is told all
@@ -37,14 +37,14 @@ class Learner:
         """Hashes of the URLs that were fetched or given up; they take less memory than texts."""
 
     def seed_priority(self, url: str) -> float:
-        """The priority of the seed *url*, which an earlier run may have fetched."""
+        """Return the priority of the seed *url*, which an earlier run may have fetched."""
         priority = self.policy.seed_priority(url)
         if self.is_done(url):
             self._leave(url)
         return priority
 
-    def learn(self, page: FetchedPage, links: Sequence[Link]) -> list[Pair]:
-        """*page* was downloaded and has *links*; returns the pairs that this makes."""
+    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> list[Pair]:
+        """Learn a downloaded *page* and its *links*; return the new pairs."""
         if self.is_done(page.url):
             self._leave(page.url)
             return []
@@ -53,64 +53,64 @@ class Learner:
         found: list[Pair] = []
         for part in self.policy.parts:
             seen = page.seen_by(part.pair)
-            pair = self.ledgers[part.pair].add(seen, part.candidates(seen, links))
-            part.learn(seen, links, pair.partner(page.url) if pair else None)
+            pair = self.ledgers[part.pair].add_page(seen, part.candidates(seen, links))
+            part.observe_page(seen, links, pair.partner(page.url) if pair else None)
             found += [pair, *self._settle(part)] if pair else self._settle(part)
         return self._paid(page.url, promised, found)
 
-    def redirected(self, url: str, target: str) -> list[Pair]:
-        """*url* gave a redirect to *target*; returns the pairs that this makes of documents held."""
+    def observe_redirect(self, url: str, target: str) -> list[Pair]:
+        """Learn that *url* redirects to *target*; return the new pairs of documents held."""
         if self.is_done(url):
             return []
         self._done.add(hash(url))
         promised = self._promised(url)
         found: list[Pair] = []
         for part in self.policy.parts:
-            part.redirected(url, target)
+            part.observe_redirect(url, target)
             if self.is_done(target):
-                part.gone(target)
+                part.drop_url(target)
             pair = self.ledgers[part.pair].alias(url, target)
             if pair:
-                part.paired(pair.url_a, pair.url_b)
+                part.observe_pair(pair.url_a, pair.url_b)
                 found += [pair, *self._settle(part)]
         return self._paid(url, promised, found)
 
-    def gone(self, url: str) -> None:
-        """*url* gave no page."""
+    def observe_failure(self, url: str) -> None:
+        """Learn that *url* gave no page."""
         if not self.is_done(url):
             self._paid(url, self._promised(url), [])
         self._done.add(hash(url))
         self._leave(url)
 
-    def note(self, page: FetchedPage, links: Iterable[Link]) -> None:
-        """*page* had *links* to queued URLs in an earlier run, or at another worker."""
+    def observe_links(self, page: FetchedPage, links: Iterable[Link]) -> None:
+        """Learn *links* of *page* to queued URLs, found by an earlier run or another worker."""
         queued = [link for link in links if not self.is_done(link.url)]
         for part in self.policy.parts:
-            part.note(page.seen_by(part.pair), queued)
+            part.observe_links(page.seen_by(part.pair), queued)
 
     def resume(self, queued: Iterable[str]) -> None:
-        """All that was learnt so far was learnt in an earlier run, whose queue holds *queued*."""
+        """Begin a run with the *queued* URLs of an earlier one, after its facts were learnt."""
         for part, urls in zip(self.policy.parts, tee(queued, len(self.policy.parts)), strict=True):
             part.resume(urls)
 
     def adopt(self, pair: Pair) -> None:
-        """*pair* was found otherwise, in an earlier run."""
+        """Learn a *pair* of an earlier run."""
         for part in self.policy.parts:
             if str(part.pair) == pair.pair and self.ledgers[part.pair].adopt(pair):
-                part.paired(pair.url_a, pair.url_b)
+                part.observe_pair(pair.url_a, pair.url_b)
 
     def is_done(self, url: str) -> bool:
-        """Whether *url* was fetched or given up."""
+        """Return whether *url* was fetched or given up."""
         return hash(url) in self._done
 
     def announced_language(self, url: str) -> str | None:
-        """The language in which documents announce *url* as their translation; None if none does."""
+        """Return the language in which documents announce *url* as their translation; None if no document does."""
         announced = (ledger.announced_language(url) for ledger in self.ledgers.values())
         return next(filter(None, announced), None)
 
     def _leave(self, url: str) -> None:
         for part in self.policy.parts:
-            part.gone(url)
+            part.drop_url(url)
 
     def _promised(self, url: str) -> float:
         """What the policy thought of *url* before it was fetched."""
@@ -128,6 +128,6 @@ class Learner:
         while proposals:
             pair = self.ledgers[part.pair].propose(*proposals.popleft())
             if pair:
-                part.paired(pair.url_a, pair.url_b)
+                part.observe_pair(pair.url_a, pair.url_b)
                 proposals += part.proposals()
                 yield pair

@@ -32,8 +32,8 @@ class Reading:
     """The page asks to be in no index, and is obeyed."""
 
     @classmethod
-    def of(cls, response: Response, pairs: LanguagePairs, *, obeys_meta: bool) -> Reading:
-        """That in *response*, which has one; *obeys_meta* is ``BILINGUAL_META_ROBOTS_OBEY``."""
+    def from_response(cls, response: Response, pairs: LanguagePairs, *, obeys_meta: bool) -> Reading:
+        """Return the reading in the meta of *response*; *obeys_meta* is ``BILINGUAL_META_ROBOTS_OBEY``."""
         meta = response.meta
         page, identified = meta[PAGE], meta[LANGUAGE]
         side = pairs.side(identified.language)
@@ -41,7 +41,7 @@ class Reading:
 
     @property
     def outcome(self) -> str:
-        """What ``crawl.tsv`` says about the page."""
+        """The outcome in ``crawl.tsv``."""
         if self.side is None:
             return "other-language"
         return "noindex" if self.noindex else "document"
@@ -63,7 +63,7 @@ class Reading:
 
     @property
     def document(self) -> Document | None:
-        """None if the page is none."""
+        """The page as a document, or None."""
         if self.side is None or self.noindex:
             return None
         entry, page, claims = self.entry, self.page, claims_in(self.page.links)

@@ -1,4 +1,4 @@
-"""Which frontier a crawl has."""
+"""The life of a URL, from the first link to it until it is done; which frontier a crawl has, and its checkpoints."""
 
 from __future__ import annotations
 
@@ -62,11 +62,8 @@ if TYPE_CHECKING:
 
 
 def open_frontier(crawler: Crawler, worker: Worker) -> tuple[FrontierStore, Frontier]:
-    """That in Redis with ``BILINGUAL_FRONTIER``, else in ``JOBDIR``, else in memory, with its store.
-
-    Raises StoreError.
-    """
-    settings, context = crawler.settings, CrawlContext.of(crawler)
+    """Open the Redis, LMDB (``JOBDIR``) or in-memory frontier, with its store; raises StoreError."""
+    settings, context = crawler.settings, CrawlContext.from_crawler(crawler)
     limits = Limits(
         per_slot=settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"),
         in_flight=settings.getint("CONCURRENT_REQUESTS"),
@@ -163,7 +160,7 @@ WRITE_ERROR, FRONTIER_LOST = "write_error", "frontier_lost"
 
 
 class Visits:
-    """What becomes of a URL, from the first link to it until it is done: nobody else tells frontier, policy and log.
+    """The life of a URL: nothing else moves URLs in the frontier, teaches the policy or writes the log.
 
     A URL is pushed, raised by better links, and handed out. Then it is put back, redirected or failed; or the policy
     learns from its page, and it is finished when all that the page gave is processed, so that a crash before that
@@ -182,7 +179,7 @@ class Visits:
         options = Options.of(crawler.settings)
         self._crawler = crawler
         self._stats = crawler.stats
-        self._context = CrawlContext.of(crawler)
+        self._context = CrawlContext.from_crawler(crawler)
         self._policy = self._context.policy
         self.learner = Learner(self._policy, self._context.budget)
         """What policy and ledgers have learnt, and which URLs are done."""
@@ -214,8 +211,8 @@ class Visits:
             self.pursue()
 
     @classmethod
-    def of(cls, crawler: Crawler) -> Visits:
-        """Those of *crawler*, once its scheduler is open; raises UsageError if it has a scheduler without them."""
+    def from_crawler(cls, crawler: Crawler) -> Visits:
+        """Return the visits of *crawler*, whose scheduler must be open; raises UsageError for a foreign scheduler."""
         visits: Visits | None = getattr(cast("Any", crawler.engine).scheduler, "visits", None)
         if visits is None:
             raise UsageError(
@@ -232,11 +229,11 @@ class Visits:
         self.frontier.push(entries, functools.partial(self._pushed, entries))
 
     def guess(self, urls: Iterable[str]) -> None:
-        """The scheme of *urls* is https because none was given."""
+        """Note that the https of *urls* is a guess: the user gave no scheme."""
         self._guesses.update(urls)
 
     def is_guess(self, entry: Entry) -> bool:
-        """Whether https is still a guess for *entry*: nothing has led there yet, and http was not asked."""
+        """Return whether https is still a guess for *entry*: nothing has led there yet, and http was not tried."""
         return (
             entry.url in self._guesses
             and not (entry.attempts or entry.redirects)
@@ -265,14 +262,14 @@ class Visits:
         return entry
 
     def put_back(self, entry: Entry, rest: Rest) -> None:
-        """*entry* is fetched again when its slot has rested."""
+        """Queue *entry* again, for when its slot has rested."""
         self.frontier.retry(entry, rest=rest.seconds, failed=rest.failed)
         self.quota.add(self._source(entry), entry.url)
         call_later(rest.seconds, self.wake)
         self._stats.inc_value("bilingual/frontier/retried")
 
     def redirect(self, entry: Entry, location: str, status: int) -> bool:
-        """The target takes the place of *entry* in the queue; false if it has none."""
+        """Replace *entry* in the queue by the target of its redirect; return False if there is no such target."""
         url = canonicalise(location)
         if url is None:
             return self._end_redirect(entry, "nowhere", status, outcome="redirect-nowhere")
@@ -285,7 +282,7 @@ class Visits:
         return True
 
     def fail(self, failure: Failure) -> None:
-        """The request of *failure* gave no page."""
+        """End, or queue again, the URL of a request that gave no page."""
         entry: Entry = failure.request.meta[ENTRY]  # type: ignore[attr-defined]
         error = failure.value
         assert error
@@ -310,18 +307,18 @@ class Visits:
         self.frontier.finish(entry, State.REFUSED if refused else State.DONE)
 
     def no_page(self, entry: Entry, status: int) -> None:
-        """*entry* was answered with *status*, and a spider of another project looks at the answer, which is no page."""
+        """Log and learn that the answer to *entry*, which the spider of another project gets, is no page."""
         self.log(entry, status=status, outcome="not-html" if status == 200 else f"http-{status}")
         self._gone(entry)
 
-    def learn(self, entry: Entry, page: FetchedPage, links: Sequence[Link]) -> None:
-        """*entry* gave *page* with *links*: policy and ledger learn from it, and those after this process can."""
-        self._announce(self.learner.learn(page, links))
+    def observe_page(self, entry: Entry, page: FetchedPage, links: Sequence[Link]) -> None:
+        """Teach policy and ledgers the *page* of *entry* with its *links*, and keep the fact for a resume."""
+        self._announce(self.learner.observe_page(page, links))
         self.frontier.remember(entry, page_fact(page, links, self._context.pairs))
         self.pursue()
 
     def recall(self, entry: Entry, fact: bytes) -> None:
-        """The policy learns *fact* of *entry*, and those after this process do."""
+        """Teach the policy a *fact* of *entry*, and keep it for a resume."""
         self.frontier.remember(entry, own_fact(fact))
         self._policy.recall(fact)
         self.pursue()
@@ -337,31 +334,31 @@ class Visits:
     def weigh(
         self, entry: Entry, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> list[tuple[Link, float]]:
-        """*links* of *page*, which *entry* gave, with the priorities that the policy gives them."""
+        """Return the *links* of the page of *entry* with the priorities that the policy gives them."""
         weighed = list(zip(links, self._policy.priorities(page, links, scores), strict=True))
         if news := [link for link, priority in weighed if priority != NEVER]:
             self.frontier.remember(entry, news_fact(page, news))
         return weighed
 
     def follow(self, entry: Entry, page: FetchedPage, weighed: Iterable[tuple[Link, float]]) -> None:
-        """Queue or raise the *weighed* links of *page*, which *entry* gave, in one transaction."""
+        """Queue or raise the *weighed* links of the page of *entry* in one transaction."""
         self.push(
             [Entry(link.url, self.slot(link.url), priority, page.url, entry.depth + 1) for link, priority in weighed]
         )
 
     def hold(self, entry: Entry) -> None:
-        """The answer to *entry* is with the spider: it is finished when all that the spider gave is processed."""
+        """Finish *entry* when all that the spider yields for its answer is processed."""
         self._with_spider[entry.url] = entry
 
     def log(self, entry: Entry, *, status: int, outcome: str, language: str = "", location: str = "") -> None:
-        """Tell everybody what came of fetching *entry*."""
+        """Send :data:`url_fetched` with what came of *entry*."""
         fetch = Fetch(
             utc_now(), status, entry.url, language, entry.priority, entry.parent, entry.depth, outcome, location
         )
         self._crawler.signals.send_catch_log(url_fetched, fetch=fetch)
 
     async def leave(self) -> None:
-        """The crawl ends."""
+        """Write the last checkpoint and leave the frontier."""
         self._finish_processed()
         try:
             if self._durable:
@@ -378,7 +375,7 @@ class Visits:
         self._announce(relearn(self.learner, facts, self._queued_before(queued), self._context.scope.join))
 
     def wake(self) -> None:
-        """Have the engine ask again now; left alone it does so every five seconds."""
+        """Have the engine ask for a request now; by itself it does so every five seconds."""
         assert self._crawler.engine
         slot = self._crawler.engine._slot
         if slot is not None:
@@ -426,7 +423,7 @@ class Visits:
 
     def _gone(self, entry: Entry) -> None:
         """*entry* gave no page that policy and ledger have learnt from."""
-        self.learner.gone(entry.url)
+        self.learner.observe_failure(entry.url)
         self.frontier.remember(entry, GONE)
         self.pursue()
 
@@ -446,7 +443,7 @@ class Visits:
         target.redirects = entry.redirects + 1
         target.request = entry.request
         self._waiting.discard(url)
-        self._announce(self.learner.redirected(entry.url, url))
+        self._announce(self.learner.observe_redirect(entry.url, url))
         self.frontier.remember(entry, redirect_fact(url))
         self.frontier.redirect(entry, target, told)
         self.pursue()

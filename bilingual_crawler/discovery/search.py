@@ -407,10 +407,10 @@ class DiscoveryPolicy(Policy):
     def changed(self) -> Mapping[str, float]:
         return self.search.changed()
 
-    def gone(self, url: str) -> None:
+    def drop_url(self, url: str) -> None:
         self.search.gone(url)
 
-    def redirected(self, url: str, target: str) -> None:
+    def observe_redirect(self, url: str, target: str) -> None:
         self.search.redirected(url, target)
 
     def expands(self, page: FetchedPage) -> bool:

@@ -119,9 +119,9 @@ def simulate(site: FrozenSite, seeds: Iterable[str], policy: Policy) -> list[str
         target = site.targets.get(entry.url, entry.url)
         page = site.pages.get(target)
         if page is None:
-            learner.gone(entry.url)
+            learner.observe_failure(entry.url)
         elif target != entry.url:
-            learner.redirected(entry.url, target)
+            learner.observe_redirect(entry.url, target)
             frontier.redirect(entry, Entry(target, SLOT, entry.priority, entry.parent, entry.depth))
         else:
             order.append(entry.url)
@@ -137,7 +137,7 @@ def simulate(site: FrozenSite, seeds: Iterable[str], policy: Policy) -> list[str
                 claims,
                 outline=page.outline,
             )
-            learner.learn(fetched, page.links)
+            learner.observe_page(fetched, page.links)
             frontier.rescore(policy.changed())
             if policy.expands(fetched):
                 links = open_links(frontier.store, page.links)
@@ -193,8 +193,8 @@ class _Watched(Gain):
         self._fetched = 0
         self.moments: list[tuple[int, str, Worth | None]] = []
 
-    def learn(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
-        super().learn(page, links, partner)
+    def observe_page(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
+        super().observe_page(page, links, partner)
         self._fetched += 1
         if page.url == self._watched:
             self.moments.append((self._fetched, page.url, None))

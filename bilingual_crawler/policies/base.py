@@ -46,65 +46,65 @@ class Policy(ABC):
         return SEED_PRIORITY
 
     def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[Proposal]:
-        """Documents that may be the translation of *page*; called before :meth:`learn`.
+        """Propose translations of *page*; called before :meth:`observe_page`.
 
         Only by evidence that the ledger of pairs does not know itself.
         """
         return ()
 
-    def learn(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:  # noqa: B027
-        """*page* was downloaded; *links* are all of its links, *partner* is the document that it makes a pair with.
+    def observe_page(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:  # noqa: B027
+        """Learn a downloaded *page* with all its *links*; *partner* is the document that it completes a pair with.
 
         Called once a page, before its links are pushed.
         """
 
-    def paired(self, url: str, partner: str) -> None:  # noqa: B027
-        """Two documents turned out to be a pair later than :meth:`learn` of both."""
+    def observe_pair(self, url: str, partner: str) -> None:  # noqa: B027
+        """Learn a pair that was found after :meth:`observe_page` of both documents."""
 
     def proposals(self) -> Iterable[tuple[str, Proposal]]:
-        """Documents that may be pairs by what was learnt last, each with its possible translation."""
+        """Propose pairs by what was learnt since the last call: a document, and its possible translation."""
         return ()
 
     def changed(self) -> Mapping[str, float]:
-        """Queued URLs whose priority is another since what was learnt last, with that priority."""
+        """Return the new priorities of queued URLs by what was learnt since the last call."""
         return {}
 
     def reconsider(self, url: str, priority: float) -> float:
-        """The priority of *url* now that its turn has come; a lower one sends it back to its place in the queue."""
+        """Return the priority of *url* when its turn has come; a lower one sends it back into the queue."""
         return priority
 
     def terms(self, url: str) -> Mapping[str, float]:
-        """What the priority of *url* is made of now, by name; empty if the policy does not keep that."""
+        """Return the terms of the priority of *url* by name; empty if the policy does not keep them."""
         return {}
 
-    def note(self, page: FetchedPage, links: Sequence[Link]) -> None:  # noqa: B027
-        """*page* had *links* to queued URLs before the crawl was resumed: what :meth:`priorities` learns from them."""
+    def observe_links(self, page: FetchedPage, links: Sequence[Link]) -> None:  # noqa: B027
+        """Learn *links* of *page* to queued URLs in a resume, as :meth:`priorities` did."""
 
     def resume(self, queued: Iterable[str]) -> None:  # noqa: B027
-        """All that was learnt so far was learnt in an earlier run, whose queue holds *queued* with their priorities."""
+        """Begin a run with the *queued* URLs of an earlier one, after its pages were learnt."""
 
     def recall(self, fact: bytes) -> None:  # noqa: B027
-        """The spider has told this *fact* of a page, in this run or in an earlier one."""
+        """Learn a *fact* that the spider of this or an earlier run has kept of a page."""
 
     def wanted(self) -> Sequence[Wanted]:
-        """URLs beside those that pages link to, wanted by what was learnt since the last call."""
+        """Return URLs to fetch although no page links to them, by what was learnt since the last call."""
         return ()
 
-    def gone(self, url: str) -> None:  # noqa: B027
-        """*url* gave no page."""
+    def drop_url(self, url: str) -> None:  # noqa: B027
+        """Forget the queued *url*: it gave no page, or was done before."""
 
-    def redirected(self, url: str, target: str) -> None:  # noqa: B027
-        """*url* gave a redirect to *target*, which is in the queue now or was known before."""
+    def observe_redirect(self, url: str, target: str) -> None:  # noqa: B027
+        """Learn that *url* redirects to *target*, which is queued now or was known before."""
 
     @abstractmethod
     def expands(self, page: FetchedPage) -> bool:
-        """Whether links of *page* are followed."""
+        """Return whether links of *page* are followed."""
 
     @abstractmethod
     def priorities(
         self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> Sequence[float]:
-        """A priority for each link; *scores* are given if the policy needs models and the page has a side."""
+        """Return a priority for each link; *scores* is None unless the policy needs models and the page has a side."""
 
 
 class Jointly(Policy):

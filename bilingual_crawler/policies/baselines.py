@@ -56,7 +56,7 @@ class DepthFirst(BreadthFirst):
         super().__init__(pair)
         self._pages = 0
 
-    def learn(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
+    def observe_page(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
         self._pages += 1
 
     def priorities(
@@ -129,13 +129,13 @@ class LevelWise(Policy):
     ) -> Sequence[float]:
         return [self._found(link.url, page.depth + 1) for link in links]
 
-    def learn(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
+    def observe_page(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
         if page.depth and page.url not in self._stands_for:
             self._found(page.url, page.depth)
         else:
             self._levels[page.url] = page.depth
 
-    def note(self, page: FetchedPage, links: Sequence[Link]) -> None:
+    def observe_links(self, page: FetchedPage, links: Sequence[Link]) -> None:
         level = self._levels.get(page.url, page.depth) + 1
         for link in links:
             self._found(link.url, level)
@@ -143,7 +143,7 @@ class LevelWise(Policy):
     def resume(self, queued: Iterable[str]) -> None:
         self._refused.update(url for url in queued if self._levels.get(url, 0) >= LEVELS)
 
-    def redirected(self, url: str, target: str) -> None:
+    def observe_redirect(self, url: str, target: str) -> None:
         self._stands_for[target] = self._stands_for.get(url, url)
 
     def reconsider(self, url: str, priority: float) -> float:

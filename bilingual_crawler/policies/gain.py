@@ -120,7 +120,7 @@ class Gain(Policy):
         language, partner, prospects = [make(group) for group in LANGUAGE], make(PARTNER), make(PROSPECTS)
         self._evidence: list[Evidence] = [*chain(*language), *partner, *prospects]
         # most kinds of evidence do not read the links of a page, or see no couples of queued URLs
-        self._noting = [kind for kind in self._evidence if type(kind).note is not Evidence.note]
+        self._noting = [kind for kind in self._evidence if type(kind).observe_link is not Evidence.observe_link]
         self._language = [asked(group) for group in language]
         self._partner, self._prospects = asked(partner), asked(prospects)
         self._couples = [kind for kind in self._partner if type(kind).counterpart is not PartnerEvidence.counterpart]
@@ -137,7 +137,7 @@ class Gain(Policy):
                 if updated is not None:
                     belief = updated
                     break
-        chances = {kind.name: kind.chance(target, belief) for kind in self._partner}
+        chances = {kind.name: kind.completes(target, belief) for kind in self._partner}
         in_pair = belief[0] + belief[1]
         counterpart = self._weights.counterpart * max([kind.counterpart(target) for kind in self._couples], default=0.0)
         later = in_pair * max(counterpart, prod([prospect.factor(target) for prospect in self._prospects]))
@@ -170,22 +170,22 @@ class Gain(Policy):
     def proposals(self) -> Iterable[tuple[str, Proposal]]:
         return chain.from_iterable(kind.proposals() for kind in self._evidence)
 
-    def learn(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
+    def observe_page(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
         self._known.dequeue(page.url)
         self._known.hold(page)
         if partner:
             self._join(page.url, partner)
         for kind in self._evidence:
-            self._changed.update(kind.learn(page, links))
+            self._changed.update(kind.observe_page(page, links))
             if partner:
-                self._changed.update(kind.learn_pair(page.url, partner))
+                self._changed.update(kind.observe_pair(page.url, partner))
             kind.forget(page.url)
         self._forget_lapsed()
 
-    def paired(self, url: str, partner: str) -> None:
+    def observe_pair(self, url: str, partner: str) -> None:
         self._join(url, partner)
         for kind in self._evidence:
-            self._changed.update(kind.learn_pair(url, partner))
+            self._changed.update(kind.observe_pair(url, partner))
         self._forget_lapsed()
 
     def priorities(
@@ -193,7 +193,7 @@ class Gain(Policy):
     ) -> Sequence[float]:
         return [self.explain(link.url).total if self._is_news(page, link) else NEVER for link in links]
 
-    def note(self, page: FetchedPage, links: Sequence[Link]) -> None:
+    def observe_links(self, page: FetchedPage, links: Sequence[Link]) -> None:
         for link in links:
             self._is_news(page, link)
 
@@ -209,15 +209,15 @@ class Gain(Policy):
     def reconsider(self, url: str, priority: float) -> float:
         return self.explain(url).total
 
-    def gone(self, url: str) -> None:
+    def drop_url(self, url: str) -> None:
         self._known.dequeue(url)
         for kind in self._evidence:
             kind.forget(url)
 
-    def redirected(self, url: str, target: str) -> None:
+    def observe_redirect(self, url: str, target: str) -> None:
         for kind in self._evidence:
-            kind.redirected(url, target)
-        self.gone(url)
+            kind.observe_redirect(url, target)
+        self.drop_url(url)
         self._known.enqueue(target)
 
     def _join(self, url: str, partner: str) -> None:
@@ -234,7 +234,7 @@ class Gain(Policy):
         """Whether the link changes what its URL is worth; most lead to a queued URL and say nothing new of it."""
         news = False
         for kind in self._noting:
-            news = kind.note(page, link) or news
+            news = kind.observe_link(page, link) or news
         return self._known.enqueue(link.url) or news
 
 

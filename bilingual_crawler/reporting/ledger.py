@@ -132,7 +132,7 @@ class CrawlLogExtension:
 
     def __init__(self, crawler: Crawler) -> None:
         self._signals = crawler.signals
-        self._context = CrawlContext.of(crawler)
+        self._context = CrawlContext.from_crawler(crawler)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

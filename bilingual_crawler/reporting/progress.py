@@ -33,7 +33,7 @@ class SitesExtension:
     """Counts of the lines of all runs."""
 
     def __init__(self, crawler: Crawler) -> None:
-        context = CrawlContext.of(crawler)
+        context = CrawlContext.from_crawler(crawler)
         if not isinstance(context, DiscoveryContext):
             raise NotConfigured
         self._signals = crawler.signals
@@ -85,7 +85,7 @@ class ProgressExtension:
 
     def __init__(self, crawler: Crawler) -> None:
         # what it shows is counted by the other components
-        CrawlContext.of(crawler)
+        CrawlContext.from_crawler(crawler)
         self._crawler = crawler
         self._status = Status("starting", console=Console(stderr=True)) if sys.stderr.isatty() else None
         self._phase = ""
@@ -143,7 +143,7 @@ class ProgressExtension:
         counts = (
             f"{doing}{sites}{ledger.fetched} pages, {ledger.documents.total()} documents, "
             f"{self._crawler.stats.get_value('bilingual/pairs/found', 0)} pairs, "
-            f"{Visits.of(self._crawler).frontier.left} queued"
+            f"{Visits.from_crawler(self._crawler).frontier.left} queued"
         )
         rate = (ledger.fetched - fetched) / (time.monotonic() - since)
         return counts if self._phase else f"{counts}, {rate:.1f} pages/s"

@@ -141,7 +141,7 @@ class StatusExtension:
 
     def __init__(self, crawler: Crawler, address: tuple[str, int]) -> None:
         self._crawler = crawler
-        self._context = CrawlContext.of(crawler)
+        self._context = CrawlContext.from_crawler(crawler)
         self._live = Live(self._context.pairs)
         self._phase = ""
         self._advancing = create_looping_call(self._advance)
@@ -223,7 +223,7 @@ class StatusExtension:
 
     async def explain(self, url: str) -> dict[str, Any]:
         """State of *url* in the frontier, and the terms of its priority if the policy can tell them."""
-        (state,) = await Visits.of(self._crawler).frontier.states([url])
+        (state,) = await Visits.from_crawler(self._crawler).frontier.states([url])
         policy = self._context.policy
         return {
             "url": url,
@@ -241,7 +241,7 @@ class StatusExtension:
     def _now(self) -> dict[str, Any]:
         summary = self._crawler.get_extension(SummaryExtension)
         assert summary
-        visits = Visits.of(self._crawler)
+        visits = Visits.from_crawler(self._crawler)
         queued, rests = by_site(visits.quota.urls, operator.add), by_site(visits.frontier.rests, max)
         sites = sorted(self._live.sites.items(), key=lambda item: (-item[1].fetched, item[0]))[:SHOWN_SITES]
         return {

@@ -72,7 +72,7 @@ class SummaryExtension:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._context = CrawlContext.of(crawler)
+        self._context = CrawlContext.from_crawler(crawler)
         self._bytes = 0
         self._in_a_hurry = False
         self._saved: Mapping[str, Any] = {}
@@ -153,7 +153,7 @@ class SummaryExtension:
     def _summary(self, reason: str) -> dict[str, Any]:
         assert self._crawler.stats
         context, ledger, stats = self._context, self._ledger, self._crawler.stats.get_stats()
-        frontier = Visits.of(self._crawler).frontier
+        frontier = Visits.from_crawler(self._crawler).frontier
         states = by_site(frontier.slot_states, lambda *states: min(states, key=list(SlotState).index))
         return {
             "version": bilingual_crawler.__version__,

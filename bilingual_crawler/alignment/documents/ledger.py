@@ -1,4 +1,4 @@
-"""What documents without a partner hold: which two are alike, and which document is most like a new one."""
+"""Which fetched documents are pairs: by claims, URLs, proposals and the content of unpaired documents."""
 
 from __future__ import annotations
 
@@ -174,8 +174,8 @@ class PairLedger:
         """Pairs found so far."""
         return len(self._partners)
 
-    def add(self, page: FetchedPage, proposals: Iterable[Proposal] = ()) -> Pair | None:
-        """Take in *page* if it is a new document; returns the pair that it completes.
+    def add_page(self, page: FetchedPage, proposals: Iterable[Proposal] = ()) -> Pair | None:
+        """Add *page* if it is a new document; return the pair that it completes, or None.
 
         *proposals* are documents that the policy takes for its translation. They count where the ledger has no
         evidence of its own.
@@ -195,11 +195,11 @@ class PairLedger:
         return self._settle(page.url, related, proposed) or self._settle_by_content(page.url)
 
     def propose(self, url: str, proposal: Proposal) -> Pair | None:
-        """The policy proposes a partner for the document at *url*, which is held; returns the pair that this makes."""
+        """Judge the *proposal* of a partner for the document at *url*; return the new pair, or None."""
         return self._settle(url, (), {proposal.url: proposal}) if url in self._held else None
 
     def alias(self, url: str, target: str) -> Pair | None:
-        """What is said of *url* is said of *target*, to which it redirects; returns the pair that this makes."""
+        """Move the claims about *url* to *target*, to which it redirects; return the new pair, or None."""
         self._aliases[url] = target
         related: list[str] = []
         for sources in (self._announced_by, self._switched_by):
@@ -209,24 +209,24 @@ class PairLedger:
         return self._settle(target, related, {}) if target in self._held else None
 
     def announced_language(self, url: str) -> str | None:
-        """The language in which documents announce *url* as their translation; None if none does."""
+        """Return the language in which documents announce *url* as their translation; None if no document does."""
         source = next(iter(self._announced_by.get(url, ())), None)
         return self.pair.other(self._held[source].side) if source else None
 
     def adopt(self, pair: Pair) -> bool:
-        """Take in a pair that was found otherwise, as by aligning everything; whether it is a new one."""
+        """Add a pair from elsewhere, such as the alignment of all documents; return whether it is new."""
         self._candidates[pair.url_a, pair.url_b] = pair
         return self._accept(pair)
 
     def pair_of(self, url: str) -> Pair | None:
-        """The pair that the document at *url* is in."""
-        partner = self._partners.of(url)
+        """Return the pair of the document at *url*; None if it is unpaired."""
+        partner = self._partners.partner_of(url)
         if partner is None:
             return None
         return self._candidates.get((url, partner)) or self._candidates[partner, url]
 
     def pairs(self) -> list[Pair]:
-        """The best one-to-one choice among all candidates so far, best first."""
+        """Return the best one-to-one choice among all candidates so far, best first."""
         taken: set[str] = set()
         chosen = []
         for pair in sorted(self._candidates.values(), key=lambda pair: -pair.score):
@@ -236,7 +236,7 @@ class PairLedger:
         return chosen
 
     def unpaired(self) -> list[Unpaired]:
-        """The documents that are in no pair: ``no_candidate`` or ``taken``."""
+        """Return the unpaired documents; their reason is ``no_candidate`` or ``taken``."""
         paired = {url for pair in self.pairs() for url in (pair.url_a, pair.url_b)}
         nearest: dict[str, tuple[str, float]] = {}
         for pair in sorted(self._candidates.values(), key=lambda pair: pair.score):
@@ -249,7 +249,10 @@ class PairLedger:
         ]
 
     def refused(self, pairs: int) -> Counter[str]:
-        """Why candidates made none of so many *pairs*: ``length``, ``marker_disagrees``, ``content`` or ``taken``."""
+        """Return the rejected candidates by reason: ``length``, ``marker_disagrees``, ``content``, or ``taken``.
+
+        *pairs* is the number of candidates that are pairs.
+        """
         taken = len(self._candidates) - pairs
         return self._rejected + Counter(taken=taken)
 

@@ -226,7 +226,7 @@ class AddressGuardMiddleware:
         if Options.of(crawler.settings).replay:
             raise NotConfigured
         self._crawler = crawler
-        self._seeds = [seed.url for seed in CrawlContext.of(crawler).seeds]
+        self._seeds = [seed.url for seed in CrawlContext.from_crawler(crawler).seeds]
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

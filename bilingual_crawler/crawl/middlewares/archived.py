@@ -32,7 +32,7 @@ class ArchivedPagesMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        context = CrawlContext.of(crawler)
+        context = CrawlContext.from_crawler(crawler)
         if not isinstance(context, DiscoveryContext) or context.sources.archive is None:
             raise NotConfigured
         assert crawler.stats
@@ -74,7 +74,7 @@ class KnownPagesMiddleware:
 
     def __init__(self, crawler: Crawler) -> None:
         known = Options.of(crawler.settings).known
-        if not known or isinstance(CrawlContext.of(crawler), DiscoveryContext):
+        if not known or isinstance(CrawlContext.from_crawler(crawler), DiscoveryContext):
             raise NotConfigured
         assert crawler.stats
         self._stats = crawler.stats

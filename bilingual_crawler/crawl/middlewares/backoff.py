@@ -128,7 +128,7 @@ class BackoffMiddleware:
 
     @property
     def _visits(self) -> Visits:
-        return Visits.of(self._crawler)
+        return Visits.from_crawler(self._crawler)
 
     def _wait_for_machine(self, request: Request, shortage: str) -> Request | None:
         note_shortage(self._crawler, shortage)

@@ -65,7 +65,7 @@ class Reader:
         assert crawler.stats
         self.crawler = crawler
         self.stats = crawler.stats
-        self._traps = CrawlContext.of(crawler).traps
+        self._traps = CrawlContext.from_crawler(crawler).traps
         self._of_suspects = asyncio.Lock()
 
     async def read(self, job: Job[Result], url: str) -> Result:
@@ -125,7 +125,7 @@ class LanguageFilterMiddleware:
         assert crawler.stats
         self._stats = crawler.stats
         self._reader = Reader(crawler)
-        self._formats = CrawlContext.of(crawler).formats
+        self._formats = CrawlContext.from_crawler(crawler).formats
         self._has_frontier = Part.FRONTIER in Options.of(crawler.settings).parts
 
     @classmethod
@@ -183,10 +183,10 @@ async def read_response(request: Request, response: Response, url: str, reader: 
 
     A page has links to documents in the formats of the crawl; a PDF is a page without links.
     """
-    context, stats = CrawlContext.of(reader.crawler), reader.stats
+    context, stats = CrawlContext.from_crawler(reader.crawler), reader.stats
     is_pdf = is_of(PDF, response, url)
     job = PdfJob(response.body, url) if is_pdf else page_job(response, url, context.formats)
-    announced = Visits.of(reader.crawler).learner.announced_language(url) if ENTRY in request.meta else None
+    announced = Visits.from_crawler(reader.crawler).learner.announced_language(url) if ENTRY in request.meta else None
     found = await reader.read(replace(job, detection=context.detection, announced=announced), url)
     request.meta[PAGE] = _ruled(found.page, response.headers, robots_agent(reader.crawler.settings))
     request.meta[LANGUAGE] = found.identification

@@ -47,7 +47,7 @@ class LinkPriorityMiddleware:
         self._max_depth = crawler.settings.getint("DEPTH_LIMIT") or math.inf
         self._options = Options.of(crawler.settings)
         self._sources = frozenset(self._options.link_sources)
-        self._context = CrawlContext.of(crawler)
+        self._context = CrawlContext.from_crawler(crawler)
         self._policy = self._context.policy
 
     @classmethod
@@ -58,7 +58,7 @@ class LinkPriorityMiddleware:
         return middleware
 
     def spider_opened(self) -> None:
-        self._visits = Visits.of(self._crawler)
+        self._visits = Visits.from_crawler(self._crawler)
         self._scorer: BatchingScorer | None = None
         if self._policy.needs_models:
             models = load_models(models_folder(self._options.models_dir), self._options.providers)
@@ -85,7 +85,7 @@ class LinkPriorityMiddleware:
                     yield request
             elif isinstance(output, FoundLinks):
                 if entry.kind is Kind.PAGE:
-                    self._visits.learn(entry, output.page, output.links)
+                    self._visits.observe_page(entry, output.page, output.links)
                 async for part in self._weigh(output, entry):
                     self._visits.follow(entry, output.page, part)
             else:

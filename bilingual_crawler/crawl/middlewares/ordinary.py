@@ -35,7 +35,7 @@ class OrdinarySpiderMiddleware:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._pairs = CrawlContext.of(crawler).pairs
+        self._pairs = CrawlContext.from_crawler(crawler).pairs
         self._obeys_meta = Options.of(crawler.settings).meta_robots_obey
 
     @classmethod
@@ -45,7 +45,7 @@ class OrdinarySpiderMiddleware:
         return middleware
 
     def spider_opened(self) -> None:
-        self._visits = Visits.of(self._crawler)
+        self._visits = Visits.from_crawler(self._crawler)
 
     def process_spider_input(self, response: Response) -> None:
         if ENTRY not in response.meta:
@@ -53,9 +53,9 @@ class OrdinarySpiderMiddleware:
         if PAGE not in response.meta:
             self._visits.no_page(response.meta[ENTRY], response.status)
             return
-        read = Reading.of(response, self._pairs, obeys_meta=self._obeys_meta)
+        read = Reading.from_response(response, self._pairs, obeys_meta=self._obeys_meta)
         self._visits.log(read.entry, status=response.status, outcome=read.outcome, language=read.identified.language)
-        self._visits.learn(read.entry, read.fetched, read.page.links)
+        self._visits.observe_page(read.entry, read.fetched, read.page.links)
         if document := read.document:
             self._crawler.signals.send_catch_log(document_read, document=document)
 
@@ -96,7 +96,7 @@ class OrdinarySpiderMiddleware:
         return not offsite.should_follow(request, self._crawler.spider)
 
     def _found(self, response: Response, requests: Mapping[str, Request]) -> FoundRequests:
-        read = Reading.of(response, self._pairs, obeys_meta=self._obeys_meta)
+        read = Reading.from_response(response, self._pairs, obeys_meta=self._obeys_meta)
         shown: defaultdict[str, list[Link]] = defaultdict(list)
         for link in read.page.links:
             shown[link.url].append(link)

@@ -52,7 +52,7 @@ class RenderMiddleware:
         self._crawler = crawler
         self._stats = crawler.stats
         self._reader = Reader(crawler)
-        self._mode = CrawlContext.of(crawler).render
+        self._mode = CrawlContext.from_crawler(crawler).render
         options = Options.of(crawler.settings)
         missing = missing_for_rendering(crawler.settings)
         self._browser = None if self._mode == "never" or missing else Browser(crawler, self._slot_of)
@@ -100,7 +100,7 @@ class RenderMiddleware:
             await self._browser.close()
 
     def _slot_of(self, url: str) -> str:
-        visits = Visits.of(self._crawler)
+        visits = Visits.from_crawler(self._crawler)
         return visits.frontier.server(visits.slot(url))
 
     async def _unless_stopping(self, work: Awaitable[T]) -> T:
@@ -119,7 +119,7 @@ class RenderMiddleware:
         """Count a page that is rendered, unless that exceeds a limit; raises RenderError."""
         limits = {f"rendered {_TOTAL}": self._max_pages, f"rendered {slot}": self._max_pages_per_site}
         counted: asyncio.Future[dict[str, int]] = asyncio.get_running_loop().create_future()
-        frontier = Visits.of(self._crawler).frontier
+        frontier = Visits.from_crawler(self._crawler).frontier
         frontier.add(dict.fromkeys(limits, 1), lambda sums: None if counted.done() else counted.set_result(sums))
         sums = await self._unless_stopping(counted)
         if any(limit and sums[name] > limit for name, limit in limits.items()):

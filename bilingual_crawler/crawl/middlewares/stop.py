@@ -47,7 +47,7 @@ class StopMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         assert crawler.stats
         # another frontier would not take back what is waiting
-        CrawlContext.of(crawler)
+        CrawlContext.from_crawler(crawler)
         self._crawler = crawler
         self._stats = crawler.stats
         self._timeout = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")
@@ -97,7 +97,7 @@ class StopMiddleware:
         if engine and is_stopping(self._crawler):
             if not self._hurrying:
                 self._hurrying = True
-                Visits.of(self._crawler).frontier.hurry()
+                Visits.from_crawler(self._crawler).frontier.hurry()
             left = 0
             for slot in engine.downloader.slots.values():
                 while slot.queue:

@@ -48,8 +48,8 @@ class TrapPagesMiddleware:
         self._crawler = crawler
         self._stats = crawler.stats
         self._reader = Reader(crawler)
-        self._traps = CrawlContext.of(crawler).traps
-        self._pairs = CrawlContext.of(crawler).pairs
+        self._traps = CrawlContext.from_crawler(crawler).traps
+        self._pairs = CrawlContext.from_crawler(crawler).pairs
         self._probes = not Options.of(crawler.settings).replay
 
     @classmethod
@@ -120,7 +120,7 @@ class TrapLinksMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         assert crawler.stats
         self._stats = crawler.stats
-        context = CrawlContext.of(crawler)
+        context = CrawlContext.from_crawler(crawler)
         self._traps = context.traps
         self._turns = context.turns
 

@@ -51,7 +51,7 @@ class WarcMiddleware:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._folder = CrawlContext.of(crawler).output_dir
+        self._folder = CrawlContext.from_crawler(crawler).output_dir
         self._writer: WarcWriter | None = None
 
     @classmethod

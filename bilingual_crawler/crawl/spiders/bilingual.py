@@ -88,7 +88,7 @@ class BilingualSpider(Spider):
             yield Request(seed.url)
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[FoundLinks | Document]:
-        read = Reading.of(response, self.context.pairs, obeys_meta=self._obeys_meta)
+        read = Reading.from_response(response, self.context.pairs, obeys_meta=self._obeys_meta)
         self._count_documents(read.page.documents)
         self.visits.log(read.entry, status=response.status, outcome=read.outcome, language=read.identified.language)
         yield FoundLinks(read.fetched, self.links_of(read.page))
@@ -120,7 +120,7 @@ class BilingualSpider(Spider):
 
     @property
     def visits(self) -> Visits:
-        return Visits.of(self.crawler)
+        return Visits.from_crawler(self.crawler)
 
     def _push_sitemaps(self, urls: Sequence[str], parent: Entry | None) -> None:
         depth = parent.depth + 1 if parent else 1

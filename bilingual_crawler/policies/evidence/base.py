@@ -62,7 +62,7 @@ class Reliability:
         """The evidence was right, or wrong, once more at *place*."""
         self._counts.setdefault(place, [*self._prior])[not right] += 1
 
-    def of(self, place: Hashable) -> float:
+    def probability(self, place: Hashable) -> float:
         """Probability that the evidence is right at *place*."""
         right, wrong = self._counts.get(place, self._prior)
         return right / (right + wrong)
@@ -193,7 +193,7 @@ class Known:
 
     def partner(self, url: str) -> str | None:
         """The partner of the document at *url*, if it has one."""
-        return self._partners.of(url)
+        return self._partners.partner_of(url)
 
     def single(self, site: str) -> Sequence[int]:
         """Documents of *site*, a registered domain, without a partner: in the first, in the second language."""
@@ -286,45 +286,45 @@ class Evidence:
     known: Known
 
     def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[Proposal]:
-        """Documents that may be the translation of *page*, by what the ledger of pairs does not know itself.
+        """Propose translations of *page*, by what the ledger of pairs does not know itself.
 
-        Called before :meth:`learn` of *page*.
+        Called before :meth:`observe_page` of *page*.
         """
         return ()
 
     def proposals(self) -> Iterable[tuple[str, Proposal]]:
-        """Documents that may be pairs by what was learnt last, each with its possible translation."""
+        """Propose pairs by what was learnt since the last call: a document, and its possible translation."""
         return ()
 
-    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        """*page* was downloaded and has *links*; :attr:`known` already holds it and its partner.
+    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        """Learn a downloaded *page* and its *links*; :attr:`known` already holds it and its partner.
 
-        Returns the queued URLs that are to be weighed anew, beside those that *links* lead to.
+        Return the queued URLs to weigh anew, beside the targets of *links*.
         """
         return ()
 
-    def learn_pair(self, url: str, partner: str) -> Iterable[str]:
-        """The document at *url* turned out to be the translation of *partner*, after :meth:`learn` of both.
+    def observe_pair(self, url: str, partner: str) -> Iterable[str]:
+        """Learn a pair that was found after :meth:`observe_page` of both documents.
 
-        Returns the queued URLs that are to be weighed anew.
+        Return the queued URLs to weigh anew.
         """
         return ()
 
     def part_pair(self, url: str, partner: str) -> None:
-        """The two documents are no pair any more, since one of them has found a better partner."""
+        """Unlearn a pair: one of its documents has found a better partner."""
 
-    def note(self, page: FetchedPage, link: Link) -> bool:
-        """*page* has a *link* to a URL that is queued or will be; whether that is news about the URL.
+    def observe_link(self, page: FetchedPage, link: Link) -> bool:
+        """Learn a *link* of *page* to a URL that is queued or will be; return whether it says something new of the URL.
 
-        Called after :meth:`learn` of *page*, and before :attr:`known` learns of a new URL.
+        Called after :meth:`observe_page` of *page*, and before :attr:`known` learns of a new URL.
         """
         return False
 
-    def redirected(self, url: str, target: str) -> None:
-        """What was said of *url* holds for *target*; :meth:`forget` of *url* follows."""
+    def observe_redirect(self, url: str, target: str) -> None:
+        """Move what is known of *url* to *target*; :meth:`forget` of *url* follows."""
 
     def forget(self, url: str) -> None:
-        """*url* is queued no more, or never was."""
+        """Forget *url*, which is queued no more, or never was."""
 
 
 class LanguageEvidence(Evidence, ABC):
@@ -332,18 +332,18 @@ class LanguageEvidence(Evidence, ABC):
 
     @abstractmethod
     def update(self, target: Target, belief: Belief) -> Belief | None:
-        """What to believe of the language of *target* after *belief* by other evidence; None to say nothing."""
+        """Return the belief about the language of *target* after *belief* by other evidence; None without evidence."""
 
 
 class PartnerEvidence(Evidence, ABC):
     """Tells which documents are translations of each other."""
 
     @abstractmethod
-    def chance(self, target: Target, belief: Belief) -> float:
-        """Probability that *target* completes a pair with a document held; *belief* is in its language."""
+    def completes(self, target: Target, belief: Belief) -> float:
+        """Return P(*target* completes a pair with a document held), 0 to 1; *belief* is in its language."""
 
     def counterpart(self, target: Target) -> float:
-        """Probability that the translation of *target* is another queued URL, which is known."""
+        """Return P(the translation of *target* is another queued URL), 0 to 1."""
         return 0.0
 
 
@@ -352,4 +352,4 @@ class Prospect(Evidence, ABC):
 
     @abstractmethod
     def factor(self, target: Target) -> float:
-        """Factor, 0 to 1, of the worth of *target* as half of a pair to come."""
+        """Return the factor, 0 to 1, of the worth of *target* as half of a pair to come."""

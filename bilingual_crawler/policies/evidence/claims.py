@@ -57,17 +57,17 @@ class Claims(PartnerEvidence):
         """Probability that a claim is right that *url* is a translation, if it is in the other language."""
         return self.trust
 
-    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         claimed = dict.fromkeys(self.claimed(page, links))
         self._count_foreign(page, claimed)
         for url in claimed:
             self._claim(url, page.url)
         return ()
 
-    def note(self, page: FetchedPage, link: Link) -> bool:
+    def observe_link(self, page: FetchedPage, link: Link) -> bool:
         return page.url in self._sources.get(link.url, ())
 
-    def chance(self, target: Target, belief: Belief) -> float:
+    def completes(self, target: Target, belief: Belief) -> float:
         sources = self._sources.get(target.url)
         if not sources:
             return 0.0
@@ -80,7 +80,7 @@ class Claims(PartnerEvidence):
             default=0.0,
         )
 
-    def redirected(self, url: str, target: str) -> None:
+    def observe_redirect(self, url: str, target: str) -> None:
         for source in self._sources.get(url, ()):
             self._claim(target, source)
 
@@ -90,7 +90,7 @@ class Claims(PartnerEvidence):
     def _mutual(self, source: str, url: str) -> float:
         """Probability that *url* claims its *source* as well, if that is needed."""
         domains = registered_domain(source), registered_domain(url)
-        return 1.0 if domains[0] == domains[1] else self._by_domains.of(domains)
+        return 1.0 if domains[0] == domains[1] else self._by_domains.probability(domains)
 
     def _count_foreign(self, page: FetchedPage, claimed: Collection[str]) -> None:
         """Other domains have claimed *page*, which is their partner, or claims them as well, or does not."""
@@ -155,7 +155,7 @@ class Switchers(Claims):
             if registered_domain(url) == domain
         ]
 
-    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         claimed = dict.fromkeys(self.claimed(page, links))
         self._count_foreign(page, claimed)
         for url in claimed:
@@ -184,22 +184,22 @@ class Mirrors(PartnerEvidence):
     def __post_init__(self) -> None:
         self._by_site = Reliability(self.right, self.wrong)
 
-    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         others = [url for held in self.known.twins(self.known.target(page.url)) for url in held if url != page.url]
         paired = self.known.partner(page.url) is not None
         if others and (paired or page.side is None or any(self.known.side(url) == page.side for url in others)):
             self._by_site.count(self.known.place(page.url).site, paired)
         return self.known.queued_twins(self.known.target(page.url)) if page.side else ()
 
-    def learn_pair(self, url: str, partner: str) -> Iterable[str]:
+    def observe_pair(self, url: str, partner: str) -> Iterable[str]:
         return self.known.queued_twins(self.known.target(partner))
 
-    def chance(self, target: Target, belief: Belief) -> float:
+    def completes(self, target: Target, belief: Belief) -> float:
         best = 0.0
         for held in self.known.twins(target):
             for twin, other in islice(self.known.lacking(held), 1):
-                best = max(best, self._by_site.of(self.known.place(twin).site) * belief[other])
+                best = max(best, self._by_site.probability(self.known.place(twin).site) * belief[other])
         return best
 
     def counterpart(self, target: Target) -> float:
-        return self._by_site.of(target.place.site) if len(self.known.queued_twins(target)) > 1 else 0.0
+        return self._by_site.probability(target.place.site) if len(self.known.queued_twins(target)) > 1 else 0.0

@@ -68,7 +68,7 @@ class Folders(LanguageEvidence):
     def __post_init__(self) -> None:
         self._counts: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
 
-    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         index = self.known.index(page.side)
         for folder in self.known.place(page.url).folders:
             self._counts[folder][index] += 1
@@ -127,7 +127,7 @@ class LinkingPages(LanguageEvidence):
         self._usual = [[self.own if source == language else self.other for language in range(3)] for source in range(3)]
         """Links from pages in each language to pages in each, before the site has shown any."""
 
-    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         sources = self._sources.get(page.url, ())
         if sources:
             site = self.known.place(page.url).site
@@ -136,7 +136,7 @@ class LinkingPages(LanguageEvidence):
             self._by_site[site].add(sources, self.known.index(page.side))
         return ()
 
-    def note(self, page: FetchedPage, link: Link) -> bool:
+    def observe_link(self, page: FetchedPage, link: Link) -> bool:
         source = (self.known.index(page.side), link.position)
         sources = self._sources.get(link.url, ())
         if source in sources or len(sources) >= self.most:
@@ -165,7 +165,7 @@ class LinkingPages(LanguageEvidence):
     def _before_any(self) -> _Links:
         return _Links(self.own + 2 * self.other)
 
-    def redirected(self, url: str, target: str) -> None:
+    def observe_redirect(self, url: str, target: str) -> None:
         if url in self._sources:
             self._sources.setdefault(target, self._sources[url])
 
@@ -191,7 +191,7 @@ class Marks(LanguageEvidence):
         self._counts: defaultdict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
         self._strong, self._weak = ([self._said(index, share) for index in range(3)] for share in (1.0, self.weak))
 
-    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         mark = self.known.place(page.url).mark
         if mark:
             self._counts[mark][self.known.index(page.side)] += 1
@@ -233,7 +233,7 @@ class Labels(LanguageEvidence):
     def __post_init__(self) -> None:
         self._labels: dict[str, int] = {}
 
-    def note(self, page: FetchedPage, link: Link) -> bool:
+    def observe_link(self, page: FetchedPage, link: Link) -> bool:
         label = label_of(link)
         if not label:
             return False
@@ -248,7 +248,7 @@ class Labels(LanguageEvidence):
             return None
         return normal(*(p * (self.trust if index == said else 1 - self.trust) for index, p in enumerate(belief)))
 
-    def redirected(self, url: str, target: str) -> None:
+    def observe_redirect(self, url: str, target: str) -> None:
         if url in self._labels:
             self._labels.setdefault(target, self._labels[url])
 
@@ -280,7 +280,7 @@ class Wording(LanguageEvidence):
         self._usual = (first, first[::-1], [self.weight / len(first)] * len(first))
         self._by_site: dict[str, tuple[list[float], ...]] = {}
 
-    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         if page.url in self._wordings:
             site = self.known.place(page.url).site
             rows = self._by_site.get(site)
@@ -289,7 +289,7 @@ class Wording(LanguageEvidence):
             rows[self.known.index(page.side)][self._wordings[page.url][1]] += 1
         return ()
 
-    def note(self, page: FetchedPage, link: Link) -> bool:
+    def observe_link(self, page: FetchedPage, link: Link) -> bool:
         length, step = self._wordings.get(link.url, (0, None))
         if len(link.text) <= length or label_of(link):
             return False
@@ -308,7 +308,7 @@ class Wording(LanguageEvidence):
         rows = self._by_site.get(target.place.site, self._usual)
         return normal(*(p * row[step] / sum(row) for p, row in zip(belief, rows, strict=True)))
 
-    def redirected(self, url: str, target: str) -> None:
+    def observe_redirect(self, url: str, target: str) -> None:
         if url in self._wordings:
             self._wordings.setdefault(target, self._wordings[url])
 

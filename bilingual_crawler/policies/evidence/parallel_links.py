@@ -47,7 +47,7 @@ class ParallelLinks(PartnerEvidence):
     """Reliability of the couples of a site from which a new one is news."""
     slope: float = 2.0
     base: float = 0.4
-    """The part of the chance that is left, ``slope`` x belief in the other language + ``base``, at most 1."""
+    """The part of P(completes) that is left, ``slope`` x belief in the other language + ``base``, at most 1."""
 
     def __post_init__(self) -> None:
         self._links: LRUCache[str, Sequence[str]] = LRUCache(MAX_BYTES, getsizeof=_size)
@@ -65,7 +65,7 @@ class ParallelLinks(PartnerEvidence):
         while self._proposals:
             yield self._proposals.popleft()
 
-    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         if page.side is not None and not page.noindex:
             aligned = [link.url for link in links if not link.alternate and link.position in _ALIGNED]
             self._links[page.url] = aligned[:MAX_LINKS]
@@ -78,7 +78,7 @@ class ParallelLinks(PartnerEvidence):
             self._by_site.count(self.known.place(page.url).site, partner == likeliest)
         return [url for url in couples if self.known.is_queued(url)]
 
-    def learn_pair(self, url: str, partner: str) -> Iterable[str]:
+    def observe_pair(self, url: str, partner: str) -> Iterable[str]:
         links, others = self._links.pop(url, ()), self._links.pop(partner, ())
         changed: list[str] = []
         # a couple that was known is news as well: what else is believed of the site has changed since it was weighed
@@ -90,10 +90,10 @@ class ParallelLinks(PartnerEvidence):
             self._drop(one)
         while len(self._documents) > MAX_DOCUMENTS:
             self._drop(next(iter(self._documents)))
-        believed = self._by_site.of(self.known.place(url).site) >= self.least
+        believed = self._by_site.probability(self.known.place(url).site) >= self.least
         return filter(self.known.is_queued, changed) if believed else ()
 
-    def chance(self, target: Target, belief: Belief) -> float:
+    def completes(self, target: Target, belief: Belief) -> float:
         couples = self._couples.get(target.url)
         if not couples:
             return 0.0
@@ -112,7 +112,7 @@ class ParallelLinks(PartnerEvidence):
         queued = filter(self.known.is_queued, couples)
         return max((self._probability(target.url, other) for other in queued), default=0.0)
 
-    def redirected(self, url: str, target: str) -> None:
+    def observe_redirect(self, url: str, target: str) -> None:
         for other, times in self._couples.get(url, {}).items():
             self._count(target, other, times)
             self._count(other, target, times)
@@ -145,7 +145,7 @@ class ParallelLinks(PartnerEvidence):
     def _probability(self, url: str, other: str) -> float:
         """That the two are translations: how often couples were right, by the share of pages that say so."""
         couples = self._couples[url]
-        return self._by_site.of(self.known.place(url).site) * couples[other] / sum(couples.values())
+        return self._by_site.probability(self.known.place(url).site) * couples[other] / sum(couples.values())
 
     def _count(self, url: str, other: str, times: int = 1) -> bool:
         """More pages say that *url* corresponds to *other*; false if *url* has others enough."""

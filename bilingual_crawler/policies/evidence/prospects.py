@@ -36,12 +36,12 @@ class PairRate(Prospect):
         self._documents: defaultdict[str, float] = defaultdict(float)
         self._paired: Counter[str] = Counter()
 
-    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         if self.known.side(page.url) is not None:
             self._count(page.url, self._alone(page.url))
         return ()
 
-    def learn_pair(self, url: str, partner: str) -> Iterable[str]:
+    def observe_pair(self, url: str, partner: str) -> Iterable[str]:
         for one in (url, partner):
             self._paired.update(self.known.place(one).folders)
             self._count(one, 1 - self._alone(one))
@@ -81,10 +81,10 @@ class Served(Prospect):
     left: float = 0.3
     """Part of the worth that is left."""
 
-    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         return self.known.queued_twins(self.known.target(page.url)) if page.side else ()
 
-    def learn_pair(self, url: str, partner: str) -> Iterable[str]:
+    def observe_pair(self, url: str, partner: str) -> Iterable[str]:
         return self.known.queued_twins(self.known.target(partner))
 
     def factor(self, target: Target) -> float:
@@ -105,7 +105,7 @@ class Surplus(PartnerEvidence):
     weight: float = 2.0
     """Documents that have to be there for half of it."""
 
-    def chance(self, target: Target, belief: Belief) -> float:
+    def completes(self, target: Target, belief: Belief) -> float:
         single = self.known.single(target.place.site)
         more = int(single[1] > single[0])
         surplus = single[more] - single[1 - more]

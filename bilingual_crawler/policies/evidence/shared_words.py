@@ -87,7 +87,7 @@ class SharedWords(PartnerEvidence):
     """Share of the words, rare ones counting more, from which a document counts."""
     slope: float = 2.0
     base: float = 0.2
-    """The part of the chance that is left, ``slope`` x belief in the other language + ``base``, at most 1."""
+    """The part of P(completes) that is left, ``slope`` x belief in the other language + ``base``, at most 1."""
 
     def __post_init__(self) -> None:
         self._queued, self._documents = WordIndex(), WordIndex()
@@ -97,7 +97,7 @@ class SharedWords(PartnerEvidence):
         self._by_step = Reliability(self.right, self.wrong)
         """Of a site and a class of shares."""
 
-    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         nearest = self._nearest(page.url)
         partner = self.known.partner(page.url)
         if nearest and (partner or page.side is None or page.side == self.known.side(nearest[0])):
@@ -107,12 +107,12 @@ class SharedWords(PartnerEvidence):
         new = self._documents.add(page.url, _words_of_url(page.url).union(self._queued.words(page.url)))
         return dict.fromkeys(url for word in new for url in self._queued.having(word))
 
-    def learn_pair(self, url: str, partner: str) -> Iterable[str]:
+    def observe_pair(self, url: str, partner: str) -> Iterable[str]:
         self._documents.remove(url)
         self._documents.remove(partner)
         return ()
 
-    def note(self, page: FetchedPage, link: Link) -> bool:
+    def observe_link(self, page: FetchedPage, link: Link) -> bool:
         if self.known.is_queued(link.url):
             if not link.text:
                 return False
@@ -125,16 +125,16 @@ class SharedWords(PartnerEvidence):
         self._count(self._queued.add(link.url, _words_of_text(link.text) | _words_of_url(link.url)))
         return False
 
-    def chance(self, target: Target, belief: Belief) -> float:
+    def completes(self, target: Target, belief: Belief) -> float:
         found = self._nearest(target.url)
         if found is None:
             return 0.0
         document, share = found
         other = 1 - self.known.index(self.known.side(document))
-        reliability = self._by_step.of((target.place.site, _step(share)))
+        reliability = self._by_step.probability((target.place.site, _step(share)))
         return share * reliability * part_left(belief[other], self.slope, self.base)
 
-    def redirected(self, url: str, target: str) -> None:
+    def observe_redirect(self, url: str, target: str) -> None:
         self._queued.add(target, self._queued.words(url))
 
     def forget(self, url: str) -> None:

@@ -72,7 +72,7 @@ class Substitutions(PartnerEvidence):
     """Reliability from which a rule proposes pairs."""
     slope: float = 2.0
     base: float = 0.4
-    """The part of the chance that is left, ``slope`` x belief in the other language + ``base``, at most 1."""
+    """The part of P(completes) that is left, ``slope`` x belief in the other language + ``base``, at most 1."""
 
     def __post_init__(self) -> None:
         self._rules: defaultdict[str, dict[Rewriting, _Rule]] = defaultdict(dict)
@@ -94,7 +94,7 @@ class Substitutions(PartnerEvidence):
         while self._proposals:
             yield self._proposals.popleft()
 
-    def learn(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         for url, rule in self._expected.get(page.url, {}).items():
             rule.wrong += self.known.partner(page.url) != url
         if self.known.side(page.url) is None:
@@ -104,7 +104,7 @@ class Substitutions(PartnerEvidence):
         rules = self._rules.get(site, {}).values()
         return [url for rule in rules for url in self._expect(rule, self._targets(rule, [page.url]))]
 
-    def learn_pair(self, url: str, partner: str) -> Iterable[str]:
+    def observe_pair(self, url: str, partner: str) -> Iterable[str]:
         sides = self.known.side(url), self.known.side(partner)
         if None in sides:
             # a pair of an earlier run whose documents this run does not know
@@ -122,7 +122,7 @@ class Substitutions(PartnerEvidence):
             return ()
         return self._introduce(site, _Rule(rewriting, self.right, self.wrong))
 
-    def chance(self, target: Target, belief: Belief) -> float:
+    def completes(self, target: Target, belief: Belief) -> float:
         expected = self._expected.get(target.url)
         if not expected:
             return 0.0
@@ -135,7 +135,7 @@ class Substitutions(PartnerEvidence):
             default=0.0,
         )
 
-    def redirected(self, url: str, target: str) -> None:
+    def observe_redirect(self, url: str, target: str) -> None:
         if url in self._expected:
             self._expected.setdefault(target, {}).update(self._expected[url])
 
