@@ -1,4 +1,7 @@
-"""Words of links for the classifiers: folded, without stop words, stemmed (Barbosa 2011, section 2.3)."""
+"""The order in which a discovery visits targets (Barbosa et al. 2011), and the classifiers that it learns.
+
+A target is the entry page of a site, or a page with links to sites.
+"""
 
 from __future__ import annotations
 

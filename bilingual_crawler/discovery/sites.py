@@ -1,4 +1,4 @@
-"""Counts by name in a column of a table: ``eng:40 mlt:12``."""
+"""``sites.tsv``: write and read the verdicts on sites, and count them."""
 
 from __future__ import annotations
 

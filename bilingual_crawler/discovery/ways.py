@@ -1,4 +1,4 @@
-"""The sources of candidates and of backlinks as ways for the search."""
+"""Sources of candidates and backlinks, by name, and as hops for the search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The quota of the queue for the links of one site's pages."""
+"""Budgets over sites: which site comes next, and the memory for the queued URLs that one site links to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The frontier's entry for one URL."""
+"""The frontier's entry for one URL: its state, its priority, its form in the stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``itertools.batched`` of Python 3.12."""
+"""The protocols of the frontier and of its stores, with their limits and errors."""
 
 from __future__ import annotations
 

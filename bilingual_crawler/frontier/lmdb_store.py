@@ -1,4 +1,4 @@
-"""An LMDB transaction that collects many changes."""
+"""The frontier's store on LMDB: durable, for one process at a time."""
 
 from __future__ import annotations
 

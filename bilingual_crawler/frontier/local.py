@@ -1,4 +1,4 @@
-"""What each slot offers, and whose offer comes next."""
+"""The frontier of one process, on a store that answers at once."""
 
 from __future__ import annotations
 

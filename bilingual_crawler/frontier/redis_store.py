@@ -1,4 +1,4 @@
-"""A connection to Redis that survives outages of Redis, and runs named Lua scripts."""
+"""The frontier's store on Redis, which several workers share; its connection survives outages of Redis."""
 
 from __future__ import annotations
 

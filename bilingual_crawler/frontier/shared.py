@@ -1,4 +1,4 @@
-"""The frontier of one worker among several."""
+"""The frontier of one worker among several, on a store that they share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Data for :mod:`bilingual_crawler.languages.codes`: label sets, merged codes, names that registries lack."""
+"""Languages: their ISO 639-3 codes, their names, and a pair of them.
+
+Tables come first: label sets, codes that count as one language, names and country codes that the registries lack.
+"""
 
 from __future__ import annotations
 

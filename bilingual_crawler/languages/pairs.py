@@ -1,4 +1,4 @@
-"""The pairs of languages of a crawl."""
+"""All pairs of languages of a crawl."""
 
 from __future__ import annotations
 

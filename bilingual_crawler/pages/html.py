@@ -1,4 +1,4 @@
-"""Markup for which the HTML parser would take more than linear time."""
+"""Parse HTML to a page, in linear time for any markup."""
 
 from __future__ import annotations
 

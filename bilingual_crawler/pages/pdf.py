@@ -1,4 +1,7 @@
-"""Paragraphs from the lines of a layout: lines joined, hyphenation undone, running heads left out."""
+"""Read a PDF: its text as paragraphs, its title and language.
+
+Paragraphs come from the lines of the layout: lines are joined, hyphenation is undone, running heads are left out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Log-odds as probabilities."""
+"""The URL models: load a model folder, turn texts into ids, and ids into calibrated probabilities.
+
+A model folder has ``config.json``, ``model.onnx`` and, unless the model reads bytes, ``tokenizer.json``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""An archive that answers requests: its responses by URL, and redirects from other URLs of the same page."""
+"""Archives of a crawl: open WARC files, list their responses, answer requests from them.
+
+Requests are answered by URL, and by redirects from other URLs of the same page.
+"""
 
 from __future__ import annotations
 

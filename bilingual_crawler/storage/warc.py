@@ -1,4 +1,7 @@
-"""Errors of archives."""
+"""WARC records: the header, the response or conversion in a record, and the index of the places of records.
+
+A record that cannot be used raises :class:`NoRecord`, an archive :class:`ArchiveError`.
+"""
 
 from __future__ import annotations
 

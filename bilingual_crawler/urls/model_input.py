@@ -1,4 +1,8 @@
-"""A URL as model input: exactly the reference pre-processing of García-Romero et al. 2026."""
+"""URLs as model input.
+
+:func:`model_text` is exactly the reference pre-processing of García-Romero et al. 2026; :func:`pair_text` gives the
+features of the pair model. Training and crawls call the same functions.
+"""
 
 from __future__ import annotations
 

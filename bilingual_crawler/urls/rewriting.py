@@ -1,4 +1,4 @@
-"""Rewritings: what is to be replaced in a URL to get another one, found in one pair of URLs and applied to others."""
+"""Rewritings of URLs: the edits between the URLs of one document pair, applied to other URLs."""
 
 from __future__ import annotations
 

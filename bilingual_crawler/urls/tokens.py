@@ -1,4 +1,8 @@
-"""Data for :mod:`bilingual_crawler.urls.tokens`: codes and names that sites use for languages beyond the standards."""
+"""Tokens of URLs that name a language: codes and names, those that sites use beyond the standards included.
+
+The rules of :mod:`bilingual_crawler.urls.marks` read them; the pair model has its own in
+:mod:`bilingual_crawler.urls.parts`.
+"""
 
 from __future__ import annotations
 

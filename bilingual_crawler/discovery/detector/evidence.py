@@ -1,4 +1,7 @@
-"""Domains that are for sale, or show advertisements in place of a site."""
+"""The detector that weighs all evidence of a site: its links, the outlines of its pages, what they claim.
+
+Parked domains, which are for sale or show advertisements, are no sites.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses at which a site may have a page in another language though no link leads there."""
+"""Links, and guessed URLs, that may lead to a site's page in another language, with the evidence for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hosts as Common Crawl and the sources name them."""
+"""The protocols of sources of candidates and backlinks, and their values; hosts as Common Crawl writes them."""
 
 from __future__ import annotations
 

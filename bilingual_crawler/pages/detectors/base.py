@@ -1,4 +1,4 @@
-"""What tells the language of a text."""
+"""What a language detector is, its answer, and the vote of several."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Start a Python process that finds this package in the same place as this process, also in an egg."""
+"""The pool of helper processes: start helpers, send them jobs, end those that break a limit."""
 
 from __future__ import annotations
 
