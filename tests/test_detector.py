@@ -48,7 +48,7 @@ SWITCHER = "<nav class=language-switcher><a href=/ hreflang=en>English</a> <a hr
 
 def page(url: str, html: str, attributes: str = "") -> DetectorPage:
     body = f"<html {attributes}><body>{html}".encode()
-    return DetectorPage.of(PageJob(body, "text/html; charset=utf-8", url).run())
+    return DetectorPage.from_read_page(PageJob(body, "text/html; charset=utf-8", url).run())
 
 
 def judge(site: dict[str, str], entry: str = HOME, detector: object = None) -> tuple[Verdict, list[str]]:
@@ -260,10 +260,10 @@ def test_a_frozen_site_is_told_from_what_is_left_of_it() -> None:
         cut = CutWeb.of(web, instance)
         entry = cut.fetch(instance.entry)
         assert entry is not None
-        inspection = DETECTOR.inspect(instance.pair, DetectorPage.of(entry))
+        inspection = DETECTOR.inspect(instance.pair, DetectorPage.from_read_page(entry))
         while (url := inspection.next()) is not None:
             read = cut.fetch(url)
-            inspection.learn(url, DetectorPage.of(read) if read else None)
+            inspection.learn(url, DetectorPage.from_read_page(read) if read else None)
         assert inspection.verdict.bilingual == (instance.variant is Variant.WHOLE)
 
 

@@ -121,7 +121,7 @@ def test_a_page_counts_as_one_language_in_all_pairs() -> None:
         False,
         False,
     )
-    assert (one.most, both.most) == (1, 2)
+    assert (one.max_partners, both.max_partners) == (1, 2)
 
 
 # learner, ledger, policy ----------------------------------------------------------------------------------------------

@@ -386,7 +386,7 @@ class Visits:
     @property
     def left(self) -> int:
         """URLs that are queued or in flight."""
-        return self._frontier.left
+        return self._frontier.remaining
 
     @property
     def site_states(self) -> dict[str, SlotState]:

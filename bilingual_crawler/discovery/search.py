@@ -42,7 +42,7 @@ _LISTS_LINKS = re.compile(
 
 
 @dataclass(eq=False, slots=True)
-class Site:
+class InspectedSite:
     """A site that is being judged, or has been."""
 
     entry: str
@@ -80,13 +80,13 @@ class SiteSearch:
         self.order = order
         self._pair = pair
         self._detector = detector
-        self.judged: Callable[[str, Site], None] | None = None
+        self.judged: Callable[[str, InspectedSite], None] | None = None
         """Told of each site, by name, when there is a verdict."""
         self._own_links = own_links
         self._targets: dict[str, Target] = {}
         self._entries: dict[str, Target] = {}
         """By site, those of the targets that are its entry page."""
-        self.sites: dict[str, Site] = {}
+        self.sites: dict[str, InspectedSite] = {}
         self._passed: defaultdict[str, list[tuple[Source, list[Hop]]]] = defaultdict(list)
         """By site without a verdict, the pages that link to it and whose links the policy does not follow."""
         self._inspected: set[str] = set()
@@ -196,12 +196,12 @@ class SiteSearch:
         if entry is not None and entry.url != page.url:
             self._drop(entry)
         inspection = self._detector.inspect(self._pair, page)
-        site = self.sites[name] = Site(page.url, entry or target, inspection, page.archived)
+        site = self.sites[name] = InspectedSite(page.url, entry or target, inspection, page.archived)
         site.held.append((page, target or entry))
         self._inspected.add(name)
         self._advance(name, site)
 
-    def _advance(self, name: str, site: Site) -> None:
+    def _advance(self, name: str, site: InspectedSite) -> None:
         assert site.inspection
         while (url := site.inspection.next()) is not None:
             if not self._is_done(url):
@@ -212,7 +212,7 @@ class SiteSearch:
         site.awaited = site.arriving = ""
         self._judge(name, site, site.inspection.verdict)
 
-    def _learn(self, name: str, site: Site, page: DetectorPage | None) -> None:
+    def _learn(self, name: str, site: InspectedSite, page: DetectorPage | None) -> None:
         assert site.inspection
         site.inspection.learn(site.awaited, page)
         self._advance(name, site)
@@ -230,10 +230,10 @@ class SiteSearch:
         elif site is None and (target is not None or url == entry_page(url)):
             # another worker may have found the way to it
             self._entries.pop(name, None)
-            site = self.sites[name] = Site(url, target)
+            site = self.sites[name] = InspectedSite(url, target)
             self._judge(name, site, Verdict(False, 0.0, reason))
 
-    def _judge(self, name: str, site: Site, verdict: Verdict) -> None:
+    def _judge(self, name: str, site: InspectedSite, verdict: Verdict) -> None:
         site.verdict, site.inspection = verdict, None
         self._inspected.discard(name)
         if self.judged is not None:
@@ -334,7 +334,7 @@ class SiteSearch:
         if source is not None:
             source.targets.append(target)
 
-    def _again(self, site: Site, hop: Hop, source: Source | None) -> None:
+    def _again(self, site: InspectedSite, hop: Hop, source: Source | None) -> None:
         """*hop* leads to a site that is known already."""
         if source is None:
             return

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from bilingual_crawler.discovery.search import Site
+    from bilingual_crawler.discovery.search import InspectedSite
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.languages.pairs import LanguagePairs
 
@@ -74,7 +74,7 @@ class JudgedSite:
     """UTC, ISO 8601."""
 
     @classmethod
-    def of(cls, name: str, site: Site, pages: Mapping[str, int], time: str) -> JudgedSite:
+    def from_inspected(cls, name: str, site: InspectedSite, pages: Mapping[str, int], time: str) -> JudgedSite:
         verdict, target = site.verdict, site.target
         assert verdict
         url_a, url_b = verdict.pair or ("", "")

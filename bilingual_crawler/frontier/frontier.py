@@ -157,12 +157,12 @@ class Frontier(Protocol):
     URLs in flight survive a crash if the store is durable. They may have caused the crash. Such a
     :data:`~bilingual_crawler.frontier.entry.SUSPECT` is handed out only while no other URL is in flight.
 
-    A method with the argument *told* calls it in the event loop when the outcome is known, which may be after its
+    A method with the argument *on_done* calls it in the event loop when the outcome is known, which may be after its
     return.
     """
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """URLs that are queued or in flight."""
 
     @property
@@ -180,8 +180,8 @@ class Frontier(Protocol):
         ``page_budget`` is that of the crawl, ``site_budget`` that of one or more slots.
         """
 
-    def push(self, entries: Sequence[Entry], told: Callable[[list[Push]], None] = ignore) -> None:
-        """Queue or raise *entries* in one transaction. *told* gets the outcome of each."""
+    def push(self, entries: Sequence[Entry], on_done: Callable[[list[Push]], None] = ignore) -> None:
+        """Queue or raise *entries* in one transaction. *on_done* gets the outcome of each."""
 
     def rescore(self, priorities: Mapping[str, float]) -> None:
         """Set new priorities, up or down, for those of the URLs that are queued."""
@@ -192,8 +192,8 @@ class Frontier(Protocol):
     def finish(self, entry: Entry, state: State = State.DONE) -> None:
         """*entry* needs no further fetch: it was processed, failed finally, or was refused. Idempotent."""
 
-    def redirect(self, entry: Entry, target: Entry, told: Callable[[bool], None] = ignore) -> None:
-        """Queue *target* with the priority and order of *entry*. *told* gets false if *target* is known already."""
+    def redirect(self, entry: Entry, target: Entry, on_done: Callable[[bool], None] = ignore) -> None:
+        """Queue *target* with the priority and order of *entry*. *on_done* gets false if *target* is known already."""
 
     def retry(self, entry: Entry, *, rest: float, failed: bool = True) -> None:
         """Queue *entry* again and pause its slot for *rest* seconds. An attempt counts if it *failed*."""
@@ -204,8 +204,8 @@ class Frontier(Protocol):
     def remember(self, entry: Entry, fact: bytes) -> None:
         """Store the fact learnt from *entry*."""
 
-    def add(self, numbers: Mapping[str, int], told: Callable[[dict[str, int]], None] = ignore) -> None:
-        """Add to the numbers of these names, which all runs and workers of the crawl share. *told* gets the sums."""
+    def add(self, numbers: Mapping[str, int], on_done: Callable[[dict[str, int]], None] = ignore) -> None:
+        """Add to the numbers of these names, which all runs and workers of the crawl share. *on_done* gets the sums."""
 
     async def states(self, urls: Sequence[str]) -> list[State | None]:
         """State of each URL, None for unseen ones."""

@@ -160,7 +160,7 @@ class LocalFrontier:
         self._clock = clock
         self._failed = failed
         self._frozen = False
-        self._left = 0
+        self._remaining = 0
         self._handed_out: set[str] = set()
         self._in_flight: Counter[str] = Counter()
         self._alone = False
@@ -175,11 +175,11 @@ class LocalFrontier:
         self.offer(head.slot for head in store.heads())
 
     @_unless_frozen
-    def push(self, entries: Sequence[Entry], told: Callable[[list[Push]], None] = ignore) -> None:
+    def push(self, entries: Sequence[Entry], on_done: Callable[[list[Push]], None] = ignore) -> None:
         outcomes = self.store.push(entries)
         changed = (entry for entry, outcome in zip(entries, outcomes, strict=True) if outcome is not Push.IGNORED)
         self.offer(dict.fromkeys(entry.slot for entry in changed if self._offers.leads(entry)))
-        told(outcomes)
+        on_done(outcomes)
 
     @_unless_frozen
     def rescore(self, priorities: Mapping[str, float]) -> None:
@@ -221,14 +221,14 @@ class LocalFrontier:
             self._release(entry)
 
     @_unless_frozen
-    def redirect(self, entry: Entry, target: Entry, told: Callable[[bool], None] = ignore) -> None:
+    def redirect(self, entry: Entry, target: Entry, on_done: Callable[[bool], None] = ignore) -> None:
         if entry.url not in self._handed_out:
             return
         wanted = self.store.redirect(entry.url, target)
         self._release(entry)
         if wanted:
             self.offer((target.slot,))
-        told(wanted)
+        on_done(wanted)
 
     @_unless_frozen
     def retry(self, entry: Entry, *, rest: float, failed: bool = True) -> None:
@@ -253,8 +253,8 @@ class LocalFrontier:
         self.store.remember(entry.slot, entry.url, fact)
 
     @_unless_frozen
-    def add(self, numbers: Mapping[str, int], told: Callable[[dict[str, int]], None] = ignore) -> None:
-        told(self.store.add(numbers))
+    def add(self, numbers: Mapping[str, int], on_done: Callable[[dict[str, int]], None] = ignore) -> None:
+        on_done(self.store.add(numbers))
 
     async def states(self, urls: Sequence[str]) -> list[State | None]:
         """In a frozen frontier all URLs count as done, as it hands out none."""
@@ -276,10 +276,10 @@ class LocalFrontier:
         return not closed
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         if not self._frozen:
-            self._left = self.store.count(State.QUEUED) + self.store.count(State.IN_FLIGHT)
-        return self._left
+            self._remaining = self.store.count(State.QUEUED) + self.store.count(State.IN_FLIGHT)
+        return self._remaining
 
     @property
     def rests(self) -> Mapping[str, float]:
@@ -316,7 +316,7 @@ class LocalFrontier:
     def sum_up(self) -> None:
         """Keep for later what is left, as the store cannot be asked any more."""
         with suppress(StoreError):
-            self._left = self.left
+            self._remaining = self.remaining
             queued = {head.slot for head in self.store.heads() if head.priority != NEVER}
             left = {slot: SlotState.SPENT if self._slot_spent(slot) else SlotState.OPEN for slot in queued}
             self.slot_states = dict.fromkeys(self.store.slots(), SlotState.FINISHED) | left

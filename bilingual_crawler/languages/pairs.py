@@ -89,8 +89,8 @@ class LanguagePairs:
         return frozenset().union(*(pair.languages for pair in self.pairs))
 
     @property
-    def most(self) -> int:
-        """Pairs that one document may be in."""
+    def max_partners(self) -> int:
+        """Maximum number of pairs that one document is in."""
         return max(len(self.others(language)) for language in self.languages)
 
     def side(self, language: str) -> str | None:

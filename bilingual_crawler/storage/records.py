@@ -185,7 +185,7 @@ class TsvLog:
             self.write(columns)
 
     @classmethod
-    def of(cls, path: Path, record: type[DataclassInstance]) -> TsvLog:
+    def for_record(cls, path: Path, record: type[DataclassInstance]) -> TsvLog:
         """A log of *record* objects."""
         return cls(path, [field.name for field in fields(record)])
 

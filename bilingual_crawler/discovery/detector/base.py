@@ -44,7 +44,7 @@ class DetectorPage:
     """It was visited because it links to a bilingual site."""
 
     @classmethod
-    def of(cls, read: ReadPage) -> DetectorPage:
+    def from_read_page(cls, read: ReadPage) -> DetectorPage:
         """The page that the job :class:`~bilingual_crawler.pages.jobs.PageJob` has read."""
         page = read.page
         return cls(page.url, read.identification.language, page.links, page.text, read.outline, page.language)
