@@ -225,7 +225,7 @@ class Source:
     tried: int = 0
     """Sites that it links to and that have been judged since."""
     found: int = 0
-    """Those of them that are bilingual."""
+    """Judged sites among them that are bilingual."""
     targets: list[Target] = field(default_factory=list)
     """What is still to be visited of what it leads to."""
 
@@ -272,7 +272,7 @@ TOPIC_TEXT = 20_000
 
 
 class OrderError(ValueError):
-    """There is no such policy of discovery; the message lists them."""
+    """Unknown policy of discovery; the message lists the policies."""
 
 
 class SiteOrder(ABC):

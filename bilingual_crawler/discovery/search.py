@@ -81,7 +81,7 @@ class SiteSearch:
         self._pair = pair
         self._detector = detector
         self.judged: Callable[[str, InspectedSite], None] | None = None
-        """Told of each site, by name, when there is a verdict."""
+        """Called with name and site at each verdict."""
         self._own_links = own_links
         self._targets: dict[str, Target] = {}
         self._entries: dict[str, Target] = {}
@@ -98,10 +98,10 @@ class SiteSearch:
         """Entry pages of bilingual sites, to be looked up."""
         self._changed: dict[str, float] = {}
 
-    # what the crawl tells -------------------------------------------------------------------------------------------
+    # events of the crawl -------------------------------------------------------------------------------------------
 
     def seed(self, url: str) -> None:
-        """*url* is a seed, which the crawl fetches unasked."""
+        """Note the seed *url*, which the crawl fetches anyway."""
         name = site_of(url)
         if name not in self.sites and not self._is_done(url):
             self._targets[url] = self._entries.setdefault(name, Target(url, Way.FORTH))
@@ -117,7 +117,7 @@ class SiteSearch:
             self._add(hop, Source(hop.parent, None, True))
 
     def read(self, page: DetectorPage) -> None:
-        """*page* was downloaded."""
+        """Judge the site of the downloaded *page*, and follow its links."""
         if self._is_done(page.url):
             return
         self.pages += 1

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def write_counts(counts: Mapping[str, int]) -> str:
-    """The greatest first."""
+    """Format counts as ``eng:40 mlt:12``, the greatest first."""
     return " ".join(f"{name}:{count}" for name, count in sorted(counts.items(), key=lambda item: -item[1]))
 
 
@@ -44,7 +44,7 @@ BILINGUAL = "bilingual"
 
 @dataclass(frozen=True, slots=True)
 class JudgedSite:
-    """A row."""
+    """A row of ``sites.tsv``."""
 
     site: str
     """Registered domain."""
@@ -61,7 +61,7 @@ class JudgedSite:
     """The confirmed pair of pages, in the order of the pair of languages; empty without one."""
     url_b: str
     downloads: int
-    """Pages asked for beside the entry page."""
+    """Downloads beside the entry page."""
     way: str
     """How it was found: ``seed``, ``candidate``, ``forth``, ``back`` or ``inside``."""
     found_on: str
@@ -69,7 +69,7 @@ class JudgedSite:
     pages: str
     """Pages by language that the source of candidates knows of: ``eng:1200 mlt:300``; empty if it does not know."""
     archived: str
-    """When the entry page was archived, if an archive was asked in place of the site; UTC."""
+    """When the entry page was archived, if it came from an archive; UTC."""
     time: str
     """UTC, ISO 8601."""
 
@@ -160,11 +160,11 @@ def is_table(path: Path) -> bool:
 
 
 def expected_pairs(path: Path, pairs: LanguagePairs) -> dict[str, float]:
-    """What a crawl may expect of each bilingual site of a ``sites.tsv``: its likelihood times its size.
+    """Expected document pairs of each bilingual site in *path*, relative: its likelihood times its size.
 
     The size is the number of pages in the rarer language of each of *pairs*; a site without such numbers has the mean
     size.
-    ValueError naming the site if a number is none.
+    ValueError naming the site if a value is not numeric.
     """
     likelihoods: dict[str, float] = {}
     sizes: dict[str, int] = {}

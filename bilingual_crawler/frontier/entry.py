@@ -43,6 +43,8 @@ class Push(StrEnum):
 
 
 class Kind(StrEnum):
+    """What the URL is expected to answer."""
+
     PAGE = "page"
     SITEMAP = "sitemap"
 

@@ -28,7 +28,7 @@ class StoreError(Exception):
 
 
 class StoreLost(StoreError):
-    """The store does not hold any more what it has held: its crawl cannot go on."""
+    """The store has lost data: its crawl cannot go on."""
 
 
 class Head(NamedTuple):
@@ -133,14 +133,14 @@ class Limits:
 
 
 class SlotState(StrEnum):
-    """What is left of a slot at the end of a crawl, the most first."""
+    """State of a slot at the end of a crawl."""
 
     OPEN = "open"
-    """URLs that may be fetched."""
+    """It has URLs that may be fetched."""
     SPENT = "spent"
-    """URLs, but its own budget is spent."""
+    """It has URLs, and no budget."""
     FINISHED = "finished"
-    """Nothing."""
+    """It has no URL."""
 
 
 def ignore(_: object) -> None:
@@ -148,7 +148,7 @@ def ignore(_: object) -> None:
 
 
 class Frontier(Protocol):
-    """Hands out the best URL of a slot that may be asked now.
+    """Hands out the best URL that may be fetched now.
 
     The order is by priority, then by discovery, among slots with free capacity that are not paused. A URL is handed out
     once: it is in flight until :meth:`finish`, :meth:`redirect` or :meth:`retry`. A push raises a queued URL or leaves
@@ -171,7 +171,7 @@ class Frontier(Protocol):
 
     @property
     def rests(self) -> Mapping[str, float]:
-        """The slots that are paused, with the seconds that are left."""
+        """The paused slots, each with the seconds until its end."""
 
     @property
     def spent(self) -> str:

@@ -30,7 +30,7 @@ _SUSPECTS = "(suspects)"
 
 
 class Offers:
-    """The best URL of each slot that may be asked, in a heap for each site. A site is a registered domain.
+    """The best URL of each slot that may be fetched now, in a heap for each site. A site is a registered domain.
 
     *budget* decides which site has the next turn; without one, the best of all offers is next. An offer in a heap is
     outdated if it is not the last one of its slot; the first one of a heap never is.
@@ -257,7 +257,7 @@ class LocalFrontier:
         on_done(self.store.add(numbers))
 
     async def states(self, urls: Sequence[str]) -> list[State | None]:
-        """In a frozen frontier all URLs count as done, as it hands out none."""
+        """In a frozen frontier all URLs count as done."""
         return [State.DONE] * len(urls) if self._frozen else self.store.states(urls)
 
     def server(self, slot: str) -> str:
@@ -314,7 +314,7 @@ class LocalFrontier:
         self.store.close()
 
     def sum_up(self) -> None:
-        """Keep for later what is left, as the store cannot be asked any more."""
+        """Keep the final counts: the store is about to be closed."""
         with suppress(StoreError):
             self._remaining = self.remaining
             queued = {head.slot for head in self.store.heads() if head.priority != NEVER}

@@ -80,7 +80,7 @@ class SharedFrontier:
         self._frozen = False
         self._closed: set[str] = set()
         self.remaining = 0
-        """URLs of all workers that were queued or in flight at the last heartbeat."""
+        """URLs of all workers, queued or in flight, at the last heartbeat."""
         self.spent = ""
         self._turned = time.monotonic()
         self._leaving = threading.Event()

@@ -210,7 +210,7 @@ def _from_tag(tag: str) -> str | None:
 
 
 def macrolanguage(lang: str) -> str | None:
-    """The language that *lang* is a part of, both ISO 639-3: Kurdish (kur) of Sorani (ckb); None if there is none."""
+    """The language that *lang* is a part of, both ISO 639-3: Kurdish (kur) of Sorani (ckb); or None."""
     wide = from_bcp47(MACROLANGUAGES.get(to_bcp47(lang), ""))
     return None if wide == lang else wide
 

@@ -1,4 +1,4 @@
-"""How a crawl tells the language of a text: by detectors, and by declarations where these cannot know."""
+"""Identify the language of a text: by detectors, and by declarations for languages that no detector knows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LanguageDetectorError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The detectors of a crawl by name, and the languages of its pairs that none of them knows."""
+    """The detectors of a crawl by name, and the languages of its pairs that no detector knows."""
 
     detectors: tuple[str, ...] = (CLD2,)
     undetectable: frozenset[str] = frozenset()

@@ -48,7 +48,7 @@ _latest: list[Archive] = []
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """The archive holds the page under another URL."""
+    """The URL under which the archive has the page."""
 
     url: str
 
@@ -246,7 +246,7 @@ def _read_as_found(path: Path, file: IO[bytes], left_out: LeftOut) -> WarcFile:
 
 
 def warn_if_cut(file: WarcFile) -> None:
-    """Say it if *file*, whose records have been listed, is cut off or damaged."""
+    """Log a warning if *file*, whose records have been listed, is cut off or damaged."""
     if file.cut:
         logger.warning(f"{file.path} is cut off or damaged: only the records before the damage are used")
 

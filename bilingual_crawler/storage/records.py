@@ -146,7 +146,7 @@ class GzipJsonLines:
 
 
 def read_json_lines(path: Path, left_out: LeftOut | None = None) -> Iterator[dict[str, Any]]:
-    """The objects of a file that :class:`GzipJsonLines` wrote, up to the last complete one; none if it is missing.
+    """The objects of a file that :class:`GzipJsonLines` wrote, up to the last complete one; nothing without the file.
 
     *left_out* counts what is none, or too long. OSError if *path* is no regular file.
     """
@@ -167,7 +167,7 @@ def read_json_lines(path: Path, left_out: LeftOut | None = None) -> Iterator[dic
 
 
 def as_object(line: bytes) -> dict[str, Any] | None:
-    """The JSON object in *line*; None if it is none."""
+    """The JSON object in *line*; None for any other text."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
@@ -225,7 +225,7 @@ def tsv_line(values: Sequence[object]) -> str:
 
 
 def read_tsv(path: Path) -> Iterator[dict[str, str]]:
-    """Complete rows of a TSV file with a header; none if it is missing. Rows that are too long are left out.
+    """Complete rows of a TSV file with a header; nothing without the file. Rows that are too long are left out.
 
     OSError if *path* is no regular file.
     """

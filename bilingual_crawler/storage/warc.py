@@ -36,7 +36,7 @@ class ArchiveError(ValueError):
 
 
 def record_url(url: str) -> str:
-    """The canonical form of *url* as Scrapy asks for it, without the fragment; *url* itself if it has none.
+    """The canonical form of *url* as Scrapy requests it, without the fragment; *url* itself if it has none.
 
     Scrapy escapes more than a canonical URL does (``[``, ``'``), other archivers less.
     """
@@ -285,7 +285,7 @@ def check_place(file: str, offset: int, length: int, limit: int = MAX_RECORD) ->
 
 
 def unpack(member: bytes, limit: int = MAX_RECORD) -> bytes:
-    """The record, of at most *limit* bytes, in a gzip *member* or as it is; NoRecord if it is none, or incomplete."""
+    """The record, of at most *limit* bytes, in a gzip *member* or as it is; NoRecord for anything else."""
     return complete(member if member.startswith(b"WARC/") else _inflate(member, limit))
 
 

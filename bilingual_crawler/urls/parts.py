@@ -244,7 +244,7 @@ def language_of(token: str) -> str | None:
 
 
 def language_in_zone(token: str, zone: str) -> str | None:
-    """`language_of`, but none for a word in the middle of others."""
+    """`language_of`; None for a word in the middle of other words."""
     return None if zone[-1] == INSIDE else language_of(token)
 
 

@@ -69,7 +69,7 @@ MIRRORED = 0.3
 HALF_MIRRORED = 0.6
 """The same if the counterpart was downloaded."""
 MAX_GUESSES = 2
-"""Guessed addresses that are asked for on a site."""
+"""Maximum guessed URLs that are requested of a site."""
 DOUBT = 0.75
 """Downloads that a kind of link counts as, beside those that it has had on the site."""
 

@@ -45,7 +45,7 @@ def rewritten(url: str, language: str) -> Iterator[str]:
 
 
 def without_folder(url: str) -> str | None:
-    """*url* without the folder that names its language, as of a site whose first language has none; None if none."""
+    """*url* without the folder that names its language, as on a site whose first language has no folder; or None."""
     marker = _mark(url)
     if marker is None or marker.component is not Component.DIRECTORY:
         return None
@@ -130,7 +130,7 @@ guess: the page names languages, and not the one that is guessed."""
 EVIDENCE = {"hreflang_sought": "hreflang", "label_sought": "switcher", "mark_sought": "mark", "lang_sought": "lang"}
 """Features that a verdict counts, and what they are called there."""
 KIND = ("hreflang_sought", "label_sought", "mark_sought", "weak_mark_sought", "same_key", "other_host")
-"""Features by which links are told apart to learn from a miss."""
+"""Features of links, to learn from a miss."""
 GUESSES = ("rewritten", "folder", "dropped")
 
 

@@ -156,14 +156,14 @@ class Logistic(msgspec.Struct, frozen=True, dict=True):
 
 
 class EvidenceWeights(msgspec.Struct, frozen=True):
-    """What the evidence detector has learnt (``evidence.json``)."""
+    """The weights of the evidence detector (``evidence.json``)."""
 
     language: Logistic
-    """That a link leads to a page in a language that is sought."""
+    """Weights for: a link leads to a page in a sought language."""
     translation: Logistic
-    """That it leads to the translation of its page."""
+    """Weights for: a link leads to the translation of its page."""
     parallel: Logistic
-    """That two pages are translations."""
+    """Weights for: two pages are translations."""
 
     @classmethod
     def load(cls, models: Traversable) -> EvidenceWeights:

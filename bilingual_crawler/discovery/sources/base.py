@@ -60,7 +60,7 @@ class Candidate:
     archived: WarcRange | None = None
     """Where the entry page can be read in place of the site."""
     guessed_scheme: bool = False
-    """The source names none: https is tried first, then http."""
+    """The source names no scheme: https is tried first, then http."""
 
 
 @dataclass(frozen=True)

@@ -205,7 +205,7 @@ def _condition(db: DuckDBPyConnection, table: str, names: list[str] | None) -> s
 
 
 def _load(db: DuckDBPyConnection, folder: Path, graph: _Graph, level: str, kept: str) -> None:
-    """Load the vertices of *graph*, and those edges for which the condition *kept* holds."""
+    """Load the vertices of *graph*, and the edges that satisfy the condition *kept*."""
     columns = {"id": "BIGINT", "name": "VARCHAR"} | ({"hosts": "BIGINT"} if level == _DOMAINS else {})
     db.execute(f"CREATE TABLE vertex AS SELECT id, name FROM {_rows(graph.vertices, columns)}")
     ((count, ids, names, first, last),) = db.execute(_CHECK_VERTICES).fetchall()

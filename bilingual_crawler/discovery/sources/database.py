@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 MEMORY = "1GB"
-"""What DuckDB holds in memory; the rest is on disk."""
+"""Memory limit of DuckDB; the rest is on disk."""
 THREADS = 4
 """Each of them needs a part of the memory."""
 BATCH = 10_000
