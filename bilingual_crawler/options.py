@@ -253,7 +253,7 @@ def equivalents(value: Any) -> frozenset[frozenset[str]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The settings of README.md; ``max_bytes`` is ``BILINGUAL_MAX_BYTES``, and so on."""
+    """The values of all ``BILINGUAL_`` settings; ``max_bytes`` is ``BILINGUAL_MAX_BYTES``, and so on."""
 
     policy: Annotated[str, line]
     site_budget: Annotated[str, one_of(*SITE_BUDGETS)]

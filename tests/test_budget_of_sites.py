@@ -261,7 +261,7 @@ class Told(Even):
         super().__init__()
         self.told: list[tuple[str, int]] = []
 
-    def learn(self, site: str, pairs: int, priority: float) -> None:
+    def observe_download(self, site: str, pairs: int, priority: float) -> None:
         self.told.append((site, pairs))
 
 
