@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.policies import Hop, Way, site_of
+from bilingual_crawler.discovery.sources import backlink_source, candidate_source, check_backlinks
 from bilingual_crawler.discovery.sources.base import SourceError
-from bilingual_crawler.discovery.sources.specs import backlink_source, candidate_source, check_backlinks
 from bilingual_crawler.urls.hosts import host_of
 
 if TYPE_CHECKING:
