@@ -90,7 +90,7 @@ class Hop:
     language: str = "un"
     """Language of that text, ISO 639-3."""
     prior: float = 0.0
-    """What the source of a candidate, or of a backlink, says of it, 0 to 1."""
+    """Prior by the source of the candidate or backlink, 0 to 1."""
 
     @cached_property
     def site(self) -> str:
@@ -227,7 +227,7 @@ class Source:
     found: int = 0
     """Judged sites among them that are bilingual."""
     targets: list[Target] = field(default_factory=list)
-    """What is still to be visited of what it leads to."""
+    """Targets of its links that are still to be visited."""
 
 
 @dataclass(eq=False, slots=True)
@@ -255,7 +255,7 @@ class Target:
 RELEARN_AFTER = 20_000
 """Pages between two learning iterations of ``cobfc`` (section 3.1)."""
 GAMMA = 0.5
-"""What a bilingual site one hop further on is worth to ``both``."""
+"""Discount of ``both`` for a bilingual site one hop further."""
 RATE, BIAS = 0.1, -2.0
 """Step of the online learners, and what they assume at first: one site in eight is bilingual."""
 TRUST = 0.5

@@ -53,7 +53,7 @@ class InspectedSite:
     archived: str = ""
     """When its entry page was archived, if it was read from an archive."""
     awaited: str = ""
-    """What the inspection waits for, and where that was redirected to."""
+    """The URL that the inspection waits for; :attr:`arriving` is the target of its redirect."""
     arriving: str = ""
     held: list[tuple[DetectorPage, Target | None]] = field(default_factory=list)
     """Pages whose links are followed once there is a verdict."""
@@ -376,7 +376,7 @@ _unpack = msgspec.msgpack.Decoder(DetectorPage).decode
 
 
 def fact_of(page: DetectorPage) -> bytes:
-    """What the search learns of *page*; 2 to 20 kB."""
+    """Pack *page* for :meth:`DiscoveryPolicy.recall`; 2 to 20 kB."""
     return zlib.compress(_pack(replace(page, links=page.links[:MAX_LINKS], text=page.text[:MAX_TEXT])))
 
 

@@ -31,7 +31,7 @@ class QueueQuota:
     """
 
     def __init__(self, pairs: int = 1) -> None:
-        """*pairs* of languages are crawled for."""
+        """*pairs* is the number of language pairs of the crawl."""
         self._beside = STORED + KNOWN * pairs
         self._queued: Counter[str] = Counter()
         self.urls: Counter[str] = Counter()
@@ -42,7 +42,7 @@ class QueueQuota:
         self.urls[site] += 1
 
     def remove(self, site: str, url: str) -> None:
-        """*url* is not queued any more. The site that is charged may differ from the site of its current parent."""
+        """Release the memory of *url*. The charged *site* may differ from the site of its current parent."""
         self._queued[site] -= len(url) + self._beside
         self.urls[site] -= 1
         if self._queued[site] <= 0:
@@ -65,7 +65,7 @@ MAX_FACTOR = 2.0
 """Largest factor, and inverse of the smallest, on the prior of a site."""
 
 _SITE = np.dtype([(name, np.float64) for name in ("best", "turn", "factor", "paid", "expected")])
-"""What is known of a site: the priority of its best URL (NaN if no URL may be fetched), the number of its last
+"""The state of a site: the priority of its best URL (NaN if no URL may be fetched), the number of its last
 turn, what its prior is multiplied by, the pairs that it brought, and the pairs that were expected of it."""
 _NEW = np.array([(np.nan, 0.0, 1.0, 0.0, 0.0)], _SITE)
 _ROOM = 64

@@ -43,7 +43,7 @@ class Push(StrEnum):
 
 
 class Kind(StrEnum):
-    """What the URL is expected to answer."""
+    """The expected answer of a URL."""
 
     PAGE = "page"
     SITEMAP = "sitemap"

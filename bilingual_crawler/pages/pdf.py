@@ -99,7 +99,7 @@ def _without_running_heads(pages: list[Sequence[Line]]) -> list[Sequence[Line]]:
 
 
 def _masked(line: Line) -> tuple[str, int]:
-    """What a running head has in common with that of other pages: its height, and its text but for page numbers."""
+    """Key of a running head: its height, and its text without page numbers."""
     return _DIGITS.sub("0", line.text), round(line.base)
 
 

@@ -1,4 +1,4 @@
-"""The members of a gzip file: a record of a ``.warc.gz`` or a line of a ``.jsonl.gz`` is one of them."""
+"""Files that grow while a crawl runs: gzip members (WARC records, JSON lines) and TSV logs."""
 
 from __future__ import annotations
 

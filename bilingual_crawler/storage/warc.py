@@ -272,7 +272,7 @@ _MAX_OFFSET = 1 << 63
 
 
 class NoRecord(Exception):
-    """Why a place in an archive gives no record."""
+    """A place in an archive has no usable record; the message says why."""
 
 
 def check_place(file: str, offset: int, length: int, limit: int = MAX_RECORD) -> None:
@@ -290,7 +290,7 @@ def unpack(member: bytes, limit: int = MAX_RECORD) -> bytes:
 
 
 def complete(record: bytes) -> bytes:
-    """*record*; NoRecord if it has no valid header, or is shorter than that says."""
+    """*record*; NoRecord if its header is invalid, or says that it is longer."""
     head = parse_head(record)
     if head is None or head.end > len(record):
         raise NoRecord("damaged record")

@@ -349,7 +349,7 @@ def _kind(token: str) -> str:
 
 
 def _matched(left: Sequence[str], right: Sequence[str]) -> str:
-    """How many words of both sides have a word on the other side that is spelt alike, and how many have none."""
+    """Numbers of words with and without a word of similar spelling on the other side."""
     matched = sum(any(Indel.normalized_similarity(x, y) > ALIKE for y in right[:MAX_WORDS]) for x in left[:MAX_WORDS])
     return f"match{min(matched, 4)}of{min(len(left), len(right), 6)}"
 

@@ -59,7 +59,7 @@ class Reason(StrEnum):
     NO_TRANSLATION = "no_translation"
     """There are pages in both languages, and no two are translations."""
     SAME_PAGE = "same_page_in_every_language"
-    """What is announced as the other language is the same page again."""
+    """The page announced in the other language is the same page again."""
     PARKED = "parked"
     """The domain is for sale or shows advertisements only."""
     OTHER_SITE = "other_site"
@@ -93,11 +93,11 @@ class Inspection(Protocol):
         """The URL to download next; None once the verdict is ready."""
 
     def learn(self, url: str, page: DetectorPage | None) -> None:
-        """What *url*, as given by :meth:`next`, brought; None if it brought no page (an error, a file)."""
+        """Observe the *page* at *url*, which :meth:`next` named; None for no page (an error, a file)."""
 
     @property
     def verdict(self) -> Verdict:
-        """What is known so far."""
+        """The verdict on the evidence so far."""
 
 
 class Detector(Protocol):

@@ -78,7 +78,7 @@ class CandidateSource(Protocol):
 
     @property
     def left_out(self) -> Counter[str]:
-        """What was read but is no candidate, by reason."""
+        """Rows that are no candidates, by reason."""
 
     def candidates(self, pair: LanguagePair) -> Iterator[Candidate]:
         """Yield each site once, the most likely first if the source knows how likely sites are; SourceError if the
@@ -91,7 +91,7 @@ class BacklinkSource(Protocol):
 
     @property
     def left_out(self) -> Counter[str]:
-        """What was read but is no backlink, by reason."""
+        """Rows that are no backlinks, by reason."""
 
     def backlinks(self, host: str) -> Sequence[Backlink]:
         """Who links to the host (with or without ``www.`` and port), heaviest first; empty if the host is unknown."""

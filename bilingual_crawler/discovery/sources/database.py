@@ -51,7 +51,7 @@ def fetch(db: DuckDBPyConnection, query: str, values: object = None) -> Iterator
 
 
 def damaged(place: object, error: duckdb.Error) -> SourceError:
-    """What to tell the user about an error of DuckDB."""
+    """The message for an error of DuckDB."""
     return SourceError(f"{place}: {first_line(error)}; download it again if it is damaged")
 
 

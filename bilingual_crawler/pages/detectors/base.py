@@ -42,7 +42,7 @@ class LanguageDetector(Protocol):
     """Identifies the language of a text; its methods never raise."""
 
     languages: frozenset[str]
-    """Those that it can tell, ISO 639-3."""
+    """Languages that the detector knows, ISO 639-3."""
 
     def identify(self, text: str) -> Identification:
         """The languages of the first 50,000 characters of *text*."""
