@@ -82,7 +82,7 @@ def judge(detector: Detector, web: CutWeb, instance: Instance) -> Verdict | None
     inspection = detector.inspect(instance.pair, DetectorPage.from_read_page(entry))
     while (url := inspection.next()) is not None:
         read = web.fetch(url)
-        inspection.learn(url, DetectorPage.from_read_page(read) if read else None)
+        inspection.observe_page(url, DetectorPage.from_read_page(read) if read else None)
     return inspection.verdict
 
 

@@ -355,7 +355,7 @@ def _check_names(settings: BaseSettings) -> None:
     for name in settings:
         if name.startswith(PREFIX) and name not in _READERS:
             nearest = get_close_matches(name, _READERS, 1, 0.0)
-            raise UsageError(f"{name}: there is no such setting; did you mean {nearest[0]}?", print_help=False)
+            raise UsageError(f"{name}: unknown setting; did you mean {nearest[0]}?", print_help=False)
 
 
 def _value(name: str, value: Any, read: Reader[T]) -> T:

@@ -57,7 +57,7 @@ def judge(site: dict[str, str], entry: str = HOME, detector: object = None) -> t
     asked: list[str] = []
     while (url := inspection.next()) is not None:
         asked.append(url)
-        inspection.learn(url, page(url, site[url]) if url in site else None)
+        inspection.observe_page(url, page(url, site[url]) if url in site else None)
     return inspection.verdict, asked
 
 
@@ -102,7 +102,7 @@ def test_a_redirect_to_another_site_is_counted() -> None:
     inspection = DETECTOR.inspect(PAIR, page(HOME, SWITCHER + ENGLISH))
     url = inspection.next()
     assert url is not None
-    inspection.learn(url, page("https://elsewhere.example/es/", SPANISH))
+    inspection.observe_page(url, page("https://elsewhere.example/es/", SPANISH))
     assert inspection.verdict.reason is Reason.OTHER_SITE
     assert not inspection.verdict.bilingual
 
@@ -263,7 +263,7 @@ def test_a_frozen_site_is_told_from_what_is_left_of_it() -> None:
         inspection = DETECTOR.inspect(instance.pair, DetectorPage.from_read_page(entry))
         while (url := inspection.next()) is not None:
             read = cut.fetch(url)
-            inspection.learn(url, DetectorPage.from_read_page(read) if read else None)
+            inspection.observe_page(url, DetectorPage.from_read_page(read) if read else None)
         assert inspection.verdict.bilingual == (instance.variant is Variant.WHOLE)
 
 

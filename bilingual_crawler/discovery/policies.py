@@ -154,8 +154,8 @@ class OnlineLogistic:
         """The feature *name* adds *odds* (natural logarithm) before anything is learnt."""
         self._weights[self.features([name])] += odds
 
-    def learn(self, features: NDArray[np.int64], outcome: float) -> None:
-        """An example had *outcome*, 0 to 1."""
+    def observe_example(self, features: NDArray[np.int64], outcome: float) -> None:
+        """Update the weights by an example with *outcome*, 0 to 1."""
         gradient = self.probability(features) - outcome
         self._squares[features] += gradient * gradient
         self._weights[features] -= self._rate * gradient / np.sqrt(self._squares[features])
@@ -412,10 +412,10 @@ class BothWays(SiteOrder):
 
     def judged(self, target: Target, bilingual: bool) -> None:
         self._judged += 1
-        self._immediate.learn(self._immediate.features(self._evidence(target)), bilingual)
+        self._immediate.observe_example(self._immediate.features(self._evidence(target)), bilingual)
 
     def led(self, target: Target, bilingual: bool) -> None:
-        self._delayed.learn(self._delayed.features(self._evidence(target)), bilingual)
+        self._delayed.observe_example(self._delayed.features(self._evidence(target)), bilingual)
 
     def relearnt(self, pages: int) -> bool:
         if self._judged < 1.1 * self._weighed_at + 10:
@@ -463,7 +463,7 @@ class Focused(SiteOrder):
         mean = sum(self._likeness) / len(self._likeness) if self._likeness else 1.0
         on_topic = likeness >= ON_TOPIC * mean
         if target is not None:
-            self._links.learn(self._links.features(_words(target)), on_topic)
+            self._links.observe_example(self._links.features(_words(target)), on_topic)
         return on_topic
 
     def follows(self, hop: Hop, source: Source) -> bool:

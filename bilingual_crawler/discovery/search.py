@@ -208,13 +208,13 @@ class SiteSearch:
                 site.awaited = site.arriving = url
                 self._wanted.append(Wanted(url, INSPECTED, site.entry))
                 return
-            site.inspection.learn(url, next((page for page, _ in site.held if page.url == url), None))
+            site.inspection.observe_page(url, next((page for page, _ in site.held if page.url == url), None))
         site.awaited = site.arriving = ""
         self._judge(name, site, site.inspection.verdict)
 
     def _learn(self, name: str, site: InspectedSite, page: DetectorPage | None) -> None:
         assert site.inspection
-        site.inspection.learn(site.awaited, page)
+        site.inspection.observe_page(site.awaited, page)
         self._advance(name, site)
 
     def _fruitless(self, url: str, reason: Reason, to: str = "") -> None:

@@ -92,7 +92,7 @@ class Inspection(Protocol):
     def next(self) -> str | None:
         """The URL to download next; None once the verdict is ready."""
 
-    def learn(self, url: str, page: DetectorPage | None) -> None:
+    def observe_page(self, url: str, page: DetectorPage | None) -> None:
         """Observe the *page* at *url*, which :meth:`next` named; None for no page (an error, a file)."""
 
     @property

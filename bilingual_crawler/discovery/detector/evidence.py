@@ -129,7 +129,7 @@ class EvidenceInspection:
         least = LEAST_OF_BOTH if all(self._sides.values()) else self._detector.least
         return best.url if best is not None and self._worth(best) >= least else None
 
-    def learn(self, url: str, page: DetectorPage | None) -> None:
+    def observe_page(self, url: str, page: DetectorPage | None) -> None:
         prospect = self._prospects.pop(url)
         self._downloads += 1
         self._asked.add(url)
