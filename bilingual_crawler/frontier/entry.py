@@ -89,8 +89,10 @@ unpack_fact = msgspec.msgpack.Decoder(tuple[str, bytes]).decode
 
 
 def pack_state(state: State) -> bytes:
+    """Return the record of a URL that needs no further fetch."""
     return bytes((state,))
 
 
 def state_of(record: bytes) -> State:
+    """Return the state in the record of an entry or of :func:`pack_state`."""
     return State(record[-1])

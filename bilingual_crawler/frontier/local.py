@@ -47,7 +47,7 @@ class Offers:
         return self._held
 
     def set(self, head: Head) -> None:
-        """*head* is what its slot offers from now on."""
+        """Replace the offer of its slot by *head*."""
         offer = (-head.priority, head.order, head.slot)
         if self._current.get(head.slot) == offer:
             return
@@ -55,13 +55,13 @@ class Offers:
         self._current[head.slot] = offer
         name = self._name(offer)
         heappush(self._heaps.setdefault(name, []), offer)
-        self._tell(name)
+        self._offer_to_budget(name)
         self._held += 1
         if self._held > 2 * len(self._current) + SPARE_OFFERS:
             self._remove_outdated()
 
     def withdraw(self, slot: str) -> None:
-        """*slot* offers nothing."""
+        """Remove the offer of *slot*."""
         offer = self._current.pop(slot, None)
         if offer is None:
             return
@@ -72,7 +72,7 @@ class Offers:
             self._held -= 1
         if not heap:
             del self._heaps[name]
-        self._tell(name)
+        self._offer_to_budget(name)
 
     def take(self) -> Iterator[Offer]:
         """Withdraw the next offers, one by one. The turn of a site lasts until none of its slots offers anything."""
@@ -94,8 +94,8 @@ class Offers:
             return _ALL
         return self._budget.choose() or _SUSPECTS
 
-    def _tell(self, name: str) -> None:
-        """The first offer of the heap *name* may be another: tell the budget."""
+    def _offer_to_budget(self, name: str) -> None:
+        """Pass the best offer of the heap *name* to the budget."""
         if self._budget is not None and name != _SUSPECTS:
             heap = self._heaps.get(name)
             self._budget.offer(name, -heap[0][0] if heap else None)
@@ -265,7 +265,7 @@ class LocalFrontier:
 
     @_unless_frozen
     def share_server(self, slot: str, server: str) -> None:
-        """From now on the requests of all slots on *server* count together."""
+        """Have the slots on one *server* share the limit of requests in flight."""
         before = self.server(slot)
         self._servers[slot] = server
         self.offer(self._held_up.pop(before, ()))
@@ -331,10 +331,10 @@ class LocalFrontier:
         staying.sort(key=self._in_flight.__getitem__)
         self._leaving.update(staying[: max(0, count - len(self._leaving))])
         back = set(list(self._leaving)[count:])
-        gone = {slot for slot in self._leaving - back if not self._in_flight[slot]}
-        self._leaving -= back | gone
+        released = {slot for slot in self._leaving - back if not self._in_flight[slot]}
+        self._leaving -= back | released
         self.offer(back)
-        return list(gone)
+        return list(released)
 
     def _fell(self, slot: str) -> bool:
         """Whether the priority of the best URL of *slot* fell; the URL then has its new priority."""

@@ -257,6 +257,6 @@ class SharedFrontier:
             self._thread.submit(self._run, self._tell, rest).add_done_callback(self._in_loop(Future.result))
 
     def _end(self) -> None:
-        """Every worker was idle at the last heartbeat; a call that came since may have brought a URL."""
+        """End unless a call since the last heartbeat, at which every worker was idle, may have brought a URL."""
         self._over = not self._calls
         self._worker.wake()

@@ -61,6 +61,8 @@ class Line(NamedTuple):
 
 @dataclass(slots=True)
 class Paragraph:
+    """A paragraph of a page; *size* is the height of its letters in points."""
+
     text: str
     size: float
 
@@ -219,6 +221,8 @@ _FORMS = re.compile("[\ufb00-\ufdff\ufe70-\ufefc]+")
 
 @dataclass(frozen=True, slots=True)
 class PdfText:
+    """The text of a PDF."""
+
     title: str
     text: str
     """One line per paragraph."""

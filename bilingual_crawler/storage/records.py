@@ -221,6 +221,7 @@ def replace_tsv(path: Path, record: type[DataclassInstance], records: Iterable[D
 
 
 def tsv_line(values: Sequence[object]) -> str:
+    """Return *values* as a line of a TSV file; blanks inside a value become single spaces."""
     return "\t".join(" ".join(str(value).split()) for value in values) + "\n"
 
 
