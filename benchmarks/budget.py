@@ -50,7 +50,7 @@ class Scout(SiteBudget):
         new = self._sites["expected"][places] < SCOUTED
         return int(places[new.argmax() if new.any() else self._sites["paid"][places].argmax()])
 
-    def learn(self, site: str, pairs: int, priority: float) -> None:
+    def observe_download(self, site: str, pairs: int, priority: float) -> None:
         row = self._row(site)
         row["paid"] += pairs * (row["expected"] < SCOUTED)
         row["expected"] += 1
@@ -65,7 +65,7 @@ class Ucb1(SiteBudget):
             worth = paid / pages + np.sqrt(2 * log(max(self._sites["expected"].sum(), 1)) / pages)
         return int(places[np.where(pages, worth, inf).argmax()])
 
-    def learn(self, site: str, pairs: int, priority: float) -> None:
+    def observe_download(self, site: str, pairs: int, priority: float) -> None:
         row = self._row(site)
         row["paid"] += pairs
         row["expected"] += 1
@@ -95,7 +95,7 @@ def spend(budget: SiteBudget, curves: Curves) -> list[int]:
         if pairs is None:
             budget.offer(site, None)
             continue
-        budget.learn(site, pairs, 0.0)
+        budget.observe_download(site, pairs, 0.0)
         found.append(pairs)
     return list(accumulate(found))
 
@@ -147,7 +147,7 @@ def turn_milliseconds(budget: SiteBudget, sites: int, turns: int = 1000) -> floa
     began = process_time()
     for turn in range(turns):
         negated, order, site = next(offers.take())
-        budget.learn(site, turn % 2, -negated)
+        budget.observe_download(site, turn % 2, -negated)
         offers.set(Head(site, random.random(), order))
     return 1000 * (process_time() - began) / turns
 

@@ -79,10 +79,10 @@ def judge(detector: Detector, web: CutWeb, instance: Instance) -> Verdict | None
     entry = web.fetch(instance.entry)
     if entry is None:
         return None
-    inspection = detector.inspect(instance.pair, DetectorPage.of(entry))
+    inspection = detector.inspect(instance.pair, DetectorPage.from_read_page(entry))
     while (url := inspection.next()) is not None:
         read = web.fetch(url)
-        inspection.learn(url, DetectorPage.of(read) if read else None)
+        inspection.observe_page(url, DetectorPage.from_read_page(read) if read else None)
     return inspection.verdict
 
 

@@ -41,7 +41,7 @@ class _Told:
     def next(self) -> str | None:
         return self._left[0] if self._left else None
 
-    def learn(self, url: str, page: DetectorPage | None) -> None:
+    def observe_page(self, url: str, page: DetectorPage | None) -> None:
         self._left.remove(url)
 
 

@@ -92,7 +92,7 @@ def check_folder(name: str, given: Path) -> None:
         raise wrong(name, given, f"nothing can be written into {there}; give a folder that can be written")
 
 
-# readers --------------------------------------------------------------------------------------------------------------
+# readers of values; each raises ValueError with the valid values ------------------------------------------------------
 
 
 def text(value: Any) -> str:
@@ -113,20 +113,23 @@ def switch(value: Any) -> bool:
         raise ValueError("give True or False") from None
 
 
-def whole(least: int = 0) -> Reader[int]:
+def whole(minimum: int = 0) -> Reader[int]:
+    """Return the reader of whole numbers of at least *minimum*."""
+
     def read(value: Any) -> int:
         try:
             number = int(text(value))
         except ValueError:
-            number = least - 1
-        if number < least:
-            raise ValueError(f"give a whole number of {least} or more")
+            number = minimum - 1
+        if number < minimum:
+            raise ValueError(f"give a whole number of {minimum} or more")
         return number
 
     return read
 
 
 def seconds(value: Any) -> float:
+    """Read a finite number of seconds, 0 or more."""
     try:
         number = float(text(value))
     except ValueError:
@@ -137,6 +140,8 @@ def seconds(value: Any) -> float:
 
 
 def one_of(*names: str) -> Reader[str]:
+    """Return the reader of one of *names*; an empty name makes the value optional."""
+
     def read(value: Any) -> str:
         if (read := text(value)) not in names:
             raise ValueError(f"choose one of {', '.join(filter(None, names))}" + (", or nothing" * ("" in names)))
@@ -160,6 +165,7 @@ def listed(value: Any) -> list[Any]:
 
 
 def each(read: Reader[T]) -> Reader[tuple[T, ...]]:
+    """Return the reader of a list whose parts *read* reads."""
     return lambda value: tuple(map(read, listed(value)))
 
 
@@ -208,6 +214,7 @@ def redis(value: Any) -> str:
 
 
 def address(value: Any) -> tuple[str, int] | None:
+    """Read ``host:port`` or a port, with the loopback address as default; None for an empty value."""
     host, _, port = text(value).rpartition(":")
     if not port:
         return None
@@ -253,7 +260,7 @@ def equivalents(value: Any) -> frozenset[frozenset[str]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The settings of README.md; ``max_bytes`` is ``BILINGUAL_MAX_BYTES``, and so on."""
+    """The values of all ``BILINGUAL_`` settings; ``max_bytes`` is ``BILINGUAL_MAX_BYTES``, and so on."""
 
     policy: Annotated[str, line]
     site_budget: Annotated[str, one_of(*SITE_BUDGETS)]
@@ -355,7 +362,7 @@ def _check_names(settings: BaseSettings) -> None:
     for name in settings:
         if name.startswith(PREFIX) and name not in _READERS:
             nearest = get_close_matches(name, _READERS, 1, 0.0)
-            raise UsageError(f"{name}: there is no such setting; did you mean {nearest[0]}?", print_help=False)
+            raise UsageError(f"{name}: unknown setting; did you mean {nearest[0]}?", print_help=False)
 
 
 def _value(name: str, value: Any, read: Reader[T]) -> T:

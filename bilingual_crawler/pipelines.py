@@ -78,7 +78,7 @@ class OutputPipeline:
         self._in_pairs: Counter[str] = Counter()
         """The same documents, and of how many languages they have a partner."""
         self._documents = GzipJsonLines(self._folder / DOCUMENTS)
-        self._pairs = TsvLog.of(self._folder / PAIRS, Pair)
+        self._pairs = TsvLog.for_record(self._folder / PAIRS, Pair)
         for pair in read_pairs(self._folder / PAIRS, self._context.pairs):
             if pair.pair in self._paired:
                 self._join(pair)

@@ -82,9 +82,9 @@ def test_requests_that_were_under_way_together_fail_once() -> None:
 def test_what_a_host_asks_for_is_given_up_to_a_limit() -> None:
     clock = Clock()
     backoff = Backoff(Patience(longest_asked=100), clock)
-    assert backoff.failed("a", alive=True, asked=30) == 30
-    assert backoff.failed("b", alive=True, asked=1e9) == 100
-    assert backoff.failed("c", alive=True, asked=0) == 2
+    assert backoff.failed("a", alive=True, retry_after=30) == 30
+    assert backoff.failed("b", alive=True, retry_after=1e9) == 100
+    assert backoff.failed("c", alive=True, retry_after=0) == 2
 
 
 def test_a_host_that_never_answered_is_given_up_soon() -> None:

@@ -52,7 +52,7 @@ def play(budget: SiteBudget, pays: Sequence[Callable[[int], int]], turns: int) -
     for _ in range(turns):
         site = budget.choose()
         assert site
-        budget.learn(site, pays[SITES.index(site)](asked[site]), 0.0)
+        budget.observe_download(site, pays[SITES.index(site)](asked[site]), 0.0)
         asked[site] += 1
         order.append(site)
     return order
@@ -137,7 +137,7 @@ def test_a_site_that_breaks_its_promises_loses_its_turns() -> None:
         site = budget.choose()
         assert site
         page += site == SITES[1]
-        budget.learn(site, int(site == SITES[1] and page % 2), promised[site])
+        budget.observe_download(site, int(site == SITES[1] and page % 2), promised[site])
         order.append(site)
     assert Counter(order[:20])[SITES[0]] > 15
     assert Counter(order[-100:])[SITES[1]] > 60
@@ -154,7 +154,7 @@ def test_no_site_waits_forever_whatever_is_promised(promises: list[float]) -> No
         site = budget.choose()
         assert site
         asked.add(site)
-        budget.learn(site, 0, sites[site])
+        budget.observe_download(site, 0, sites[site])
     assert asked == set(sites)
 
 
@@ -261,7 +261,7 @@ class Told(Even):
         super().__init__()
         self.told: list[tuple[str, int]] = []
 
-    def learn(self, site: str, pairs: int, priority: float) -> None:
+    def observe_download(self, site: str, pairs: int, priority: float) -> None:
         self.told.append((site, pairs))
 
 

@@ -90,7 +90,7 @@ def test_wrong_values_in_a_file_end_the_command_with_one_line(tmp_path: Path) ->
         ("[arguments]\nmax_pages = 1.5", "FILE: arguments.max_pages: give text, a whole number or a list of texts"),
         ("[arguments]\nmax_pages = true", "FILE: arguments.max_pages: give"),
         ("[arguments]\nseeds = [1]", "FILE: arguments.seeds: give"),
-        ("[settings]\nDOWNLOAD_DELY = 1", "there is no such setting; did you mean DOWNLOAD_DELAY?"),
+        ("[settings]\nDOWNLOAD_DELY = 1", "unknown setting; did you mean DOWNLOAD_DELAY?"),
         ("[settings]\nBILINGUAL_WARK = 1", "did you mean BILINGUAL_WARC?"),
         ("[settings]\nDOWNLOAD_DELAY = true", "FILE: settings.DOWNLOAD_DELAY: give a number"),
         ("[settings]\nROBOTSTXT_OBEY = 7", "FILE: settings.ROBOTSTXT_OBEY: give true or false"),

@@ -48,7 +48,7 @@ SWITCHER = "<nav class=language-switcher><a href=/ hreflang=en>English</a> <a hr
 
 def page(url: str, html: str, attributes: str = "") -> DetectorPage:
     body = f"<html {attributes}><body>{html}".encode()
-    return DetectorPage.of(PageJob(body, "text/html; charset=utf-8", url).run())
+    return DetectorPage.from_read_page(PageJob(body, "text/html; charset=utf-8", url).run())
 
 
 def judge(site: dict[str, str], entry: str = HOME, detector: object = None) -> tuple[Verdict, list[str]]:
@@ -57,7 +57,7 @@ def judge(site: dict[str, str], entry: str = HOME, detector: object = None) -> t
     asked: list[str] = []
     while (url := inspection.next()) is not None:
         asked.append(url)
-        inspection.learn(url, page(url, site[url]) if url in site else None)
+        inspection.observe_page(url, page(url, site[url]) if url in site else None)
     return inspection.verdict, asked
 
 
@@ -102,7 +102,7 @@ def test_a_redirect_to_another_site_is_counted() -> None:
     inspection = DETECTOR.inspect(PAIR, page(HOME, SWITCHER + ENGLISH))
     url = inspection.next()
     assert url is not None
-    inspection.learn(url, page("https://elsewhere.example/es/", SPANISH))
+    inspection.observe_page(url, page("https://elsewhere.example/es/", SPANISH))
     assert inspection.verdict.reason is Reason.OTHER_SITE
     assert not inspection.verdict.bilingual
 
@@ -260,10 +260,10 @@ def test_a_frozen_site_is_told_from_what_is_left_of_it() -> None:
         cut = CutWeb.of(web, instance)
         entry = cut.fetch(instance.entry)
         assert entry is not None
-        inspection = DETECTOR.inspect(instance.pair, DetectorPage.of(entry))
+        inspection = DETECTOR.inspect(instance.pair, DetectorPage.from_read_page(entry))
         while (url := inspection.next()) is not None:
             read = cut.fetch(url)
-            inspection.learn(url, DetectorPage.of(read) if read else None)
+            inspection.observe_page(url, DetectorPage.from_read_page(read) if read else None)
         assert inspection.verdict.bilingual == (instance.variant is Variant.WHOLE)
 
 

@@ -60,7 +60,7 @@ OF_BOTH = ("cld2", "heliport")
 
 
 def detection(*detectors: str, pair: LanguagePair = PAIR) -> Detection:
-    return Detection.of(detectors or ("cld2",), LanguagePairs((pair,)))
+    return Detection.for_pairs(detectors or ("cld2",), LanguagePairs((pair,)))
 
 
 # the vote -------------------------------------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ def test_an_online_learner_stays_a_probability_and_moves_towards_what_it_saw(
     for names, outcome in examples:
         features = learner.features(names)
         before = learner.probability(features)
-        learner.learn(features, outcome)
+        learner.observe_example(features, outcome)
         assert 0 <= learner.probability(features) <= 1
         assert (learner.probability(features) - before) * (1 if outcome else -1) >= 0
 
@@ -120,7 +120,7 @@ class Told:
         def next(self) -> str | None:
             return self._left[0] if self._left else None
 
-        def learn(self, url: str, page: DetectorPage | None) -> None:
+        def observe_page(self, url: str, page: DetectorPage | None) -> None:
             assert self._left.pop(0) == url
 
         @property

@@ -98,7 +98,7 @@ def test_a_wrong_value_is_named_with_what_would_be_right(name: str, value: str, 
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("BILINGUAL_ALGIN=url", "BILINGUAL_ALGIN: there is no such setting; did you mean BILINGUAL_ALIGN?"),
+        ("BILINGUAL_ALGIN=url", "BILINGUAL_ALGIN: unknown setting; did you mean BILINGUAL_ALIGN?"),
         ("BILINGUAL_STALE_PAGES=x", "BILINGUAL_STALE_PAGES=x: give a whole number"),
         ("CLOSESPIDER_TIMEOUT=soon", "CLOSESPIDER_TIMEOUT=soon: give a number of seconds"),
     ],

@@ -122,7 +122,7 @@ def test_a_page_counts_as_one_language_in_all_pairs() -> None:
         False,
         False,
     )
-    assert (one.most, both.most) == (1, 2)
+    assert (one.max_partners, both.max_partners) == (1, 2)
 
 
 # learner, ledger, policy ----------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def test_one_page_completes_a_pair_in_each_language_and_the_budget_learns_the_su
     paid = []
 
     class Told(Bandit):
-        def learn(self, site: str, pairs: int, priority: float) -> None:
+        def observe_download(self, site: str, pairs: int, priority: float) -> None:
             paid.append(pairs)
 
     learner = Learner(gain("eng-isl,eng-dan"), Told(promises=2))

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from webserver import QuietServer
 
-from bilingual_crawler.discovery.sources import cc_pages
+from bilingual_crawler.discovery.sources import backlink_source, candidate_source, cc_pages
 from bilingual_crawler.discovery.sources.base import (
     Backlink,
     Candidate,
@@ -32,7 +32,6 @@ from bilingual_crawler.discovery.sources.base import (
 )
 from bilingual_crawler.discovery.sources.cc_graph import CommonCrawlGraph, prune
 from bilingual_crawler.discovery.sources.cc_pages import ArchivedPages
-from bilingual_crawler.discovery.sources.specs import backlink_source, candidate_source
 from bilingual_crawler.discovery.ways import Sources
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.storage.records import read_members
@@ -69,8 +68,8 @@ def test_a_list_of_hosts_is_a_list_of_candidates(tmp_path: Path, name: str) -> N
 def test_a_list_may_say_how_likely_and_how_big_sites_are(tmp_path: Path) -> None:
     found = listed(tmp_path / "x.tsv", "prior\turl\tpages\n.9\texample.mt\tmlt:12 en:40\n\tgov.mt\n")
     assert found == [
-        Candidate("https://example.mt/", "tsv", {"mlt": 12, "eng": 40}, 0.9),
-        Candidate("https://gov.mt/", "tsv"),
+        Candidate("https://example.mt/", "tsv", {"mlt": 12, "eng": 40}, 0.9, guessed_scheme=True),
+        Candidate("https://gov.mt/", "tsv", guessed_scheme=True),
     ]
 
 

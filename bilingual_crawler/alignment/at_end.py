@@ -127,7 +127,7 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
         if read % 100 == 0:
             _say(f"reading document {read}")
 
-    detection = Detection.of(options.detectors, pairs)
+    detection = Detection.for_pairs(options.detectors, pairs)
     corpus = read_corpus([folder], pairs, on_page, detection=detection)
     encoder = encoder_of(settings) if options.bitext else None
     bitext = {

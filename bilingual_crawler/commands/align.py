@@ -97,7 +97,7 @@ class Command(ScrapyCommand):
             used = {folder: detectors_of(read_summary(folder)) for folder in crawls}
             others = [folder for folder in crawls if used[folder] != options.detectors]
             anew = opts.method or opts.matching or opts.editions or others or paths != crawls[:1]
-            detection = Detection.of(options.detectors, pairs)
+            detection = Detection.for_pairs(options.detectors, pairs)
             self._align(paths, pairs, detection, opts, None if anew or not _is_aligned(paths[0], pairs) else paths[0])
             for folder in others:
                 before = Detection(used[folder])

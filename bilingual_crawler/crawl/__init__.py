@@ -1,1 +1,33 @@
-"""What all Scrapy components of a crawl share."""
+"""The crawl in Scrapy: from a seed to the frontier, the policy and the outputs.
+
+- ``context``: the checked arguments of a crawl, its folders, what its components share.
+- ``description``: a crawl as a TOML file.
+- ``visits``: the life of a URL, from the first link until it is done.
+- ``learner``: policy and pair ledgers learn from a page, in one order; ``facts`` is that knowledge as bytes.
+- ``reading``: what a read response says to policy, log and outputs.
+- ``requests``, ``signals``: requests and answers; the keys of ``request.meta``, signals, refusals.
+- ``politeness``, ``budgets``: delays and limits of a site; budgets in bytes.
+- ``handlers``: download handlers, for HTTP and for replays.
+- ``traps``: spider traps, learnt from the pages of a host.
+- ``middlewares``, ``spiders``, ``rendering``: Scrapy's middlewares, the two spiders, the browser.
+
+The room may import every room from ``discovery`` downwards. No room below imports it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bilingual_crawler import lazy_exports
+
+if TYPE_CHECKING:
+    from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext
+    from bilingual_crawler.crawl.signals import Refused
+    from bilingual_crawler.crawl.visits import Visits
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {"CrawlContext": "context", "DiscoveryContext": "context", "Refused": "signals", "Visits": "visits"},
+    )
+
+__all__ = ["CrawlContext", "DiscoveryContext", "Refused", "Visits"]

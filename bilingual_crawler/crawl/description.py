@@ -97,7 +97,7 @@ def _check_setting(path: Path, name: str, value: object, settings: BaseSettings)
     key = f"{_SETTINGS}.{name}"
     if name not in settings and not _is_known(name):
         nearest = get_close_matches(name, map(str, settings), 1, 0.0)
-        raise _error(path, key, f"there is no such setting; did you mean {nearest[0]}?")
+        raise _error(path, key, f"unknown setting; did you mean {nearest[0]}?")
     default = settings[name]
     if isinstance(default, bool):
         fits, right = value in (True, False), "true or false"

@@ -119,7 +119,7 @@ class Learner:
     def _paid(self, url: str, promised: float, pairs: list[Pair]) -> list[Pair]:
         """The fetch of *url* made *pairs*."""
         if self._budget:
-            self._budget.learn(registered_domain(url), len(pairs), promised)
+            self._budget.observe_download(registered_domain(url), len(pairs), promised)
         return pairs
 
     def _settle(self, part: Policy) -> Iterator[Pair]:

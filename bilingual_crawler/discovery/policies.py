@@ -1,4 +1,7 @@
-"""Words of links for the classifiers: folded, without stop words, stemmed (Barbosa 2011, section 2.3)."""
+"""The order in which a discovery visits targets (Barbosa et al. 2011), and the classifiers that it learns.
+
+A target is the entry page of a site, or a page with links to sites.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +90,7 @@ class Hop:
     language: str = "un"
     """Language of that text, ISO 639-3."""
     prior: float = 0.0
-    """What the source of a candidate, or of a backlink, says of it, 0 to 1."""
+    """Prior by the source of the candidate or backlink, 0 to 1."""
 
     @cached_property
     def site(self) -> str:
@@ -151,8 +154,8 @@ class OnlineLogistic:
         """The feature *name* adds *odds* (natural logarithm) before anything is learnt."""
         self._weights[self.features([name])] += odds
 
-    def learn(self, features: NDArray[np.int64], outcome: float) -> None:
-        """An example had *outcome*, 0 to 1."""
+    def observe_example(self, features: NDArray[np.int64], outcome: float) -> None:
+        """Update the weights by an example with *outcome*, 0 to 1."""
         gradient = self.probability(features) - outcome
         self._squares[features] += gradient * gradient
         self._weights[features] -= self._rate * gradient / np.sqrt(self._squares[features])
@@ -222,9 +225,9 @@ class Source:
     tried: int = 0
     """Sites that it links to and that have been judged since."""
     found: int = 0
-    """Those of them that are bilingual."""
+    """Judged sites among them that are bilingual."""
     targets: list[Target] = field(default_factory=list)
-    """What is still to be visited of what it leads to."""
+    """Targets of its links that are still to be visited."""
 
 
 @dataclass(eq=False, slots=True)
@@ -252,7 +255,7 @@ class Target:
 RELEARN_AFTER = 20_000
 """Pages between two learning iterations of ``cobfc`` (section 3.1)."""
 GAMMA = 0.5
-"""What a bilingual site one hop further on is worth to ``both``."""
+"""Discount of ``both`` for a bilingual site one hop further."""
 RATE, BIAS = 0.1, -2.0
 """Step of the online learners, and what they assume at first: one site in eight is bilingual."""
 TRUST = 0.5
@@ -269,7 +272,7 @@ TOPIC_TEXT = 20_000
 
 
 class OrderError(ValueError):
-    """There is no such policy of discovery; the message lists them."""
+    """Unknown policy of discovery; the message lists the policies."""
 
 
 class SiteOrder(ABC):
@@ -409,10 +412,10 @@ class BothWays(SiteOrder):
 
     def judged(self, target: Target, bilingual: bool) -> None:
         self._judged += 1
-        self._immediate.learn(self._immediate.features(self._evidence(target)), bilingual)
+        self._immediate.observe_example(self._immediate.features(self._evidence(target)), bilingual)
 
     def led(self, target: Target, bilingual: bool) -> None:
-        self._delayed.learn(self._delayed.features(self._evidence(target)), bilingual)
+        self._delayed.observe_example(self._delayed.features(self._evidence(target)), bilingual)
 
     def relearnt(self, pages: int) -> bool:
         if self._judged < 1.1 * self._weighed_at + 10:
@@ -460,7 +463,7 @@ class Focused(SiteOrder):
         mean = sum(self._likeness) / len(self._likeness) if self._likeness else 1.0
         on_topic = likeness >= ON_TOPIC * mean
         if target is not None:
-            self._links.learn(self._links.features(_words(target)), on_topic)
+            self._links.observe_example(self._links.features(_words(target)), on_topic)
         return on_topic
 
     def follows(self, hop: Hop, source: Source) -> bool:

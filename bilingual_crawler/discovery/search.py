@@ -43,7 +43,7 @@ _LISTS_LINKS = re.compile(
 
 
 @dataclass(eq=False, slots=True)
-class Site:
+class InspectedSite:
     """A site that is being judged, or has been."""
 
     entry: str
@@ -54,7 +54,7 @@ class Site:
     archived: str = ""
     """When its entry page was archived, if it was read from an archive."""
     awaited: str = ""
-    """What the inspection waits for, and where that was redirected to."""
+    """The URL that the inspection waits for; :attr:`arriving` is the target of its redirect."""
     arriving: str = ""
     held: list[tuple[DetectorPage, Target | None]] = field(default_factory=list)
     """Pages whose links are followed once there is a verdict."""
@@ -81,13 +81,13 @@ class SiteSearch:
         self.order = order
         self._pair = pair
         self._detector = detector
-        self.judged: Callable[[str, Site], None] | None = None
-        """Told of each site, by name, when there is a verdict."""
+        self.judged: Callable[[str, InspectedSite], None] | None = None
+        """Called with name and site at each verdict."""
         self._own_links = own_links
         self._targets: dict[str, Target] = {}
         self._entries: dict[str, Target] = {}
         """By site, those of the targets that are its entry page."""
-        self.sites: dict[str, Site] = {}
+        self.sites: dict[str, InspectedSite] = {}
         self._passed: defaultdict[str, list[tuple[Source, list[Hop]]]] = defaultdict(list)
         """By site without a verdict, the pages that link to it and whose links the policy does not follow."""
         self._inspected: set[str] = set()
@@ -99,10 +99,10 @@ class SiteSearch:
         """Entry pages of bilingual sites, to be looked up."""
         self._changed: dict[str, float] = {}
 
-    # what the crawl tells -------------------------------------------------------------------------------------------
+    # events of the crawl -------------------------------------------------------------------------------------------
 
     def seed(self, url: str) -> None:
-        """*url* is a seed, which the crawl fetches unasked."""
+        """Note the seed *url*, which the crawl fetches anyway."""
         name = site_of(url)
         if name not in self.sites and not self._is_done(url):
             self._targets[url] = self._entries.setdefault(name, Target(url, Way.FORTH))
@@ -118,7 +118,7 @@ class SiteSearch:
             self._add(hop, Source(hop.parent, None, True))
 
     def read(self, page: DetectorPage) -> None:
-        """*page* was downloaded."""
+        """Judge the site of the downloaded *page*, and follow its links."""
         if self._is_done(page.url):
             return
         self.pages += 1
@@ -197,25 +197,25 @@ class SiteSearch:
         if entry is not None and entry.url != page.url:
             self._drop(entry)
         inspection = self._detector.inspect(self._pair, page)
-        site = self.sites[name] = Site(page.url, entry or target, inspection, page.archived)
+        site = self.sites[name] = InspectedSite(page.url, entry or target, inspection, page.archived)
         site.held.append((page, target or entry))
         self._inspected.add(name)
         self._advance(name, site)
 
-    def _advance(self, name: str, site: Site) -> None:
+    def _advance(self, name: str, site: InspectedSite) -> None:
         assert site.inspection
         while (url := site.inspection.next()) is not None:
             if not self._is_done(url):
                 site.awaited = site.arriving = url
                 self._wanted.append(Wanted(url, INSPECTED, site.entry))
                 return
-            site.inspection.learn(url, next((page for page, _ in site.held if page.url == url), None))
+            site.inspection.observe_page(url, next((page for page, _ in site.held if page.url == url), None))
         site.awaited = site.arriving = ""
         self._judge(name, site, site.inspection.verdict)
 
-    def _learn(self, name: str, site: Site, page: DetectorPage | None) -> None:
+    def _learn(self, name: str, site: InspectedSite, page: DetectorPage | None) -> None:
         assert site.inspection
-        site.inspection.learn(site.awaited, page)
+        site.inspection.observe_page(site.awaited, page)
         self._advance(name, site)
 
     def _fruitless(self, url: str, reason: Reason, to: str = "") -> None:
@@ -231,10 +231,10 @@ class SiteSearch:
         elif site is None and (target is not None or url == entry_page(url)):
             # another worker may have found the way to it
             self._entries.pop(name, None)
-            site = self.sites[name] = Site(url, target)
+            site = self.sites[name] = InspectedSite(url, target)
             self._judge(name, site, Verdict(False, 0.0, reason))
 
-    def _judge(self, name: str, site: Site, verdict: Verdict) -> None:
+    def _judge(self, name: str, site: InspectedSite, verdict: Verdict) -> None:
         site.verdict, site.inspection = verdict, None
         self._inspected.discard(name)
         if self.judged is not None:
@@ -335,7 +335,7 @@ class SiteSearch:
         if source is not None:
             source.targets.append(target)
 
-    def _again(self, site: Site, hop: Hop, source: Source | None) -> None:
+    def _again(self, site: InspectedSite, hop: Hop, source: Source | None) -> None:
         """*hop* leads to a site that is known already."""
         if source is None:
             return
@@ -377,7 +377,7 @@ _unpack = msgspec.msgpack.Decoder(DetectorPage).decode
 
 
 def fact_of(page: DetectorPage) -> bytes:
-    """What the search learns of *page*; 2 to 20 kB."""
+    """Pack *page* for :meth:`DiscoveryPolicy.recall`; 2 to 20 kB."""
     return zlib.compress(_pack(replace(page, links=page.links[:MAX_LINKS], text=page.text[:MAX_TEXT])))
 
 

@@ -1,4 +1,4 @@
-"""Counts by name in a column of a table: ``eng:40 mlt:12``."""
+"""``sites.tsv``: write and read the verdicts on sites, and count them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from bilingual_crawler.discovery.search import Site
+    from bilingual_crawler.discovery.search import InspectedSite
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.languages.pairs import LanguagePairs
 
 
 def write_counts(counts: Mapping[str, int]) -> str:
-    """The greatest first."""
+    """Format counts as ``eng:40 mlt:12``, the greatest first."""
     return " ".join(f"{name}:{count}" for name, count in sorted(counts.items(), key=lambda item: -item[1]))
 
 
@@ -44,7 +44,7 @@ BILINGUAL = "bilingual"
 
 @dataclass(frozen=True, slots=True)
 class JudgedSite:
-    """A row."""
+    """A row of ``sites.tsv``."""
 
     site: str
     """Registered domain."""
@@ -61,7 +61,7 @@ class JudgedSite:
     """The confirmed pair of pages, in the order of the pair of languages; empty without one."""
     url_b: str
     downloads: int
-    """Pages asked for beside the entry page."""
+    """Downloads beside the entry page."""
     way: str
     """How it was found: ``seed``, ``candidate``, ``forth``, ``back`` or ``inside``."""
     found_on: str
@@ -69,12 +69,12 @@ class JudgedSite:
     pages: str
     """Pages by language that the source of candidates knows of: ``eng:1200 mlt:300``; empty if it does not know."""
     archived: str
-    """When the entry page was archived, if an archive was asked in place of the site; UTC."""
+    """When the entry page was archived, if it came from an archive; UTC."""
     time: str
     """UTC, ISO 8601."""
 
     @classmethod
-    def of(cls, name: str, site: Site, pages: Mapping[str, int], time: str) -> JudgedSite:
+    def from_inspected(cls, name: str, site: InspectedSite, pages: Mapping[str, int], time: str) -> JudgedSite:
         verdict, target = site.verdict, site.target
         assert verdict
         url_a, url_b = verdict.pair or ("", "")
@@ -160,11 +160,11 @@ def is_table(path: Path) -> bool:
 
 
 def expected_pairs(path: Path, pairs: LanguagePairs) -> dict[str, float]:
-    """What a crawl may expect of each bilingual site of a ``sites.tsv``: its likelihood times its size.
+    """Expected document pairs of each bilingual site in *path*, relative: its likelihood times its size.
 
     The size is the number of pages in the rarer language of each of *pairs*; a site without such numbers has the mean
     size.
-    ValueError naming the site if a number is none.
+    ValueError naming the site if a value is not numeric.
     """
     likelihoods: dict[str, float] = {}
     sizes: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""The sources of candidates and of backlinks as ways for the search."""
+"""Sources of candidates and backlinks, by name, and as hops for the search."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.discovery.policies import Hop, Way, site_of
+from bilingual_crawler.discovery.sources import backlink_source, candidate_source, check_backlinks
 from bilingual_crawler.discovery.sources.base import SourceError
-from bilingual_crawler.discovery.sources.specs import backlink_source, candidate_source, check_backlinks
 from bilingual_crawler.urls.hosts import host_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Sources:
         """Where the archive has the entry pages of candidates, by URL."""
         self._candidates = {spec: candidate_source(spec) for spec in candidates}
         self._hosts: set[str] = set()
-        """Those of the candidates."""
+        """Hosts of the candidates."""
         self._named = [spec for spec in backlinks if spec != OWN_LINKS]
         self._backlinks: list[BacklinkSource] = []
         for spec in self._named:

@@ -23,6 +23,8 @@ _OWN_SHORTAGES = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENO
 
 @dataclass(frozen=True, slots=True)
 class Rest:
+    """A pause of a host after a failed request."""
+
     seconds: float
     failed: bool = True
     """Whether a request for the URL was sent, so that one of its tries is used up."""
@@ -30,12 +32,14 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
+    """How long failing hosts are paused, and after how many failures they are given up."""
+
     start: float = 2.0
     """Seconds of the pause after the first failure; doubled with each further failure in a row."""
     longest: float = 600.0
     """Longest pause in seconds without ``Retry-After``."""
     longest_asked: float = 3600.0
-    """Longest pause in seconds that ``Retry-After`` may ask for."""
+    """Longest pause in seconds by ``Retry-After``."""
     failures: float = 10
     """Failures in a row after which a host is given up."""
 
@@ -59,10 +63,10 @@ class Backoff:
     def answered(self, host: str) -> None:
         self._hosts[host] = _Health(alive=True)
 
-    def failed(self, host: str, *, alive: bool = False, asked: float | None = None) -> float | None:
+    def failed(self, host: str, *, alive: bool = False, retry_after: float | None = None) -> float | None:
         """Seconds of the pause for *host*; None if it is given up.
 
-        *alive*: the host did answer. *asked*: seconds that its ``Retry-After`` asks for.
+        *alive*: the host did answer. *retry_after*: seconds that its ``Retry-After`` header demands.
         """
         health = self._hosts.setdefault(host, _Health())
         if health.given_up:
@@ -72,13 +76,13 @@ class Backoff:
         if now < health.until:
             return health.until - now
         health.failures += 1
-        most = self._patience.failures if health.alive else min(STRANGER_FAILURES, self._patience.failures)
-        health.given_up = health.failures >= most
+        max_failures = self._patience.failures if health.alive else min(STRANGER_FAILURES, self._patience.failures)
+        health.given_up = health.failures >= max_failures
         if health.given_up:
             return None
         rest = min(self._patience.longest, self._patience.start * 2.0 ** min(health.failures - 1, _MAX_DOUBLINGS))
-        if asked is not None:
-            rest = max(rest, min(asked, self._patience.longest_asked))
+        if retry_after is not None:
+            rest = max(rest, min(retry_after, self._patience.longest_asked))
         health.until = now + rest
         return rest
 
@@ -88,7 +92,7 @@ class Backoff:
 
 
 def own_shortage(error: BaseException | None) -> str | None:
-    """What this machine has none left of, if that is why *error* was raised: ``EMFILE`` and the like; else None.
+    """The resource of this machine whose exhaustion raised *error*, such as ``EMFILE``; None for other errors.
 
     Libraries wrap the error of the system in their own.
     """
@@ -101,7 +105,7 @@ def own_shortage(error: BaseException | None) -> str | None:
 
 
 def retry_after(value: str, now: datetime) -> float | None:
-    """Seconds that a ``Retry-After`` header asks for (a number or an HTTP date); None if it is invalid."""
+    """Seconds that a ``Retry-After`` header demands (a number or an HTTP date); None if it is invalid."""
     value = value.strip()
     if value.isascii() and value.isdigit():
         return float(value[:12])

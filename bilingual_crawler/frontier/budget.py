@@ -1,4 +1,4 @@
-"""The quota of the queue for the links of one site's pages."""
+"""Budgets over sites: which site comes next, and the memory for the queued URLs that one site links to."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 MAX_BYTES = 500_000_000
 """Memory for the queued URLs of one linking site: half a million ordinary URLs, or 170,000 of 2,000 characters."""
 STORED = 350
-"""Bytes that a frontier in memory keeps of a queued URL beside its text."""
+"""Bytes of a queued URL in memory beside its text."""
 KNOWN = 600
-"""Bytes that the policy ``gain`` knows of it for each pair of languages."""
+"""Bytes of a queued URL in the policy ``gain``, for each pair of languages."""
 
 
 class QueueQuota:
@@ -31,18 +31,18 @@ class QueueQuota:
     """
 
     def __init__(self, pairs: int = 1) -> None:
-        """*pairs* of languages are crawled for."""
+        """*pairs* is the number of language pairs of the crawl."""
         self._beside = STORED + KNOWN * pairs
         self._queued: Counter[str] = Counter()
         self.urls: Counter[str] = Counter()
-        """The number of these URLs."""
+        """Queued URLs by linking site."""
 
     def add(self, site: str, url: str) -> None:
         self._queued[site] += len(url) + self._beside
         self.urls[site] += 1
 
     def remove(self, site: str, url: str) -> None:
-        """*url* is not queued any more. The site that is charged may differ from the site of its current parent."""
+        """Release the memory of *url*. The charged *site* may differ from the site of its current parent."""
         self._queued[site] -= len(url) + self._beside
         self.urls[site] -= 1
         if self._queued[site] <= 0:
@@ -56,23 +56,23 @@ class QueueQuota:
 FAIR_TURN = 50
 """The bandit gives one turn in so many to the site that has waited longest."""
 EXPECTED = 0.025
-"""Pairs that a download brings if nothing is known: most of the sites that are crawled for a pair have none."""
+"""Document pairs per download without further knowledge: most sites have no pairs."""
 TRUST = 0.1
-"""Pairs that such a guess counts for."""
+"""Prior weight of :data:`EXPECTED`, in document pairs."""
 TRUST_IN_PROMISES = 30.0
-"""Pairs that the promises of a policy, which has seen the site, count for."""
+"""Prior weight of the priorities of a policy that promises pairs, in document pairs."""
 MAX_FACTOR = 2.0
-"""Limit for what an expectation multiplies or divides a prior by."""
+"""Largest factor, and inverse of the smallest, on the prior of a site."""
 
 _SITE = np.dtype([(name, np.float64) for name in ("best", "turn", "factor", "paid", "expected")])
-"""What is known of a site: the priority of its best URL (NaN if it has none that may be asked), the number of its last
+"""The state of a site: the priority of its best URL (NaN if no URL may be fetched), the number of its last
 turn, what its prior is multiplied by, the pairs that it brought, and the pairs that were expected of it."""
 _NEW = np.array([(np.nan, 0.0, 1.0, 0.0, 0.0)], _SITE)
 _ROOM = 64
 
 
 class SiteBudget(ABC):
-    """Decides whose turn it is, among the sites that may be asked now. A site is a registered domain.
+    """Chooses the site of the next request. A site is a registered domain.
 
     The sites are rows of an array, so a turn among thousands is cheap. One thread may offer and choose while another
     one learns.
@@ -89,12 +89,12 @@ class SiteBudget(ABC):
             self._row(site)
 
     def offer(self, site: str, priority: float | None) -> None:
-        """The best URL of *site* that may be asked has this *priority* from now on; None if there is no such URL."""
+        """Set the *priority* of the best URL of *site* that may be fetched now; None without such a URL."""
         with self._lock:
             self._row(site)["best"] = np.nan if priority is None else priority
 
     def choose(self) -> str | None:
-        """The site whose turn is next; None if no site has a URL that may be asked."""
+        """The site of the next request; None if no URL may be fetched now."""
         with self._lock:
             places = np.flatnonzero(~np.isnan(self._sites["best"]))
             if not len(places):
@@ -106,13 +106,13 @@ class SiteBudget(ABC):
 
     @abstractmethod
     def _pick(self, places: NDArray[np.intp]) -> int:
-        """The one of *places* whose site is next; these may be asked."""
+        """The row of the site that is next, one of the rows *places*."""
 
-    def learn(self, site: str, pairs: int, priority: float) -> None:  # noqa: B027
-        """A download of *site*, whose URL had this *priority*, completed *pairs* pairs."""
+    def observe_download(self, site: str, pairs: int, priority: float) -> None:  # noqa: B027
+        """Update *site*: the download of a URL with this *priority* completed *pairs* document pairs."""
 
     def expect(self, priors: Mapping[str, float]) -> None:  # noqa: B027
-        """Pairs that hosts may have, in any unit: the likelihood of a host to be bilingual times its expected size."""
+        """Set the relative number of document pairs expected of each host, in any unit."""
 
     def _row(self, site: str) -> Any:
         """The row of *site*, to be changed."""
@@ -125,7 +125,7 @@ class SiteBudget(ABC):
 
 
 class Sequential(SiteBudget):
-    """Site after site, until it has no URL left."""
+    """Site after site, each until its queue is empty."""
 
     def _pick(self, places: NDArray[np.intp]) -> int:
         return int(places[0])
@@ -157,7 +157,7 @@ class Bandit(Even):
         self._decay = decay
         self._random = np.random.default_rng(seed)
 
-    def learn(self, site: str, pairs: int, priority: float) -> None:
+    def observe_download(self, site: str, pairs: int, priority: float) -> None:
         promised = min(max(priority, 0.0), self._promises) if self._promises else EXPECTED
         with self._lock:
             row = self._row(site)
@@ -165,7 +165,7 @@ class Bandit(Even):
             row["expected"] = row["expected"] * self._decay + promised
 
     def expect(self, priors: Mapping[str, float]) -> None:
-        """Multiplies the prior of each host's site by its number relative to the mean, at most :data:`MAX_FACTOR`."""
+        """Scale the prior of each host's site by its number over the mean, within :data:`MAX_FACTOR`."""
         numbers = {registered_domain(host): number for host, number in priors.items()}
         mean = fmean(numbers.values()) or 1.0
         for site, number in numbers.items():
@@ -183,7 +183,7 @@ class Bandit(Even):
 
 
 def site_budget(name: str, sites: Iterable[str], *, promises: int) -> SiteBudget | None:
-    """The budget with this *name* for the *sites* of the seeds; None for ``best``, the best URL of all sites.
+    """The budget *name* over the *sites* of the seeds; None for ``best``: the best URL of all sites.
 
     *promises*, unless it is 0, says that the priorities of the policy are expected numbers of pairs, at most so many.
     """

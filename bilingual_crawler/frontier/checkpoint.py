@@ -58,7 +58,7 @@ def restore(folder: Path) -> None:
     to_disk(folder / DATA)
 
 
-class Checkpoints:
+class LmdbCheckpoints:
     """Makes checkpoints, one at a time, of an environment without ``sync``.
 
     An environment that is not new needs a checkpoint before the first write, because no reader pins the pages of the

@@ -1,4 +1,4 @@
-"""The frontier's entry for one URL."""
+"""The frontier's entry for one URL: its state, its priority, its form in the stores."""
 
 from __future__ import annotations
 
@@ -43,6 +43,8 @@ class Push(StrEnum):
 
 
 class Kind(StrEnum):
+    """The expected answer of a URL."""
+
     PAGE = "page"
     SITEMAP = "sitemap"
 
@@ -87,8 +89,10 @@ unpack_fact = msgspec.msgpack.Decoder(tuple[str, bytes]).decode
 
 
 def pack_state(state: State) -> bytes:
+    """Return the record of a URL that needs no further fetch."""
     return bytes((state,))
 
 
 def state_of(record: bytes) -> State:
+    """Return the state in the record of an entry or of :func:`pack_state`."""
     return State(record[-1])

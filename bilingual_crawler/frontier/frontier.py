@@ -1,4 +1,4 @@
-"""``itertools.batched`` of Python 3.12."""
+"""The protocols of the frontier and of its stores, with their limits and errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class StoreError(Exception):
 
 
 class StoreLost(StoreError):
-    """The store does not hold any more what it has held: its crawl cannot go on."""
+    """The store has lost data: its crawl cannot go on."""
 
 
 class Head(NamedTuple):
@@ -133,14 +133,14 @@ class Limits:
 
 
 class SlotState(StrEnum):
-    """What is left of a slot at the end of a crawl, the most first."""
+    """State of a slot at the end of a crawl."""
 
     OPEN = "open"
-    """URLs that may be fetched."""
+    """It has URLs that may be fetched."""
     SPENT = "spent"
-    """URLs, but its own budget is spent."""
+    """It has URLs, and no budget."""
     FINISHED = "finished"
-    """Nothing."""
+    """It has no URL."""
 
 
 def ignore(_: object) -> None:
@@ -148,7 +148,7 @@ def ignore(_: object) -> None:
 
 
 class Frontier(Protocol):
-    """Hands out the best URL of a slot that may be asked now.
+    """Hands out the best URL that may be fetched now.
 
     The order is by priority, then by discovery, among slots with free capacity that are not paused. A URL is handed out
     once: it is in flight until :meth:`finish`, :meth:`redirect` or :meth:`retry`. A push raises a queued URL or leaves
@@ -157,12 +157,12 @@ class Frontier(Protocol):
     URLs in flight survive a crash if the store is durable. They may have caused the crash. Such a
     :data:`~bilingual_crawler.frontier.entry.SUSPECT` is handed out only while no other URL is in flight.
 
-    A method with the argument *told* calls it in the event loop when the outcome is known, which may be after its
+    A method with the argument *on_done* calls it in the event loop when the outcome is known, which may be after its
     return.
     """
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """URLs that are queued or in flight."""
 
     @property
@@ -171,7 +171,7 @@ class Frontier(Protocol):
 
     @property
     def rests(self) -> Mapping[str, float]:
-        """The slots that are paused, with the seconds that are left."""
+        """The paused slots, each with the seconds until its end."""
 
     @property
     def spent(self) -> str:
@@ -180,8 +180,8 @@ class Frontier(Protocol):
         ``page_budget`` is that of the crawl, ``site_budget`` that of one or more slots.
         """
 
-    def push(self, entries: Sequence[Entry], told: Callable[[list[Push]], None] = ignore) -> None:
-        """Queue or raise *entries* in one transaction. *told* gets the outcome of each."""
+    def push(self, entries: Sequence[Entry], on_done: Callable[[list[Push]], None] = ignore) -> None:
+        """Queue or raise *entries* in one transaction. *on_done* gets the outcome of each."""
 
     def rescore(self, priorities: Mapping[str, float]) -> None:
         """Set new priorities, up or down, for those of the URLs that are queued."""
@@ -192,8 +192,8 @@ class Frontier(Protocol):
     def finish(self, entry: Entry, state: State = State.DONE) -> None:
         """*entry* needs no further fetch: it was processed, failed finally, or was refused. Idempotent."""
 
-    def redirect(self, entry: Entry, target: Entry, told: Callable[[bool], None] = ignore) -> None:
-        """Queue *target* with the priority and order of *entry*. *told* gets false if *target* is known already."""
+    def redirect(self, entry: Entry, target: Entry, on_done: Callable[[bool], None] = ignore) -> None:
+        """Queue *target* with the priority and order of *entry*. *on_done* gets false if *target* is known already."""
 
     def retry(self, entry: Entry, *, rest: float, failed: bool = True) -> None:
         """Queue *entry* again and pause its slot for *rest* seconds. An attempt counts if it *failed*."""
@@ -204,8 +204,8 @@ class Frontier(Protocol):
     def remember(self, entry: Entry, fact: bytes) -> None:
         """Store the fact learnt from *entry*."""
 
-    def add(self, numbers: Mapping[str, int], told: Callable[[dict[str, int]], None] = ignore) -> None:
-        """Add to the numbers of these names, which all runs and workers of the crawl share. *told* gets the sums."""
+    def add(self, numbers: Mapping[str, int], on_done: Callable[[dict[str, int]], None] = ignore) -> None:
+        """Add to the numbers of these names, which all runs and workers of the crawl share. *on_done* gets the sums."""
 
     async def states(self, urls: Sequence[str]) -> list[State | None]:
         """State of each URL, None for unseen ones."""

@@ -1,4 +1,4 @@
-"""The job of a frontier: a run with another pair, another scope or other seeds would mix two crawls."""
+"""The job of a frontier. A run with other pairs, another scope or other seeds would mix two crawls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An LMDB transaction that collects many changes."""
+"""The frontier's store on LMDB: durable, for one process at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lmdb
 
-from bilingual_crawler.frontier.checkpoint import DATA, Checkpoints, restore
+from bilingual_crawler.frontier.checkpoint import DATA, LmdbCheckpoints, restore
 from bilingual_crawler.frontier.entry import Push, State, after_death, pack, pack_state, state_of, unpack, unpack_fact
 from bilingual_crawler.frontier.frontier import Head, StoreError, digest
 
@@ -220,7 +220,7 @@ class LmdbStore:
             self._transaction = OpenTransaction(self._env, folder)
         except lmdb.Error as error:
             raise StoreError(f"{folder}: not a usable frontier ({error}); move it away to start again") from error
-        self._checkpoints = Checkpoints(self._env, folder)
+        self._checkpoints = LmdbCheckpoints(self._env, folder)
         if not new:
             self._checkpoints.begin()()
         self._in_flight: dict[bytes, int] = {}

@@ -1,4 +1,4 @@
-"""What each slot offers, and whose offer comes next."""
+"""The frontier of one process, on a store that answers at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SUSPECTS = "(suspects)"
 
 
 class Offers:
-    """The best URL of each slot that may be asked, in a heap for each site. A site is a registered domain.
+    """The best URL of each slot that may be fetched now, in a heap for each site. A site is a registered domain.
 
     *budget* decides which site has the next turn; without one, the best of all offers is next. An offer in a heap is
     outdated if it is not the last one of its slot; the first one of a heap never is.
@@ -47,7 +47,7 @@ class Offers:
         return self._held
 
     def set(self, head: Head) -> None:
-        """*head* is what its slot offers from now on."""
+        """Replace the offer of its slot by *head*."""
         offer = (-head.priority, head.order, head.slot)
         if self._current.get(head.slot) == offer:
             return
@@ -55,13 +55,13 @@ class Offers:
         self._current[head.slot] = offer
         name = self._name(offer)
         heappush(self._heaps.setdefault(name, []), offer)
-        self._tell(name)
+        self._offer_to_budget(name)
         self._held += 1
         if self._held > 2 * len(self._current) + SPARE_OFFERS:
             self._remove_outdated()
 
     def withdraw(self, slot: str) -> None:
-        """*slot* offers nothing."""
+        """Remove the offer of *slot*."""
         offer = self._current.pop(slot, None)
         if offer is None:
             return
@@ -72,7 +72,7 @@ class Offers:
             self._held -= 1
         if not heap:
             del self._heaps[name]
-        self._tell(name)
+        self._offer_to_budget(name)
 
     def take(self) -> Iterator[Offer]:
         """Withdraw the next offers, one by one. The turn of a site lasts until none of its slots offers anything."""
@@ -94,8 +94,8 @@ class Offers:
             return _ALL
         return self._budget.choose() or _SUSPECTS
 
-    def _tell(self, name: str) -> None:
-        """The first offer of the heap *name* may be another: tell the budget."""
+    def _offer_to_budget(self, name: str) -> None:
+        """Pass the best offer of the heap *name* to the budget."""
         if self._budget is not None and name != _SUSPECTS:
             heap = self._heaps.get(name)
             self._budget.offer(name, -heap[0][0] if heap else None)
@@ -160,7 +160,7 @@ class LocalFrontier:
         self._clock = clock
         self._failed = failed
         self._frozen = False
-        self._left = 0
+        self._remaining = 0
         self._handed_out: set[str] = set()
         self._in_flight: Counter[str] = Counter()
         self._alone = False
@@ -175,11 +175,11 @@ class LocalFrontier:
         self.offer(head.slot for head in store.heads())
 
     @_unless_frozen
-    def push(self, entries: Sequence[Entry], told: Callable[[list[Push]], None] = ignore) -> None:
+    def push(self, entries: Sequence[Entry], on_done: Callable[[list[Push]], None] = ignore) -> None:
         outcomes = self.store.push(entries)
         changed = (entry for entry, outcome in zip(entries, outcomes, strict=True) if outcome is not Push.IGNORED)
         self.offer(dict.fromkeys(entry.slot for entry in changed if self._offers.leads(entry)))
-        told(outcomes)
+        on_done(outcomes)
 
     @_unless_frozen
     def rescore(self, priorities: Mapping[str, float]) -> None:
@@ -221,14 +221,14 @@ class LocalFrontier:
             self._release(entry)
 
     @_unless_frozen
-    def redirect(self, entry: Entry, target: Entry, told: Callable[[bool], None] = ignore) -> None:
+    def redirect(self, entry: Entry, target: Entry, on_done: Callable[[bool], None] = ignore) -> None:
         if entry.url not in self._handed_out:
             return
         wanted = self.store.redirect(entry.url, target)
         self._release(entry)
         if wanted:
             self.offer((target.slot,))
-        told(wanted)
+        on_done(wanted)
 
     @_unless_frozen
     def retry(self, entry: Entry, *, rest: float, failed: bool = True) -> None:
@@ -253,11 +253,11 @@ class LocalFrontier:
         self.store.remember(entry.slot, entry.url, fact)
 
     @_unless_frozen
-    def add(self, numbers: Mapping[str, int], told: Callable[[dict[str, int]], None] = ignore) -> None:
-        told(self.store.add(numbers))
+    def add(self, numbers: Mapping[str, int], on_done: Callable[[dict[str, int]], None] = ignore) -> None:
+        on_done(self.store.add(numbers))
 
     async def states(self, urls: Sequence[str]) -> list[State | None]:
-        """In a frozen frontier all URLs count as done, as it hands out none."""
+        """In a frozen frontier all URLs count as done."""
         return [State.DONE] * len(urls) if self._frozen else self.store.states(urls)
 
     def server(self, slot: str) -> str:
@@ -265,7 +265,7 @@ class LocalFrontier:
 
     @_unless_frozen
     def share_server(self, slot: str, server: str) -> None:
-        """From now on the requests of all slots on *server* count together."""
+        """Have the slots on one *server* share the limit of requests in flight."""
         before = self.server(slot)
         self._servers[slot] = server
         self.offer(self._held_up.pop(before, ()))
@@ -276,10 +276,10 @@ class LocalFrontier:
         return not closed
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         if not self._frozen:
-            self._left = self.store.count(State.QUEUED) + self.store.count(State.IN_FLIGHT)
-        return self._left
+            self._remaining = self.store.count(State.QUEUED) + self.store.count(State.IN_FLIGHT)
+        return self._remaining
 
     @property
     def rests(self) -> Mapping[str, float]:
@@ -314,9 +314,9 @@ class LocalFrontier:
         self.store.close()
 
     def sum_up(self) -> None:
-        """Keep for later what is left, as the store cannot be asked any more."""
+        """Keep the final counts: the store is about to be closed."""
         with suppress(StoreError):
-            self._left = self.left
+            self._remaining = self.remaining
             queued = {head.slot for head in self.store.heads() if head.priority != NEVER}
             left = {slot: SlotState.SPENT if self._slot_spent(slot) else SlotState.OPEN for slot in queued}
             self.slot_states = dict.fromkeys(self.store.slots(), SlotState.FINISHED) | left
@@ -331,10 +331,10 @@ class LocalFrontier:
         staying.sort(key=self._in_flight.__getitem__)
         self._leaving.update(staying[: max(0, count - len(self._leaving))])
         back = set(list(self._leaving)[count:])
-        gone = {slot for slot in self._leaving - back if not self._in_flight[slot]}
-        self._leaving -= back | gone
+        released = {slot for slot in self._leaving - back if not self._in_flight[slot]}
+        self._leaving -= back | released
         self.offer(back)
-        return list(gone)
+        return list(released)
 
     def _fell(self, slot: str) -> bool:
         """Whether the priority of the best URL of *slot* fell; the URL then has its new priority."""

@@ -1,4 +1,4 @@
-"""The store of a crawl without resume: dictionaries and heaps."""
+"""The frontier's store in memory: dictionaries and heaps, without resume."""
 
 from __future__ import annotations
 

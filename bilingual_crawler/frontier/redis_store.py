@@ -1,4 +1,4 @@
-"""A connection to Redis that survives outages of Redis, and runs named Lua scripts."""
+"""The frontier's store on Redis, which several workers share; its connection survives outages of Redis."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _LATER_CLASSES = (
     *(redis.ConnectionError, redis.TimeoutError, redis.OutOfMemoryError, redis.ReadOnlyError),
     *(exceptions.ClusterDownError, exceptions.TryAgainError),
 )
-"""Those of them for which the client has a class, and removes the code from the message."""
+"""The codes for which the client has a class, and removes the code from the message."""
 _LOST = "LOST"
 """Code of ``lua/common.lua``."""
 

@@ -15,7 +15,7 @@ SCOPES = ("site", "host", "web")
 
 
 class ScopeError(ValueError):
-    """There is no such scope; the message lists the scopes."""
+    """Unknown scope; the message lists the scopes."""
 
 
 class Scope:

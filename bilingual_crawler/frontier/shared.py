@@ -1,4 +1,4 @@
-"""The frontier of one worker among several."""
+"""The frontier of one worker among several, on a store that they share."""
 
 from __future__ import annotations
 
@@ -79,15 +79,15 @@ class SharedFrontier:
         self._over = False
         self._frozen = False
         self._closed: set[str] = set()
-        self.left = 0
-        """URLs of all workers that were queued or in flight at the last heartbeat."""
+        self.remaining = 0
+        """URLs of all workers, queued or in flight, at the last heartbeat."""
         self.spent = ""
         self._turned = time.monotonic()
         self._leaving = threading.Event()
         threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
 
-    def push(self, entries: Sequence[Entry], told: Callable[[list[Push]], None] = ignore) -> None:
-        self._do(self._frontier.push, entries, self._in_loop(told))
+    def push(self, entries: Sequence[Entry], on_done: Callable[[list[Push]], None] = ignore) -> None:
+        self._do(self._frontier.push, entries, self._in_loop(on_done))
 
     def rescore(self, priorities: Mapping[str, float]) -> None:
         if priorities:
@@ -107,8 +107,8 @@ class SharedFrontier:
     def finish(self, entry: Entry, state: State = State.DONE) -> None:
         self._do(self._frontier.finish, entry, state)
 
-    def redirect(self, entry: Entry, target: Entry, told: Callable[[bool], None] = ignore) -> None:
-        self._do(self._frontier.redirect, entry, target, self._in_loop(told))
+    def redirect(self, entry: Entry, target: Entry, on_done: Callable[[bool], None] = ignore) -> None:
+        self._do(self._frontier.redirect, entry, target, self._in_loop(on_done))
 
     def retry(self, entry: Entry, *, rest: float, failed: bool = True) -> None:
         self._do(lambda: self._frontier.retry(entry, rest=rest, failed=failed))
@@ -119,8 +119,8 @@ class SharedFrontier:
     def remember(self, entry: Entry, fact: bytes) -> None:
         self._do(self._frontier.remember, entry, fact)
 
-    def add(self, numbers: Mapping[str, int], told: Callable[[dict[str, int]], None] = ignore) -> None:
-        self._do(self._frontier.add, numbers, self._in_loop(told))
+    def add(self, numbers: Mapping[str, int], on_done: Callable[[dict[str, int]], None] = ignore) -> None:
+        self._do(self._frontier.add, numbers, self._in_loop(on_done))
 
     async def states(self, urls: Sequence[str]) -> list[State | None]:
         """If the store fails, all URLs count as done, as in a frozen :class:`LocalFrontier`."""
@@ -171,7 +171,7 @@ class SharedFrontier:
 
     def _close(self) -> None:
         self._frontier.sum_up()
-        self.left = self._frontier.left
+        self.remaining = self._frontier.remaining
         self.store.close()
 
     def _do(self, work: Callable[..., Any], *arguments: Any) -> None:
@@ -196,9 +196,9 @@ class SharedFrontier:
     def _failed(self, error: StoreError) -> None:
         self._loop.call_soon_threadsafe(self._worker.stop, error)
 
-    def _in_loop(self, told: Callable[[Any], None]) -> Callable[[Any], Any]:
-        """*told*, wrapped for calls from the thread."""
-        return lambda answer: self._loop.call_soon_threadsafe(functools.partial(told, answer))
+    def _in_loop(self, on_done: Callable[[Any], None]) -> Callable[[Any], Any]:
+        """*on_done*, wrapped for calls from the thread."""
+        return lambda answer: self._loop.call_soon_threadsafe(functools.partial(on_done, answer))
 
     def _beat(self) -> None:
         """In a thread of its own: a worker that is busy with a page is alive, one that hangs is not."""
@@ -222,7 +222,7 @@ class SharedFrontier:
             active = len(self._frontier.open_slots())
             share = self.store.share(idle=not self._frontier.has_pending(), active=active)
             self.store.release(self._frontier.hand_over(share.surplus))
-            self.left = self._frontier.left
+            self.remaining = self._frontier.remaining
         except StoreError as error:
             self._failed(error)
             return
@@ -257,6 +257,6 @@ class SharedFrontier:
             self._thread.submit(self._run, self._tell, rest).add_done_callback(self._in_loop(Future.result))
 
     def _end(self) -> None:
-        """Every worker was idle at the last heartbeat; a call that came since may have brought a URL."""
+        """End unless a call since the last heartbeat, at which every worker was idle, may have brought a URL."""
         self._over = not self._calls
         self._worker.wake()

@@ -1,4 +1,7 @@
-"""Data for :mod:`bilingual_crawler.languages.codes`: label sets, merged codes, names that registries lack."""
+"""Languages: their ISO 639-3 codes, their names, and a pair of them.
+
+Tables come first: label sets, codes that count as one language, names and country codes that the registries lack.
+"""
 
 from __future__ import annotations
 
@@ -207,7 +210,7 @@ def _from_tag(tag: str) -> str | None:
 
 
 def macrolanguage(lang: str) -> str | None:
-    """The language that *lang* is a part of, both ISO 639-3: Kurdish (kur) of Sorani (ckb); None if there is none."""
+    """The language that *lang* is a part of, both ISO 639-3: Kurdish (kur) of Sorani (ckb); or None."""
     wide = from_bcp47(MACROLANGUAGES.get(to_bcp47(lang), ""))
     return None if wide == lang else wide
 

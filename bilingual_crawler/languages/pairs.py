@@ -1,4 +1,4 @@
-"""The pairs of languages of a crawl."""
+"""All pairs of languages of a crawl."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LanguagePairs:
     pairs: tuple[LanguagePair, ...]
 
     def __post_init__(self) -> None:
-        """Refuse a pair that is given twice; a class of languages with two of the pairs' joins none."""
+        """Refuse a pair given twice; drop classes that hold two languages of the pairs."""
         twice = [
             names for names, count in Counter(frozenset((one.a, one.b)) for one in self.pairs).items() if count > 1
         ]
@@ -89,12 +89,12 @@ class LanguagePairs:
         return frozenset().union(*(pair.languages for pair in self.pairs))
 
     @property
-    def most(self) -> int:
-        """Pairs that one document may be in."""
+    def max_partners(self) -> int:
+        """Maximum number of pairs that one document is in."""
         return max(len(self.others(language)) for language in self.languages)
 
     def side(self, language: str) -> str | None:
-        """The language of the pairs that *language* counts as; None if it counts as none."""
+        """The language of the pairs that *language* counts as; None if it is in no pair."""
         return next((side for pair in self.pairs if (side := pair.side(language))), None)
 
     def others(self, side: str) -> tuple[str, ...]:

@@ -148,7 +148,7 @@ class BucketJob:
                 if of_unit.setdefault(canonicalise(row.url) or row.url, row) is not row:
                     result.leave_out("same address", str(row))
             pairs = self._among({row.language for row in of_unit.values()})
-            detection = Detection.of(detectors, pairs)
+            detection = Detection.for_pairs(detectors, pairs)
             corpus = Corpus(pairs)
             for document in read_pages(_pages(of_unit, ranges, pages, result), pairs, detection, corpus.unreadable):
                 if isinstance(document, PackedDocument):

@@ -1,0 +1,55 @@
+"""Parse a page once: its text, its links with their evidence, its language, its outline.
+
+- ``model``: the values ``Page`` and ``Link``.
+- ``html``: HTML to ``Page``; ``walk`` visits the nodes, ``links`` merges the anchors, ``tables`` has the word lists.
+- ``labels``: the language that a link names by a name, a code or a flag.
+- ``pdf``: the paragraphs of a PDF; needs the extra ``pdf``.
+- ``decode``: the bytes of a response to text.
+- ``language``: the language of a text, by the ``detectors`` of a crawl.
+- ``outline``: what a page has in common with its translation; ``dates`` finds the dates in it.
+- ``sitemap``, ``robots``: sitemaps and robots.txt.
+- ``formats``: the formats of documents, by URL and by media type.
+- ``characters``: which characters of foreign text are kept.
+- ``jobs``: all of this as jobs of the helper processes in ``sandbox``.
+
+The room may import ``urls`` and ``languages``, and neither Scrapy nor Twisted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bilingual_crawler import lazy_exports
+
+if TYPE_CHECKING:
+    from bilingual_crawler.pages.html import parse_page
+    from bilingual_crawler.pages.jobs import PageJob, PdfJob, ReadPage, RobotsJob, SitemapJob
+    from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource, Page
+    from bilingual_crawler.pages.outline import Outline
+    from bilingual_crawler.pages.sitemap import parse_sitemap
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "parse_page": "html",
+            **dict.fromkeys(("PageJob", "PdfJob", "ReadPage", "RobotsJob", "SitemapJob"), "jobs"),
+            **dict.fromkeys(("Link", "LinkPosition", "LinkSource", "Page"), "model"),
+            "Outline": "outline",
+            "parse_sitemap": "sitemap",
+        },
+    )
+
+__all__ = [
+    "Link",
+    "LinkPosition",
+    "LinkSource",
+    "Outline",
+    "Page",
+    "PageJob",
+    "PdfJob",
+    "ReadPage",
+    "RobotsJob",
+    "SitemapJob",
+    "parse_page",
+    "parse_sitemap",
+]

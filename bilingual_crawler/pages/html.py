@@ -1,4 +1,4 @@
-"""Markup for which the HTML parser would take more than linear time."""
+"""Parse HTML to a page, in linear time for any markup."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 _DEEP = 5000
+"""Open elements at which markup is cut."""
 _LONG = 100_000
+"""Characters of a tag that is removed."""
 
 _LONG_TAG = re.compile(rf"<[a-zA-Z/][^<>]{{{_LONG},}}>?")
 _TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
@@ -44,7 +46,7 @@ def tame(html: str) -> str:
 
 
 def parse_page(html: str, url: str, link_headers: Sequence[str] = ()) -> Page:
-    """The page that *html*, fetched from *url*, shows; *link_headers* are the values of HTTP ``Link`` headers.
+    """Parse *html*, fetched from *url*, to a page; *link_headers* are the values of HTTP ``Link`` headers.
 
     Links are canonical and unique. The evidence of all occurrences of a URL is merged into the first; the most direct
     source wins (an anchor before an alternate). URLs whose extension excludes a page, links to the page itself, and
@@ -55,7 +57,7 @@ def parse_page(html: str, url: str, link_headers: Sequence[str] = ()) -> Page:
 
 
 def walk_through(html: str) -> Walk:
-    """All that is read of *html*; raises nothing but MemoryError."""
+    """Walk the tree of *html*; raises nothing but MemoryError."""
     walk = Walk()
     try:
         root = LexborHTMLParser(tame(html)).root
@@ -68,7 +70,7 @@ def walk_through(html: str) -> Walk:
 
 
 def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Collection[str] = ONLY_HTML) -> Page:
-    """What *walk* found as the page at *url*; as :func:`parse_page`, with links to documents in *formats*."""
+    """Return *walk* as the page at *url*, as :func:`parse_page` does, with links to documents in *formats*."""
     walk.anchors.extend(header_anchors(link_headers))
     find_switchers(walk.anchors)
     head = walk.head

@@ -50,7 +50,7 @@ class PageJob(Job[ReadPage]):
     url: str
     link_headers: tuple[str, ...] = ()
     formats: frozenset[str] = ONLY_HTML
-    """Those of the documents to which links are followed."""
+    """Formats of the documents whose links are followed."""
     detection: Detection = BY_DEFAULT
     announced: str | None = None
     """The language that links say the page is in."""

@@ -79,7 +79,7 @@ def _codes() -> dict[str, str]:
 
 @lru_cache(maxsize=32768)
 def named_language(text: str) -> str | None:
-    """ISO 639-3 of the one language that a short text names ("Íslenska", "Switch to English"); None if none."""
+    """ISO 639-3 of the one language that a short text names ("Íslenska", "Switch to English"); or None."""
     if not text or len(text) > MAX_LABEL:
         return None
     names = _names()

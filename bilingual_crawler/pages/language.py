@@ -1,4 +1,4 @@
-"""How a crawl tells the language of a text: by detectors, and by declarations where these cannot know."""
+"""Identify the language of a text: by detectors, and by declarations for languages that no detector knows."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class LanguageDetectorError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The detectors of a crawl by name, and the languages of its pairs that none of them knows."""
+    """The detectors of a crawl by name, and the languages of its pairs that no detector knows."""
 
     detectors: tuple[str, ...] = (CLD2,)
     undetectable: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, detectors: tuple[str, ...], pairs: LanguagePairs) -> Detection:
-        """How *detectors* tell the languages of *pairs*; raises LanguageDetectorError if one cannot be loaded."""
+    def for_pairs(cls, detectors: tuple[str, ...], pairs: LanguagePairs) -> Detection:
+        """Return the detection of the languages of *pairs*; raises LanguageDetectorError if one cannot be loaded."""
         sides = set(map(pairs.side, known_languages(detectors)))
         return cls(detectors, frozenset(lang for lang in pairs.equivalents if pairs.side(lang) not in {None, *sides}))
 
@@ -58,13 +58,13 @@ class Detection:
         """
         detector = load_detector(self.detectors)
         found = detector.identify(text)
-        told = next((lang for lang in declared if lang in self.undetectable), None)
-        if told is None:
+        announced = next((lang for lang in declared if lang in self.undetectable), None)
+        if announced is None:
             return found
-        other = found.reliable and found.language != macrolanguage(told)
+        other = found.reliable and found.language != macrolanguage(announced)
         if other and detector.confirms(text, found.language):
             return found
-        return Identification(told, ((told, 100),), False)
+        return Identification(announced, ((announced, 100),), False)
 
 
 BY_DEFAULT = Detection()

@@ -115,7 +115,7 @@ def merge(anchors: Iterable[Anchor], base: str, page: str | None) -> tuple[Link,
 
 
 def in_formats(links: Iterable[Link], formats: Collection[str]) -> tuple[list[Link], Counter[str]]:
-    """Those of *links* that may lead to a document in *formats*, and how many lead to documents that are not HTML.
+    """The *links* that may lead to a document in *formats*, and the number of links to other documents by ending.
 
     The latter by ending, whether they are in *formats* or not.
     """

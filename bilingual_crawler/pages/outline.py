@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.walk import Walk
 
 MAX_CHARACTERS = 10_000
-"""What is read of a text."""
+"""Characters of a text that are read."""
 MAX_READ = 1000
 """Numbers and files that are looked at, of which some are kept."""
 MAX_NUMBERS = 64
@@ -40,7 +40,7 @@ _MASK = 0xFFFFFFFF
 
 
 class Outline(Struct, frozen=True, array_like=True):
-    """What is compared of a page; at most 1,150 bytes packed. Arrays are of 32-bit numbers, little-endian.
+    """The features that a page shares with its translation; at most 1,150 bytes packed. Arrays: 32-bit, little-endian.
 
     Of numbers, names and files, each kept once, a page that has too many keeps those with the smallest hashes: pages
     that have the same things keep the same ones (bottom-k sampling).
@@ -137,10 +137,10 @@ def _path(address: str) -> str:
     return address.partition("#")[0].partition("?")[0].lower()
 
 
-def _sample(items: Iterable[int], most: int) -> list[int]:
+def _sample(items: Iterable[int], limit: int) -> list[int]:
     """The items with the smallest hashes."""
     found = set(items)
-    return sorted(found if len(found) <= most else nsmallest(most, found, key=lambda item: item * _SPREAD & _MASK))
+    return sorted(found if len(found) <= limit else nsmallest(limit, found, key=lambda item: item * _SPREAD & _MASK))
 
 
 def _array(items: list[int]) -> bytes:

@@ -1,4 +1,7 @@
-"""Paragraphs from the lines of a layout: lines joined, hyphenation undone, running heads left out."""
+"""Read a PDF: its text as paragraphs, its title and language.
+
+Paragraphs come from the lines of the layout: lines are joined, hyphenation is undone, running heads are left out.
+"""
 
 from __future__ import annotations
 
@@ -58,6 +61,8 @@ class Line(NamedTuple):
 
 @dataclass(slots=True)
 class Paragraph:
+    """A paragraph of a page; *size* is the height of its letters in points."""
+
     text: str
     size: float
 
@@ -96,7 +101,7 @@ def _without_running_heads(pages: list[Sequence[Line]]) -> list[Sequence[Line]]:
 
 
 def _masked(line: Line) -> tuple[str, int]:
-    """What a running head has in common with that of other pages: its height, and its text but for page numbers."""
+    """Key of a running head: its height, and its text without page numbers."""
     return _DIGITS.sub("0", line.text), round(line.base)
 
 
@@ -216,6 +221,8 @@ _FORMS = re.compile("[\ufb00-\ufdff\ufe70-\ufefc]+")
 
 @dataclass(frozen=True, slots=True)
 class PdfText:
+    """The text of a PDF."""
+
     title: str
     text: str
     """One line per paragraph."""

@@ -1,4 +1,4 @@
-"""What sites ask of crawlers: robots.txt, ``<meta name=robots>`` and ``X-Robots-Tag``, in linear time for any text."""
+"""Rules of sites for crawlers: robots.txt, ``<meta name=robots>`` and ``X-Robots-Tag``, in linear time for any text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WITH_VALUE = frozenset(("unavailable_after", "max-snippet", "max-image-preview"
 
 
 class PageRules(NamedTuple):
-    """What a page asks of crawlers."""
+    """The rules of a page for crawlers."""
 
     noindex: bool
     nofollow: bool

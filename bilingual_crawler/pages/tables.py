@@ -136,4 +136,4 @@ DOCUMENT_ENDINGS = _words("""
     doc docm docx dot dotx djvu epub fb2 mobi odp odt ods pdf pps ppsx ppt pptm pptx ps pub rtf xls xlsm xlsx xlt xltx
     xps
 """)
-"""Those among them that are documents, with text for people."""
+"""File name extensions of documents with text for people."""

@@ -1,4 +1,7 @@
-"""The language switchers of a page."""
+"""Walk the tree of an HTML page once: its text, anchors, head and outline.
+
+:func:`find_switchers` finds the language switchers among the anchors.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""Crawl policies by name."""
+"""Crawl policies: from the links of a page to the priorities of their URLs.
+
+- ``base``: what a policy is, the page it sees, several policies as one.
+- ``baselines``: the policies of the literature: breadth first, PPLocator, PTI, ILSP, Smart, the oracle.
+- ``gain``: the expected number of document pairs that a download completes; ``evidence`` is what it weighs.
+
+:data:`POLICIES` has the classes by name. The room may import ``frontier``, ``scoring``, ``pages``, ``urls`` and
+``languages``.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +39,11 @@ POLICIES: dict[str, type[Policy]] = {
 
 
 def policy_class(name: str, given_as: str = "policy") -> type[Policy]:
-    """The policy called *name*; PolicyError lists the names there are and says what the name was *given as*."""
+    """Return the class of the policy *name*. PolicyError lists all names; *given_as* is the argument that it names."""
     try:
         return POLICIES[name]
     except KeyError:
         raise PolicyError(f"{given_as}={name}: choose one of {', '.join(POLICIES)}") from None
+
+
+__all__ = ["POLICIES", "PolicyError", "policy_class"]

@@ -144,7 +144,7 @@ class CrawlLogExtension:
 
     def spider_opened(self) -> None:
         path = self._context.output_dir / CRAWL
-        self._log = TsvLog.of(path, Fetch)
+        self._log = TsvLog.for_record(path, Fetch)
         self.ledger = Ledger(self._context.pairs)
         self.ledger.read(path)
 

@@ -40,7 +40,7 @@ class SitesExtension:
         self._search = context.search
         path = context.output_dir / SITES
         # a resume judges the sites again before the spider is open
-        self._log = TsvLog.of(path, JudgedSite)
+        self._log = TsvLog.for_record(path, JudgedSite)
         self.funnel = Funnel()
         self.funnel.read(path)
 

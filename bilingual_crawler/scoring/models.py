@@ -1,4 +1,7 @@
-"""Log-odds as probabilities."""
+"""The URL models: load a model folder, turn texts into ids, and ids into calibrated probabilities.
+
+A model folder has ``config.json``, ``model.onnx`` and, unless the model reads bytes, ``tokenizer.json``.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def logistic(odds: float) -> float:
-    """The probability of *odds* (natural logarithm), which count from -30 to 30."""
+    """The probability of *odds*, log-odds (base e) clipped to -30..30."""
     return 1 / (1 + exp(-max(-30.0, min(30.0, odds))))
 
 
@@ -239,7 +242,7 @@ def _logistic(logits: NDArray[np.float32]) -> NDArray[np.float32]:
 def models_folder(directory: Path | None) -> Traversable:
     """*directory* (the setting ``BILINGUAL_MODELS_DIR``), or the models that come with this package.
 
-    Those lie beside the package in a checkout, and inside it when it is installed or runs from an egg.
+    They lie beside the package in a checkout, and inside it when it is installed or runs from an egg.
     """
     if directory:
         return directory

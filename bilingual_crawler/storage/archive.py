@@ -1,4 +1,7 @@
-"""An archive that answers requests: its responses by URL, and redirects from other URLs of the same page."""
+"""Archives of a crawl: open WARC files, list their responses, answer requests from them.
+
+Requests are answered by URL, and by redirects from other URLs of the same page.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ _latest: list[Archive] = []
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """The archive holds the page under another URL."""
+    """The URL under which the archive has the page."""
 
     url: str
 
@@ -243,7 +246,7 @@ def _read_as_found(path: Path, file: IO[bytes], left_out: LeftOut) -> WarcFile:
 
 
 def warn_if_cut(file: WarcFile) -> None:
-    """Say it if *file*, whose records have been listed, is cut off or damaged."""
+    """Log a warning if *file*, whose records have been listed, is cut off or damaged."""
     if file.cut:
         logger.warning(f"{file.path} is cut off or damaged: only the records before the damage are used")
 

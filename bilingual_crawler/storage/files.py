@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError)
-"""What reading a packed file may raise."""
+"""Errors that reading a packed file may raise."""
 GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 """The first bytes of a packed file."""
 MAX_SKIPPED = 16 << 30

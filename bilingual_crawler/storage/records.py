@@ -1,4 +1,4 @@
-"""The members of a gzip file: a record of a ``.warc.gz`` or a line of a ``.jsonl.gz`` is one of them."""
+"""Files that grow while a crawl runs: gzip members (WARC records, JSON lines) and TSV logs."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class GzipJsonLines:
 
 
 def read_json_lines(path: Path, left_out: LeftOut | None = None) -> Iterator[dict[str, Any]]:
-    """The objects of a file that :class:`GzipJsonLines` wrote, up to the last complete one; none if it is missing.
+    """The objects of a file that :class:`GzipJsonLines` wrote, up to the last complete one; nothing without the file.
 
     *left_out* counts what is none, or too long. OSError if *path* is no regular file.
     """
@@ -167,7 +167,7 @@ def read_json_lines(path: Path, left_out: LeftOut | None = None) -> Iterator[dic
 
 
 def as_object(line: bytes) -> dict[str, Any] | None:
-    """The JSON object in *line*; None if it is none."""
+    """The JSON object in *line*; None for any other text."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
@@ -185,7 +185,7 @@ class TsvLog:
             self.write(columns)
 
     @classmethod
-    def of(cls, path: Path, record: type[DataclassInstance]) -> TsvLog:
+    def for_record(cls, path: Path, record: type[DataclassInstance]) -> TsvLog:
         """A log of *record* objects."""
         return cls(path, [field.name for field in fields(record)])
 
@@ -221,11 +221,12 @@ def replace_tsv(path: Path, record: type[DataclassInstance], records: Iterable[D
 
 
 def tsv_line(values: Sequence[object]) -> str:
+    """Return *values* as a line of a TSV file; blanks inside a value become single spaces."""
     return "\t".join(" ".join(str(value).split()) for value in values) + "\n"
 
 
 def read_tsv(path: Path) -> Iterator[dict[str, str]]:
-    """Complete rows of a TSV file with a header; none if it is missing. Rows that are too long are left out.
+    """Complete rows of a TSV file with a header; nothing without the file. Rows that are too long are left out.
 
     OSError if *path* is no regular file.
     """

@@ -38,7 +38,7 @@ class Source:
     path: Path
     files: tuple[Path, ...]
     no_files: tuple[Path, ...] = ()
-    """What is named like a WARC file and is none: pipes, folders, links that lead nowhere."""
+    """Paths named like WARC files that are no files: pipes, folders, dangling links."""
     base: str | None = None
     alias_bases: tuple[str, ...] = ()
     redirects: dict[str, str] = field(default_factory=dict)

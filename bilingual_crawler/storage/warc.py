@@ -1,4 +1,7 @@
-"""Errors of archives."""
+"""WARC records: the header, the response or conversion in a record, and the index of the places of records.
+
+A record that cannot be used raises :class:`NoRecord`, an archive :class:`ArchiveError`.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ class ArchiveError(ValueError):
 
 
 def record_url(url: str) -> str:
-    """The canonical form of *url* as Scrapy asks for it, without the fragment; *url* itself if it has none.
+    """The canonical form of *url* as Scrapy requests it, without the fragment; *url* itself if it has none.
 
     Scrapy escapes more than a canonical URL does (``[``, ``'``), other archivers less.
     """
@@ -269,7 +272,7 @@ _MAX_OFFSET = 1 << 63
 
 
 class NoRecord(Exception):
-    """Why a place in an archive gives no record."""
+    """A place in an archive has no usable record; the message says why."""
 
 
 def check_place(file: str, offset: int, length: int, limit: int = MAX_RECORD) -> None:
@@ -282,12 +285,12 @@ def check_place(file: str, offset: int, length: int, limit: int = MAX_RECORD) ->
 
 
 def unpack(member: bytes, limit: int = MAX_RECORD) -> bytes:
-    """The record, of at most *limit* bytes, in a gzip *member* or as it is; NoRecord if it is none, or incomplete."""
+    """The record, of at most *limit* bytes, in a gzip *member* or as it is; NoRecord for anything else."""
     return complete(member if member.startswith(b"WARC/") else _inflate(member, limit))
 
 
 def complete(record: bytes) -> bytes:
-    """*record*; NoRecord if it has no valid header, or is shorter than that says."""
+    """*record*; NoRecord if its header is invalid, or says that it is longer."""
     head = parse_head(record)
     if head is None or head.end > len(record):
         raise NoRecord("damaged record")

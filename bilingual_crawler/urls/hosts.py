@@ -1,4 +1,4 @@
-"""Caches for functions of URLs."""
+"""Host names: their normal form, their registered domain; and the cache of functions of URLs."""
 
 from __future__ import annotations
 

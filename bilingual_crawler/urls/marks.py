@@ -265,12 +265,3 @@ def _strip(url: str, languages: frozenset[str] | None) -> str:
 @url_cache(4096)
 def _bare_host(host: str) -> str:
     return ".".join(label for label in host.lower().split(".") if label not in (_MARK, "www"))
-
-
-__all__ = [
-    "Component",
-    "Marker",
-    "find_markers",
-    "marked_language",
-    "strip_language",
-]

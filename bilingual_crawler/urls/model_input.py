@@ -1,4 +1,8 @@
-"""A URL as model input: exactly the reference pre-processing of García-Romero et al. 2026."""
+"""URLs as model input.
+
+:func:`model_text` is exactly the reference pre-processing of García-Romero et al. 2026; :func:`pair_text` gives the
+features of the pair model. Training and crawls call the same functions.
+"""
 
 from __future__ import annotations
 
@@ -345,7 +349,7 @@ def _kind(token: str) -> str:
 
 
 def _matched(left: Sequence[str], right: Sequence[str]) -> str:
-    """How many words of both sides have a word on the other side that is spelt alike, and how many have none."""
+    """Numbers of words with and without a word of similar spelling on the other side."""
     matched = sum(any(Indel.normalized_similarity(x, y) > ALIKE for y in right[:MAX_WORDS]) for x in left[:MAX_WORDS])
     return f"match{min(matched, 4)}of{min(len(left), len(right), 6)}"
 

@@ -1,8 +1,8 @@
-"""Tokens that stand for a language in a URL, as the pair model reads them.
+"""A URL as the pair model reads it: host, tokens with their zones, and the language that a token may stand for.
 
 Part of the model's pre-processing: after a change here the parallelness model must be trained again. The table has more
-tokens than the rules of `urls.markers`. Single letters and common words count too, because the model weights them
-itself.
+tokens than the rules of :mod:`bilingual_crawler.urls.marks`. Single letters and common words count too, because the
+model weights them itself.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ def language_of(token: str) -> str | None:
 
 
 def language_in_zone(token: str, zone: str) -> str | None:
-    """`language_of`, but none for a word in the middle of others."""
+    """`language_of`; None for a word in the middle of other words."""
     return None if zone[-1] == INSIDE else language_of(token)
 
 

@@ -1,4 +1,4 @@
-"""Rewritings: what is to be replaced in a URL to get another one, found in one pair of URLs and applied to others."""
+"""Rewritings of URLs: the edits between the URLs of one document pair, applied to other URLs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ MAX_EDITS = 3
 MAX_TOKENS = 4
 """Tokens that one edit removes or inserts: ``&lang=fr`` has four. Longer ones are words of a title."""
 MAX_OFFSET = 9
-"""Between numbers that are all that differs: they count languages. Page numbers differ by as much by chance."""
+"""Largest difference of two numbers that stand for languages; page numbers differ by more."""
 MAX_LETTERS = 2
-"""Letters that are a mark at the beginning or end of a word."""
+"""Letters of a language mark at the beginning or end of a word."""
 MIN_STEM = 3
-"""Letters of the word that such a mark is attached to."""
+"""Letters of the rest of a word with a language mark."""
 
 _TOKEN = re.compile(r"(?i:https?)://[^/?]*|(?:[A-Za-z]|%[0-9A-F]{2})+|[0-9]+|.", re.DOTALL)
 _LETTER, _DIGIT, _WORD, _EDGE = "a", "0", "a0", ""
@@ -45,18 +45,18 @@ class Edit:
     offset: int
     before: str
     after: str
-    """What stands beside it in both URLs: a separator, or the kind of a character."""
+    """The neighbours in both URLs: a separator, or the kind of a character."""
 
     @property
     def inverse(self) -> Edit:
         return Edit(self.new, self.old, -self.offset, self.before, self.after)
 
     def places(self, url: str, start: int) -> Iterator[re.Match[str]]:
-        """Where it may be applied to *url*, from the character *start* on."""
+        """Yield the places of *url*, from character *start* on, where the edit applies."""
         return _pattern(None if self.offset else self.old, self.before, self.after).finditer(url, start)
 
     def replaced(self, text: str) -> str:
-        """What *text*, found at one of these places, becomes."""
+        """Return the replacement of *text*, found at one of :meth:`places`."""
         if not self.offset:
             return self.new
         return str(int(text) + self.offset).zfill(len(text) if text[0] == "0" else 0)

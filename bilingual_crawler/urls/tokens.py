@@ -1,4 +1,8 @@
-"""Data for :mod:`bilingual_crawler.urls.tokens`: codes and names that sites use for languages beyond the standards."""
+"""Tokens of URLs that name a language: codes and names, those that sites use beyond the standards included.
+
+The rules of :mod:`bilingual_crawler.urls.marks` read them; the pair model has its own in
+:mod:`bilingual_crawler.urls.parts`.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +88,7 @@ LIMITED_AFFIX_CODES = _words("is it no da sv se hi ms be my so to in si am az ka
 """Codes that are words or abbreviations too: marks after ``.`` or ``_``, or after the only ``-`` of a file name."""
 
 LETTERS = {"e": "eng", "f": "fra"}
-"""English and French at the end of file names on Canadian and United Nations sites, when both are asked for."""
+"""English and French at the end of file names on Canadian and United Nations sites, in a crawl for both."""
 
 PHRASE_STEMS = _words("""
     about contact follow join call meet email write support tell trust with for add log sign check plug opt drop built
@@ -168,7 +172,7 @@ def _table() -> dict[str, tuple[str, ...]]:
 
 @lru_cache(maxsize=16384)
 def languages_of(token: str) -> tuple[str, ...]:
-    """ISO 639-3 of the languages that *token* as a whole may name, likeliest first; empty if it names none.
+    """ISO 639-3 of the languages that *token* as a whole may name, likeliest first; empty without one.
 
     ``en``, ``ENG``, ``english``, ``en_GB``, ``be-fr``, ``zh-hans``, ``suomi``; wrong but common ones such as ``cz``.
     """

@@ -119,7 +119,7 @@ def _links(
         read = cut.fetch(url)
         if read is None:
             continue
-        page = DetectorPage.of(read)
+        page = DetectorPage.from_read_page(read)
         sought = frozenset({instance.lang_a, instance.lang_b} - {side_of(page, instance.pair)})
         tokens = {link.url: tokens_of(page, link, sought, instance.pair) for link in page.links[:MAX_LINKS]}
         # guesses that links confirm are left out by the reader; here they say how often one is right
@@ -193,4 +193,4 @@ def _pair(
 
 def _page(web: FrozenWeb, url: str) -> DetectorPage | None:
     read = web.read(url)
-    return DetectorPage.of(read) if read else None
+    return DetectorPage.from_read_page(read) if read else None

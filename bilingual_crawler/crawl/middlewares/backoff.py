@@ -143,7 +143,7 @@ class BackoffMiddleware:
     def _failed(self, request: Request, *, alive: bool, asked: float | None) -> float | None:
         host = origin(request.url)
         before = self._backoff.given_up(host)
-        rest = self._backoff.failed(host, alive=alive, asked=asked)
+        rest = self._backoff.failed(host, alive=alive, retry_after=asked)
         if rest is None and not before:
             first = not self._stats.get_value("bilingual/hosts_given_up")
             self._stats.inc_value("bilingual/hosts_given_up")

@@ -238,7 +238,7 @@ def _folder(pairs: LanguagePairs) -> str:
 
 def _detection(pairs: LanguagePairs, options: Options) -> Detection:
     try:
-        return Detection.of(options.detectors, pairs)
+        return Detection.for_pairs(options.detectors, pairs)
     except LanguageDetectorError as error:
         raise _error(str(error)) from error
 
@@ -290,7 +290,7 @@ def _budget(
     sites = list(dict.fromkeys(registered_domain(seed.url) for seed in seeds))
     if len(sites) == 1 and scope != "web":
         return None
-    budget = site_budget(options.site_budget, sites, promises=pairs.most if policy.promises_pairs else 0)
+    budget = site_budget(options.site_budget, sites, promises=pairs.max_partners if policy.promises_pairs else 0)
     if budget and isinstance(given, str) and is_table(Path(given)):
         try:
             budget.expect(expected_pairs(Path(given), pairs))

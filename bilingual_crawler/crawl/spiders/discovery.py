@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from bilingual_crawler.crawl.context import DiscoveryContext
-    from bilingual_crawler.discovery.search import Site
+    from bilingual_crawler.discovery.search import InspectedSite
     from bilingual_crawler.items import Document, FoundLinks
     from bilingual_crawler.pages.detectors.base import Identification
     from bilingual_crawler.pages.model import Page
@@ -109,6 +109,6 @@ class DiscoverySpider(BilingualSpider):
                 self.context.search.go_back(await run_in_thread(self.context.sources.ways_back, entry))
             self.visits.pursue()
 
-    def _judged(self, name: str, site: Site) -> None:
-        judged = JudgedSite.of(name, site, self.context.sources.pages.get(name, {}), utc_now())
+    def _judged(self, name: str, site: InspectedSite) -> None:
+        judged = JudgedSite.from_inspected(name, site, self.context.sources.pages.get(name, {}), utc_now())
         self.crawler.signals.send_catch_log(site_judged, site=judged)

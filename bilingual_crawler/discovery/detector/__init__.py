@@ -22,7 +22,7 @@ DETECTORS = ("evidence", "barbosa")
 def load_detector(name: str, models: Traversable, language_model: LanguageModel) -> Detector:
     """The detector called *name* with the weights in the folder *models*.
 
-    Raises DetectorError for a name that there is not, ModelError for weights that are missing or unreadable.
+    Raises DetectorError for an unknown name, ModelError for missing or unreadable weights.
     """
     if name == "evidence":
         return EvidenceDetector(EvidenceWeights.load(models), Weights.load(models), language_model)

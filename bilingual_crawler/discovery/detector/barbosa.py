@@ -104,7 +104,7 @@ class BarbosaInspection:
             return None
         return self._picked[self._downloads]
 
-    def learn(self, url: str, page: DetectorPage | None) -> None:
+    def observe_page(self, url: str, page: DetectorPage | None) -> None:
         self._downloads += 1
         if page is not None and domain_label(page.url) == self._site:
             self._languages[page.language] += 1

@@ -1,4 +1,4 @@
-"""What judges whether a site is bilingual: the protocol, the pages that it sees, its verdict."""
+"""The protocol of detectors of bilingual sites, the pages that they see, their verdict."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_DOWNLOADS = 3
 
 
 class DetectorError(ValueError):
-    """There is no such detector."""
+    """Unknown detector; the message lists the detectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +39,13 @@ class DetectorPage:
     declared: str | None = None
     """``lang`` of the root element, ISO 639-3."""
     archived: str = ""
-    """When it was archived, if an archive was asked in place of the site: its ``WARC-Date``."""
+    """``WARC-Date`` of a page that came from an archive; empty otherwise."""
     backlink: bool = False
     """It was visited because it links to a bilingual site."""
 
     @classmethod
-    def of(cls, read: ReadPage) -> DetectorPage:
-        """The page that the job :class:`~bilingual_crawler.pages.jobs.PageJob` has read."""
+    def from_read_page(cls, read: ReadPage) -> DetectorPage:
+        """The result of a :class:`~bilingual_crawler.pages.jobs.PageJob` as a detector sees it."""
         page = read.page
         return cls(page.url, read.identification.language, page.links, page.text, read.outline, page.language)
 
@@ -57,20 +57,20 @@ class Reason(StrEnum):
     ONE_LANGUAGE = "one_language"
     """No page in the other language was found, or in neither."""
     NO_TRANSLATION = "no_translation"
-    """There are pages in both languages, and none is the translation of another."""
+    """There are pages in both languages, and no two are translations."""
     SAME_PAGE = "same_page_in_every_language"
-    """What is announced as the other language is the same page again."""
+    """The page announced in the other language is the same page again."""
     PARKED = "parked"
     """The domain is for sale or shows advertisements only."""
     OTHER_SITE = "other_site"
-    """What was asked for led to another site."""
+    """The entry page redirected to another site."""
     NO_PAGE = "no_page"
     """There is no page that could be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is known of a site."""
+    """The judgement of a site: bilingual or not, why, and how likely."""
 
     bilingual: bool
     likelihood: float
@@ -83,21 +83,21 @@ class Verdict:
     pair: tuple[str, str] | None = None
     """URLs of two pages confirmed as translations, in the order of the language pair."""
     downloads: int = 0
-    """Pages asked for beside the entry page."""
+    """Downloads beside the entry page."""
 
 
 class Inspection(Protocol):
-    """One site being judged. It does no I/O: whoever holds it downloads what it asks for."""
+    """One site being judged. It does no I/O: its owner downloads the URLs of :meth:`next`."""
 
     def next(self) -> str | None:
         """The URL to download next; None once the verdict is ready."""
 
-    def learn(self, url: str, page: DetectorPage | None) -> None:
-        """What *url*, as given by :meth:`next`, brought; None if it brought no page (an error, a file)."""
+    def observe_page(self, url: str, page: DetectorPage | None) -> None:
+        """Observe the *page* at *url*, which :meth:`next` named; None for no page (an error, a file)."""
 
     @property
     def verdict(self) -> Verdict:
-        """What is known so far."""
+        """The verdict on the evidence so far."""
 
 
 class Detector(Protocol):

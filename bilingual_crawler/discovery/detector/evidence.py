@@ -1,4 +1,7 @@
-"""Domains that are for sale, or show advertisements in place of a site."""
+"""The detector that weighs all evidence of a site: its links, the outlines of its pages, what they claim.
+
+Parked domains, which are for sale or show advertisements, are no sites.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.scoring.models import LanguageModel
 
 MAX_CHARACTERS = 2000
-"""Characters of the longest text of such a page."""
+"""Characters of the longest text of a parked page."""
 
 _DEALERS = frozenset(
     (
@@ -52,27 +55,27 @@ def is_parked(page: DetectorPage) -> bool:
 
 
 MAX_READERS = 8
-"""Pairs of languages for which what reads links is kept."""
+"""Language pairs whose link readers are cached."""
 CONFIRMED = 0.25
-"""Probability from which two pages are taken for translations."""
+"""Probability from which two pages count as translations."""
 LEAST = 0.12
-"""Chance under which a link is not worth a download."""
+"""Probability under which a link is not downloaded."""
 LEAST_OF_BOTH = 0.04
-"""The same once pages in both languages were found: few such sites are not bilingual."""
+"""As :data:`LEAST`, once pages in both languages were found: few of these sites are not bilingual."""
 BRIDGE = 0.2
-"""Chance of a link of a page that only leads to others, whatever else is known of the link."""
+"""Least probability of a link on a page that only leads to others."""
 MIRRORED = 0.3
-"""Chance of a link whose counterpart is on a page in the other language, if the pages themselves tell nothing."""
+"""Probability of a link whose counterpart is on a page in the other language, without other evidence."""
 HALF_MIRRORED = 0.6
-"""The same if the counterpart was downloaded."""
+"""As :data:`MIRRORED`, if the counterpart was downloaded."""
 MAX_GUESSES = 2
-"""Guessed addresses that are asked for on a site."""
+"""Maximum guessed URLs that are requested of a site."""
 DOUBT = 0.75
 """Downloads that a kind of link counts as, beside those that it has had on the site."""
 
 
 class EvidenceDetector:
-    """Finds bilingual sites by all that their pages say of their links."""
+    """Finds bilingual sites by the evidence of their links and the outlines of their pages."""
 
     def __init__(
         self,
@@ -126,7 +129,7 @@ class EvidenceInspection:
         least = LEAST_OF_BOTH if all(self._sides.values()) else self._detector.least
         return best.url if best is not None and self._worth(best) >= least else None
 
-    def learn(self, url: str, page: DetectorPage | None) -> None:
+    def observe_page(self, url: str, page: DetectorPage | None) -> None:
         prospect = self._prospects.pop(url)
         self._downloads += 1
         self._asked.add(url)
@@ -213,29 +216,29 @@ class EvidenceInspection:
         return frozenset(side for side, seen in self._sides.items() if not seen) or frozenset(self._sides)
 
     def _worth(self, prospect: Prospect) -> float:
-        """Chance that a download completes a pair, or brings the other language."""
+        """P(a download completes a pair or brings the other language)."""
         weights = self._detector.weights
-        chance = weights.translation.probability(prospect.features)
+        probability = weights.translation.probability(prospect.features)
         if all(self._sides.values()):
-            chance = max(chance, self._mirror(prospect.url))
+            probability = max(probability, self._mirror(prospect.url))
         else:
-            chance = weights.language.probability(prospect.features) * (1 + chance) / 2
-            chance = max(chance, BRIDGE * prospect.is_bridge)
+            probability = weights.language.probability(prospect.features) * (1 + probability) / 2
+            probability = max(probability, BRIDGE * prospect.is_bridge)
         if prospect.is_guess:
-            return self._worth_of_guess(prospect, chance)
-        return chance * (self._hit[prospect.kind] + DOUBT) / (self._tried[prospect.kind] + DOUBT)
+            return self._worth_of_guess(prospect, probability)
+        return probability * (self._hit[prospect.kind] + DOUBT) / (self._tried[prospect.kind] + DOUBT)
 
-    def _worth_of_guess(self, prospect: Prospect, chance: float) -> float:
-        """What is left of the *chance* of a guess: little if links that said more were wrong."""
+    def _worth_of_guess(self, prospect: Prospect, probability: float) -> float:
+        """Lower the *probability* of a guess by the misses of links with more evidence."""
         held = (page for side in self._sought(prospect.page) for page in self._sides[side])
         key = strip_language(prospect.url)
         if self._guesses >= MAX_GUESSES or any(strip_language(page.url) == key for page in held):
             return 0.0
         misses = self._tried.total() - self._hit.total()
-        return chance / (1 + misses)
+        return probability / (1 + misses)
 
     def _mirror(self, url: str) -> float:
-        """Chance of a link by its counterpart."""
+        """Probability of a link by its counterpart."""
         counterpart = self._mirrored.get(url)
         if counterpart is None:
             return 0.0

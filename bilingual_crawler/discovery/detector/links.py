@@ -1,4 +1,4 @@
-"""Addresses at which a site may have a page in another language though no link leads there."""
+"""Links, and guessed URLs, that may lead to a site's page in another language, with the evidence for each."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def rewritten(url: str, language: str) -> Iterator[str]:
 
 
 def without_folder(url: str) -> str | None:
-    """*url* without the folder that names its language, as of a site whose first language has none; None if none."""
+    """*url* without the folder that names its language, as on a site whose first language has no folder; or None."""
     marker = _mark(url)
     if marker is None or marker.component is not Component.DIRECTORY:
         return None
@@ -67,7 +67,7 @@ def folder_of(url: str, language: str) -> str:
 
 
 def _spellings(token: str, old: str, new: str) -> Iterator[str]:
-    """How a site that writes *token* for the language *old* writes *new*."""
+    """Spellings of the language *new* on a site that writes *token* for the language *old*."""
     code = to_bcp47(new)
     separator = next((sign for sign in _SEPARATORS if sign in token), None)
     lower = token.lower()
@@ -128,15 +128,15 @@ FEATURES = (
 """0 or 1, but for `wording` and `url_model`: -1 to 1, towards the language that is sought. `names_others` is of a
 guess: the page names languages, and not the one that is guessed."""
 EVIDENCE = {"hreflang_sought": "hreflang", "label_sought": "switcher", "mark_sought": "mark", "lang_sought": "lang"}
-"""Features that a verdict counts, and what they are called there."""
+"""Features that a verdict counts, with their names in it."""
 KIND = ("hreflang_sought", "label_sought", "mark_sought", "weak_mark_sought", "same_key", "other_host")
-"""Features by which links are told apart to learn from a miss."""
+"""Features of links, to learn from a miss."""
 GUESSES = ("rewritten", "folder", "dropped")
 
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """A link, or a guess, and what speaks for it."""
+    """A link, or a guessed URL, with its evidence."""
 
     url: str
     page: str
@@ -156,7 +156,7 @@ class Prospect:
 
     @property
     def kind(self) -> tuple[bool, ...]:
-        """What links have in common that are right or wrong together on a site."""
+        """Links of one kind are right or wrong together on a site."""
         return tuple(map(self.says, KIND))
 
     def says(self, name: str) -> bool:
@@ -253,7 +253,7 @@ def _prospect(url: str, page: DetectorPage, row: Mapping[str, float]) -> Prospec
 
 
 def evidence_in(prospects: Iterable[Prospect]) -> dict[str, int]:
-    """How many of *prospects* name a language that is sought, by the way in which they do."""
+    """Count the *prospects* that name a sought language, by the kind of evidence."""
     links = [prospect for prospect in prospects if not prospect.is_guess]
     counts = {name: sum(link.says(feature) for link in links) for feature, name in EVIDENCE.items()}
     return {name: count for name, count in counts.items() if count}

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.codes import LanguagePair
 
 SHORTEST = 200
-"""Characters of text under which two pages can be nothing but alike."""
+"""Characters of text under which two pages are not compared as translations."""
 MAX_RATIO = 3.0
-"""Of the characters of both texts; translations are not longer."""
+"""Maximum ratio of the lengths of two translations, in characters."""
 
 UNTRANSLATED = 0.5
-"""Share of the shorter text from which what both have in common is more than what may be translated."""
+"""Share of the shorter text that both have in common, from which they are no translations."""
 SAME = 0.9
 """Share of the text that two pages have in common, from which they are the same page."""
 
@@ -49,7 +49,7 @@ FEATURES = (
     "link_keys",
     "depth",
 )
-"""Those of two outlines; whether one page, or both, announce the other, name its language in a link to it, link to it;
+"""Features of two outlines; whether one page, or both, announce the other, name its language in a link, link to it;
 how alike their addresses are; how alike the numbers and addresses of their links are."""
 
 
@@ -156,14 +156,14 @@ class Logistic(msgspec.Struct, frozen=True, dict=True):
 
 
 class EvidenceWeights(msgspec.Struct, frozen=True):
-    """What the evidence detector has learnt (``evidence.json``)."""
+    """The weights of the evidence detector (``evidence.json``)."""
 
     language: Logistic
-    """That a link leads to a page in a language that is sought."""
+    """Weights for: a link leads to a page in a sought language."""
     translation: Logistic
-    """That it leads to the translation of its page."""
+    """Weights for: a link leads to the translation of its page."""
     parallel: Logistic
-    """That two pages are translations."""
+    """Weights for: two pages are translations."""
 
     @classmethod
     def load(cls, models: Traversable) -> EvidenceWeights:

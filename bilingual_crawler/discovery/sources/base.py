@@ -1,4 +1,4 @@
-"""Hosts as Common Crawl and the sources name them."""
+"""The protocols of sources of candidates and backlinks, and their values; hosts as Common Crawl writes them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Candidate:
     archived: WarcRange | None = None
     """Where the entry page can be read in place of the site."""
     guessed_scheme: bool = False
-    """The source names none: https is tried first, then http."""
+    """The source names no scheme: https is tried first, then http."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class CandidateSource(Protocol):
 
     @property
     def left_out(self) -> Counter[str]:
-        """What was read but is no candidate, by reason."""
+        """Rows that are no candidates, by reason."""
 
     def candidates(self, pair: LanguagePair) -> Iterator[Candidate]:
         """Yield each site once, the most likely first if the source knows how likely sites are; SourceError if the
@@ -91,7 +91,7 @@ class BacklinkSource(Protocol):
 
     @property
     def left_out(self) -> Counter[str]:
-        """What was read but is no backlink, by reason."""
+        """Rows that are no backlinks, by reason."""
 
     def backlinks(self, host: str) -> Sequence[Backlink]:
         """Who links to the host (with or without ``www.`` and port), heaviest first; empty if the host is unknown."""

@@ -205,7 +205,7 @@ def _condition(db: DuckDBPyConnection, table: str, names: list[str] | None) -> s
 
 
 def _load(db: DuckDBPyConnection, folder: Path, graph: _Graph, level: str, kept: str) -> None:
-    """Load the vertices of *graph*, and those edges for which the condition *kept* holds."""
+    """Load the vertices of *graph*, and the edges that satisfy the condition *kept*."""
     columns = {"id": "BIGINT", "name": "VARCHAR"} | ({"hosts": "BIGINT"} if level == _DOMAINS else {})
     db.execute(f"CREATE TABLE vertex AS SELECT id, name FROM {_rows(graph.vertices, columns)}")
     ((count, ids, names, first, last),) = db.execute(_CHECK_VERTICES).fetchall()
@@ -229,7 +229,7 @@ def _load(db: DuckDBPyConnection, folder: Path, graph: _Graph, level: str, kept:
 
 
 def _origin(graph: _Graph, *hosts: list[str] | None) -> str:
-    """What a table is made of, as text: it is the same as long as the files and the lists of *hosts* are."""
+    """Fingerprint of the inputs of a table: its files, and the lists of *hosts*."""
     files = [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in (*graph.vertices, *graph.edges)]
     lists = [None if names is None else hashlib.sha256("\n".join(names).encode()).hexdigest() for names in hosts]
     return json.dumps([_FORMAT, files, *lists])
@@ -248,7 +248,7 @@ def _open(table: Path) -> DuckDBPyConnection:
 
 
 def _key(name: str) -> int:
-    """What ``md5_number_lower`` gives."""
+    """The result of ``md5_number_lower``."""
     return int.from_bytes(hashlib.md5(name.encode(), usedforsecurity=False).digest()[8:], "little")
 
 

@@ -136,6 +136,7 @@ class CommonCrawlIndex:
 
 
 def index_files(where: str) -> list[str]:
+    """Return the Parquet files, or their URLs, that *where* names: a URL, a folder, a list of paths or a file."""
     if "://" in where:
         return [where]
     if Path(where).is_dir():

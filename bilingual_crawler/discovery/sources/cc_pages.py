@@ -43,7 +43,7 @@ class ArchivedPages:
         """Rows that gave no page, by reason."""
 
     def read(self, place: WarcRange) -> ArchivedResponse | None:
-        """The response, its body with its content coding; None, counted, if there is none. Blocks while it reads."""
+        """The response, its body with its content coding; None, counted, without one. Blocks while it reads."""
         try:
             check_place(place.filename, place.offset, place.length, self._max_bytes)
             record = unpack(self._get(place) if self._remote else self._cut(place), self._max_bytes)

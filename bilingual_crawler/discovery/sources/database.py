@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 MEMORY = "1GB"
-"""What DuckDB holds in memory; the rest is on disk."""
+"""Memory limit of DuckDB; the rest is on disk."""
 THREADS = 4
 """Each of them needs a part of the memory."""
 BATCH = 10_000
@@ -51,7 +51,7 @@ def fetch(db: DuckDBPyConnection, query: str, values: object = None) -> Iterator
 
 
 def damaged(place: object, error: duckdb.Error) -> SourceError:
-    """What to tell the user about an error of DuckDB."""
+    """The message for an error of DuckDB."""
     return SourceError(f"{place}: {first_line(error)}; download it again if it is damaged")
 
 

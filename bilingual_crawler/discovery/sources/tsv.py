@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_LINE = 1 << 16
 """Bytes of the longest line that is read."""
 MAX_BACKLINKS = 2_000_000
-"""They are held in memory, 200 bytes each."""
+"""Maximum backlinks, 200 bytes of memory each."""
 _MARK = "\ufeff"
 
 

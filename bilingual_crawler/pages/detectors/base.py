@@ -1,4 +1,4 @@
-"""What tells the language of a text."""
+"""What a language detector is, its answer, and the vote of several."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RANGE = 1000
 MIN_LETTERS = 6
 """Letters under which the language of a text is unknown."""
 SHOWN = 3
-"""Languages of a text that are told."""
+"""Maximum languages of a text in an answer."""
 
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]|[^\x00-\U0010fffd]")
 
@@ -39,10 +39,10 @@ NOTHING = Identification(UNKNOWN, (), False)
 
 
 class LanguageDetector(Protocol):
-    """Tells the language of a text; its methods never raise."""
+    """Identifies the language of a text; its methods never raise."""
 
     languages: frozenset[str]
-    """Those that it can tell, ISO 639-3."""
+    """Languages that the detector knows, ISO 639-3."""
 
     def identify(self, text: str) -> Identification:
         """The languages of the first 50,000 characters of *text*."""

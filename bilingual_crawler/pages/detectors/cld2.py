@@ -15,7 +15,7 @@ VERY_SHORT = 60
 CONFIDENT = 0.5
 """Probability from which langid counts: then 96 % are right on lines under 30 characters, over 98 % on longer ones."""
 CONFIDENT_ALONE = 0.95
-"""The same for longer texts in which CLD2 found no language: they tend to be in languages that neither knows."""
+"""Probability from which langid counts if CLD2 found no language in a long text, which neither may know."""
 PIECE = 300
 """Characters of a piece."""
 SURE = 0.8
@@ -67,7 +67,7 @@ class Cld2:
         return first if trusted or first.language == lang else NOTHING
 
     def _classify(self, text: str) -> tuple[str, float]:
-        """What langid takes *text* for, and the probability of that."""
+        """Language of *text* by langid, and its probability."""
         label, probability = self._langid.classify(legible(text))
         return from_bcp47(label) or UNKNOWN, float(probability)
 

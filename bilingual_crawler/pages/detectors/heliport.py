@@ -12,7 +12,7 @@ CONFIDENT = 0.5
 
 
 class Heliport:
-    """Knows some 220 languages. An answer under the confidence that it asks for in a language is none."""
+    """Knows some 220 languages. Low-confidence answers count as unknown."""
 
     def __init__(self) -> None:
         self._identifier = Identifier()

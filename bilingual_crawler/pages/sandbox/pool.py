@@ -1,4 +1,4 @@
-"""Start a Python process that finds this package in the same place as this process, also in an egg."""
+"""The pool of helper processes: start helpers, send them jobs, end those that break a limit."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def environment() -> dict[str, str]:
 
 _PATIENCE = 30.0
 """A silent helper is ended after this many seconds of wall time plus this many times the job's processor time."""
-_most = os.cpu_count() or 1
+_max_jobs = os.cpu_count() or 1
 _thread = threading.local()
 _helpers: set[_Helper] = set()
-"""Those that are to be ended."""
+"""All helpers, to be ended by :func:`close`."""
 
 
 def submit(job: Job[Result]) -> Future[Result]:
@@ -54,7 +54,7 @@ def submit(job: Job[Result]) -> Future[Result]:
 
 def processes() -> int:
     """Number of jobs that run at a time."""
-    return _most
+    return _max_jobs
 
 
 def use(count: int) -> None:
@@ -62,8 +62,8 @@ def use(count: int) -> None:
 
     Models that are loaded afterwards compute with as many threads.
     """
-    global _most
-    _most = count
+    global _max_jobs
+    _max_jobs = count
 
 
 @functools.cache
