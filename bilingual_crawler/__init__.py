@@ -1,6 +1,25 @@
 """A focused crawler that finds parallel documents early."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
 __version__ = "0.1.0"
+
+
+def lazy_exports(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return a module's ``__getattr__`` that imports a name from its submodule at first use."""
+
+    def export(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(f"{package}.{names[name]}"), name)
+
+    return export
 
 
 def to_install(extra: str) -> str:

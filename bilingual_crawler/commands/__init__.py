@@ -1,4 +1,8 @@
-"""Commands of ``scrapy``: in the project, and by the entry points in ``pyproject.toml`` in every other folder."""
+"""Commands of ``scrapy``: in the project, and by the entry points in ``pyproject.toml`` in every other folder.
+
+``crawl.py``, ``align.py``, ``harvest.py``, ``mine.py``, ``report.py`` and ``review.py`` hold the command of that name:
+they parse arguments and call a room. May import every room. Nothing here is public API but the commands themselves.
+"""
 
 from __future__ import annotations
 

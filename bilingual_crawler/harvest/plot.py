@@ -54,7 +54,7 @@ PAIRS = Quantity("Pairs found", attrgetter("curve"), attrgetter("relative_auc"))
 TEXT = Quantity("Text of the pairs found", attrgetter("text_curve"), attrgetter("relative_text_auc"))
 
 
-def plot(results: Sequence[Result], path: Path) -> Path:
+def plot_results(results: Sequence[Result], path: Path) -> Path:
     """Draw the means over all tasks, of pairs and of text, and below those of pairs by languages; return ``path``."""
     pairs: defaultdict[tuple[str, str], list[Result]] = defaultdict(list)
     for result in results:

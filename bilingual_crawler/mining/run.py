@@ -85,7 +85,7 @@ LARGEST = 10
 
 
 @dataclass(frozen=True)
-class Request:
+class MiningRequest:
     """What is to be mined."""
 
     inputs: tuple[str, ...]
@@ -131,7 +131,7 @@ class ContentReport(msgspec.Struct):
 class Mining:
     """A mining; MiningError if its inputs cannot be read, or its folder has another one."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: MiningRequest) -> None:
         self._request, self._out = request, request.out.resolve()
         self._crawls = [Path(name) for name in request.inputs if is_crawl(Path(name))]
         try:
