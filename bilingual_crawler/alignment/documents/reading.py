@@ -100,68 +100,88 @@ class RawPage:
         return self.body is not None and format_of(self.content_type, self.url) == PDF
 
 
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """A page after parsing."""
+
+    title: str
+    text: str
+    alternates: tuple[tuple[str | None, str], ...]
+    switches: tuple[tuple[str | None, str], ...]
+    declared: str | None = None
+    html: str = ""
+    links: tuple[str, ...] = ()
+    """URLs linked outside the head."""
+
+
 def read_document(
     raw: RawPage, pairs: LanguagePairs, detection: Detection = BY_DEFAULT
 ) -> tuple[DocumentText, Profile] | None:
-    """The document on a page and its profile; None if it is in no language of *pairs*.
+    """Return the document on a page and its profile; None if it is in no language of *pairs*.
 
     Raises ContentError for a PDF whose text cannot be read.
     """
-    html = ""
-    title, text, alternates, switches = raw.title, raw.text, raw.alternates, raw.switches
-    links: list[str] = []
-    declared = None
-    size = 0
-    if raw.is_pdf and raw.body is not None:
-        from bilingual_crawler.pages.pdf import read_pdf
-
-        pdf = read_pdf(raw.body)
-        title, text, declared = pdf.title, pdf.text, pdf.language
-    elif raw.body is not None:
-        size = len(raw.body)
-        html = decode_body(raw.body, raw.content_type)
-        page = parse_page(html, raw.url, raw.link_headers)
-        title, text, declared = page.title, page.text, page.language
-        alternates = tuple((link.hreflang, link.url) for link in page.links if link.announces)
-        switches = tuple(
-            (link.hreflang or link.label, link.url) for link in page.links if link.position is LinkPosition.SWITCHER
-        )
-        links = [link.url for link in page.links if link.position is not LinkPosition.HEAD]
-    told = declared, raw.language
-    whole = detection.identify(text, told)
-    languages = tuple(detection.identify(one, told).language for one in ranges(text))
+    content = _parse(raw)
+    told = content.declared, raw.language
+    whole = detection.identify(content.text, told)
+    languages = tuple(detection.identify(one, told).language for one in ranges(content.text))
     side = pairs.side(majority(whole.language, languages))
     if side is None:
         return None
-    lines = tuple(text.split("\n"))
-    translator = find_translator(html)
-    document = DocumentText(raw.url, side, title, lines, languages, translator, raw.warc_file, raw.warc_offset)
-    domain = registered_domain(raw.url)
-    body = f"{title}\n{text[:MAX_CHARACTERS]}"
+    lines = tuple(content.text.split("\n"))
+    translator = find_translator(content.html)
+    document = DocumentText(raw.url, side, content.title, lines, languages, translator, raw.warc_file, raw.warc_offset)
+    share = sum(share for language, share in whole.shares if pairs.side(language) == side) / 100
+    return document, _profile(raw, content, document, share, pairs)
+
+
+def _parse(raw: RawPage) -> _Content:
+    if raw.body is None:
+        return _Content(raw.title, raw.text, raw.alternates, raw.switches)
+    if raw.is_pdf:
+        from bilingual_crawler.pages.pdf import read_pdf
+
+        pdf = read_pdf(raw.body)
+        return _Content(pdf.title, pdf.text, raw.alternates, raw.switches, pdf.language)
+    html = decode_body(raw.body, raw.content_type)
+    page = parse_page(html, raw.url, raw.link_headers)
+    return _Content(
+        page.title,
+        page.text,
+        tuple((link.hreflang, link.url) for link in page.links if link.announces),
+        tuple((link.hreflang or link.label, link.url) for link in page.links if link.position is LinkPosition.SWITCHER),
+        page.language,
+        html,
+        tuple(link.url for link in page.links if link.position is not LinkPosition.HEAD),
+    )
+
+
+def _profile(raw: RawPage, content: _Content, document: DocumentText, share: float, pairs: LanguagePairs) -> Profile:
+    side, domain = document.language, registered_domain(raw.url)
+    body = f"{content.title}\n{content.text[:MAX_CHARACTERS]}"
     words = [word for word in map(str.lower, _WORD.findall(body)) if not word[0].isdigit()]
-    profile = Profile(
+    return Profile(
         url=raw.url,
         language=side,
         key=strip_language(raw.url, pairs.equivalents),
-        claims=tuple(url for tag, url in alternates if pairs.is_other(tag, side)),
-        switches=tuple(url for _, url in switches),
+        claims=tuple(url for tag, url in content.alternates if pairs.is_other(tag, side)),
+        switches=tuple(url for _, url in content.switches),
         marked=marked_language(raw.url, pairs.equivalents),
-        declared=declared,
-        share=sum(share for language, share in whole.shares if pairs.side(language) == side) / 100,
-        size=size,
-        tags=_tags(html),
-        lines=_hashes(lines),
-        lengths=np.array([min(len(line), 65535) for line in lines], dtype=np.uint16),
-        title=_set({*_WORD.findall(title.lower()), *dates_in(title, side)}),
+        declared=content.declared,
+        share=share,
+        size=0 if raw.body is None or raw.is_pdf else len(raw.body),
+        tags=_tags(content.html),
+        lines=_hashes(document.lines),
+        lengths=np.array([min(len(line), 65535) for line in document.lines], dtype=np.uint16),
+        title=_set({*_WORD.findall(content.title.lower()), *dates_in(content.title, side)}),
         words=_set(set(words)),
         word_count=len(words),
         names=_set(names_in(body.split("\n"))),
         numbers=_hashes([*numbers_in(body), *sorted(dates_in(body, side))]),
-        files=_set(_files(html)),
-        external=_set({link_key(link) for link in links if registered_domain(link) != domain}),
-        internal=_set({link_key(link) for link in links if registered_domain(link) == domain}),
+        files=_set(_files(content.html)),
+        external=_set({link_key(link) for link in content.links if registered_domain(link) != domain}),
+        internal=_set({link_key(link) for link in content.links if registered_domain(link) == domain}),
     )
-    return document, profile
 
 
 def ranges(text: str) -> Iterator[str]:
