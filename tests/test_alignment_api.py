@@ -27,7 +27,7 @@ def test_two_lists_of_pages_are_paired() -> None:
 def test_sentences_of_two_documents_are_aligned() -> None:
     aligner = SentenceAligner("eng", "isl")
     sides = aligner.read([ENGLISH["harbour"]], [ICELANDIC["harbour"]])
-    aligner.learn([sides])
+    aligner.learn_lexicon([sides])
     found = aligner.align(*sides)
     assert [pair.text_a.split()[1] for pair in found] == ["harbour", "has", "port"]
     assert [pair.text_b.split()[0] for pair in found] == ["Höfnin", "Þar", "Höfnin"]

@@ -1,4 +1,4 @@
-"""The greedy oracle: the reference download order, with full knowledge of graph and gold pairs."""
+"""Harvest curves of a crawl, measured against the greedy oracle, which knows link graph and gold pairs."""
 
 from __future__ import annotations
 

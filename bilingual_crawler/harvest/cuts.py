@@ -107,7 +107,7 @@ class CutWeb:
     """Links to removed pages are gone as well."""
 
     @classmethod
-    def of(cls, web: FrozenWeb, instance: Instance) -> CutWeb:
+    def from_instance(cls, web: FrozenWeb, instance: Instance) -> CutWeb:
         """Cut the site as *instance* says."""
         site = web.site
         match instance.variant:

@@ -1,4 +1,4 @@
-"""``results.json``: the measured crawls of a benchmark, kept as they come."""
+"""The benchmark: a real crawl for each task and policy, and ``results.json``, which keeps the results as they come."""
 
 from __future__ import annotations
 

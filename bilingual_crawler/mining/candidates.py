@@ -1,4 +1,4 @@
-"""What the engines cannot tell of a URL: its comparison key, its language mark, its registered domain."""
+"""Keys of URLs, and the pairs of pages by key and by announcement, as ibis expressions."""
 
 from __future__ import annotations
 

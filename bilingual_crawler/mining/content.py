@@ -1,4 +1,7 @@
-"""The bitext of buckets, until all of them are done: then it is told which sentence pairs came twice."""
+"""The content stage, bucket by bucket: pages read, documents and sentences aligned, bitext spooled and exported.
+
+The bitext waits in spools until all buckets are done, because duplicates are found across buckets.
+"""
 
 from __future__ import annotations
 

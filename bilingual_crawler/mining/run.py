@@ -1,4 +1,4 @@
-"""What came of a mining, for people and as ``report.json``."""
+"""A mining: URL stage, content stage, and the report of both on screen and as ``report.json``."""
 
 from __future__ import annotations
 

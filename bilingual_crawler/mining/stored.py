@@ -1,4 +1,4 @@
-"""What is wrong with a mining before it starts, or with its input."""
+"""Files of a mining: results of buckets, and values as JSON; errors, and the language pairs of a request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documents of our own crawls as a table."""
+"""Tables of pages under common column names: crawls, Common Crawl's index, and tables like it."""
 
 from __future__ import annotations
 

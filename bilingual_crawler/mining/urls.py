@@ -1,4 +1,4 @@
-"""Which pages are read, and which of them together: units that fit into memory, spread over buckets."""
+"""The URL stage: pairs of URLs, counts of domains, and the plan of pages to read, in units that fit into memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The counts of a crawl over all its runs, for the live line, the summary and the report."""
+"""``crawl.tsv``, and the counts of a crawl over all its runs: for live line, summary and report."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.pairs import LanguagePairs
 
 
-class Ledger:
+class CrawlTally:
     """Counts the addresses in ``crawl.tsv`` by outcome: tried >= fetched >= HTML >= documents.
 
     An address counts once, by its first line: an address in flight when a process died has a second one.
@@ -127,7 +127,7 @@ def is_fetched(status: str, outcome: str) -> bool:
 
 
 class CrawlLogExtension:
-    ledger: Ledger
+    tally: CrawlTally
     """Counts of the lines of all runs."""
 
     def __init__(self, crawler: Crawler) -> None:
@@ -145,8 +145,8 @@ class CrawlLogExtension:
     def spider_opened(self) -> None:
         path = self._context.output_dir / CRAWL
         self._log = TsvLog.of(path, Fetch)
-        self.ledger = Ledger(self._context.pairs)
-        self.ledger.read(path)
+        self.tally = CrawlTally(self._context.pairs)
+        self.tally.read(path)
 
     def url_fetched(self, fetch: Fetch) -> None:
         try:
@@ -154,7 +154,7 @@ class CrawlLogExtension:
         except OSError as error:
             self._signals.send_catch_log(output_failed, error=error)
         else:
-            self.ledger.note(fetch.time, str(fetch.status), fetch.url, fetch.language, fetch.outcome)
+            self.tally.note(fetch.time, str(fetch.status), fetch.url, fetch.language, fetch.outcome)
 
     def spider_closed(self) -> None:
         self._log.close()

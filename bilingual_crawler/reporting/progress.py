@@ -1,4 +1,4 @@
-"""Extension: ``sites.tsv``, one line for each site that a discovery has judged, and the counts of these lines."""
+"""Extensions: the live line; ``sites.tsv``, one line for each judged site of a discovery, and its counts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from bilingual_crawler.reporting.ledger import Ledger
+    from bilingual_crawler.reporting.ledger import CrawlTally
 
 
 class SitesExtension:
@@ -101,7 +101,7 @@ class ProgressExtension:
         return extension
 
     def spider_opened(self) -> None:
-        self._began = self._logged = (time.monotonic(), self._ledger.fetched)
+        self._began = self._logged = (time.monotonic(), self._tally.fetched)
         if self._status:
             self._status.start()
             self._showing.start(SECONDS, now=False)
@@ -120,10 +120,10 @@ class ProgressExtension:
         self._show()
 
     @property
-    def _ledger(self) -> Ledger:
+    def _tally(self) -> CrawlTally:
         log = self._crawler.get_extension(CrawlLogExtension)
         assert log
-        return log.ledger
+        return log.tally
 
     def _show(self) -> None:
         if self._status:
@@ -131,19 +131,19 @@ class ProgressExtension:
 
     def _log(self) -> None:
         logger.info(self._line(*self._logged))
-        self._logged = (time.monotonic(), self._ledger.fetched)
+        self._logged = (time.monotonic(), self._tally.fetched)
 
     def _line(self, since: float, fetched: int) -> str:
         """What there is now; the speed is that since the moment *since*, when *fetched* pages had been fetched."""
         assert self._crawler.stats
-        ledger = self._ledger
+        tally = self._tally
         doing = f"{self._phase}: " if self._phase else ""
         found = self._crawler.get_extension(SitesExtension)
         sites = f"{found.funnel.bilingual} of {found.funnel.judged} sites bilingual, " if found else ""
         counts = (
-            f"{doing}{sites}{ledger.fetched} pages, {ledger.documents.total()} documents, "
+            f"{doing}{sites}{tally.fetched} pages, {tally.documents.total()} documents, "
             f"{self._crawler.stats.get_value('bilingual/pairs/found', 0)} pairs, "
             f"{Visits.of(self._crawler).left} queued"
         )
-        rate = (ledger.fetched - fetched) / (time.monotonic() - since)
+        rate = (tally.fetched - fetched) / (time.monotonic() - since)
         return counts if self._phase else f"{counts}, {rate:.1f} pages/s"

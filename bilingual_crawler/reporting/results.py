@@ -1,4 +1,4 @@
-"""Reads the output folder of a crawl for a report."""
+"""The output folder of a crawl, read for report and summary."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bilingual_crawler.discovery.sites import Funnel
 from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import MAX_TITLE
-from bilingual_crawler.reporting.ledger import Ledger, is_fetched
+from bilingual_crawler.reporting.ledger import CrawlTally, is_fetched
 from bilingual_crawler.settings import BILINGUAL_DETECTORS
 from bilingual_crawler.storage.files import DAMAGE, read_within, replacing
 from bilingual_crawler.storage.records import (
@@ -127,7 +127,7 @@ class Results:
 class Course:
     """How a crawl went, page by page: what its logs tell without the documents."""
 
-    ledger: Ledger
+    tally: CrawlTally
     rows: list[dict[str, str]]
     """The pairs, best first."""
     curve: tuple[tuple[int, int], ...]
@@ -137,16 +137,16 @@ class Course:
 
 def read_course(directory: Path, languages: LanguagePairs) -> Course:
     """Read the logs in ``directory``, which may be missing, or cut off by a crash."""
-    ledger = Ledger(languages)
+    tally = CrawlTally(languages)
     # older crawls had one pair, and did not name it
     rows = one_to_one({"pair": str(languages)} | row for row in read_tsv(directory / PAIRS))
     hosts: dict[str, HostCounts] = {}
     sites: defaultdict[str, SiteCounts] = defaultdict(SiteCounts)
-    curve = _read_fetches(directory / CRAWL, rows, ledger, hosts, sites)
+    curve = _read_fetches(directory / CRAWL, rows, tally, hosts, sites)
     for row in rows:
         for site in {registered_domain(row["url_a"]), registered_domain(row["url_b"])}:
             sites[site].pairs += 1
-    return Course(ledger, rows, curve, hosts, sites)
+    return Course(tally, rows, curve, hosts, sites)
 
 
 def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
@@ -154,7 +154,7 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
     summary = read_summary(directory)
     languages = pairs_of(summary, directory)
     course = read_course(directory, languages)
-    ledger, rows, hosts = course.ledger, course.rows, course.hosts
+    tally, rows, hosts = course.tally, course.rows, course.hosts
     paired = {row[side] for row in rows for side in ("url_a", "url_b")}
     for url in paired:
         hosts.setdefault(_host(url), HostCounts()).paired += 1
@@ -169,8 +169,8 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
         directory=directory,
         summary={
             **summary,
-            **_recounted(summary, directory, ledger, languages, rows, unpaired, len(paired)),
-            "sites": _sites(course.sites, summary.get("sites", {}), ledger.fetched),
+            **_recounted(summary, directory, tally, languages, rows, unpaired, len(paired)),
+            "sites": _sites(course.sites, summary.get("sites", {}), tally.fetched),
         },
         curve=course.curve,
         hosts=hosts,
@@ -263,14 +263,14 @@ def detectors_of(summary: Mapping[str, Any]) -> tuple[str, ...]:
 def _recounted(
     summary: Mapping[str, Any],
     directory: Path,
-    ledger: Ledger,
+    tally: CrawlTally,
     languages: LanguagePairs,
     rows: list[dict[str, str]],
     unpaired: list[dict[str, str]],
     paired: int,
 ) -> dict[str, Any]:
     """The counts from the other files of a crawl; if a file is missing, those of the summary stay."""
-    recounted = ledger.counts() if (directory / CRAWL).exists() else {}
+    recounted = tally.counts() if (directory / CRAWL).exists() else {}
     if (directory / SITES).exists():
         funnel = Funnel()
         funnel.read(directory / SITES)
@@ -285,7 +285,7 @@ def _recounted(
             found = {
                 name: replace(one, unpaired=before.get(name, {}).get("unpaired", {})) for name, one in found.items()
             }
-        recounted |= ledger.pair_counts(found, paired)
+        recounted |= tally.pair_counts(found, paired)
     return recounted
 
 
@@ -309,7 +309,7 @@ def _sites(
 def _read_fetches(
     path: Path,
     pairs: list[dict[str, str]],
-    ledger: Ledger,
+    tally: CrawlTally,
     hosts: dict[str, HostCounts],
     sites: defaultdict[str, SiteCounts],
 ) -> tuple[tuple[int, int], ...]:
@@ -322,21 +322,21 @@ def _read_fetches(
     found = 0
     for row in read_tsv(path):
         url = row["url"]
-        if not ledger.note_row(row) or not is_fetched(row["status"], row["outcome"]):
+        if not tally.note_row(row) or not is_fetched(row["status"], row["outcome"]):
             continue
         counts = hosts.setdefault(_host(url), HostCounts())
         counts.fetched += 1
         sites[registered_domain(url)].fetched += 1
         counts.failed += not row["status"].startswith("2")
         if row["outcome"] == "document":
-            counts.kept[ledger.side(row["language"])] += 1
+            counts.kept[tally.side(row["language"])] += 1
         if url in partners:
             fetched.add(url)
             found += sum(partner in fetched for partner in partners[url])
         if found > curve[-1][1]:
-            curve.append((ledger.fetched, found))
-    if ledger.fetched > curve[-1][0]:
-        curve.append((ledger.fetched, found))
+            curve.append((tally.fetched, found))
+    if tally.fetched > curve[-1][0]:
+        curve.append((tally.fetched, found))
     return tuple(curve)
 
 

@@ -1,4 +1,4 @@
-"""A uniform sample of things that come one after the other, the same for the same things."""
+"""A review: a uniform sample of pairs for a human check, and the precision by the filled sheet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a running crawl shows of itself, kept in memory and bounded."""
+"""Extension: the figures of a running crawl, in bounded memory, served on ``BILINGUAL_STATUS``."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ class StatusExtension:
         log = self._crawler.get_extension(CrawlLogExtension)
         assert log
         assert self._crawler.stats
-        self._live.advance(log.ledger.fetched, self._crawler.stats.get_value("bilingual/pairs/found", 0))
+        self._live.advance(log.tally.fetched, self._crawler.stats.get_value("bilingual/pairs/found", 0))
 
     def _now(self) -> dict[str, Any]:
         summary = self._crawler.get_extension(SummaryExtension)

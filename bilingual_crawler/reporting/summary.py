@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-    from bilingual_crawler.reporting.ledger import Ledger
+    from bilingual_crawler.reporting.ledger import CrawlTally
 
 logger = logging.getLogger(__name__)
 
@@ -114,7 +114,7 @@ class SummaryExtension:
                 write_report(folder)
             except OSError as error:
                 self._failed("report.html", error)
-        self._crawler.stats.set_value("bilingual/fetched", self._ledger.fetched)
+        self._crawler.stats.set_value("bilingual/fetched", self._tally.fetched)
         if self._in_a_hurry:
             self._print()
         else:
@@ -143,14 +143,14 @@ class SummaryExtension:
         logger.error(f"{name} cannot be written: {error}")
 
     @property
-    def _ledger(self) -> Ledger:
+    def _tally(self) -> CrawlTally:
         log = self._crawler.get_extension(CrawlLogExtension)
         assert log
-        return log.ledger
+        return log.tally
 
     def _summary(self, reason: str) -> dict[str, Any]:
         assert self._crawler.stats
-        context, ledger, stats = self._context, self._ledger, self._crawler.stats.get_stats()
+        context, tally, stats = self._context, self._tally, self._crawler.stats.get_stats()
         return {
             "version": bilingual_crawler.__version__,
             "pair": str(context.pairs),
@@ -159,8 +159,8 @@ class SummaryExtension:
             "seed_count": len(context.seeds),
             "settings": changed_settings(self._crawler.settings),
             "finish_reason": reason,
-            **ledger.counts(),
-            **ledger.pair_counts(stats.get("bilingual/pairs/outcomes", {}), stats.get("bilingual/pairs/documents", 0)),
+            **tally.counts(),
+            **tally.pair_counts(stats.get("bilingual/pairs/outcomes", {}), stats.get("bilingual/pairs/documents", 0)),
             "aligned": stats.get("bilingual/pairs/aligned", ""),
             "bitext": _under(stats, "bilingual/bitext/"),
             **self._sites(),

@@ -1,4 +1,4 @@
-"""Sets of things that documents share whatever their language, as sparse matrices of weights."""
+"""Candidate pairs of a domain: documents that share rare tokens or have similar URLs; editions of a page."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ class Editions:
     b: NDArray[np.intp]
 
     @classmethod
-    def of(cls, domain: Domain, found: Mapping[tuple[int, int], UrlEvidence]) -> Editions:
+    def from_evidence(cls, domain: Domain, found: Mapping[tuple[int, int], UrlEvidence]) -> Editions:
         """The editions that the evidence *found* shows; without any, each document is a page of its own."""
         announced = [places for places, evidence in found.items() if evidence.hreflang == 2]
         i, j = np.array(announced, dtype=np.intp).reshape(-1, 2).T

@@ -123,7 +123,7 @@ class Space:
     hubness_b: NDArray[np.float32]
 
     @classmethod
-    def of(cls, a: NDArray[np.float32], b: NDArray[np.float32]) -> Space:
+    def from_vectors(cls, a: NDArray[np.float32], b: NDArray[np.float32]) -> Space:
         """Centre and measure."""
         a, b = _centred(a), _centred(b)
         return cls(a, b, _hubness(a, b), _hubness(b, a))
@@ -156,7 +156,7 @@ def document_space(domain: Domain, encoder: Encoder) -> Space:
             for title, lines in (_texts(domain, p.url, m) for p, m in zip(profiles, main, strict=True))
         ]
         sides.append(encoder.encode(texts, DOCUMENT_TOKENS))
-    return Space.of(*sides)
+    return Space.from_vectors(*sides)
 
 
 def sentence_space(domain: Domain, encoder: Encoder) -> Space:
@@ -175,7 +175,7 @@ def sentence_space(domain: Domain, encoder: Encoder) -> Space:
         np.add.at(means, owners, vectors)
         counts = np.bincount(owners, minlength=len(profiles)).astype(np.float32)
         sides.append(means / counts[:, None])
-    return Space.of(*sides)
+    return Space.from_vectors(*sides)
 
 
 def content_columns(

@@ -1,4 +1,4 @@
-"""All that speaks for or against the candidate pairs of a domain, one column for each feature."""
+"""The features of all candidate pairs of a domain, by view, and the classifiers that judge them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Proposals:
     columns: dict[str, NDArray[np.float32]]
 
 
-class Evidence:
+class CandidateEvidence:
     """What the indexes that a view may use tell of a domain.
 
     Content is left out without an *encoder*: its columns are NaN then.
@@ -68,7 +68,7 @@ class Evidence:
         self._domain = domain
         self._features = VIEWS[view]
         self._found: dict[tuple[int, int], UrlEvidence] = url_evidence(domain) if self._sees(URL_FEATURES) else {}
-        self._editions = Editions.of(domain, self._found)
+        self._editions = Editions.from_evidence(domain, self._found)
         self._structure = StructureMethod(domain) if self._sees(FEATURES) else None
         self._spaces: dict[str, Space] = {}
         if encoder is not None and self._sees(CONTENT_FEATURES) and domain.a and domain.b:

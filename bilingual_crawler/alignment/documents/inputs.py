@@ -1,4 +1,4 @@
-"""Texts that are documents by themselves: JSON Lines."""
+"""The inputs of an alignment: pages and redirects of crawls, archives and files of texts (JSON Lines)."""
 
 from __future__ import annotations
 

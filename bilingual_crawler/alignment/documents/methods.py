@@ -11,7 +11,7 @@ import numpy as np
 from bilingual_crawler.alignment.documents.candidates import alike_urls, url_evidence
 from bilingual_crawler.alignment.documents.e5 import E5Encoder
 from bilingual_crawler.alignment.documents.encoders import is_installed, load_encoder
-from bilingual_crawler.alignment.documents.evidence import FOLDER, VIEWS, Evidence, PairClassifier
+from bilingual_crawler.alignment.documents.evidence import FOLDER, VIEWS, CandidateEvidence, PairClassifier
 from bilingual_crawler.alignment.documents.matching import greedy
 from bilingual_crawler.alignment.documents.model import EncoderError
 from bilingual_crawler.alignment.documents.urls import SCORES, together
@@ -135,7 +135,7 @@ class LearntMethod:
 
     def __call__(self, domain: Domain) -> Candidates:
         """Score what the indexes of the view find."""
-        return self._judge(Evidence(domain, self._view, self._encoder).candidates())
+        return self._judge(CandidateEvidence(domain, self._view, self._encoder).candidates())
 
 
 class AutoMethod:
@@ -159,7 +159,7 @@ class AutoMethod:
         likely, _ = candidates.pairs(LIKELY)
         if documents - len(likely) <= max(FEW_DOUBTS if html else 0, MANY_DOUBTS * documents):
             return candidates
-        evidence = Evidence(domain, "thorough", self._encoder() if self._encoder is not None else None)
+        evidence = CandidateEvidence(domain, "thorough", self._encoder() if self._encoder is not None else None)
         return self._thorough(evidence.candidates(candidates.pairs(candidates.threshold)))
 
 

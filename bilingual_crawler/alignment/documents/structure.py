@@ -34,7 +34,7 @@ class Links:
     b: sparse.csr_array
 
     @classmethod
-    def of(cls, domain: Domain) -> Links:
+    def from_domain(cls, domain: Domain) -> Links:
         """Links of *domain*, redirects followed."""
         redirects = {hash_text(key): hash_text(target) for key, target in domain.corpus.redirects.items()}
         return cls(_links(domain.a, redirects), _links(domain.b, redirects))
@@ -124,7 +124,7 @@ class Side:
     lines: NDArray[np.float64]
 
     @classmethod
-    def of(cls, profiles: Sequence[Profile], main: list[NDArray[np.bool_]]) -> Side:
+    def from_profiles(cls, profiles: Sequence[Profile], main: list[NDArray[np.bool_]]) -> Side:
         """Measure *profiles*."""
 
         def each(measure: Callable[[int], float]) -> NDArray[np.float64]:
@@ -145,9 +145,9 @@ class StructureMethod:
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
-        self.a, self.b = Side.of(domain.a, domain.main_a), Side.of(domain.b, domain.main_b)
+        self.a, self.b = Side.from_profiles(domain.a, domain.main_a), Side.from_profiles(domain.b, domain.main_b)
         self.channels: dict[str, Channel] = channels(domain)
-        self.links = Links.of(domain)
+        self.links = Links.from_domain(domain)
         self.index: sparse.csr_array = nearest(
             list(self.channels.values()), NEAREST, lambda share: domain.on_progress(share / 2)
         )

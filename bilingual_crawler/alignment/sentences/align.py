@@ -55,11 +55,11 @@ class SentenceAligner:
         """The sentences of both sides of a document pair."""
         return split(lines_a, self._languages[0])[:LONGEST], split(lines_b, self._languages[1])[:LONGEST]
 
-    def learn(self, documents: Iterable[Sides]) -> None:
+    def learn_lexicon(self, documents: Iterable[Sides]) -> None:
         """Replace the lexicon by that of the sure beads of *documents*."""
         sides = list(documents)
         if self._meaning:
-            self._meaning.learn([s.text for a, _ in sides for s in a], [s.text for _, b in sides for s in b])
+            self._meaning.estimate_common([s.text for a, _ in sides for s in a], [s.text for _, b in sides for s in b])
         second = [words(sentence.text) for _, b in sides for sentence in b]
         counts = Counter(word for sentence in second for word in sentence)
         shares = {word: count / len(second) for word, count in counts.items()}
@@ -67,7 +67,7 @@ class SentenceAligner:
         sure = {
             (_text(a, bead.a), _text(b, bead.b)) for a, b in sides for bead in self.beads(a, b) if bead.score >= SURE
         }
-        self._lexicon = Lexicon.learn(sorted({(words(a), words(b)) for a, b in sure}), shares)
+        self._lexicon = Lexicon.from_pairs(sorted({(words(a), words(b)) for a, b in sure}), shares)
         if sure:
             self._ratio = math.exp(median(math.log((len(b) + 1) / (len(a) + 1)) for a, b in sure))
 

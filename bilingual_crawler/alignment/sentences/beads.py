@@ -1,4 +1,4 @@
-"""Sums over consecutive sentences."""
+"""The best sequence of beads of two documents, by dynamic programming."""
 
 from __future__ import annotations
 

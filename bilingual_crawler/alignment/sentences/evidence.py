@@ -1,4 +1,4 @@
-"""A lexicon, learnt from the documents that are being aligned."""
+"""The evidence for beads: lengths, numbers, names, a lexicon learnt from the documents, and sentence vectors."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Lexicon:
         self._learnt: dict[str, dict[str, float]] = {}
 
     @classmethod
-    def learn(cls, pairs: Iterable[tuple[Words, Words]], shares_b: Mapping[str, float]) -> Lexicon:
+    def from_pairs(cls, pairs: Iterable[tuple[Words, Words]], shares_b: Mapping[str, float]) -> Lexicon:
         """The lexicon of these sentence pairs."""
         together: Counter[tuple[str, str]] = Counter()
         first: Counter[str] = Counter()
@@ -98,7 +98,7 @@ class Nearness:
         self._a, self._b = a, b
         self._spread = spread
 
-    def of(self, p: int, q: int) -> NDArray[np.float32]:
+    def similarity(self, p: int, q: int) -> NDArray[np.float32]:
         """Similarity of *p* sentences of the first document and *q* of the second, in standard deviations.
 
         A row for each place where the former begin, a column for each of the latter.
@@ -113,7 +113,7 @@ class Meaning:
         self._encoder = encoder
         self._common: list[NDArray[np.float32]] = []
 
-    def learn(self, a: Sequence[str], b: Sequence[str]) -> None:
+    def estimate_common(self, a: Sequence[str], b: Sequence[str]) -> None:
         """Estimate the common part from *a* and *b*, sentences of both sides of the whole site."""
         self._common = []
         if min(len(a), len(b)) < FEWEST:
@@ -198,7 +198,7 @@ def weigh(
         score += by_place[: len(a) - p + 1, : len(b) - q + 1]
         score += MERGED * (p + q - 2)
         if nearness:
-            score += _by_meaning(nearness.of(p, q)) * math.sqrt((p + q) / 2)
+            score += _by_meaning(nearness.similarity(p, q)) * math.sqrt((p + q) / 2)
         score[_across(begins_a, p)] = -np.inf
         score[:, _across(begins_b, q)] = -np.inf
         scores[p, q] = score

@@ -1,4 +1,4 @@
-"""The base of all exports: they take document pairs with their sentence pairs, in a stable order."""
+"""Exports of bitext: Bitextor, TMX, Moses, JSON Lines and Parquet; all take document pairs in a stable order."""
 
 from __future__ import annotations
 

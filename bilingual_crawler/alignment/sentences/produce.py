@@ -1,4 +1,4 @@
-"""Which sentence pairs are good enough to train a translation model."""
+"""Bitext of document pairs: sentences aligned, cleaned for training a translation model, and passed to exports."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class BitextProducer:
     def add(self, alignment: Alignment, main: Callable[[str], list[str]]) -> None:
         """Add the document pairs of one domain or group. *main* gives the main text of a URL, in lines."""
         read = self._aligner.read
-        self._aligner.learn(read(main(pair.url_a), main(pair.url_b)) for pair in alignment.pairs[:TEACHERS])
+        self._aligner.learn_lexicon(read(main(pair.url_a), main(pair.url_b)) for pair in alignment.pairs[:TEACHERS])
         for pair in alignment.pairs:
             a, b = main(pair.url_a), main(pair.url_b)
             found = self._aligner.align(*read(a, b))
