@@ -151,7 +151,7 @@ class Result:
     deciles: tuple[int, ...]
     """Pairs found after 10, 20, … 100 % of the reachable pages (Figure 7 of García-Romero 2026)."""
     downloads_to: dict[str, int | None]
-    """Percentage of the pairs -> downloads needed, none if never reached."""
+    """Percentage of the pairs -> downloads needed, None if never reached."""
     missing: int = 0
     """Requests for URLs that the archive does not hold; not among the downloads."""
     links: str = "all"

@@ -51,11 +51,11 @@ class CrawlTally:
             self.note_row(row)
 
     def note_row(self, row: Mapping[str, str]) -> bool:
-        """As :meth:`note`, for a line read from the file."""
+        """Count a line read from the file; see :meth:`note`."""
         return self.note(row.get("time", ""), row["status"], row["url"], row["language"], row["outcome"])
 
     def note(self, time: str, status: str, url: str, language: str, outcome: str) -> bool:
-        """Count a line; false if its address is counted already."""
+        """Count a line; returns False for an address that is counted already."""
         self.first = self.first or time
         self.last = time
         key = hash(url)
@@ -74,7 +74,7 @@ class CrawlTally:
         return True
 
     def side(self, language: str) -> str:
-        """The language of the pairs as which a document in *language* counts."""
+        """Return the language of the pairs that *language* counts as."""
         return self._pairs.side(language) or language
 
     def counts(self) -> dict[str, Any]:
@@ -122,11 +122,13 @@ def _sum(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 def is_fetched(status: str, outcome: str) -> bool:
-    """Whether a line of ``crawl.tsv`` has an answer; without one the status is 0."""
+    """Tell whether a line of ``crawl.tsv`` has an answer other than a redirect; the status is 0 without an answer."""
     return status != "0" and not outcome.startswith("redirect")
 
 
 class CrawlLogExtension:
+    """Writes ``crawl.tsv``, one line per fetched URL, and counts its lines."""
+
     tally: CrawlTally
     """Counts of the lines of all runs."""
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 
 class SitesExtension:
+    """Writes ``sites.tsv`` of a discovery, one line per judged site, and counts its lines."""
+
     funnel: Funnel
     """Counts of the lines of all runs."""
 
@@ -53,7 +55,7 @@ class SitesExtension:
 
     @property
     def queued(self) -> int:
-        """Sites that are known and not judged yet."""
+        """Known sites without a verdict."""
         return self._search.unjudged
 
     def site_judged(self, site: JudgedSite) -> None:
@@ -134,7 +136,7 @@ class ProgressExtension:
         self._logged = (time.monotonic(), self._tally.fetched)
 
     def _line(self, since: float, fetched: int) -> str:
-        """What there is now; the speed is that since the moment *since*, when *fetched* pages had been fetched."""
+        """Return the counts, and the pages per second since the moment *since*, when *fetched* pages were fetched."""
         assert self._crawler.stats
         tally = self._tally
         doing = f"{self._phase}: " if self._phase else ""

@@ -42,7 +42,7 @@ MAX_SITES = 1000
 
 
 class ResultsError(ValueError):
-    """The folder is not the output of a crawl; the message names what is missing."""
+    """A folder that is not the output of a crawl; the message names what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Results:
     doubtful: tuple[FoundPair, ...]
     """The other pairs with the lowest scores, lowest first."""
     left_over: tuple[LeftOver, ...]
-    """Documents in no pair, nearest to a pair first."""
+    """Unpaired documents, nearest to a pair first."""
     pair_counts: Mapping[str, int]
     """By pair of languages."""
     paired_pages: int
@@ -125,7 +125,7 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """How a crawl went, page by page: what its logs tell without the documents."""
+    """The course of a crawl by its logs, without its documents."""
 
     tally: CrawlTally
     rows: list[dict[str, str]]
@@ -197,14 +197,14 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
     )
 
 
-def _shown(rows: list[dict[str, str]], most: int) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
-    """Of *rows*, best first, the best and the most doubtful, *most* together and as many of each two languages."""
+def _shown(rows: list[dict[str, str]], max_pairs: int) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """Split *rows*, best first, into the best and the lowest, *max_pairs* together, as many of each language pair."""
     by_pair: defaultdict[str, list[dict[str, str]]] = defaultdict(list)
     for row in rows:
         by_pair[row["pair"]].append(row)
     best, doubtful = [], []
     for group in by_pair.values():
-        share = most // len(by_pair)
+        share = max_pairs // len(by_pair)
         last = min(MAX_DOUBTFUL, share // 2) if len(group) > share else 0
         best += group[: share - last]
         doubtful += group[: -last - 1 : -1]
@@ -255,7 +255,7 @@ def pairs_of(summary: Mapping[str, Any], directory: Path) -> LanguagePairs:
 
 
 def detectors_of(summary: Mapping[str, Any]) -> tuple[str, ...]:
-    """The detectors of languages of a crawl."""
+    """Return the language detectors of a crawl."""
     named = summary.get("settings", {}).get("BILINGUAL_DETECTORS")
     return tuple(named.split(",") if named else BILINGUAL_DETECTORS)
 

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 MAX_POINTS = 1200
 """Points of the curve; when it has more, every second one is dropped."""
 MAX_TITLES = 10_000
-"""Titles of documents that are remembered for the pairs to come."""
+"""Maximum remembered titles of documents, for pairs to come."""
 MAX_SITES = 10_000
-"""Sites whose counts are shown; beyond that those that were not fetched from for longest are forgotten."""
+"""Maximum counted sites; the least recently fetched are forgotten."""
 MAX_NEWEST = 20
 RATE_SECONDS = 60
 """Seconds over which the speed is measured."""
@@ -94,7 +94,7 @@ class Live:
         return counts
 
     def advance(self, fetched: int, pairs: int) -> None:
-        """The crawl has come to so many pages and pairs."""
+        """Add the present numbers of *fetched* pages and *pairs* to the curve."""
         now = time.monotonic()
         self._moments.append((now, fetched))
         while now - self._moments[0][0] > RATE_SECONDS:
@@ -127,7 +127,7 @@ class Live:
 logger = logging.getLogger(__name__)
 
 REFRESH_SECONDS = 2
-"""Seconds after which a browser asks again; what it gets is at most half as old."""
+"""Seconds between requests of a browser; the figures are at most half as old."""
 SHOWN_SITES = 100
 
 

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SAVE_SECONDS = 1.0
-"""Seconds of failures, traps and bytes that ``kill -9`` can lose; all else is counted from the other files."""
+"""Seconds of failures, traps and bytes that ``kill -9`` can lose; all else can be counted from other files."""
 MAX_SEEDS = 1000
 UNFINISHED = "unfinished"
-"""The ``finish_reason`` of a crawl that runs or was killed."""
+"""``finish_reason`` of a running or killed crawl."""
 POLITENESS = (
     "AUTOTHROTTLE_ENABLED",
     "AUTOTHROTTLE_START_DELAY",
@@ -59,7 +59,7 @@ POLITENESS = (
 )
 """Scrapy's settings for politeness towards websites."""
 SHOWN = 6
-"""Reasons on one line."""
+"""Maximum reasons on one line."""
 
 
 class SummaryExtension:
@@ -125,7 +125,7 @@ class SummaryExtension:
         print_summary(self._saved)
 
     def now(self) -> Mapping[str, Any]:
-        """The counts as they are now; when the crawl has ended, those of ``summary.json``."""
+        """Return the present counts; after the crawl, ``summary.json``."""
         return self._summary(UNFINISHED) if self._saving.running else read_summary(self._context.output_dir)
 
     def _save(self, reason: str = UNFINISHED) -> None:

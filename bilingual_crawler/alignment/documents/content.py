@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 GLOSSARY_FEATURES = ("translated_a", "translated_b", "translated_lead_a", "translated_lead_b")
 PARTS = 2
-"""Parts of the pairs; a document is translated by what the other parts have taught."""
+"""Folds of the pairs; a document is translated by the glossary of the other folds."""
 MIN_PAIRS = 3
-"""Pairs that must hold two words for these to count as translations."""
+"""Minimum document pairs with two words for them to count as translations."""
 MAX_PRODUCTS = 100_000_000
-"""Pairs of words that are counted; of more pairs of documents the first are used."""
+"""Maximum counted pairs of words; beyond it only the first document pairs are used."""
 
 
 def glossary_channels(domain: Domain, i: NDArray[np.intp], j: NDArray[np.intp]) -> dict[str, Channel]:
@@ -99,7 +99,7 @@ def _only(matrix: sparse.csr_array, rows: NDArray[np.bool_]) -> sparse.csr_array
 
 
 DOCUMENT_TOKENS = 64
-"""What DDE reads of title and main text."""
+"""Tokens of title and main text that DDE reads."""
 SENTENCES = 3
 """Lines of main text that SAE reads."""
 SENTENCE_TOKENS = 32
@@ -114,7 +114,7 @@ CONTENT_FEATURES = tuple(f"{name}{part}" for name in ("dde", "sae") for part in 
 
 @dataclass(slots=True)
 class Space:
-    """Vectors of both sides of a domain, centred, of length 1; rows of NaN for documents that were not read."""
+    """Vectors of both sides, ``(documents, width)``: centred, rows of length 1; NaN for documents without text."""
 
     a: NDArray[np.float32]
     b: NDArray[np.float32]
@@ -129,11 +129,11 @@ class Space:
         return cls(a, b, _hubness(a, b), _hubness(b, a))
 
     def cosine(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Similarity of each pair, -1 to 1."""
+        """Return the cosine of each pair, -1 to 1."""
         return np.asarray(np.einsum("ij,ij->i", self.a[i], self.b[j]), dtype=np.float32)
 
     def csls(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Similarity of each pair less that of their neighbourhoods."""
+        """Return CSLS of each pair: the cosine less the mean cosine to the neighbours of both."""
         return 2 * self.cosine(i, j) - self.hubness_a[i] - self.hubness_b[j]
 
     def nearest(self, count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

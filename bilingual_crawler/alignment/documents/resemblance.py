@@ -30,14 +30,14 @@ FOLDER = "resemblance"
 CONFIRMED = 0.9
 """Probability from which two documents are taken for translations."""
 REFUTED = 0.1
-"""Probability up to which they are taken for none. In between the pages do not tell."""
+"""Probability up to which they are not translations. In between the pages do not tell."""
 
 SLOT_BITS = 15
 """Items are counted in 2^15 slots: those that share one look more frequent than they are, by 1 % of the documents."""
 RECENT = 16
 """Documents of each side that are kept to learn how alike any two documents are."""
 MAX_LEAD = 5.0
-"""A larger lead over the second candidate, in logits, says no more."""
+"""Maximum lead over the second candidate, in logits."""
 COPY = 0.9
 """Share of the shorter document, by characters of its longest lines, from which two documents are the same text."""
 
@@ -47,7 +47,7 @@ _SUPPOSED = np.array([0.05, 0.1, 0.5, 0.1])
 _SMALL = ((100, 0.15), (10, 0.35))
 """The same of numbers below 100 and below 10."""
 _VIRTUAL = 4
-"""Documents that such a supposition weighs as much as."""
+"""Weight of the prior, in documents."""
 _TRIFLE = 0.5
 """Weight up to which a document has nothing to compare."""
 
@@ -107,7 +107,7 @@ class Best(NamedTuple):
     place: int
     """Among the candidates."""
     probability: float
-    """That it is the translation."""
+    """P(translation)."""
 
 
 class Resemblance:
