@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PROJECT_SETTINGS = {name: value for name, value in vars(settings).items() if name.isupper()}
 """Settings of the commands outside of a Scrapy project, or in another one."""
 (SPIDERS,) = settings.SPIDER_MODULES
-"""The module of our spiders: settings that name it are those of our project."""
+"""The module of the project's spiders, which identifies its settings."""
 TOOL = "bilingual-crawler"
 """The console script."""
 PROGRESS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -96,9 +96,9 @@ def bilingual(pages: ir.Table, asked: ir.Table) -> ir.Table:
 def url_pairs(pages: ir.Table, asked: ir.Table, pairs: LanguagePairs, languages: Iterable[str]) -> ir.Table:
     """Pair *pages* with keys one-to-one: by announcement, and by URLs that are equal but for the language.
 
-    A page whose URL names another language than its own is in none of the latter. Of the pages of a domain in one
-    language that have one key, the first takes part: one with a mark, the shorter URL. If announcements disagree with
-    that, a pair stays if it is the best of both of its pages.
+    URLs with the mark of another language are not paired by URL. Of the pages of a domain with one language and key the
+    first takes part: one with a mark, then the shorter URL. Where announcements disagree, a pair stays if it is the
+    best of both of its pages.
     """
     sides = sides_of(pairs, languages)
     agree = pages.filter(_.marked.isnull() | (_.marked.substitute(sides) == _.language))
@@ -121,8 +121,8 @@ def announced_pairs(pages: ir.Table, asked: ir.Table) -> ir.Table:
     links = targets.inner_join(pages.select(target="bare", other="language"), "target").distinct()
     forth = links.rename(a="language", b="other", bare_a="bare", bare_b="target")
     back = links.rename(b="language", a="other", bare_b="bare", bare_a="target")
-    told = [table.inner_join(asked, ("a", "b")).select("pair", "bare_a", "bare_b") for table in (forth, back)]
-    counted = ibis.union(*told).group_by("pair", "bare_a", "bare_b").agg(said=_.count())
+    announcing = [table.inner_join(asked, ("a", "b")).select("pair", "bare_a", "bare_b") for table in (forth, back)]
+    counted = ibis.union(*announcing).group_by("pair", "bare_a", "bare_b").agg(said=_.count())
     places = pages.select("bare", "domain", *_PLACE, "size")
     found = counted.inner_join(places.rename(bare_a="bare", **_beside("a")), "bare_a")
     found = found.inner_join(places.drop("domain").rename(bare_b="bare", **_beside("b")), "bare_b")

@@ -82,7 +82,7 @@ class HttpRanges:
         self._lock = threading.Lock()
 
     def get(self, file: str, offset: int, length: int) -> bytes:
-        problem, most = "", b""
+        problem, longest = "", b""
         for _ in range(TRIES):
             self._wait()
             try:
@@ -99,7 +99,7 @@ class HttpRanges:
                         expected = _left(answer.headers.get("Content-Range", ""), offset, length)
                         if len(body) >= expected:
                             return body
-                        most = max(most, body, key=len)
+                        longest = max(longest, body, key=len)
                         continue
                     problem = f"HTTP {answer.status}"
                     if answer.status == 200:
@@ -110,8 +110,8 @@ class HttpRanges:
             except (HTTPError, OSError) as error:
                 problem = f"no answer ({type(error).__name__})"
                 self._rest("")
-        if most:
-            return most
+        if longest:
+            return longest
         raise Unavailable(f"{file} at {offset}: {problem}")
 
     def _wait(self) -> None:

@@ -66,7 +66,7 @@ class LeftOver:
     url: str
     reason: str
     nearest: str
-    """The nearest candidate; empty if there was none."""
+    """The best candidate; empty without candidates."""
     score: str
     pair: str
     """The languages, as ``eng-mlt``."""
@@ -212,7 +212,7 @@ def _shown(rows: list[dict[str, str]], max_pairs: int) -> tuple[list[dict[str, s
 
 
 def read_summary(directory: Path) -> Mapping[str, Any]:
-    """The ``summary.json`` of a crawl; raises ResultsError if there is none."""
+    """Read the ``summary.json`` of a crawl; raises ResultsError without one."""
     path = directory / SUMMARY
     try:
         summary = json.loads(read_within(path, MAX_SUMMARY))
@@ -269,7 +269,7 @@ def _recounted(
     unpaired: list[dict[str, str]],
     paired: int,
 ) -> dict[str, Any]:
-    """The counts from the other files of a crawl; if a file is missing, those of the summary stay."""
+    """Count again from the other files of a crawl; without a file the counts of the summary stay."""
     recounted = tally.counts() if (directory / CRAWL).exists() else {}
     if (directory / SITES).exists():
         funnel = Funnel()
@@ -293,7 +293,7 @@ def _sites(
     sites: Mapping[str, SiteCounts], before: Mapping[str, Mapping[str, Any]], fetched: int
 ) -> dict[str, dict[str, Any]]:
     """The sites of a summary, those with the most pages first; their states are those *before*."""
-    most = sorted(sites.items(), key=lambda item: (-item[1].fetched, item[0]))[:MAX_SITES]
+    largest = sorted(sites.items(), key=lambda item: (-item[1].fetched, item[0]))[:MAX_SITES]
     return {
         site: {
             "fetched": counts.fetched,
@@ -302,7 +302,7 @@ def _sites(
             "yield": round(counts.pairs / counts.fetched, 4) if counts.fetched else 0.0,
             "state": before.get(site, {}).get("state", "unknown"),
         }
-        for site, counts in most
+        for site, counts in largest
     }
 
 

@@ -80,8 +80,8 @@ class Live:
     def paired(self, pair: Pair) -> None:
         self._newest.append(pair)
         self._count((pair.url_a, pair.url_b), 1)
-        for parted in self._partners[pair.pair].join(pair.url_a, pair.url_b):
-            self._count(parted, -1)
+        for unpaired in self._partners[pair.pair].join(pair.url_a, pair.url_b):
+            self._count(unpaired, -1)
 
     def _count(self, pair: tuple[str, str], number: int) -> None:
         for site in {*map(registered_domain, pair)}:
@@ -134,8 +134,8 @@ SHOWN_SITES = 100
 class StatusExtension:
     """Serves ``/``, ``/status.json``, ``/metrics`` and ``/explain`` on ``BILINGUAL_STATUS`` while the crawl runs.
 
-    The figures are those of ``summary.json``. When the crawl has ended, a browser that watches is shown the end before
-    the address is given up. Raises UsageError when the address cannot be listened on.
+    The figures are those of ``summary.json``. When the crawl has ended, a watching browser is shown the end before the
+    port is closed. Raises UsageError if the address is not free.
     """
 
     def __init__(self, crawler: Crawler, address: tuple[str, int]) -> None:

@@ -186,7 +186,7 @@ class SummaryExtension:
 
 
 def changed_settings(settings: BaseSettings) -> dict[str, Any]:
-    """The ``BILINGUAL_`` settings and those of ``POLITENESS`` that differ from the defaults, without passwords."""
+    """Return the ``BILINGUAL_`` and ``POLITENESS`` settings that differ from the defaults, without passwords."""
     names = (str(name) for name in settings if str(name).startswith("BILINGUAL_") or name in POLITENESS)
     changed = {name: settings[name] for name in sorted(names) if _shown(settings[name]) != _shown(_default(name))}
     return {name: without_password(_shown(value)) for name, value in changed.items()}

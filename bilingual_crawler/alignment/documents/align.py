@@ -131,7 +131,7 @@ def align(
 def align_documents(
     pages_a: Iterable[RawPage], pages_b: Iterable[RawPage], languages: str, method: str = "auto"
 ) -> list[Pair]:
-    """Pair the pages of two lists one-to-one, best pairs first; *languages* are those of the lists, as ``eng-mlt``.
+    """Pair the pages of two lists one-to-one, best pairs first; *languages* as ``eng-mlt``: one per list.
 
     Pages are compared inside each registered domain. A page that is in another language than its list is left out.
     *method* as for :func:`.methods.make_method`. Raises LanguageError, LanguageDetectorError and ModelError.

@@ -81,7 +81,7 @@ def _learn(a: sparse.csr_array, b: sparse.csr_array) -> sparse.csr_array:
     """How surely each word of the first language is one of the second, 0 to 1; rows are pairs of documents."""
     together = (a.T @ b).tocoo()
     places = (together.row, together.col)
-    # one pair may be chance
+    # a single pair may be a coincidence
     dice = 2 * (together.data - 1) / (a.sum(axis=0)[together.row] + b.sum(axis=0)[together.col])
     dice[together.data < MIN_PAIRS] = 0
     good = dice > 0
@@ -192,7 +192,7 @@ def content_columns(
 
 
 def _texts(domain: Domain, url: str, main: NDArray[np.bool_]) -> tuple[str, list[str]]:
-    """Title, and lines of main text; all lines where a page has none of its own."""
+    """Return the title, and the lines of main text; all lines of a page that is only boilerplate."""
     document = domain.corpus.document(url)
     lines = [line for line, kept in zip(document.lines, main, strict=True) if kept]
     return document.title, lines or list(document.lines)

@@ -331,7 +331,7 @@ class Inputs:
 
 
 def _pairs(named: Any) -> tuple[tuple[str | None, str], ...]:
-    """Languages and URLs as a crawl writes them; TypeError or ValueError if *named* are none."""
+    """Check languages and URLs that a crawl wrote; raises TypeError or ValueError for other values."""
     pairs = tuple((tag, url) for tag, url in (named or ())[:MAX_LINKS])
     if not all(isinstance(tag, str | None) and isinstance(url, str) for tag, url in pairs):
         raise TypeError

@@ -124,9 +124,9 @@ def read_document(
     Raises ContentError for a PDF whose text cannot be read.
     """
     content = _parse(raw)
-    told = content.declared, raw.language
-    whole = detection.identify(content.text, told)
-    languages = tuple(detection.identify(one, told).language for one in ranges(content.text))
+    hints = content.declared, raw.language
+    whole = detection.identify(content.text, hints)
+    languages = tuple(detection.identify(one, hints).language for one in ranges(content.text))
     side = pairs.side(majority(whole.language, languages))
     if side is None:
         return None

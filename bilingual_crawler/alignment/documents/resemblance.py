@@ -111,7 +111,7 @@ class Best(NamedTuple):
 
 
 class Resemblance:
-    """What is usual among the documents of one site in two languages; 130 kB, and 32 outlines."""
+    """Statistics of the documents of one site in two languages; 130 kB, and 32 outlines."""
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
@@ -125,7 +125,7 @@ class Resemblance:
         self._random = Random(1)
 
     def see(self, outline: Outline, side: int) -> None:
-        """Learn from a document of the site, once for each, in the first (0) or second (1) language of the pair."""
+        """Observe a document, once each; *side* is the first (0) or second (1) language of the pair."""
         self._seen += 1
         self._frequency[_slots(items_of(outline))] += 1  # once for items that share a slot
         recent, others = self._recent[side], self._recent[1 - side]
@@ -146,7 +146,7 @@ class Resemblance:
         return _probability(self._logit(a, b), is_copy(a, b))
 
     def best(self, page: Outline, side: int, candidates: Sequence[Outline]) -> Best | None:
-        """Which of *candidates*, in the other language than *page*, is its translation; None if there are none.
+        """Return the best of *candidates* for *page*, all in the other language; None without candidates.
 
         A translation resembles the page more than its neighbours do: the lead over the second counts.
         """
@@ -161,7 +161,7 @@ class Resemblance:
         return Best(place, _probability(logit, is_copy(page, candidates[place])))
 
     def frequency(self, items: NDArray[np.uint64]) -> NDArray[np.uint32]:
-        """Documents seen that have each of *items*, about."""
+        """Return the approximate number of observed documents with each of *items*, ``(items,)``."""
         return self._frequency[_slots(items)]
 
     def features(self, a: Outline, b: Outline) -> NDArray[np.float64]:
