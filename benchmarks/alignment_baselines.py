@@ -95,7 +95,7 @@ class PpLocator:
         best = likeness.argmax(axis=1)
         i = np.flatnonzero(likeness[np.arange(len(left)), best] >= LIKE)
         j = best[i]
-        editions = Editions.of(domain, {})
+        editions = Editions.from_evidence(domain, {})
         scores = self._tree.probabilities(StructureMethod(domain).features(i, j, editions)) if len(i) else np.zeros(0)
         return Candidates(i, j, scores, ["structure"] * len(i), 0.5)
 

@@ -99,7 +99,7 @@ def judge_all(
     for folder in track(site_folders(sites), "Judging"):
         web = FrozenWeb(read_site(folder))
         for instance in by_site.get(folder.name) or make_instances(web.site):
-            cut = CutWeb.of(web, instance)
+            cut = CutWeb.from_instance(web, instance)
             verdicts = {name: judge(detector, cut, instance) for name, detector in measured(folder.name).items()}
             yield instance, {name: verdict for name, verdict in verdicts.items() if verdict is not None}
 

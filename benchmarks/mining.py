@@ -38,7 +38,7 @@ from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, from_cld2
 from bilingual_crawler.mining.candidates import longest
 from bilingual_crawler.mining.duck import MEMORY, DuckEngine
-from bilingual_crawler.mining.run import Mining, Request
+from bilingual_crawler.mining.run import Mining, MiningRequest
 from bilingual_crawler.mining.stored import AskedPairs
 from bilingual_crawler.mining.tables import read_tables
 from bilingual_crawler.mining.urls import mine_urls
@@ -108,7 +108,7 @@ def mine_content(folders: Sequence[Path], pairs: str, folder: Path) -> str:
     """Mine the sites to the end; returns what the content stage took."""
     (folder / "archive").mkdir()
     write_archive(folders, folder / "archive")
-    request = Request(
+    request = MiningRequest(
         inputs=(str(folder / "archive" / "index.parquet"),),
         pairs=pairs,
         out=folder / "out",

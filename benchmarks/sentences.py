@@ -111,7 +111,7 @@ def ours(articles: Sequence[Article], pair: LanguagePair, encoder: Encoder | Non
     """The beads of the crawler's aligner."""
     aligner = SentenceAligner(pair.a, pair.b, encoder)
     sides = [tuple([Sentence(text, 0) for text in side] for side in (one.a, one.b)) for one in articles]
-    aligner.learn(sides)
+    aligner.learn_lexicon(sides)
     return [{(tuple(range(*bead.a)), tuple(range(*bead.b))) for bead in aligner.beads(a, b)} for a, b in sides]
 
 

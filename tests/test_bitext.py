@@ -47,7 +47,7 @@ FINNISH = [
 def align(a: list[str], b: list[str]) -> list[SentencePair]:
     aligner = SentenceAligner("eng", "fin")
     sides = aligner.read(a, b)
-    aligner.learn([sides])
+    aligner.learn_lexicon([sides])
     return aligner.align(*sides)
 
 
@@ -79,7 +79,7 @@ def test_what_only_one_side_has_is_left_out() -> None:
 
 def test_words_are_learnt_from_sure_sentences() -> None:
     pairs = [(("cat", f"x{n}"), ("kissa", f"y{n}")) for n in range(5)] + [(("dog",), ("koira",))]
-    lexicon = Lexicon.learn(pairs, {"kissa": 0.1, "koira": 0.1, "1999": 0.01, "virtanen": 0.01, "on": 0.01})
+    lexicon = Lexicon.from_pairs(pairs, {"kissa": 0.1, "koira": 0.1, "1999": 0.01, "virtanen": 0.01, "on": 0.01})
     assert set(lexicon.translations("cat")) == {"kissa"}
     assert not lexicon.translations("dog")
     assert lexicon.translations("1999")["1999"] > 2
@@ -108,21 +108,21 @@ class Letters:
 def test_meanings_count_where_a_site_has_enough_sentences() -> None:
     sentences = [f"{chr(ord('a') + n)}{'x' * (5 + n % 3)}." for n in range(24)]
     few, many = Meaning(Letters()), Meaning(Letters())
-    few.learn(sentences[:5], sentences[:5])
+    few.estimate_common(sentences[:5], sentences[:5])
     assert few.nearness(sentences[:5], sentences[:5]) is None
-    many.learn(sentences, sentences[::-1])
+    many.estimate_common(sentences, sentences[::-1])
     near = many.nearness(sentences[:3], sentences[:2])
     assert near is not None
-    single = near.of(1, 1)
+    single = near.similarity(1, 1)
     assert single.argmax(axis=1)[:2].tolist() == [0, 1]
     assert single[0, 0] > 5 > 1 > single[2].max()
-    assert single[0, 0] > near.of(2, 1)[0, 0] > 5, "half of the two sentences is the translation"
+    assert single[0, 0] > near.similarity(2, 1)[0, 0] > 5, "half of the two sentences is the translation"
 
 
 def test_a_small_site_is_aligned_as_without_an_encoder() -> None:
     with_encoder, without = SentenceAligner("eng", "fin", Letters()), SentenceAligner("eng", "fin")
     for aligner in (with_encoder, without):
-        aligner.learn([aligner.read(ENGLISH, FINNISH)])
+        aligner.learn_lexicon([aligner.read(ENGLISH, FINNISH)])
     sides = without.read(ENGLISH, FINNISH)
     assert with_encoder.align(*sides) == without.align(*sides)
 

@@ -225,14 +225,14 @@ def test_cut_sites_are_not_bilingual_any_more() -> None:
     whole = instances[Variant.WHOLE, ""]
     assert {whole.lang_a, whole.lang_b} == {"eus", "spa"}
     assert whole.linked
-    clean = CutWeb.of(web, instances[Variant.MONO_CLEAN, "spa"])
-    dead = CutWeb.of(web, instances[Variant.MONO_DEAD, "spa"])
+    clean = CutWeb.from_instance(web, instances[Variant.MONO_CLEAN, "spa"])
+    dead = CutWeb.from_instance(web, instances[Variant.MONO_DEAD, "spa"])
     entry = instances[Variant.MONO_CLEAN, "spa"].entry
     for cut, dangling in ((clean, False), (dead, True)):
         read = cut.fetch(entry)
         assert read is not None
         assert any(web.target(link.url) in cut.removed for link in read.page.links) is dangling
-    disjoint = CutWeb.of(web, instances[Variant.DISJOINT, ""])
+    disjoint = CutWeb.from_instance(web, instances[Variant.DISJOINT, ""])
     for pair in web.site.pairs:
         assert disjoint.fetch(pair.url_a) is None or disjoint.fetch(pair.url_b) is None
     assert instances[Variant.ABSENT, ""].lang_b not in web.site.languages.values()
@@ -257,7 +257,7 @@ def test_a_site_without_translations_has_no_unnamed_ones_left_either(tmp_path: P
 def test_a_frozen_site_is_told_from_what_is_left_of_it() -> None:
     web = FrozenWeb(read_site(SITES / "AllerSec.ubela"))
     for instance in make_instances(web.site):
-        cut = CutWeb.of(web, instance)
+        cut = CutWeb.from_instance(web, instance)
         entry = cut.fetch(instance.entry)
         assert entry is not None
         inspection = DETECTOR.inspect(instance.pair, DetectorPage.from_read_page(entry))

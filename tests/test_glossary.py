@@ -50,7 +50,7 @@ def texts() -> Domain:
         for language in ("eng", "spa"):
             words = np.unique(hashes(f"{language}{one}" for one in meanings))
             profiles.append(replace(profile(language, f"{language}{number}"), words=words, numbers=hashes(numbers)))
-    return Domain.of(("a.example",), Corpus(PAIRS), PAIRS.pairs[0], profiles)
+    return Domain.from_profiles(("a.example",), Corpus(PAIRS), PAIRS.pairs[0], profiles)
 
 
 def hashes(texts: Iterable[str]) -> NDArray[np.uint32]:

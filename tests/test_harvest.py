@@ -22,7 +22,7 @@ from bilingual_crawler.harvest.curve import (
     oracle_urls,
     worse_than,
 )
-from bilingual_crawler.harvest.plot import plot
+from bilingual_crawler.harvest.plot import plot_results
 from bilingual_crawler.harvest.run import Harvest, ResultStore, read_order
 from bilingual_crawler.harvest.simulator import FrozenPage, FrozenSite, freeze, simulate
 from bilingual_crawler.harvest.sites import GoldPair, Site, SiteError, Task, linked_forms, read_site, read_tasks
@@ -436,7 +436,7 @@ class TestReports:
     def test_plot(self, tmp_path: Path) -> None:
         pairs = [("eng", "isl"), ("isl", "eng"), ("eng", "fin")]
         results = [result(policy, str(n)) for n, _ in enumerate(pairs) for policy in ("bfs", "new", "oracle")]
-        path = plot(results, tmp_path / "out" / "harvest.png")
+        path = plot_results(results, tmp_path / "out" / "harvest.png")
         assert path.read_bytes().startswith(b"\x89PNG")
 
 

@@ -20,7 +20,7 @@ from webserver import bilingual_site, run_scrapy, scrapy_command, scrapy_environ
 
 import bilingual_crawler
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.reporting.ledger import Ledger, is_fetched
+from bilingual_crawler.reporting.ledger import CrawlTally, is_fetched
 from bilingual_crawler.reporting.results import read_results
 from bilingual_crawler.reporting.summary import changed_settings, print_summary
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
@@ -210,7 +210,7 @@ def test_told_twice_a_crawl_ends_at_once_with_a_true_summary(tmp_path: Path) -> 
 
 
 def test_an_address_counts_once_and_a_redirect_is_no_page() -> None:
-    ledger = Ledger(LanguagePairs.parse("eng-hrv"))
+    tally = CrawlTally(LanguagePairs.parse("eng-hrv"))
     lines = [
         ("1", "200", "/a", "eng", "document"),
         ("2", "200", "/b", "bos", "document"),
@@ -220,12 +220,12 @@ def test_an_address_counts_once_and_a_redirect_is_no_page() -> None:
         ("6", "200", "/f", "fin", "other-language"),
         ("7", "404", "/g", "", "http-404"),
     ]
-    assert all(ledger.note(*line) for line in lines)
-    assert not ledger.note("8", "200", "/a", "eng", "document")
-    assert (ledger.tried, ledger.fetched, ledger.html) == (7, 4, 3)
-    assert ledger.documents == {"eng": 1, "hrv": 1}
-    assert ledger.dropped.total() == 5
-    assert (ledger.first, ledger.last) == ("1", "8")
+    assert all(tally.note(*line) for line in lines)
+    assert not tally.note("8", "200", "/a", "eng", "document")
+    assert (tally.tried, tally.fetched, tally.html) == (7, 4, 3)
+    assert tally.documents == {"eng": 1, "hrv": 1}
+    assert tally.dropped.total() == 5
+    assert (tally.first, tally.last) == ("1", "8")
 
 
 def test_a_summary_is_one_fact_a_line_however_long(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,7 @@ from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.mining import duck, ranges
 from bilingual_crawler.mining.duck import DuckEngine
-from bilingual_crawler.mining.run import Mining, Request
+from bilingual_crawler.mining.run import Mining, MiningRequest
 from bilingual_crawler.mining.stored import AskedPairs
 from bilingual_crawler.mining.tables import table_of_crawl
 from bilingual_crawler.mining.urls import mine_urls, plan
@@ -244,9 +244,9 @@ def sites(shared_data: Path) -> Path:
     return shared_data / "common-crawl" / "frozen-sites-as-cc"
 
 
-def request(sites: Path, out: Path, **more: Any) -> Request:
+def request(sites: Path, out: Path, **more: Any) -> MiningRequest:
     given = {"inputs": (str(sites / "index"),), "base": str(sites)} | more
-    return Request(
+    return MiningRequest(
         pairs="eng-isl", out=out, buckets=8, rate=100.0, bitext=False, user_agent="x", settings=SETTINGS, **given
     )
 

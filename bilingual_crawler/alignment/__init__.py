@@ -1,0 +1,46 @@
+"""Document and sentence alignment: while a crawl runs, at its end, and of any list of pages.
+
+- ``documents/``: which documents are translations of each other
+- ``sentences/``: which of their sentences are, and the bitext in the formats of other tools
+- ``at_end.py``: the alignment that ends a crawl, in a process of its own
+
+May import: items, policies, frontier, scoring, storage, options, pages, urls, languages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bilingual_crawler import lazy_exports
+
+if TYPE_CHECKING:
+    from bilingual_crawler.alignment.documents.align import align, align_documents, read_corpus
+    from bilingual_crawler.alignment.documents.ledger import PairLedger
+    from bilingual_crawler.alignment.documents.methods import make_method
+    from bilingual_crawler.alignment.documents.model import Alignment
+    from bilingual_crawler.alignment.documents.reading import RawPage
+    from bilingual_crawler.alignment.sentences.align import SentenceAligner, SentencePair
+
+__all__ = [
+    "Alignment",
+    "PairLedger",
+    "RawPage",
+    "SentenceAligner",
+    "SentencePair",
+    "align",
+    "align_documents",
+    "make_method",
+    "read_corpus",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        **dict.fromkeys(("align", "align_documents", "read_corpus"), "documents.align"),
+        "PairLedger": "documents.ledger",
+        "make_method": "documents.methods",
+        "Alignment": "documents.model",
+        "RawPage": "documents.reading",
+        **dict.fromkeys(("SentenceAligner", "SentencePair"), "sentences.align"),
+    },
+)

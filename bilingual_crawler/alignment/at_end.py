@@ -1,4 +1,4 @@
-"""The alignment of everything that a crawl has fetched, when it ends: in a process of its own, which can be stopped."""
+"""The alignment of all documents of a crawl at its end, in a process of its own, which can be stopped."""
 
 from __future__ import annotations
 
@@ -30,24 +30,26 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
+    from bilingual_crawler.alignment.documents.corpus import Corpus
+
 CHECK_SECONDS = 0.2
-"""Between two questions whether to stop."""
+"""Seconds between two checks whether to stop."""
 MOMENT = 5.0
-"""Seconds of aligning after which the time that is left may be estimated."""
+"""Seconds of aligning before the remaining time is estimated."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlignedCrawl:
-    """What came of aligning a crawl."""
+    """Counts of the alignment of a crawl."""
 
     outcomes: dict[str, Outcome]
-    """By pair of languages."""
+    """Outcome by language pair, such as ``eng-mlt``."""
     paired: int
-    """Documents that are in a pair."""
+    """Paired documents."""
     unreadable: dict[str, int]
-    """What was left out of the crawl's files because it is damaged or breaks a limit, by kind."""
+    """Damaged records and pages that break a limit, by kind."""
     bitext: dict[str, int]
-    """If bitext was asked for: ``documents`` (pairs of them), ``aligned`` and ``kept`` sentence pairs."""
+    """With bitext: ``documents`` (document pairs), ``aligned`` and ``kept`` (sentence pairs)."""
 
 
 class AlignmentError(Exception):
@@ -61,10 +63,10 @@ async def align_crawl(
     stopped: Callable[[], bool],
     on_progress: Callable[[str], None],
 ) -> AlignedCrawl | None:
-    """Replace ``pairs.tsv`` and ``unpaired.tsv`` of the crawl in *folder* by what aligning all its documents gives.
+    """Align all documents of the crawl in *folder*, and replace its ``pairs.tsv`` and ``unpaired.tsv``.
 
-    None if *stopped* has become true meanwhile; all files are as before then. The method is ``BILINGUAL_ALIGN``. The
-    folder ``bitext`` gets the sentences in the formats of ``BILINGUAL_BITEXT``. *on_progress* hears what is being done.
+    Returns None, with all files as before, once *stopped* returns true. The method is ``BILINGUAL_ALIGN``. The folder
+    ``bitext`` gets the sentence pairs in the formats of ``BILINGUAL_BITEXT``. *on_progress* takes one line of progress.
     Raises AlignmentError.
     """
     request = {
@@ -78,7 +80,7 @@ async def align_crawl(
     assert process.stdin
     # a settings module may hold a path
     process.stdin.write(json.dumps(request, default=str).encode() + b"\n")
-    listening = asyncio.ensure_future(_listen(process, on_progress))
+    listening = asyncio.ensure_future(_read_messages(process, on_progress))
     while not listening.done():
         await asyncio.wait((listening,), timeout=CHECK_SECONDS)
         if stopped() and process.returncode is None:
@@ -92,21 +94,23 @@ async def align_crawl(
     return aligned
 
 
-async def _listen(process: asyncio.subprocess.Process, on_progress: Callable[[str], None]) -> AlignedCrawl | None:
-    """The last thing that *process* says, unless it ends before."""
+async def _read_messages(
+    process: asyncio.subprocess.Process, on_progress: Callable[[str], None]
+) -> AlignedCrawl | None:
+    """Return the last message of *process*; None if it ends without it."""
     assert process.stdout
     async for line in process.stdout:
-        message = _hear(line)
+        message = _decode(line)
         if isinstance(message, AlignedCrawl):
             return message
         on_progress(message)
     return None
 
 
-_hear = msgspec.json.Decoder(AlignedCrawl | str).decode
+_decode = msgspec.json.Decoder(AlignedCrawl | str).decode
 
 
-def _say(message: AlignedCrawl | str) -> None:
+def _send(message: AlignedCrawl | str) -> None:
     print(msgspec.json.encode(message).decode(), flush=True)
 
 
@@ -119,16 +123,9 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
     from bilingual_crawler.pages.language import Detection
 
     options = Options.of(settings)
-    read = 0
-
-    def on_page() -> None:
-        nonlocal read
-        read += 1
-        if read % 100 == 0:
-            _say(f"reading document {read}")
-
     detection = Detection.for_pairs(options.detectors, pairs)
-    corpus = read_corpus([folder], pairs, on_page, detection=detection)
+    progress = _Progress()
+    corpus = read_corpus([folder], pairs, progress.on_page, detection=detection)
     encoder = encoder_of(settings) if options.bitext else None
     bitext = {
         str(pair): BitextProducer(pair, detection, open_exports(options.bitext, folder / BITEXT, pair), encoder)
@@ -137,24 +134,15 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
     found: list[Pair] = []
     unpaired: list[Unpaired] = []
     refused: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    done = groups_done = 0
-    documents, groups = len(corpus) * len(pairs), len(corpus.groups()) * len(pairs)
-    began = time.monotonic()
-
-    def on_progress(group: tuple[str, ...], share: float) -> None:
-        now = done + share * corpus.size(group)
-        left = time_left(time.monotonic() - began, now / documents)
-        _say(f"aligning site {groups_done + 1} of {groups}, {round(now)} of {documents} documents{left}")
-
-    for domain, alignment in align(corpus, method_of(options.align, settings), on_progress=on_progress):
+    progress.begin(corpus)
+    for domain, alignment in align(corpus, method_of(options.align, settings), on_progress=progress.on_share):
         name = str(domain.pair)
         found += alignment.pairs
         if options.bitext:
             bitext[name].add(alignment, domain.main_text)
         unpaired += alignment.rows_of_unpaired(name)
         refused[name].update(alignment.refused)
-        done += corpus.size(alignment.group)
-        groups_done += 1
+        progress.on_group(alignment.group)
         del domain  # or two would be in memory at once
     found.sort(key=lambda one: -one.score)
     replace_pairs(folder / PAIRS, found, pairs)
@@ -170,8 +158,38 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
     )
 
 
+class _Progress:
+    """Sends the number of documents read, then of documents aligned with the remaining time."""
+
+    def __init__(self) -> None:
+        self._read = self._done = self._groups_done = 0
+
+    def on_page(self) -> None:
+        self._read += 1
+        if self._read % 100 == 0:
+            _send(f"reading document {self._read}")
+
+    def begin(self, corpus: Corpus) -> None:
+        """All documents are read: begin to align *corpus*."""
+        self._corpus = corpus
+        self._documents = len(corpus) * len(corpus.pairs)
+        self._groups = len(corpus.groups()) * len(corpus.pairs)
+        self._began = time.monotonic()
+
+    def on_share(self, group: tuple[str, ...], share: float) -> None:
+        """The *share* (0 to 1) of the work on *group* is done."""
+        done = self._done + share * self._corpus.size(group)
+        left = time_left(time.monotonic() - self._began, done / self._documents)
+        site = f"site {self._groups_done + 1} of {self._groups}"
+        _send(f"aligning {site}, {round(done)} of {self._documents} documents{left}")
+
+    def on_group(self, group: tuple[str, ...]) -> None:
+        self._done += self._corpus.size(group)
+        self._groups_done += 1
+
+
 def time_left(seconds: float, share: float) -> str:
-    """About how long the rest takes if the *share* that is done took so many *seconds*; nothing after a moment."""
+    """Estimate the remaining time, as text: *share* (0 to 1) took *seconds*. Empty before there is enough to go by."""
     if seconds < MOMENT or not share:
         return ""
     left = seconds * (1 - share) / share
@@ -179,18 +197,18 @@ def time_left(seconds: float, share: float) -> str:
 
 
 def _end_with_parent() -> None:
-    """Standard input is closed when the crawl's process is gone."""
+    """End this process when standard input closes, which happens when the crawl's process ends."""
     sys.stdin.read()
     os._exit(1)
 
 
 def main() -> None:
-    """Align the crawl that the first line of standard input names."""
+    """Align the crawl named by the first line of standard input."""
     request = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     settings = Settings(request["settings"])
     pairs = LanguagePairs.parse(request["pair"], Options.of(settings).equivalent_languages)
-    _say(_align(Path(request["folder"]), pairs, settings))
+    _send(_align(Path(request["folder"]), pairs, settings))
 
 
 if __name__ == "__main__":

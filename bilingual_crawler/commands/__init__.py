@@ -1,4 +1,8 @@
-"""Commands of ``scrapy``: in the project, and by the entry points in ``pyproject.toml`` in every other folder."""
+"""Commands of ``scrapy``: in the project, and by the entry points in ``pyproject.toml`` in every other folder.
+
+``crawl.py``, ``align.py``, ``harvest.py``, ``mine.py``, ``report.py`` and ``review.py`` hold the command of that name:
+they parse arguments and call a room. May import every room. Nothing here is public API but the commands themselves.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +20,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PROJECT_SETTINGS = {name: value for name, value in vars(settings).items() if name.isupper()}
-"""Settings of the commands if Scrapy knows no project, or another one."""
+"""Settings of the commands outside of a Scrapy project, or in another one."""
 (SPIDERS,) = settings.SPIDER_MODULES
-"""The module of our spiders: settings that name it are those of our project."""
+"""The module of the project's spiders, which identifies its settings."""
 TOOL = "bilingual-crawler"
 """The console script."""
 PROGRESS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-"""Columns of a progress bar whose end is known."""
+"""Columns of a progress bar with a known total."""
 
 
 def adapt(parser: ArgumentParser) -> None:
-    """Have the usage of *parser*, in which Scrapy names itself, name the console script if that runs.
-
-    An error is one line, without the usage.
-    """
+    """Name the console script, if it runs, in the usage of *parser*, and print errors as one line without the usage."""
     if parser.prog == TOOL and parser.usage:
         parser.usage = parser.usage.replace("scrapy", TOOL, 1)
     # Scrapy makes the parser itself
@@ -37,7 +38,7 @@ def adapt(parser: ArgumentParser) -> None:
 
 
 def refuse_unknown(args: Sequence[str]) -> None:
-    """Raise UsageError for an option among *args*: Scrapy takes the options that it does not know for arguments."""
+    """Raise UsageError for an option among *args*: Scrapy passes unknown options on as arguments."""
     if unknown := next((arg for arg in args if arg.startswith("-") and arg != "-"), None):
         raise UsageError(f"unknown option {unknown}; --help lists the options", print_help=False)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import astuple, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -31,11 +30,20 @@ from bilingual_crawler.options import (
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError
 from bilingual_crawler.reporting.results import ResultsError, detectors_of, pairs_of, read_summary
 from bilingual_crawler.scoring.models import ModelError
+from bilingual_crawler.storage.files import replacing
 from bilingual_crawler.storage.records import PAIRS, SUMMARY, UNPAIRED, tsv_line
 from bilingual_crawler.storage.warc import ArchiveError
 
 if TYPE_CHECKING:
     import argparse
+    from collections import Counter
+    from collections.abc import Iterable
+
+    from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
+    from bilingual_crawler.alignment.documents.encoders import Encoder
+    from bilingual_crawler.alignment.documents.model import Alignment
+    from bilingual_crawler.alignment.sentences.produce import BitextProducer
+    from bilingual_crawler.languages.codes import LanguagePair
 
 
 class Command(ScrapyCommand):
@@ -122,105 +130,137 @@ class Command(ScrapyCommand):
         from bilingual_crawler.alignment.documents.align import align, as_aligned, read_corpus
         from bilingual_crawler.alignment.documents.matching import MATCHINGS
         from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
-        from bilingual_crawler.alignment.sentences.exports import open_exports
-        from bilingual_crawler.alignment.sentences.produce import BitextProducer
-        from bilingual_crawler.reporting.review import Review, check_sheet
 
         try:
             formats = each(bitext_format)(opts.formats)
         except ValueError as error:
             raise wrong("--formats", opts.formats, str(error)) from None
-        _check_outputs(opts)
-        reviewed = {pair: opts.review / str(pair) if len(pairs) > 1 else opts.review for pair in pairs if opts.review}
-        for folder in reviewed.values():
-            check_sheet(folder)
+        _check_outputs(opts, pairs)
         assert self.settings
         kept = _kept(opts.out, pairs)
         method = method_of(opts.method or "auto", self.settings)
+        matching, editions = MATCHINGS[opts.matching or "greedy"], opts.editions or "best"
         encoder = encoder_of(self.settings) if opts.bitext or opts.review else None
-        console = Console()
+        console = Console(highlight=False)
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with ExitStack() as stack:
-            progress = stack.enter_context(Progress(*columns, console=console))
+        with Progress(*columns, console=console) as progress:
             reading = progress.add_task("reading", total=None)
             formats_read = Options.of(self.settings).documents
             corpus = read_corpus(paths, pairs, lambda: progress.advance(reading), formats_read, detection)
-            aligning = progress.add_task("aligning", total=len(corpus) * len(pairs))
-            reviews = {pair: Review(pair) for pair in pairs}
-            bitexts = {
-                pair: BitextProducer(
-                    pair,
-                    detection,
-                    [
-                        *(open_exports(formats, opts.bitext, pair) if opts.bitext else []),
-                        *([reviews[pair].sentences] if opts.review else []),
-                    ],
-                    encoder,
-                )
-                for pair in pairs
-            }
-            # the old file may be an input
-            new = opts.out.with_name(f"{opts.out.name}.new")
-            stack.callback(new.unlink, missing_ok=True)
-            file = stack.enter_context(new.open("w", encoding="utf-8", errors="surrogatepass"))
-            file.write(tsv_line([field.name for field in fields(Pair)]))
-            done = 0
-            unpaired: list[Unpaired] = []
-
-            def on_progress(group: tuple[str, ...], share: float) -> None:
-                progress.update(aligning, completed=done + share * corpus.size(group))
-
-            matching, editions = MATCHINGS[opts.matching or "greedy"], opts.editions or "best"
-            results = as_aligned(corpus, aligned) if aligned else align(corpus, method, matching, on_progress, editions)
-            for domain, alignment in results:
-                file.writelines(tsv_line(astuple(found)) for found in alignment.pairs)
-                reviews[domain.pair].add(alignment, domain.main_text)
-                unpaired += alignment.rows_of_unpaired(str(domain.pair))
-                if opts.bitext or opts.review:
-                    bitexts[domain.pair].add(alignment, domain.main_text)
-                done += corpus.size(alignment.group)
-                progress.update(aligning, completed=done)
-                del domain  # otherwise two domains would be in memory at once
-            for bitext in bitexts.values():
-                bitext.close()
-            file.writelines(tsv_line(astuple(found)) for found in kept)
-            file.close()
-            new.replace(opts.out)
+            bar = _AligningBar(progress, corpus)
+            extras = _Extras(opts, pairs, detection, formats, encoder)
+            results = as_aligned(corpus, aligned) if aligned else align(corpus, method, matching, bar.show, editions)
+            _write_pairs(opts.out, results, kept, extras, bar)
             crawls = (path for path in paths if (path / SUMMARY).exists())
             if not aligned and opts.out.name == PAIRS and any(map(opts.out.parent.samefile, crawls)):
-                replace_unpaired(opts.out.with_name(UNPAIRED), unpaired, pairs)
+                replace_unpaired(opts.out.with_name(UNPAIRED), extras.unpaired, pairs)
         # before anything is printed, which ends the command if the reader of a pipe has gone
-        for pair, folder in reviewed.items():
-            reviews[pair].write(folder)
+        extras.write_reviews()
         if aligned:
-            console.print(
-                f"the crawl has aligned its documents; its pairs are taken: {aligned / PAIRS}", highlight=False
-            )
+            console.print(f"the crawl has aligned its documents; its pairs are taken: {aligned / PAIRS}")
         if opts.bitext and encoder is None:
-            console.print("no encoder: sentences are compared by lengths, numbers and words", highlight=False)
+            console.print("no encoder: sentences are compared by lengths, numbers and words")
         if corpus.unreadable:
-            listed = ", ".join(f"{number} {name}" for name, number in corpus.unreadable.most_common())
-            console.print(f"left out: {listed}", highlight=False)
-        for pair, review in reviews.items():
-            documents = ", ".join(f"{corpus.languages[language]} {language}" for language in (pair.a, pair.b))
-            console.print(f"{review.methods.total()} pairs of {documents} documents in {opts.out}", highlight=False)
-            for title, counts in (
-                ("pairs by method", review.methods),
-                ("documents without a partner", review.unpaired),
-            ):
-                if counts:
-                    listed = ", ".join(f"{number} {name}" for name, number in counts.most_common())
-                    console.print(f"{title}: {listed}", highlight=False)
-            if opts.bitext:
-                bitext = bitexts[pair]
-                dropped = ", ".join(f"{number} {reason}" for reason, number in bitext.dropped.most_common())
-                console.print(
-                    f"{bitext.counts['kept']} of {bitext.counts['aligned']} sentence pairs in {opts.bitext}"
-                    + (f" (dropped: {dropped})" if dropped else ""),
-                    highlight=False,
-                )
+            console.print(f"left out: {_listed(corpus.unreadable)}")
+        extras.print(console, corpus)
         if kept:
-            console.print(f"{len(kept)} pairs of other languages stay in {opts.out}", highlight=False)
+            console.print(f"{len(kept)} pairs of other languages stay in {opts.out}")
+
+
+class _AligningBar:
+    """The progress of the alignment of *corpus*, in documents."""
+
+    def __init__(self, progress: Progress, corpus: Corpus) -> None:
+        self._progress, self._corpus = progress, corpus
+        self._task = progress.add_task("aligning", total=len(corpus) * len(corpus.pairs))
+        self._done = 0
+
+    def show(self, group: tuple[str, ...], share: float) -> None:
+        """The *share* (0 to 1) of the work on *group* is done."""
+        self._progress.update(self._task, completed=self._done + share * self._corpus.size(group))
+
+    def advance(self, group: tuple[str, ...]) -> None:
+        self._done += self._corpus.size(group)
+        self._progress.update(self._task, completed=self._done)
+
+
+class _Extras:
+    """The outputs of an alignment beside ``pairs.tsv``: counts, unpaired documents, and bitext and review by *opts*."""
+
+    def __init__(
+        self,
+        opts: argparse.Namespace,
+        pairs: LanguagePairs,
+        detection: Detection,
+        formats: Iterable[str],
+        encoder: Encoder | None,
+    ) -> None:
+        from bilingual_crawler.alignment.sentences.exports import open_exports
+        from bilingual_crawler.alignment.sentences.produce import BitextProducer
+        from bilingual_crawler.reporting.review import Review
+
+        self._opts = opts
+        self._review_folders = _review_folders(opts, pairs)
+        self._reviews = {pair: Review(pair) for pair in pairs}
+        self._bitexts: dict[LanguagePair, BitextProducer] = {}
+        if opts.bitext or opts.review:
+            for pair in pairs:
+                exports = open_exports(formats, opts.bitext, pair) if opts.bitext else []
+                samples = [self._reviews[pair].sentences] if opts.review else []
+                self._bitexts[pair] = BitextProducer(pair, detection, [*exports, *samples], encoder)
+        self.unpaired: list[Unpaired] = []
+
+    def add(self, domain: Domain, alignment: Alignment) -> None:
+        self._reviews[domain.pair].add(alignment, domain.main_text)
+        self.unpaired += alignment.rows_of_unpaired(str(domain.pair))
+        if domain.pair in self._bitexts:
+            self._bitexts[domain.pair].add(alignment, domain.main_text)
+
+    def close(self) -> None:
+        for bitext in self._bitexts.values():
+            bitext.close()
+
+    def write_reviews(self) -> None:
+        for pair, folder in self._review_folders.items():
+            self._reviews[pair].write(folder)
+
+    def print(self, console: Console, corpus: Corpus) -> None:
+        for pair, review in self._reviews.items():
+            documents = ", ".join(f"{corpus.languages[language]} {language}" for language in (pair.a, pair.b))
+            console.print(f"{review.methods.total()} pairs of {documents} documents in {self._opts.out}")
+            for title, counts in (("pairs by method", review.methods), ("unpaired documents", review.unpaired)):
+                if counts:
+                    console.print(f"{title}: {_listed(counts)}")
+            if self._opts.bitext:
+                bitext = self._bitexts[pair]
+                console.print(
+                    f"{bitext.counts['kept']} of {bitext.counts['aligned']} sentence pairs in {self._opts.bitext}"
+                    + (f" (dropped: {_listed(bitext.dropped)})" if bitext.dropped else "")
+                )
+
+
+def _write_pairs(
+    out: Path, results: Iterable[tuple[Domain, Alignment]], kept: list[Pair], extras: _Extras, bar: _AligningBar
+) -> None:
+    """Write the pairs of *results*, then the *kept* ones, into the file *out*, which may be an input until then."""
+    with replacing(out) as new, new.open("w", encoding="utf-8", errors="surrogatepass") as file:
+        file.write(tsv_line([field.name for field in fields(Pair)]))
+        for domain, alignment in results:
+            file.writelines(tsv_line(astuple(found)) for found in alignment.pairs)
+            extras.add(domain, alignment)
+            bar.advance(alignment.group)
+            del domain  # otherwise two domains would be in memory at once
+        extras.close()
+        file.writelines(tsv_line(astuple(found)) for found in kept)
+
+
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(f"{number} {name}" for name, number in counts.most_common())
+
+
+def _review_folders(opts: argparse.Namespace, pairs: LanguagePairs) -> dict[LanguagePair, Path]:
+    """The folder of each review, one below ``--review`` for each of several *pairs*; empty without ``--review``."""
+    return {pair: opts.review / str(pair) if len(pairs) > 1 else opts.review for pair in pairs if opts.review}
 
 
 def _kept(out: Path, pairs: LanguagePairs) -> list[Pair]:
@@ -249,8 +289,10 @@ def _is_aligned(folder: Path, pairs: LanguagePairs) -> bool:
     return bool(summary.get("aligned")) and asked and (folder / PAIRS).exists()
 
 
-def _check_outputs(opts: argparse.Namespace) -> None:
+def _check_outputs(opts: argparse.Namespace, pairs: LanguagePairs) -> None:
     """Raise UsageError for outputs that could not be written, before hours of reading."""
+    from bilingual_crawler.reporting.review import check_sheet
+
     if not opts.out.parent.is_dir():
         raise wrong("--out", opts.out, f"there is no folder {opts.out.parent}")
     if opts.out.is_dir():
@@ -259,3 +301,5 @@ def _check_outputs(opts: argparse.Namespace) -> None:
     for option, folder in (("--bitext", opts.bitext), ("--review", opts.review)):
         if folder is not None:
             check_folder(option, folder)
+    for folder in _review_folders(opts, pairs).values():
+        check_sheet(folder)

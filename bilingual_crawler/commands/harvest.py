@@ -114,9 +114,9 @@ class Command(ScrapyCommand):
         print_tables(store.results, console)
         write_deciles(store.results, opts.out / "deciles.tsv")
         # matplotlib takes a second to import, and every scrapy command imports this module
-        from bilingual_crawler.harvest.plot import plot
+        from bilingual_crawler.harvest.plot import plot_results
 
-        plot(store.results, opts.out / "harvest.png")
+        plot_results(store.results, opts.out / "harvest.png")
         console.print(f"results.json, deciles.tsv, orders/ and harvest.png are in {opts.out}", highlight=False)
         self.exitcode = int(failed > 0)
 

@@ -87,13 +87,13 @@ class Command(ScrapyCommand):
         try:
             # it needs an extra, and every scrapy command imports this module
             from bilingual_crawler.discovery.sources.base import SourceError
-            from bilingual_crawler.mining.run import Mining, Request
+            from bilingual_crawler.mining.run import Mining, MiningRequest
             from bilingual_crawler.mining.stored import MiningError
         except ImportError as error:
             raise UsageError(f"{error.name} is missing: {to_install('mine')}") from None
         try:
             mining = Mining(
-                Request(
+                MiningRequest(
                     tuple(args),
                     opts.pairs,
                     opts.out,

@@ -1,4 +1,4 @@
-"""The greedy oracle: the reference download order, with full knowledge of graph and gold pairs."""
+"""Harvest curves of a crawl, measured against the greedy oracle, which knows link graph and gold pairs."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class Result:
     deciles: tuple[int, ...]
     """Pairs found after 10, 20, … 100 % of the reachable pages (Figure 7 of García-Romero 2026)."""
     downloads_to: dict[str, int | None]
-    """Percentage of the pairs -> downloads needed, none if never reached."""
+    """Percentage of the pairs -> downloads needed, None if never reached."""
     missing: int = 0
     """Requests for URLs that the archive does not hold; not among the downloads."""
     links: str = "all"

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 MAX_REDIRECTS = 10
 MAX_PAIRS = 4
-"""Pairs of languages that a site is judged for."""
+"""Maximum language pairs of a site."""
 
 
 class Variant(StrEnum):
-    """What is left of a site."""
+    """The part of a site that is left."""
 
     WHOLE = "pos"
     ABSENT = "absent"
@@ -48,7 +48,7 @@ class Variant(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A site to be judged for a pair of languages; the columns of ``detector_instances.tsv``."""
+    """A site to judge for a language pair; the columns of ``detector_instances.tsv``."""
 
     site: str
     lang_a: str
@@ -56,9 +56,9 @@ class Instance:
     variant: Variant
     entry: str
     kept: str = ""
-    """The only language that is left, of the mono variants."""
+    """The only language left; for the mono variants."""
     linked: bool = False
-    """Links lead from the entry page to both languages; of the whole variant."""
+    """Whether links lead from the entry page to both languages; for the whole variant."""
 
     @property
     def pair(self) -> LanguagePair:
@@ -78,7 +78,7 @@ class FrozenWeb:
         return open_archive([self.site.directory])
 
     def target(self, url: str) -> str:
-        """Where redirects lead from *url*."""
+        """Follow the redirects of *url*."""
         if url not in self._targets:
             target = url
             for _ in range(MAX_REDIRECTS):
@@ -90,7 +90,7 @@ class FrozenWeb:
         return self._targets[url]
 
     def read(self, url: str) -> ReadPage | None:
-        """The page at *url*, which is no redirect; None if there is none."""
+        """Return the page at *url*, which is not a redirect; None without a page."""
         if url not in self._pages:
             answer = self._archive.find(url)
             self._pages[url] = _read(answer) if isinstance(answer, ArchivedResponse) else None
@@ -99,16 +99,16 @@ class FrozenWeb:
 
 @dataclass(frozen=True)
 class CutWeb:
-    """What is left of a frozen site."""
+    """A frozen site without the *removed* pages."""
 
     web: FrozenWeb
     removed: Collection[str]
     drops_links: bool = False
-    """Links to removed pages are gone as well."""
+    """Whether links to removed pages are removed as well."""
 
     @classmethod
-    def of(cls, web: FrozenWeb, instance: Instance) -> CutWeb:
-        """Cut the site as *instance* says."""
+    def from_instance(cls, web: FrozenWeb, instance: Instance) -> CutWeb:
+        """Cut the site to the variant of *instance*."""
         site = web.site
         match instance.variant:
             case Variant.MONO_CLEAN | Variant.MONO_DEAD:
@@ -120,7 +120,7 @@ class CutWeb:
                 return cls(web, ())
 
     def fetch(self, url: str) -> ReadPage | None:
-        """What a request for *url* brings in the end; None if that is no page."""
+        """Return the page at *url* after redirects; None without a page."""
         target = self.web.target(url)
         read = None if target in self.removed else self.web.read(target)
         if read is None or not self.drops_links:
@@ -154,7 +154,7 @@ def _translations(site: Site, pair: LanguagePair) -> Iterator[tuple[str, str]]:
 
 
 def read_instances(path: Path) -> list[Instance]:
-    """The instances that *path* lists (``detector_instances.tsv``); SiteError if it cannot be read."""
+    """Read the instances in *path* (``detector_instances.tsv``); raises SiteError."""
     try:
         with path.open(encoding="utf-8", newline="") as lines:
             return [
@@ -170,7 +170,7 @@ def read_instances(path: Path) -> list[Instance]:
 
 
 def site_folders(sites: Path) -> list[Path]:
-    """The folders of frozen sites in *sites*, by name; SiteError if there are none."""
+    """Return the folders of frozen sites in *sites*, by name; raises SiteError without any."""
     found = sorted(path.parent for path in sites.glob("*/site.json"))
     if not found:
         raise SiteError(f"{sites} holds no frozen sites: each is a folder with site.json")

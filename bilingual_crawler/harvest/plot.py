@@ -43,7 +43,7 @@ _PERCENT = np.arange(101)
 
 
 class Quantity(NamedTuple):
-    """What a panel shows."""
+    """The quantity of a panel, with its curve and AUC."""
 
     title: str
     curve: Callable[[Result], Sequence[float]]
@@ -54,8 +54,8 @@ PAIRS = Quantity("Pairs found", attrgetter("curve"), attrgetter("relative_auc"))
 TEXT = Quantity("Text of the pairs found", attrgetter("text_curve"), attrgetter("relative_text_auc"))
 
 
-def plot(results: Sequence[Result], path: Path) -> Path:
-    """Draw the means over all tasks, of pairs and of text, and below those of pairs by languages; return ``path``."""
+def plot_results(results: Sequence[Result], path: Path) -> Path:
+    """Draw mean curves of pairs and text over all tasks, and of pairs by language pair, to *path*; returns *path*."""
     pairs: defaultdict[tuple[str, str], list[Result]] = defaultdict(list)
     for result in results:
         pairs[_pair(result)].append(result)

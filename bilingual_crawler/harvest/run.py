@@ -1,4 +1,4 @@
-"""``results.json``: the measured crawls of a benchmark, kept as they come."""
+"""The benchmark: a real crawl for each task and policy, and ``results.json``, which keeps the results as they come."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 class ResultStore:
-    """The results in a file; those of earlier runs stay until the same task and policy is measured again."""
+    """The results in a file; a new result replaces the earlier one of the same task and policy."""
 
     def __init__(self, path: Path, links: str) -> None:
-        """Read what is there; :class:`SiteError` if it cannot be read or was measured with other links."""
+        """Read the file, if it exists; raises SiteError if it is unreadable or was measured with other links."""
         self._path = path
         self._results: dict[tuple[str, str], Result] = {}
         for result in _read(path):
@@ -45,7 +45,7 @@ class ResultStore:
         return [self._results[key] for key in sorted(self._results)]
 
     def add(self, result: Result) -> None:
-        """Keep a result and write the file anew."""
+        """Add a result and rewrite the file."""
         self._results[result.task, result.policy] = result
         lines = ",\n".join(json.dumps(r.as_dict(), ensure_ascii=False) for r in self.results)
         with replacing(self._path) as part:
@@ -71,13 +71,13 @@ _LOG_TAIL = 12
 
 @dataclass(frozen=True, slots=True)
 class Harvest:
-    """One benchmark: which sites, where to, and how each crawl is run."""
+    """One benchmark: sites, output folder, and the settings of each crawl."""
 
     sites: Path
     out: Path
     links: str = "all"
     settings: tuple[str, ...] = ()
-    """``NAME=VALUE`` settings handed on to every crawl."""
+    """``NAME=VALUE`` settings of every crawl."""
     jobs: int = 1
     """Crawls at a time."""
 
@@ -215,10 +215,10 @@ def tail(log: Path) -> str:
 
 
 def read_order(path: Path) -> tuple[list[str], int]:
-    """Return the pages of a ``crawl.tsv`` in download order, and how many requests the archive had no answer to.
+    """Return the pages of a ``crawl.tsv`` in download order, and the number of requests that the archive lacks.
 
-    The latter are no downloads: whether the live site had a page, a file or nothing there cannot be told, and
-    the reachable pages that the order is measured against are those of the archive. Redirects are none either.
+    These, and redirects, are not downloads: the live site may have had anything there, and the order is measured
+    against the reachable pages of the archive.
     """
     if not path.exists():
         return [], 0

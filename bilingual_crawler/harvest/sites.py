@@ -20,12 +20,12 @@ Partners: TypeAlias = Mapping[str, frozenset[str]]
 
 
 class SiteError(ValueError):
-    """A folder that does not hold what a benchmark site or list of tasks must hold."""
+    """An invalid folder of a benchmark site, or list of tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One language pair of one site: what a single benchmark crawl has to harvest."""
+    """One language pair of one site, harvested by one benchmark crawl."""
 
     site: str
     lang_a: str
@@ -103,7 +103,7 @@ class Site:
 
 
 def read_tasks(directory: Path) -> list[Task]:
-    """Read ``tasks.tsv`` of a folder of sites; :class:`SiteError` if there is none."""
+    """Read ``tasks.tsv`` of a folder of sites; raises SiteError."""
     path = directory / "tasks.tsv"
     try:
         with path.open(encoding="utf-8", newline="") as lines:

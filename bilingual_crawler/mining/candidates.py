@@ -1,4 +1,4 @@
-"""What the engines cannot tell of a URL: its comparison key, its language mark, its registered domain."""
+"""Keys of URLs, and the pairs of pages by key and by announcement, as ibis expressions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DOMAINS = (("domain", pa.string()),)
 
 
 def add_keys(pages: pa.RecordBatch, languages: Collection[str] | None) -> pa.RecordBatch:
-    """*pages* and, of each ``url``, what its pair is looked for by; only marks of *languages* count, if given.
+    """Add the columns to pair *pages* by; only marks of *languages* count, None for all.
 
     ``key``: the URL without language marks. ``marked``: the language that it names, ISO 639-3, or null. ``of_domain``,
     ``of_directory``: checksums of the domain, and of the domain with the directory of the key; a large domain is cut by
@@ -44,7 +44,7 @@ def add_keys(pages: pa.RecordBatch, languages: Collection[str] | None) -> pa.Rec
 
 
 def add_domains(hosts: pa.RecordBatch) -> pa.RecordBatch:
-    """*hosts* and the registered domain of each ``host``."""
+    """Add the registered domain of each ``host``."""
     return _with(hosts, DOMAINS, ([registered_domain(host) for host in hosts["host"].to_pylist()],))
 
 
@@ -58,27 +58,27 @@ def _with(
 
 
 MAX_RATIO = 3
-"""Of the sizes of two pages whose URLs make a pair; a page that is not translated has little but its frame."""
+"""Maximum size ratio of a pair of URLs; a page that is not translated has little more than its frame."""
 _BARE = r"^[A-Za-z]+://(?:www[.])?"
 _PLACE = ("url", "file", "offset", "length", "digest")
 _COLUMNS = ("pair", "domain", *(f"{name}_{side}" for side in "ab" for name in _PLACE))
 
 
 def sides_of(pairs: LanguagePairs, languages: Iterable[str]) -> dict[str, str]:
-    """Which language of *pairs* each of *languages* counts as; those that count as none are missing."""
+    """Map *languages* to the language of *pairs* that each counts as; others are missing."""
     return {language: side for language in sorted(languages) if (side := pairs.side(language))}
 
 
 def in_languages(pages: ir.Table, pairs: LanguagePairs, languages: Iterable[str]) -> ir.Table:
-    """The *pages* in a language of *pairs*, among *languages*; ``language`` becomes the one that they count as."""
+    """Keep the *pages* in a language of *pairs*, among *languages*; ``language`` becomes the language of *pairs*."""
     sides = sides_of(pairs, languages)
     return pages.filter(_.language.isin(list(sides))).mutate(language=_.language.substitute(sides))
 
 
 def longest(pages: ir.Table) -> ir.Table:
-    """Of the *pages* whose URLs differ in scheme or ``www.`` only, the longest, which has the column ``bare``.
+    """Keep the longest of the *pages* whose URLs differ in scheme or ``www.`` only; adds the column ``bare``.
 
-    Of records of one URL and one length the first stays, by the name of the file and the offset.
+    Of records of one URL and length the first stays, by file name and offset.
     """
     bare = pages.mutate(bare=_.url.re_replace(_BARE, ""))
     order = (ibis.desc("size", nulls_first=False), ibis.desc("url"), "file", "offset")
@@ -86,7 +86,7 @@ def longest(pages: ir.Table) -> ir.Table:
 
 
 def bilingual(pages: ir.Table, asked: ir.Table) -> ir.Table:
-    """The *pages* of domains that have both languages of a pair. *asked*: the pairs, with the columns a, b and pair."""
+    """Keep the *pages* of domains with both languages of a pair. *asked*: the pairs, with the columns a, b and pair."""
     there = pages.select("domain", "language").distinct()
     wanted = there.rename(a="language").inner_join(asked, "a")
     both = wanted.semi_join(there.select("domain", b="language"), ("domain", "b")).select("domain")
@@ -94,11 +94,11 @@ def bilingual(pages: ir.Table, asked: ir.Table) -> ir.Table:
 
 
 def url_pairs(pages: ir.Table, asked: ir.Table, pairs: LanguagePairs, languages: Iterable[str]) -> ir.Table:
-    """One-to-one pairs of *pages* that have keys: announced ones, and those whose URLs are equal but for the language.
+    """Pair *pages* with keys one-to-one: by announcement, and by URLs that are equal but for the language.
 
-    A page whose URL names another language than its own is in none of the latter. Of the pages of a domain in one
-    language that have one key, the first takes part: one with a mark, the shorter URL. If announcements disagree with
-    that, a pair stays if it is the best of both of its pages.
+    URLs with the mark of another language are not paired by URL. Of the pages of a domain with one language and key the
+    first takes part: one with a mark, then the shorter URL. Where announcements disagree, a pair stays if it is the
+    best of both of its pages.
     """
     sides = sides_of(pairs, languages)
     agree = pages.filter(_.marked.isnull() | (_.marked.substitute(sides) == _.language))
@@ -115,14 +115,14 @@ def url_pairs(pages: ir.Table, asked: ir.Table, pairs: LanguagePairs, languages:
 
 
 def announced_pairs(pages: ir.Table, asked: ir.Table) -> ir.Table:
-    """Pairs of *pages* of which one announces the other, or both do; a page may be in several."""
+    """Return the pairs of *pages* of which one or both announce the other; a page may be in several."""
     targets = pages.select("bare", "language", target=_.announced.unnest())
     targets = targets.mutate(target=_.target.re_replace(_BARE, "").re_replace("#.*$", ""))
     links = targets.inner_join(pages.select(target="bare", other="language"), "target").distinct()
     forth = links.rename(a="language", b="other", bare_a="bare", bare_b="target")
     back = links.rename(b="language", a="other", bare_b="bare", bare_a="target")
-    told = [table.inner_join(asked, ("a", "b")).select("pair", "bare_a", "bare_b") for table in (forth, back)]
-    counted = ibis.union(*told).group_by("pair", "bare_a", "bare_b").agg(said=_.count())
+    announcing = [table.inner_join(asked, ("a", "b")).select("pair", "bare_a", "bare_b") for table in (forth, back)]
+    counted = ibis.union(*announcing).group_by("pair", "bare_a", "bare_b").agg(said=_.count())
     places = pages.select("bare", "domain", *_PLACE, "size")
     found = counted.inner_join(places.rename(bare_a="bare", **_beside("a")), "bare_a")
     found = found.inner_join(places.drop("domain").rename(bare_b="bare", **_beside("b")), "bare_b")
@@ -136,12 +136,12 @@ def _score(method: str) -> ir.Value:
 
 
 def _beside(side: str) -> dict[str, str]:
-    """New names for the columns of one page of a pair."""
+    """Return new names for the columns of one page of a pair."""
     return {f"{name}_{side}": name for name in (*_PLACE, "size")}
 
 
 def _best(found: ir.Table) -> ir.Table:
-    """The pairs that are the best of both of their pages."""
+    """Keep the pairs that are the best of both of their pages."""
     for side, other in ("ab", "ba"):
         order = (ibis.desc("score"), ibis.asc(f"url_{other}"))
         rank = ibis.row_number().over(group_by=("pair", f"url_{side}"), order_by=order)

@@ -1,4 +1,7 @@
-"""The bitext of buckets, until all of them are done: then it is told which sentence pairs came twice."""
+"""The content stage, bucket by bucket: pages read, documents and sentences aligned, bitext spooled and exported.
+
+The bitext waits in spools until all buckets are done, because duplicates are found across buckets.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,7 @@ class _Aligned(msgspec.Struct, array_like=True):
 
 
 class Spool:
-    """Takes the document pairs of one bucket in one pair of languages."""
+    """An export into a file of one bucket and language pair, until all buckets are done."""
 
     def __init__(self, out: Path, pair: str, bucket: int) -> None:
         self._open = ExitStack()
@@ -75,9 +78,9 @@ class Spool:
 
 
 def export(out: Path, pairs: Iterable[LanguagePair], formats: Iterable[str], folder: Path) -> dict[str, int]:
-    """Write what the spools below *out* hold into *folder*, in *formats*; returns sentence pairs by languages.
+    """Export the spools below *out* into *folder*, in *formats*; returns sentence pairs by language pair.
 
-    A sentence pair that another bucket has, too, is written once.
+    A sentence pair of several buckets is written once.
     """
     decoder = msgspec.json.Decoder(_Aligned)
     written: dict[str, int] = {}
@@ -117,21 +120,21 @@ _SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class BucketJob:
-    """Mines the bucket with a number; a process runs it for one bucket after the other."""
+    """Mines a bucket by its number; each process runs it for several buckets in turn."""
 
     out: Path
     pairs: tuple[LanguagePair, ...]
     base: str | None
-    """Where the files are that the rows name; None if all are those of crawls."""
+    """Folder or address of the files named by the rows; None if all rows are of crawls."""
     rate: float
-    """Requests a second of this process."""
+    """Requests per second of this process."""
     user_agent: str
     settings: str
-    """Those of Scrapy, as JSON."""
+    """Scrapy's settings, as JSON."""
     bitext: bool
 
     def __call__(self, number: int) -> None:
-        """Mine the bucket; raises Unavailable if the archive does not answer, and leaves no result then."""
+        """Mine the bucket; raises Unavailable, without a result, if the archive does not answer."""
         logging.getLogger("bilingual_crawler").setLevel(logging.ERROR)  # what is left out is counted here
         sandbox.use(1)
         method, detectors, encoder = _models(self.settings, self.bitext)

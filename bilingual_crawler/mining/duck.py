@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from bilingual_crawler.mining.engine import BatchFunction, Fields
 
 MEMORY = "2GB"
-"""What DuckDB holds in memory; the rest is on disk."""
+"""Memory of DuckDB; the rest spills to disk."""
 ROWS = 50_000
-"""Rows that a process works on at a time."""
+"""Rows of a batch of a process."""
 _AHEAD = 2
-"""Jobs by process that are handed out ahead."""
+"""Jobs per process that are submitted ahead."""
 
 
 class DuckEngine:

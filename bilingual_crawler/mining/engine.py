@@ -1,4 +1,4 @@
-"""What a mining asks of its engine; the expressions in ``tables``, ``candidates`` and ``plan`` are the same for all."""
+"""The protocol of engines; the expressions in ``tables``, ``candidates`` and ``urls`` are the same for all."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ class Engine(Protocol):
     """Runs ibis expressions, functions of Arrow batches, and jobs."""
 
     processes: int
-    """How many jobs run at a time."""
+    """Jobs that run at a time."""
 
     def read(self, files: Sequence[str]) -> ir.Table:
-        """The rows of Parquet files; MiningError if they cannot be read. Broken UTF-8 in a string is replaced."""
+        """Read Parquet files; raises MiningError. Broken UTF-8 in a string is replaced."""
 
     def add(self, table: ir.Table, function: BatchFunction, fields: Fields, name: str) -> ir.Table:
-        """*table* with the columns that *function* adds, as *fields* describes them; kept under *name*."""
+        """Add the columns *fields* that *function* computes, and keep the result under *name*."""
 
     def keep(self, table: ir.Table, name: str) -> ir.Table:
-        """*table*, computed once and kept under *name*."""
+        """Compute *table* once and keep it under *name*."""
 
     def write(self, table: ir.Table, folder: Path, by: str | None = None) -> None:
-        """Write *table* into the new *folder* as Parquet, with *by* a folder ``by=value`` for each value."""
+        """Write *table* into the new *folder* as Parquet, partitioned into folders ``by=value`` if *by* is given."""
 
     def each(self, job: Callable[[int], object], numbers: Iterable[int]) -> Iterator[tuple[int, BaseException | None]]:
-        """Run *job* for each number in other processes; yield what went wrong, or None, in any order.
+        """Run *job* for each number in other processes; yield (number, error or None), in any order.
 
-        *job* may be run more often than once for a number.
+        *job* may run more than once for a number.
         """

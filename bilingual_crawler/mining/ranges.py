@@ -1,4 +1,4 @@
-"""Where the records lie: below a folder or an address of S3, or behind a web server, which is asked with manners."""
+"""Range reads of archive files: from a folder, S3, or a web server, which is read politely."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from bilingual_crawler.storage.warc import NoRecord
 
 TRIES = 5
 TIMEOUT = 30.0
-"""Seconds that a server may take for its next bytes, and for all but the last of them."""
+"""Seconds to wait for the next bytes of a server, and for a whole range."""
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
-"""Seconds without requests after an answer that asks for fewer; each further one in a row doubles them."""
+"""Seconds without requests after a refusal; each further one in a row doubles them."""
 _BUSY = frozenset((403, 408, 429, 500, 502, 503, 504))
-"""Common Crawl answers 403 and 503 to those who ask too much."""
+"""Statuses of an overloaded server; Common Crawl answers 403 and 503 to too many requests."""
 _CHUNK = 1 << 16
 
 
 class Unavailable(Exception):
-    """The archive does not answer now; later it may."""
+    """The archive does not answer now; a later run may succeed."""
 
 
 class Ranges(Protocol):
     """Bytes of files."""
 
     def get(self, file: str, offset: int, length: int) -> bytes:
-        """*length* bytes from *offset*, fewer if there are no more to be had; raises NoRecord or Unavailable."""
+        """Read *length* bytes from *offset*, fewer at the end of a file; raises NoRecord or Unavailable."""
 
 
 class StoredRanges:
-    """Files below *base*, a folder or ``s3://bucket/folder``; MiningError if it is neither."""
+    """Files below *base*, a folder or ``s3://bucket/folder``; raises MiningError for others."""
 
     def __init__(self, base: str) -> None:
         try:
@@ -62,10 +62,10 @@ class StoredRanges:
 
 
 class HttpRanges:
-    """Files below the address *base*, asked by all threads together.
+    """Files below the address *base*; all threads share one rate limit.
 
-    A request begins at least 1 / *rate* seconds after the one before, however long either takes. A server that asks for
-    fewer requests (403, 429, 503, ``Retry-After``) gets none for a while.
+    A request begins at least 1 / *rate* seconds after the one before. A server that asks for fewer requests (403, 429,
+    503, ``Retry-After``) gets none for a while.
     """
 
     def __init__(self, base: str, rate: float, user_agent: str) -> None:
@@ -82,7 +82,7 @@ class HttpRanges:
         self._lock = threading.Lock()
 
     def get(self, file: str, offset: int, length: int) -> bytes:
-        problem, most = "", b""
+        problem, longest = "", b""
         for _ in range(TRIES):
             self._wait()
             try:
@@ -99,7 +99,7 @@ class HttpRanges:
                         expected = _left(answer.headers.get("Content-Range", ""), offset, length)
                         if len(body) >= expected:
                             return body
-                        most = max(most, body, key=len)
+                        longest = max(longest, body, key=len)
                         continue
                     problem = f"HTTP {answer.status}"
                     if answer.status == 200:
@@ -110,8 +110,8 @@ class HttpRanges:
             except (HTTPError, OSError) as error:
                 problem = f"no answer ({type(error).__name__})"
                 self._rest("")
-        if most:
-            return most
+        if longest:
+            return longest
         raise Unavailable(f"{file} at {offset}: {problem}")
 
     def _wait(self) -> None:
@@ -119,7 +119,7 @@ class HttpRanges:
             time.sleep(left)
 
     def _take_turn(self) -> float:
-        """Seconds until somebody may ask; not more than 0 if it is the caller, now."""
+        """Return the seconds until the next request may begin; the caller may begin one at 0 or less."""
         with self._lock:
             now = time.monotonic()
             left = self._next - now
@@ -128,7 +128,7 @@ class HttpRanges:
             return left
 
     def _rest(self, retry_after: str) -> None:
-        """Let nobody ask for a while."""
+        """Pause all requests: exponential back-off, at least *retry_after* seconds."""
         with self._lock:
             pause = min(FIRST_PAUSE * 2**self._refused, LONGEST_PAUSE)
             if retry_after.isdecimal():
@@ -149,12 +149,12 @@ class HttpRanges:
 
 
 def _left(content_range: str, offset: int, length: int) -> int:
-    """Bytes that the file has in the range, by the header ``Content-Range``."""
+    """Return the bytes of the file in the range, by the header ``Content-Range``."""
     size = content_range.rpartition("/")[2]
     return min(length, max(int(size) - offset, 0)) if size.isdecimal() else length
 
 
 @cache
 def open_ranges(base: str, rate: float, user_agent: str) -> Ranges:
-    """The files below *base*, the same for all who ask in this process, so that they keep the rate together."""
+    """Open the files below *base*, once per process, so that all threads keep the rate together."""
     return HttpRanges(base, rate, user_agent) if base.startswith(("http://", "https://")) else StoredRanges(base)

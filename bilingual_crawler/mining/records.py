@@ -1,4 +1,4 @@
-"""The records that rows of a table name: in the order of their files, near ones with one request."""
+"""The records named by rows of a table: in file order, near ones with one request."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from bilingual_crawler.storage.archive import WarcFile
 
 GAP = 256 << 10
-"""Bytes between two records that are worth reading to save a request: 20 requests a second at 5 MB a second."""
+"""Bytes between two records that cost less than a request: 20 requests per second at 5 MB per second."""
 MAX_SPAN = 8 << 20
-"""Bytes of one request for several records."""
+"""Maximum bytes of one request for several records."""
 _THREADS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A page of the plan, and where its record is."""
+    """A page of the plan, and the place of its record."""
 
     url: str
     domain: str
@@ -44,9 +44,9 @@ class Row:
 
 
 def read_records(rows: Iterable[Row], ranges: Ranges | None) -> Iterator[tuple[Row, bytes | NoRecord]]:
-    """The record of each row, or why there is none, in the order of the files; raises Unavailable.
+    """Yield the record of each row, or why it has none, in file order; raises Unavailable.
 
-    *ranges*: where the files of rows with a length are.
+    *ranges* holds the files of rows with a length; None if no row has one.
     """
     ordered = sorted(rows, key=lambda row: (row.file, row.offset))
     yield from _read_crawls([row for row in ordered if row.length is None])

@@ -1,4 +1,4 @@
-"""What came of a mining, for people and as ``report.json``."""
+"""A mining: URL stage, content stage, and the report of both on screen and as ``report.json``."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _COUNTS = {
 
 
 def print_urls(console: Console, urls: UrlReport) -> None:
-    """Print what came of the URL stage."""
+    """Print the counts of the URL stage."""
     for name, text in _COUNTS.items():
         console.print(f"{urls.counts[name]:>12,}  {text}")
     _print_pairs(console, "pairs of URLs", urls.url_pairs)
@@ -52,7 +52,7 @@ def print_urls(console: Console, urls: UrlReport) -> None:
 
 
 def print_content(console: Console, content: ContentReport, sentences: Mapping[str, int]) -> None:
-    """Print what came of the content stage."""
+    """Print the counts of the content stage."""
     total = content.total
     console.print(f"{content.done} buckets are done: {total.read:,} documents of {total.planned:,} pages")
     for reason, count in sorted(total.left_out.items(), key=lambda item: -item[1]):
@@ -79,59 +79,59 @@ def _print_pairs(console: Console, what: str, pairs: Mapping[str, Mapping[str, i
 
 
 TRIES = 2
-"""Times that a bucket is mined before it is left to the next run."""
+"""Tries of a bucket in one run; the next run tries again."""
 LARGEST = 10
 """Hosts in the report."""
 
 
 @dataclass(frozen=True)
-class Request:
-    """What is to be mined."""
+class MiningRequest:
+    """The inputs, outputs and limits of a mining."""
 
     inputs: tuple[str, ...]
     """Crawls, and what :class:`~bilingual_crawler.discovery.sources.cc_index.CommonCrawlIndex` reads."""
     pairs: str
-    """As :class:`AskedPairs` reads them."""
+    """Language pairs, as :class:`AskedPairs` reads them."""
     out: Path
     buckets: int
     base: str | None
-    """Where the files lie that the tables name."""
+    """Folder or address of the files named by the tables; None if all inputs are crawls."""
     rate: float
-    """Requests a second of all processes together."""
+    """Requests per second of all processes together."""
     bitext: bool
     user_agent: str
     settings: dict[str, Any]
-    """Those of Scrapy that begin with ``BILINGUAL_``."""
+    """Scrapy's settings that begin with ``BILINGUAL_``."""
 
 
 class UrlReport(msgspec.Struct):
-    """What came of the URL stage; its file says that the stage is done."""
+    """Counts of the URL stage; its file marks the stage as done."""
 
     counts: dict[str, int]
     """See :class:`~bilingual_crawler.mining.urls.UrlStage`."""
     url_pairs: dict[str, dict[str, int]]
-    """By languages and method."""
+    """Pairs of URLs by language pair and method."""
     largest: list[Host]
     pairs: list[tuple[str, str]]
     buckets: list[int]
-    """Those that have pages."""
+    """Buckets with pages."""
 
 
 class ContentReport(msgspec.Struct):
-    """What came of the content stage so far."""
+    """Counts of the content stage so far."""
 
     done: int
-    """Buckets, those of earlier runs included."""
+    """Done buckets, earlier runs included."""
     total: BucketResult
-    """The sum of the buckets that are done."""
+    """The sum of the done buckets."""
     failed: dict[int, str]
-    """Buckets that are left to the next run, and why."""
+    """Failed buckets and their errors; the next run tries them again."""
 
 
 class Mining:
-    """A mining; MiningError if its inputs cannot be read, or its folder has another one."""
+    """A mining in a folder; raises MiningError for unreadable inputs, or if the folder holds another mining."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: MiningRequest) -> None:
         self._request, self._out = request, request.out.resolve()
         self._crawls = [Path(name) for name in request.inputs if is_crawl(Path(name))]
         try:
@@ -158,7 +158,7 @@ class Mining:
 
     @property
     def work(self) -> Path:
-        """The folder for tables on the way."""
+        """The folder of intermediate tables."""
         return self._out / "work"
 
     @property
@@ -167,7 +167,7 @@ class Mining:
 
     @property
     def urls_done(self) -> UrlReport | None:
-        """What came of the URL stage, if it is done."""
+        """The report of the URL stage; None until it is done."""
         return stored(self._out / "urls.json", UrlReport)
 
     def mine_urls(self, engine: Engine) -> UrlReport:
@@ -195,10 +195,10 @@ class Mining:
 
     def write_hosts(self) -> None:
         """Write ``sites.tsv``."""
-        replace_tsv(self._out / SITES, MinedSite, map(MinedSite.of_host, hosts_of(self._domains)))
+        replace_tsv(self._out / SITES, MinedSite, map(MinedSite.from_host, hosts_of(self._domains)))
 
     def check_content(self) -> None:
-        """MiningError unless the records of all inputs can be found."""
+        """Check that the records of all inputs can be found; raises MiningError."""
         request = self._request
         if request.base is not None:
             open_ranges(request.base, request.rate, request.user_agent)
@@ -209,7 +209,7 @@ class Mining:
             )
 
     def mine_content(self, engine: Engine, urls: UrlReport, on_bucket: Callable[[], None]) -> ContentReport:
-        """Run the content stage for all buckets that are not done; writes ``pairs/``. *on_bucket* hears of each."""
+        """Run the content stage for all other buckets; writes ``pairs/``. *on_bucket* is called after each."""
         # what aligns takes 45 MB, which the URL stage leaves to DuckDB
         from bilingual_crawler.mining.content import BucketJob
 
@@ -237,5 +237,5 @@ class Mining:
         return ContentReport(len(done), add_up(done), failed)
 
     def export(self, urls: UrlReport, formats: Iterable[str], folder: Path) -> dict[str, int]:
-        """Write the bitext of the buckets that are done into *folder*; returns sentence pairs by languages."""
+        """Write the bitext of the done buckets into *folder*; returns sentence pairs by language pair."""
         return export(self._out, [LanguagePair(a, b, self._equivalents) for a, b in urls.pairs], formats, folder)

@@ -1,4 +1,4 @@
-"""What is wrong with a mining before it starts, or with its input."""
+"""Files of a mining: results of buckets, and values as JSON; errors, and the language pairs of a request."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ if TYPE_CHECKING:
 
 
 class MiningError(Exception):
-    """Names the input and the fix."""
+    """An invalid input or folder of a mining; the message names it and the fix."""
 
 
 def store(file: Path, value: object) -> None:
-    """Write *value* as JSON."""
+    """Write *value* as JSON, atomically."""
     with replacing(file) as part:
         part.write_bytes(msgspec.json.format(msgspec.json.encode(value)))
 
 
 def stored(file: Path, kind: type[Stored]) -> Stored | None:
-    """What :func:`store` wrote; None if there is no file."""
+    """Read what :func:`store` wrote; None without the file."""
     return msgspec.json.decode(file.read_bytes(), type=kind) if file.exists() else None
 
 
 class BucketResult(msgspec.Struct):
-    """What came of a bucket; its file says that the bucket is done."""
+    """Counts of a bucket; its file marks the bucket as done."""
 
     planned: int = 0
     """Pages of the plan."""
     read: int = 0
     """Pages in a language of the pairs."""
     left_out: dict[str, int] = {}
-    """Pages that could not be read, by reason."""
+    """Pages left out, by reason."""
     examples: dict[str, str] = {}
-    """One of them for each reason."""
+    """One page for each reason."""
     pairs: dict[str, dict[str, int]] = {}
-    """Pairs of documents by languages and method."""
+    """Document pairs by language pair and method."""
 
     def leave_out(self, reason: str, page: str) -> None:
         """Count *page*, which could not be read."""
@@ -54,12 +54,12 @@ class BucketResult(msgspec.Struct):
 
 
 def result_file(out: Path, number: int) -> Path:
-    """Where the :class:`BucketResult` of a bucket is kept, once it is done."""
+    """Return the file of the :class:`BucketResult` of a bucket."""
     return out / "done" / f"{number}.json"
 
 
 def add_up(results: Iterable[BucketResult]) -> BucketResult:
-    """The sum of *results*."""
+    """Sum *results*."""
     total = BucketResult()
     for result in results:
         total.planned += result.planned
@@ -75,7 +75,7 @@ _ALL = "-*"
 
 
 class AskedPairs:
-    """The pairs of ``eng-mlt,eng-isl``, or of ``eng-*``: one language with every other that the tables have.
+    """The requested pairs: ``eng-mlt,eng-isl``, or ``eng-*``, which pairs a language with every other of the tables.
 
     Raises LanguageError.
     """
@@ -89,11 +89,11 @@ class AskedPairs:
 
     @property
     def is_open(self) -> bool:
-        """Whether the tables decide what the pairs are."""
+        """Whether the languages of the tables decide the pairs."""
         return bool(self._hubs)
 
     def among(self, languages: Iterable[str]) -> LanguagePairs:
-        """The pairs, where the tables have pages in *languages* (ISO 639-3). LanguageError if there is none."""
+        """Return the pairs for tables with pages in *languages* (ISO 639-3); raises LanguageError without any."""
         pairs = {frozenset((pair.a, pair.b)): pair for pair in self._named}
         for language in sorted(languages):
             for hub in self._hubs:

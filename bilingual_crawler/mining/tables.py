@@ -1,4 +1,4 @@
-"""The documents of our own crawls as a table."""
+"""Tables of pages under common column names: crawls, Common Crawl's index, and tables like it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SCHEMA = pa.schema(
 
 
 def is_crawl(path: Path) -> bool:
-    """Whether *path* is the output folder of a crawl."""
+    """Tell whether *path* is the output folder of a crawl."""
     return (path / DOCUMENTS).exists()
 
 
@@ -95,7 +95,7 @@ REQUIRED = {
     "offset": ("warc_record_offset", "warc_offset"),
     "length": ("warc_record_length", "warc_length"),
 }
-"""Our names of columns, and what they are called in tables: Common Crawl's name first."""
+"""Common column names to names in tables, Common Crawl's first."""
 OPTIONAL = {
     "domain": ("url_host_private_domain", "domain"),
     "digest": ("content_digest", "digest"),
@@ -108,10 +108,10 @@ _HOST = r"^[A-Za-z]+://(?:[^/?#@]*@)?([^/?#:]+)"
 
 
 def read_tables(engine: Engine, crawls: Sequence[Path], files: Sequence[str], work: Path) -> ir.Table:
-    """The pages of crawls, and of Parquet *files* that have the same columns: an index of Common Crawl, or another one.
+    """Read the pages of crawls and of Parquet *files*, which have the columns of one index, such as Common Crawl's.
 
-    Columns: url, domain (registered), language (main one, ISO 639-3), digest, file, offset, length, size (what the
-    longest of duplicates is told by) and, if one of the tables has it, announced (URLs of translations). Only HTML
+    Columns: url, domain (registered), language (main one, ISO 639-3), digest, file, offset, length, size (which
+    decides among duplicates) and, if one of the tables has it, announced (URLs of translations). Only HTML
     pages with status 200, where the table knows that. MiningError names a column that is missing.
     """
     read = [(engine.read([str(table_of_crawl(folder, work))]), str(folder)) for folder in crawls]
@@ -123,7 +123,7 @@ def read_tables(engine: Engine, crawls: Sequence[Path], files: Sequence[str], wo
 
 
 def with_domains(engine: Engine, pages: ir.Table) -> ir.Table:
-    """*pages* with the registered domain, where they have none, of their host."""
+    """Fill missing domains of *pages* with the registered domain of the host."""
     host = ibis.ifelse(row.domain.isnull(), row.url.re_extract(_HOST, 1), ibis.null("string"))
     hosted = pages.mutate(host=host)
     hosts = hosted.filter(row.host.notnull()).select("host").distinct()

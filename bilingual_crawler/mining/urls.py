@@ -1,4 +1,4 @@
-"""Which pages are read, and which of them together: units that fit into memory, spread over buckets."""
+"""The URL stage: pairs of URLs, counts of domains, and the plan of pages to read, in units that fit into memory."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from bilingual_crawler.mining.stored import AskedPairs
 
 LARGE = 20_000
-"""Pages from which a domain is cut by directories of its keys, which keeps 99.6 % of gold pairs together."""
+"""Pages from which a domain is split by directories of its keys, which keeps 99.6 % of gold pairs together."""
 COLUMNS = ("url", "domain", "language", "file", "offset", "length", "digest", "unit", "bucket")
 
 
 def plan(pages: ir.Table, domains: ir.Table, buckets: int, large: int = LARGE) -> ir.Table:
-    """The *pages* of *domains* that are read, once for each digest, with their ``unit`` and its ``bucket``."""
+    """Plan the *pages* of *domains* to read, one per digest, with ``unit`` and ``bucket``."""
     wanted = domains.select("domain", language="a").union(domains.select("domain", language="b"))
     read = pages.semi_join(wanted, ("domain", "language")).filter(_.file.notnull())
     read = read.mutate(same=ibis.coalesce(_.digest, _.url))
@@ -47,11 +47,11 @@ def plan(pages: ir.Table, domains: ir.Table, buckets: int, large: int = LARGE) -
 
 
 WRONG = 0.01
-"""Share of pages whose language CLD2 gets wrong, roughly; a big site has pages in every language by mistake."""
+"""Approximate share of pages whose language CLD2 gets wrong; a large site has pages in every language by mistake."""
 
 
 def count_domains(pages: ir.Table, found: ir.Table, asked: ir.Table) -> ir.Table:
-    """A row for each domain and pair of languages that it has pages in.
+    """Count the pages and pairs of each domain and language pair.
 
     Columns: domain, pair, a, b, pages_a, pages_b, url_pairs (how many), url_a and url_b (one of them, or null).
     """
@@ -68,7 +68,7 @@ def count_domains(pages: ir.Table, found: ir.Table, asked: ir.Table) -> ir.Table
 
 
 def worth_reading(domains: ir.Table) -> ir.Table:
-    """Of *domains*, those with pairs of URLs, or with more pages in the rarer language than errors would make."""
+    """Keep *domains* with pairs of URLs, or with more pages in the rarer language than errors explain."""
     rarer, commoner = ibis.least(_.pages_a, _.pages_b), ibis.greatest(_.pages_a, _.pages_b)
     return domains.filter((_.url_pairs > 0) | (rarer >= WRONG * commoner))
 
@@ -81,19 +81,19 @@ class Host(msgspec.Struct):
     """By language."""
     url_pairs: int = 0
     likelihood: float = 0.0
-    """That it has pairs: the greatest of its pairs of languages."""
+    """P(the domain has pairs), the maximum over its language pairs."""
     pair: tuple[str, str] | None = None
-    """Two pages whose URLs make a pair, if there are any."""
+    """One pair of URLs; None without pairs."""
 
 
 def by_size(domains: ir.Table) -> ir.Table:
-    """*domains*, those with the most pages in the rarer languages first."""
+    """Sort *domains*, most pages in the rarer languages first."""
     rarer = ibis.least(_.pages_a, _.pages_b).sum().over(group_by="domain")
     return domains.mutate(rarer=rarer).order_by(ibis.desc("rarer"), "domain", ibis.desc("url_pairs"), "pair")
 
 
 def hosts_of(folder: Path) -> Iterator[Host]:
-    """One host for each domain, in the order of the table that :func:`by_size` made, written into *folder*."""
+    """Yield a host for each domain, in the order of :func:`by_size`, from the table in *folder*."""
     batches = (batch for file in sorted(folder.glob("*.parquet")) for batch in pq.ParquetFile(file).iter_batches())
     rows = (row for batch in batches for row in batch.to_pylist())
     for name, of_domain in groupby(rows, key=itemgetter("domain")):
@@ -110,13 +110,13 @@ def hosts_of(folder: Path) -> Iterator[Host]:
 
 @dataclass(frozen=True, slots=True)
 class MinedSite(JudgedSite):
-    """A row of ``sites.tsv``, which is a list of candidates for a discovery as well, by its last columns."""
+    """A row of ``sites.tsv``; its last columns make the file a list of candidates for a discovery."""
 
     url: str
     prior: float
 
     @classmethod
-    def of_host(cls, host: Host) -> MinedSite:
+    def from_host(cls, host: Host) -> MinedSite:
         url_a, url_b = host.pair or ("", "")
         parts = urlsplit(url_a)
         entry = f"{parts.scheme}://{parts.netloc}/" if url_a else f"https://{host.domain}/"
@@ -133,11 +133,11 @@ class MinedSite(JudgedSite):
 
 @dataclass(frozen=True, slots=True)
 class UrlStage:
-    """What came of the URL stage."""
+    """The tables and counts of the URL stage."""
 
     pairs: LanguagePairs
     pages: ir.Table
-    """Those of domains with both languages, without duplicates, with their keys."""
+    """Pages of domains with both languages, without duplicates, with keys."""
     found: ir.Table
     """Pairs of URLs."""
     domains: ir.Table
@@ -145,7 +145,7 @@ class UrlStage:
     """rows, in_languages, in_domains (with both languages), duplicates, domains, url_pairs."""
 
     def plan(self, buckets: int) -> ir.Table:
-        """The pages to read."""
+        """Plan the pages to read, in so many *buckets*."""
         return plan(self.pages, worth_reading(self.domains), buckets)
 
 

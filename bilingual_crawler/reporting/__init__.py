@@ -1,0 +1,44 @@
+"""What a crawl says of itself: counts, live line, summary, status pages, report and review.
+
+- ``ledger.py``: ``crawl.tsv``, and its counts over all runs
+- ``progress.py``: the live line, and ``sites.tsv`` of a discovery
+- ``summary.py``: ``summary.json``, and the counts on screen at the end
+- ``status.py``, ``status_pages.py``: the figures of a running crawl, and the web pages that show them
+- ``results.py``: the output folder of a crawl, read for a report
+- ``report.py``: ``report.html``, and hints why a crawl has few pairs
+- ``review.py``: a sample of pairs for a human check, and the precision by a filled sheet
+- ``markup.py``, ``templates/``: Jinja2 templates and charts
+
+May import: harvest, mining, pipelines, scheduler, crawl, discovery, alignment and the rooms below them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bilingual_crawler import lazy_exports
+
+if TYPE_CHECKING:
+    from bilingual_crawler.reporting.report import write_report
+    from bilingual_crawler.reporting.results import Results, ResultsError, read_results, read_summary
+    from bilingual_crawler.reporting.review import Judged, Review, read_judged
+
+__all__ = [
+    "Judged",
+    "Results",
+    "ResultsError",
+    "Review",
+    "read_judged",
+    "read_results",
+    "read_summary",
+    "write_report",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "write_report": "report",
+        **dict.fromkeys(("Results", "ResultsError", "read_results", "read_summary"), "results"),
+        **dict.fromkeys(("Judged", "Review", "read_judged"), "review"),
+    },
+)

@@ -1,4 +1,4 @@
-"""The counts of a crawl over all its runs, for the live line, the summary and the report."""
+"""``crawl.tsv``, and the counts of a crawl over all its runs: for live line, summary and report."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.pairs import LanguagePairs
 
 
-class Ledger:
+class CrawlTally:
     """Counts the addresses in ``crawl.tsv`` by outcome: tried >= fetched >= HTML >= documents.
 
     An address counts once, by its first line: an address in flight when a process died has a second one.
@@ -51,11 +51,11 @@ class Ledger:
             self.note_row(row)
 
     def note_row(self, row: Mapping[str, str]) -> bool:
-        """As :meth:`note`, for a line read from the file."""
+        """Count a line read from the file; see :meth:`note`."""
         return self.note(row.get("time", ""), row["status"], row["url"], row["language"], row["outcome"])
 
     def note(self, time: str, status: str, url: str, language: str, outcome: str) -> bool:
-        """Count a line; false if its address is counted already."""
+        """Count a line; returns False for an address that is counted already."""
         self.first = self.first or time
         self.last = time
         key = hash(url)
@@ -74,7 +74,7 @@ class Ledger:
         return True
 
     def side(self, language: str) -> str:
-        """The language of the pairs as which a document in *language* counts."""
+        """Return the language of the pairs that *language* counts as."""
         return self._pairs.side(language) or language
 
     def counts(self) -> dict[str, Any]:
@@ -122,12 +122,14 @@ def _sum(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 def is_fetched(status: str, outcome: str) -> bool:
-    """Whether a line of ``crawl.tsv`` has an answer; without one the status is 0."""
+    """Tell whether a line of ``crawl.tsv`` has an answer other than a redirect; the status is 0 without an answer."""
     return status != "0" and not outcome.startswith("redirect")
 
 
 class CrawlLogExtension:
-    ledger: Ledger
+    """Writes ``crawl.tsv``, one line per fetched URL, and counts its lines."""
+
+    tally: CrawlTally
     """Counts of the lines of all runs."""
 
     def __init__(self, crawler: Crawler) -> None:
@@ -145,8 +147,8 @@ class CrawlLogExtension:
     def spider_opened(self) -> None:
         path = self._context.output_dir / CRAWL
         self._log = TsvLog.for_record(path, Fetch)
-        self.ledger = Ledger(self._context.pairs)
-        self.ledger.read(path)
+        self.tally = CrawlTally(self._context.pairs)
+        self.tally.read(path)
 
     def url_fetched(self, fetch: Fetch) -> None:
         try:
@@ -154,7 +156,7 @@ class CrawlLogExtension:
         except OSError as error:
             self._signals.send_catch_log(output_failed, error=error)
         else:
-            self.ledger.note(fetch.time, str(fetch.status), fetch.url, fetch.language, fetch.outcome)
+            self.tally.note(fetch.time, str(fetch.status), fetch.url, fetch.language, fetch.outcome)
 
     def spider_closed(self) -> None:
         self._log.close()

@@ -1,4 +1,4 @@
-"""HTML pages by Jinja2 templates; every inserted value is escaped and on one line."""
+"""HTML pages by Jinja2 templates, with charts as SVG; every inserted value is escaped and on one line."""
 
 from __future__ import annotations
 

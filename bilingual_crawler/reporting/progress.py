@@ -1,4 +1,4 @@
-"""Extension: ``sites.tsv``, one line for each site that a discovery has judged, and the counts of these lines."""
+"""Extensions: the live line; ``sites.tsv``, one line for each judged site of a discovery, and its counts."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from bilingual_crawler.reporting.ledger import Ledger
+    from bilingual_crawler.reporting.ledger import CrawlTally
 
 
 class SitesExtension:
+    """Writes ``sites.tsv`` of a discovery, one line per judged site, and counts its lines."""
+
     funnel: Funnel
     """Counts of the lines of all runs."""
 
@@ -53,7 +55,7 @@ class SitesExtension:
 
     @property
     def queued(self) -> int:
-        """Sites that are known and not judged yet."""
+        """Known sites without a verdict."""
         return self._search.unjudged
 
     def site_judged(self, site: JudgedSite) -> None:
@@ -101,7 +103,7 @@ class ProgressExtension:
         return extension
 
     def spider_opened(self) -> None:
-        self._began = self._logged = (time.monotonic(), self._ledger.fetched)
+        self._began = self._logged = (time.monotonic(), self._tally.fetched)
         if self._status:
             self._status.start()
             self._showing.start(SECONDS, now=False)
@@ -120,10 +122,10 @@ class ProgressExtension:
         self._show()
 
     @property
-    def _ledger(self) -> Ledger:
+    def _tally(self) -> CrawlTally:
         log = self._crawler.get_extension(CrawlLogExtension)
         assert log
-        return log.ledger
+        return log.tally
 
     def _show(self) -> None:
         if self._status:
@@ -131,19 +133,19 @@ class ProgressExtension:
 
     def _log(self) -> None:
         logger.info(self._line(*self._logged))
-        self._logged = (time.monotonic(), self._ledger.fetched)
+        self._logged = (time.monotonic(), self._tally.fetched)
 
     def _line(self, since: float, fetched: int) -> str:
-        """What there is now; the speed is that since the moment *since*, when *fetched* pages had been fetched."""
+        """Return the counts, and the pages per second since the moment *since*, when *fetched* pages were fetched."""
         assert self._crawler.stats
-        ledger = self._ledger
+        tally = self._tally
         doing = f"{self._phase}: " if self._phase else ""
         found = self._crawler.get_extension(SitesExtension)
         sites = f"{found.funnel.bilingual} of {found.funnel.judged} sites bilingual, " if found else ""
         counts = (
-            f"{doing}{sites}{ledger.fetched} pages, {ledger.documents.total()} documents, "
+            f"{doing}{sites}{tally.fetched} pages, {tally.documents.total()} documents, "
             f"{self._crawler.stats.get_value('bilingual/pairs/found', 0)} pairs, "
-            f"{Visits.from_crawler(self._crawler).frontier.left} queued"
+            f"{Visits.from_crawler(self._crawler).frontier.remaining} queued"
         )
-        rate = (ledger.fetched - fetched) / (time.monotonic() - since)
+        rate = (tally.fetched - fetched) / (time.monotonic() - since)
         return counts if self._phase else f"{counts}, {rate:.1f} pages/s"

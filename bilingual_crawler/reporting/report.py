@@ -46,7 +46,7 @@ def _reason(summary: Mapping[str, Any], languages: list[str]) -> str:
 
 
 def _remedy(summary: Mapping[str, Any], missing: str) -> str:
-    """What may find pages in the language *missing*."""
+    """Suggest how to find pages in the language *missing*."""
     outside = summary.get("out_of_scope", 0)
     if outside and summary["html"] <= summary.get("seed_count", 0):
         return (
@@ -101,7 +101,7 @@ def write_report(output_dir: Path) -> Path:
 
 
 def _curve(results: Results) -> dict[str, object]:
-    """The harvest curve with the page of half the pairs, or the reason why there is none."""
+    """The harvest curve with the page of half the pairs, or the reason for its absence."""
     fetched, pairs = results.curve[-1]
     if not pairs:
         return {"missing": " ".join(why_no_pair(results.summary))}

@@ -1,4 +1,4 @@
-"""Reads the output folder of a crawl for a report."""
+"""The output folder of a crawl, read for report and summary."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bilingual_crawler.discovery.sites import Funnel
 from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import MAX_TITLE
-from bilingual_crawler.reporting.ledger import Ledger, is_fetched
+from bilingual_crawler.reporting.ledger import CrawlTally, is_fetched
 from bilingual_crawler.settings import BILINGUAL_DETECTORS
 from bilingual_crawler.storage.files import DAMAGE, read_within, replacing
 from bilingual_crawler.storage.records import (
@@ -42,7 +42,7 @@ MAX_SITES = 1000
 
 
 class ResultsError(ValueError):
-    """The folder is not the output of a crawl; the message names what is missing."""
+    """A folder that is not the output of a crawl; the message names what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class LeftOver:
     url: str
     reason: str
     nearest: str
-    """The nearest candidate; empty if there was none."""
+    """The best candidate; empty without candidates."""
     score: str
     pair: str
     """The languages, as ``eng-mlt``."""
@@ -110,7 +110,7 @@ class Results:
     doubtful: tuple[FoundPair, ...]
     """The other pairs with the lowest scores, lowest first."""
     left_over: tuple[LeftOver, ...]
-    """Documents in no pair, nearest to a pair first."""
+    """Unpaired documents, nearest to a pair first."""
     pair_counts: Mapping[str, int]
     """By pair of languages."""
     paired_pages: int
@@ -125,9 +125,9 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """How a crawl went, page by page: what its logs tell without the documents."""
+    """The course of a crawl by its logs, without its documents."""
 
-    ledger: Ledger
+    tally: CrawlTally
     rows: list[dict[str, str]]
     """The pairs, best first."""
     curve: tuple[tuple[int, int], ...]
@@ -137,16 +137,16 @@ class Course:
 
 def read_course(directory: Path, languages: LanguagePairs) -> Course:
     """Read the logs in ``directory``, which may be missing, or cut off by a crash."""
-    ledger = Ledger(languages)
+    tally = CrawlTally(languages)
     # older crawls had one pair, and did not name it
     rows = one_to_one({"pair": str(languages)} | row for row in read_tsv(directory / PAIRS))
     hosts: dict[str, HostCounts] = {}
     sites: defaultdict[str, SiteCounts] = defaultdict(SiteCounts)
-    curve = _read_fetches(directory / CRAWL, rows, ledger, hosts, sites)
+    curve = _read_fetches(directory / CRAWL, rows, tally, hosts, sites)
     for row in rows:
         for site in {registered_domain(row["url_a"]), registered_domain(row["url_b"])}:
             sites[site].pairs += 1
-    return Course(ledger, rows, curve, hosts, sites)
+    return Course(tally, rows, curve, hosts, sites)
 
 
 def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
@@ -154,7 +154,7 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
     summary = read_summary(directory)
     languages = pairs_of(summary, directory)
     course = read_course(directory, languages)
-    ledger, rows, hosts = course.ledger, course.rows, course.hosts
+    tally, rows, hosts = course.tally, course.rows, course.hosts
     paired = {row[side] for row in rows for side in ("url_a", "url_b")}
     for url in paired:
         hosts.setdefault(_host(url), HostCounts()).paired += 1
@@ -169,8 +169,8 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
         directory=directory,
         summary={
             **summary,
-            **_recounted(summary, directory, ledger, languages, rows, unpaired, len(paired)),
-            "sites": _sites(course.sites, summary.get("sites", {}), ledger.fetched),
+            **_recounted(summary, directory, tally, languages, rows, unpaired, len(paired)),
+            "sites": _sites(course.sites, summary.get("sites", {}), tally.fetched),
         },
         curve=course.curve,
         hosts=hosts,
@@ -197,14 +197,14 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
     )
 
 
-def _shown(rows: list[dict[str, str]], most: int) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
-    """Of *rows*, best first, the best and the most doubtful, *most* together and as many of each two languages."""
+def _shown(rows: list[dict[str, str]], max_pairs: int) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """Split *rows*, best first, into the best and the lowest, *max_pairs* together, as many of each language pair."""
     by_pair: defaultdict[str, list[dict[str, str]]] = defaultdict(list)
     for row in rows:
         by_pair[row["pair"]].append(row)
     best, doubtful = [], []
     for group in by_pair.values():
-        share = most // len(by_pair)
+        share = max_pairs // len(by_pair)
         last = min(MAX_DOUBTFUL, share // 2) if len(group) > share else 0
         best += group[: share - last]
         doubtful += group[: -last - 1 : -1]
@@ -212,7 +212,7 @@ def _shown(rows: list[dict[str, str]], most: int) -> tuple[list[dict[str, str]],
 
 
 def read_summary(directory: Path) -> Mapping[str, Any]:
-    """The ``summary.json`` of a crawl; raises ResultsError if there is none."""
+    """Read the ``summary.json`` of a crawl; raises ResultsError without one."""
     path = directory / SUMMARY
     try:
         summary = json.loads(read_within(path, MAX_SUMMARY))
@@ -255,7 +255,7 @@ def pairs_of(summary: Mapping[str, Any], directory: Path) -> LanguagePairs:
 
 
 def detectors_of(summary: Mapping[str, Any]) -> tuple[str, ...]:
-    """The detectors of languages of a crawl."""
+    """Return the language detectors of a crawl."""
     named = summary.get("settings", {}).get("BILINGUAL_DETECTORS")
     return tuple(named.split(",") if named else BILINGUAL_DETECTORS)
 
@@ -263,14 +263,14 @@ def detectors_of(summary: Mapping[str, Any]) -> tuple[str, ...]:
 def _recounted(
     summary: Mapping[str, Any],
     directory: Path,
-    ledger: Ledger,
+    tally: CrawlTally,
     languages: LanguagePairs,
     rows: list[dict[str, str]],
     unpaired: list[dict[str, str]],
     paired: int,
 ) -> dict[str, Any]:
-    """The counts from the other files of a crawl; if a file is missing, those of the summary stay."""
-    recounted = ledger.counts() if (directory / CRAWL).exists() else {}
+    """Count again from the other files of a crawl; without a file the counts of the summary stay."""
+    recounted = tally.counts() if (directory / CRAWL).exists() else {}
     if (directory / SITES).exists():
         funnel = Funnel()
         funnel.read(directory / SITES)
@@ -285,7 +285,7 @@ def _recounted(
             found = {
                 name: replace(one, unpaired=before.get(name, {}).get("unpaired", {})) for name, one in found.items()
             }
-        recounted |= ledger.pair_counts(found, paired)
+        recounted |= tally.pair_counts(found, paired)
     return recounted
 
 
@@ -293,7 +293,7 @@ def _sites(
     sites: Mapping[str, SiteCounts], before: Mapping[str, Mapping[str, Any]], fetched: int
 ) -> dict[str, dict[str, Any]]:
     """The sites of a summary, those with the most pages first; their states are those *before*."""
-    most = sorted(sites.items(), key=lambda item: (-item[1].fetched, item[0]))[:MAX_SITES]
+    largest = sorted(sites.items(), key=lambda item: (-item[1].fetched, item[0]))[:MAX_SITES]
     return {
         site: {
             "fetched": counts.fetched,
@@ -302,14 +302,14 @@ def _sites(
             "yield": round(counts.pairs / counts.fetched, 4) if counts.fetched else 0.0,
             "state": before.get(site, {}).get("state", "unknown"),
         }
-        for site, counts in most
+        for site, counts in largest
     }
 
 
 def _read_fetches(
     path: Path,
     pairs: list[dict[str, str]],
-    ledger: Ledger,
+    tally: CrawlTally,
     hosts: dict[str, HostCounts],
     sites: defaultdict[str, SiteCounts],
 ) -> tuple[tuple[int, int], ...]:
@@ -322,21 +322,21 @@ def _read_fetches(
     found = 0
     for row in read_tsv(path):
         url = row["url"]
-        if not ledger.note_row(row) or not is_fetched(row["status"], row["outcome"]):
+        if not tally.note_row(row) or not is_fetched(row["status"], row["outcome"]):
             continue
         counts = hosts.setdefault(_host(url), HostCounts())
         counts.fetched += 1
         sites[registered_domain(url)].fetched += 1
         counts.failed += not row["status"].startswith("2")
         if row["outcome"] == "document":
-            counts.kept[ledger.side(row["language"])] += 1
+            counts.kept[tally.side(row["language"])] += 1
         if url in partners:
             fetched.add(url)
             found += sum(partner in fetched for partner in partners[url])
         if found > curve[-1][1]:
-            curve.append((ledger.fetched, found))
-    if ledger.fetched > curve[-1][0]:
-        curve.append((ledger.fetched, found))
+            curve.append((tally.fetched, found))
+    if tally.fetched > curve[-1][0]:
+        curve.append((tally.fetched, found))
     return tuple(curve)
 
 

@@ -1,4 +1,4 @@
-"""A uniform sample of things that come one after the other, the same for the same things."""
+"""A review: a uniform sample of pairs for a human check, and the precision by the filled sheet."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class Sample(Generic[T]):
-    """At most *size* of all things that were offered, each with the same chance (reservoir sampling)."""
+    """A uniform sample of at most *size* offered items (reservoir sampling); the same items give the same sample."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -38,7 +38,7 @@ class Sample(Generic[T]):
         self.drawn: list[T] = []
 
     def offer(self, make: Callable[[], T]) -> None:
-        """Draw what *make* returns, or leave it; it is only made if it is drawn."""
+        """Offer the item that *make* returns; it is made only if it is drawn."""
         self.offered += 1
         place = self._random.randrange(self.offered)
         if len(self.drawn) < self._size:
@@ -48,14 +48,14 @@ class Sample(Generic[T]):
 
 
 SAMPLE = 100
-"""Document pairs, and as many sentence pairs."""
+"""Document pairs in a review, and as many sentence pairs."""
 LINES = 60
-"""Lines of a document that are shown."""
+"""Shown lines of a document."""
 CHARACTERS = 1000
-"""Characters of a line or a sentence that are shown."""
+"""Shown characters of a line or sentence."""
 SHEET = "review.tsv"
 _AS_WRITTEN = f".{SHEET}"
-"""A copy of the sheet before anybody has filled it in."""
+"""The sheet as written, to tell whether it was filled in."""
 COLUMNS = (
     "number",
     "kind",
@@ -81,7 +81,7 @@ class Review:
         self.methods: Counter[str] = Counter()
         """Pairs by method."""
         self.unpaired: Counter[str] = Counter()
-        """Documents without a partner by reason."""
+        """Unpaired documents by reason."""
 
     def add(self, alignment: Alignment, text: Callable[[str], list[str]]) -> None:
         """Add the pairs of one registered domain or group. *text* gives the lines of a document by its URL."""
@@ -136,7 +136,7 @@ class SentenceSample:
             self.sample.offer(partial(_both, documents, sentences))
 
     def close(self) -> None:
-        """There are no more."""
+        """Do nothing: a sample needs no end."""
 
 
 def _shown(pair: Pair, text: Callable[[str], list[str]]) -> tuple[Pair, tuple[list[str], list[str]]]:
@@ -158,7 +158,7 @@ class SheetError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a human says of the pairs of one kind."""
+    """The human judgements of one kind of pair."""
 
     kind: str
     """``document`` or ``sentence``."""
@@ -175,7 +175,7 @@ class Judged:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """In which the precision of all pairs lies, at a confidence of 95 % (Wilson 1927)."""
+        """The 95 % confidence interval of the precision of all pairs (Wilson 1927)."""
         centre = self.right + Z**2 / 2
         reach = Z * sqrt(self.right * (self.judged - self.right) / self.judged + Z**2 / 4)
         return max(0.0, (centre - reach) / (self.judged + Z**2)), min(1.0, (centre + reach) / (self.judged + Z**2))

@@ -1,4 +1,4 @@
-"""What a running crawl shows of itself, kept in memory and bounded."""
+"""Extension: the figures of a running crawl, in bounded memory, served on ``BILINGUAL_STATUS``."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 MAX_POINTS = 1200
 """Points of the curve; when it has more, every second one is dropped."""
 MAX_TITLES = 10_000
-"""Titles of documents that are remembered for the pairs to come."""
+"""Maximum remembered titles of documents, for pairs to come."""
 MAX_SITES = 10_000
-"""Sites whose counts are shown; beyond that those that were not fetched from for longest are forgotten."""
+"""Maximum counted sites; the least recently fetched are forgotten."""
 MAX_NEWEST = 20
 RATE_SECONDS = 60
 """Seconds over which the speed is measured."""
@@ -81,8 +81,8 @@ class Live:
     def paired(self, pair: Pair) -> None:
         self._newest.append(pair)
         self._count((pair.url_a, pair.url_b), 1)
-        for parted in self._partners[pair.pair].join(pair.url_a, pair.url_b):
-            self._count(parted, -1)
+        for unpaired in self._partners[pair.pair].join(pair.url_a, pair.url_b):
+            self._count(unpaired, -1)
 
     def _count(self, pair: tuple[str, str], number: int) -> None:
         for site in {*map(registered_domain, pair)}:
@@ -95,7 +95,7 @@ class Live:
         return counts
 
     def advance(self, fetched: int, pairs: int) -> None:
-        """The crawl has come to so many pages and pairs."""
+        """Add the present numbers of *fetched* pages and *pairs* to the curve."""
         now = time.monotonic()
         self._moments.append((now, fetched))
         while now - self._moments[0][0] > RATE_SECONDS:
@@ -128,15 +128,15 @@ class Live:
 logger = logging.getLogger(__name__)
 
 REFRESH_SECONDS = 2
-"""Seconds after which a browser asks again; what it gets is at most half as old."""
+"""Seconds between requests of a browser; the figures are at most half as old."""
 SHOWN_SITES = 100
 
 
 class StatusExtension:
     """Serves ``/``, ``/status.json``, ``/metrics`` and ``/explain`` on ``BILINGUAL_STATUS`` while the crawl runs.
 
-    The figures are those of ``summary.json``. When the crawl has ended, a browser that watches is shown the end before
-    the address is given up. Raises UsageError when the address cannot be listened on.
+    The figures are those of ``summary.json``. When the crawl has ended, a watching browser is shown the end before the
+    port is closed. Raises UsageError if the address is not free.
     """
 
     def __init__(self, crawler: Crawler, address: tuple[str, int]) -> None:
@@ -236,7 +236,7 @@ class StatusExtension:
         log = self._crawler.get_extension(CrawlLogExtension)
         assert log
         assert self._crawler.stats
-        self._live.advance(log.ledger.fetched, self._crawler.stats.get_value("bilingual/pairs/found", 0))
+        self._live.advance(log.tally.fetched, self._crawler.stats.get_value("bilingual/pairs/found", 0))
 
     def _now(self) -> dict[str, Any]:
         summary = self._crawler.get_extension(SummaryExtension)

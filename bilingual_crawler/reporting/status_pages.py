@@ -1,4 +1,4 @@
-"""The pages under the address at which a crawl is watched."""
+"""The web pages of a running crawl: figures, ``status.json``, metrics, and the explanation of a priority."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ NAMESPACE = "bilingual"
 MAX_CONNECTIONS = 32
 """Open connections; a further one takes the place of the oldest."""
 CONNECTION_SECONDS = 15.0
-"""Seconds in which a connection brings its one request and takes the answer."""
+"""Seconds for a connection to send its one request and take the answer."""
 RESERVED_FILES = 100
 """File descriptors that connections leave to the crawl: its frontier, outputs and downloads."""
 
 
 class Watched(Protocol):
-    """A crawl that is watched."""
+    """A running crawl, as its web pages see it."""
 
     @property
     def has_begun(self) -> bool: ...
@@ -53,7 +53,7 @@ class Watched(Protocol):
 
 
 class StatusSite(Site):
-    """The pages of *crawl*, which are served at *host*; whatever clients do, the crawl keeps its file descriptors."""
+    """The pages of *crawl*, which are served at *host*; no client can take the file descriptors of the crawl."""
 
     def __init__(self, crawl: Watched, host: str) -> None:
         super().__init__(_root(crawl, host), timeout=None)  # type: ignore[no-untyped-call]
@@ -123,7 +123,7 @@ def _root(crawl: Watched, host: str) -> Resource:
 
 
 class _Guarded(Resource):
-    """On loopback, answers only those that ask for loopback: no website may read it through a name of its own."""
+    """On loopback, answers only requests for a loopback host, which prevents DNS rebinding by a website."""
 
     def __init__(self, crawl: Watched, host: str) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -147,7 +147,7 @@ def _is_local(host: str) -> bool:
 
 
 class _Page(Resource):
-    """A text that is made once for each state of the figures, however many ask for it."""
+    """A text made once for each state of the figures, for any number of clients."""
 
     isLeaf = True
 
@@ -167,7 +167,7 @@ class _Page(Resource):
 
 
 class _Explain(Resource):
-    """The terms of the priority of the address in the query; as JSON if that is asked for."""
+    """The terms of the priority of the URL in the query, as HTML or JSON."""
 
     isLeaf = True
 
@@ -186,17 +186,17 @@ class _Explain(Resource):
         return NOT_DONE_YET
 
     async def _explain(self, request: Request, url: str | None) -> None:
-        told = await self._crawl.explain(url) if url else None
+        explained = await self._crawl.explain(url) if url else None
         if b"application/json" in (request.getHeader(b"accept") or b""):
-            body = _answer(request, json.dumps(told), JSON)
+            body = _answer(request, json.dumps(explained), JSON)
         else:
-            body = _answer(request, render("explain.html", told=told), HTML)
+            body = _answer(request, render("explain.html", explained=explained), HTML)
         request.write(body)
         request.finish()
 
 
 def _failed(failure: Failure, request: Request) -> None:
-    """Answer a *request* whose answer was not made, unless its client is gone."""
+    """Answer 500 to a *request* that failed, unless its client is gone."""
     if not failure.check(CancelledError):
         logger.error(f"{request.uri.decode('ascii', 'replace')} is not answered: {failure.value!r}")
         request.setResponseCode(500)

@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-    from bilingual_crawler.reporting.ledger import Ledger
+    from bilingual_crawler.reporting.ledger import CrawlTally
 
 logger = logging.getLogger(__name__)
 
 SAVE_SECONDS = 1.0
-"""Seconds of failures, traps and bytes that ``kill -9`` can lose; all else is counted from the other files."""
+"""Seconds of failures, traps and bytes that ``kill -9`` can lose; all else can be counted from other files."""
 MAX_SEEDS = 1000
 UNFINISHED = "unfinished"
-"""The ``finish_reason`` of a crawl that runs or was killed."""
+"""``finish_reason`` of a running or killed crawl."""
 POLITENESS = (
     "AUTOTHROTTLE_ENABLED",
     "AUTOTHROTTLE_START_DELAY",
@@ -61,7 +61,7 @@ POLITENESS = (
 )
 """Scrapy's settings for politeness towards websites."""
 SHOWN = 6
-"""Reasons on one line."""
+"""Maximum reasons on one line."""
 
 
 class SummaryExtension:
@@ -116,7 +116,7 @@ class SummaryExtension:
                 write_report(folder)
             except OSError as error:
                 self._failed("report.html", error)
-        self._crawler.stats.set_value("bilingual/fetched", self._ledger.fetched)
+        self._crawler.stats.set_value("bilingual/fetched", self._tally.fetched)
         if self._in_a_hurry:
             self._print()
         else:
@@ -127,7 +127,7 @@ class SummaryExtension:
         print_summary(self._saved)
 
     def now(self) -> Mapping[str, Any]:
-        """The counts as they are now; when the crawl has ended, those of ``summary.json``."""
+        """Return the present counts; after the crawl, ``summary.json``."""
         return self._summary(UNFINISHED) if self._saving.running else read_summary(self._context.output_dir)
 
     def _save(self, reason: str = UNFINISHED) -> None:
@@ -145,14 +145,14 @@ class SummaryExtension:
         logger.error(f"{name} cannot be written: {error}")
 
     @property
-    def _ledger(self) -> Ledger:
+    def _tally(self) -> CrawlTally:
         log = self._crawler.get_extension(CrawlLogExtension)
         assert log
-        return log.ledger
+        return log.tally
 
     def _summary(self, reason: str) -> dict[str, Any]:
         assert self._crawler.stats
-        context, ledger, stats = self._context, self._ledger, self._crawler.stats.get_stats()
+        context, tally, stats = self._context, self._tally, self._crawler.stats.get_stats()
         frontier = Visits.from_crawler(self._crawler).frontier
         states = by_site(frontier.slot_states, lambda *states: min(states, key=list(SlotState).index))
         return {
@@ -163,8 +163,8 @@ class SummaryExtension:
             "seed_count": len(context.seeds),
             "settings": changed_settings(self._crawler.settings),
             "finish_reason": reason,
-            **ledger.counts(),
-            **ledger.pair_counts(stats.get("bilingual/pairs/outcomes", {}), stats.get("bilingual/pairs/documents", 0)),
+            **tally.counts(),
+            **tally.pair_counts(stats.get("bilingual/pairs/outcomes", {}), stats.get("bilingual/pairs/documents", 0)),
             "aligned": stats.get("bilingual/pairs/aligned", ""),
             "bitext": _under(stats, "bilingual/bitext/"),
             **self._sites(),
@@ -175,7 +175,7 @@ class SummaryExtension:
             "failures": self._of_all_runs("failures", _under(stats, "bilingual/backoff/")),
             "out_of_scope": self._before.get("out_of_scope", 0) + stats.get("bilingual/links/out_of_scope", 0),
             "bytes": self._before.get("bytes", 0) + self._bytes,
-            "queued": frontier.left,
+            "queued": frontier.remaining,
             "sites": {site: {"state": state} for site, state in states.items()},
             "output_dir": str(context.output_dir),
         }
@@ -190,7 +190,7 @@ class SummaryExtension:
 
 
 def changed_settings(settings: BaseSettings) -> dict[str, Any]:
-    """The ``BILINGUAL_`` settings and those of ``POLITENESS`` that differ from the defaults, without passwords."""
+    """Return the ``BILINGUAL_`` and ``POLITENESS`` settings that differ from the defaults, without passwords."""
     names = (str(name) for name in settings if str(name).startswith("BILINGUAL_") or name in POLITENESS)
     changed = {name: settings[name] for name in sorted(names) if _shown(settings[name]) != _shown(_default(name))}
     return {name: without_password(_shown(value)) for name, value in changed.items()}

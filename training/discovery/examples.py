@@ -85,11 +85,11 @@ def read_examples(folder: Path, model: LanguageModel) -> Examples:
             gold = gold_pairs(web.site, instance)
             random = Random(f"{name} {instance.pair}")
             reader = LinkReader(instance.pair, model)
-            found.links += _links(CutWeb.of(web, instance), instance, gold, reader, random)
+            found.links += _links(CutWeb.from_instance(web, instance), instance, gold, reader, random)
             found.pairs += _pairs(web, instance, gold, random)
         elif instance.variant in (Variant.ABSENT, Variant.MONO_CLEAN):
             found.links += _links(
-                CutWeb.of(web, instance), instance, (), LinkReader(instance.pair, model), Random(name)
+                CutWeb.from_instance(web, instance), instance, (), LinkReader(instance.pair, model), Random(name)
             )
     return found
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.alignment.documents.align import read_corpus
-from bilingual_crawler.alignment.documents.evidence import NO_PAIRS, Evidence
+from bilingual_crawler.alignment.documents.evidence import NO_PAIRS, CandidateEvidence
 from bilingual_crawler.alignment.documents.matching import greedy
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -78,7 +78,7 @@ class DisguisedSite:
         self._task, self._form, self._domain = task, form, domain
         held = {profile.url for profile in (*domain.a, *domain.b)}
         self._gold = {pair for pair in gold if held.issuperset(pair)}
-        self._evidence = Evidence(domain, "thorough", encoder)
+        self._evidence = CandidateEvidence(domain, "thorough", encoder)
 
     def examples(self, pairs: tuple[NDArray[np.intp], NDArray[np.intp]] = NO_PAIRS) -> Examples:
         """All candidates with all features; *pairs* teach how the site translates."""

@@ -1,4 +1,4 @@
-"""Near-duplicates among the documents of one side."""
+"""Document alignment of a corpus, domain by domain, of two lists of pages, or of a crawl that was aligned before."""
 
 from __future__ import annotations
 
@@ -8,20 +8,24 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scrapy.settings import Settings
 
 from bilingual_crawler.alignment.documents.candidates import Editions, url_evidence
 from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
 from bilingual_crawler.alignment.documents.inputs import Inputs
 from bilingual_crawler.alignment.documents.matching import greedy
+from bilingual_crawler.alignment.documents.methods import method_of
 from bilingual_crawler.alignment.documents.model import Alignment, read_pairs
 from bilingual_crawler.alignment.documents.reading import PackedDocument, read_pages
 from bilingual_crawler.items import Pair
+from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.options import Options
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.storage.records import PAIRS, UNPAIRED, read_tsv
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -29,19 +33,19 @@ if TYPE_CHECKING:
     from bilingual_crawler.alignment.documents.matching import Matching
     from bilingual_crawler.alignment.documents.methods import Candidates, Method
     from bilingual_crawler.alignment.documents.model import Profile
-    from bilingual_crawler.languages.pairs import LanguagePairs
+    from bilingual_crawler.alignment.documents.reading import RawPage
 
 PERMUTATIONS = 64
 BAND = 4
-"""Values of a signature that must agree for two documents to be compared at all."""
+"""Values of a signature that must agree for two documents to be compared."""
 SIMILAR = 0.95
 """Jaccard similarity of the lines of two near-duplicates."""
 
 
 def near_duplicates(lines: Sequence[NDArray[np.uint32]]) -> NDArray[np.intp]:
-    """Group number of each document, given the hashes of its lines: found by MinHash with banding, then compared.
+    """Return a group number for each document, by the hashes of its lines: MinHash with banding, then Jaccard.
 
-    Documents without lines are in no group with others.
+    A document without lines is alone in its group.
     """
     random = np.random.default_rng(1)
     factors = random.integers(1, 1 << 61, PERMUTATIONS, dtype=np.uint64) | np.uint64(1)
@@ -77,7 +81,7 @@ def _root(groups: NDArray[np.intp], place: int) -> int:
 
 
 SHORTEST = 200
-"""Characters of main text from which documents can be near-duplicates."""
+"""Minimum characters of main text of a near-duplicate."""
 
 
 def read_corpus(
@@ -87,10 +91,10 @@ def read_corpus(
     formats: Collection[str] = ONLY_HTML,
     detection: Detection = BY_DEFAULT,
 ) -> Corpus:
-    """Read all documents of *pairs* behind *paths*; ArchiveError if one of them cannot be read.
+    """Read all documents of *pairs* in *paths* (see :class:`.inputs.Inputs`); raises ArchiveError.
 
-    Of archives those in *formats*. The crawl has decided what documents its output folder has; pages in a language that
-    it was not asked for are read from its archive.
+    *on_page* is called after each page. Archives give documents in *formats*; a crawl gives the documents it kept, and
+    pages in other languages of *pairs* from its archive.
     """
     inputs = Inputs(paths, pairs, formats)
     corpus = Corpus(pairs)
@@ -113,9 +117,10 @@ def align(
     on_progress: Callable[[tuple[str, ...], float], None] = lambda group, share: None,
     editions: str = "best",
 ) -> Iterator[tuple[Domain, Alignment]]:
-    """Pair the documents of each pair of languages, and of each group of registered domains in alphabetical order.
+    """Align the documents of each language pair, group by group of registered domains, in alphabetical order.
 
-    *on_progress* hears which share of the work on a group is done. *editions* as in :func:`align_domain`.
+    *on_progress* takes the group and the share (0 to 1) of its work that is done. *editions* as in
+    :func:`align_domain`.
     """
     for domain in _domains(corpus):
         domain.on_progress = partial(on_progress, domain.group)
@@ -124,8 +129,28 @@ def align(
         del domain  # or two would be in memory at once
 
 
+def align_documents(
+    pages_a: Iterable[RawPage], pages_b: Iterable[RawPage], languages: str, method: str = "auto"
+) -> list[Pair]:
+    """Pair the pages of two lists one-to-one, best pairs first; *languages* as ``eng-mlt``: one per list.
+
+    Pages are compared inside each registered domain. A page that is in another language than its list is left out.
+    *method* as for :func:`.methods.make_method`. Raises LanguageError, LanguageDetectorError and ModelError.
+    """
+    pairs = LanguagePairs.parse(languages)
+    (pair,) = pairs
+    settings = Settings()
+    corpus, detection = Corpus(pairs), Detection.for_pairs(Options.of(settings).detectors, pairs)
+    for side, pages in ((pair.a, pages_a), (pair.b, pages_b)):
+        for read in read_pages(pages, pairs, detection, corpus.unreadable):
+            if isinstance(read, PackedDocument) and read.language == side:
+                corpus.add(read)
+    found = [found for _, alignment in align(corpus, method_of(method, settings)) for found in alignment.pairs]
+    return sorted(found, key=lambda one: -one.score)
+
+
 def as_aligned(corpus: Corpus, folder: Path) -> Iterator[tuple[Domain, Alignment]]:
-    """As :func:`align`, with the pairs and the reasons that the crawl in *folder* has written at its end."""
+    """Yield as :func:`align` does, with the pairs and reasons in the files of the crawl in *folder*."""
     pairs = {(pair.pair, pair.url_a): pair for pair in read_pairs(folder / PAIRS, corpus.pairs)}
     # older crawls had one pair of languages, and did not name it
     one = str(corpus.pairs)
@@ -144,20 +169,20 @@ def _domains(corpus: Corpus) -> Iterator[Domain]:
     groups = corpus.groups()
     for pair in corpus.pairs:
         for group in groups:
-            yield Domain.of(group, corpus, pair, corpus.profiles(group))
+            yield Domain.from_profiles(group, corpus, pair, corpus.profiles(group))
 
 
 def _left_out(domain: Domain) -> dict[str, str]:
-    """The documents that are not compared, and why; another input may have one under the same URL that is."""
+    """Return URL and reason of the excluded documents, unless another input has a document at the same URL."""
     left_out = domain.corpus.left_out(domain.group, domain.pair)
     return {url: reason for url, reason in left_out.items() if url not in domain.main}
 
 
 def align_domain(domain: Domain, method: Method, matching: Matching = greedy, editions: str = "best") -> Alignment:
-    """One-to-one pairs among the documents of *domain*, and why the others are in none.
+    """Pair the documents of *domain* one-to-one, and give each unpaired document a reason.
 
-    Of near-duplicates only one can be in a pair: the one with the better score, the longer of equals. Of several
-    editions of a page the ``best`` is paired, or ``all``: then every good candidate of the pages of a pair is a pair.
+    Of near-duplicates one is paired: the better score, then the longer text. *editions*: pair the ``best`` edition of a
+    page, or ``all``, which makes every good candidate between the pages of a pair a pair.
     """
     candidates = method(domain)
     group_a, group_b = _groups(domain.a, domain.main_a), _groups(domain.b, domain.main_b)
@@ -202,15 +227,15 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy, ed
 
 
 def _with_editions(chosen: NDArray[np.intp], domain: Domain, candidates: Candidates) -> NDArray[np.intp]:
-    """*chosen* and the good candidates between other editions of the same two pages, best first."""
-    editions = Editions.of(domain, url_evidence(domain))
+    """Add the good candidates between other editions of the same two pages to *chosen*, best first."""
+    editions = Editions.from_evidence(domain, url_evidence(domain))
     pages = editions.a[candidates.a] * (len(domain.a) + len(domain.b)) + editions.b[candidates.b]
     good = np.flatnonzero(np.isin(pages, pages[chosen]) & (candidates.scores >= candidates.threshold))
     return np.asarray(good[np.argsort(-candidates.scores[good], kind="stable")], dtype=np.intp)
 
 
 def _nearest(domain: Domain, candidates: Candidates) -> dict[str, tuple[str, float]]:
-    """The best candidate of every document that has any, and its score, by URL."""
+    """Return the best candidate (URL, score) of each document with candidates, by URL."""
     nearest: dict[str, tuple[str, float]] = {}
     for k in np.argsort(candidates.scores, kind="stable"):
         a, b, score = (
@@ -223,7 +248,7 @@ def _nearest(domain: Domain, candidates: Candidates) -> dict[str, tuple[str, flo
 
 
 def _groups(profiles: Sequence[Profile], main: Sequence[NDArray[np.bool_]]) -> NDArray[np.intp]:
-    """Groups of near-duplicates; documents with next to no main text stand alone."""
+    """Group near-duplicates; documents with little main text stay alone."""
     lines = [profile.lines[kept] for profile, kept in zip(profiles, main, strict=True)]
     sizes = [int(profile.lengths[kept].sum()) for profile, kept in zip(profiles, main, strict=True)]
     empty = np.zeros(0, dtype=np.uint32)
@@ -231,6 +256,6 @@ def _groups(profiles: Sequence[Profile], main: Sequence[NDArray[np.bool_]]) -> N
 
 
 def _lengths(domain: Domain, candidates: Candidates) -> NDArray[np.float64]:
-    """Characters of both documents of each candidate."""
+    """Return the characters of both documents of each candidate, ``(candidates,)``."""
     a, b = (np.array([profile.lengths.sum() for profile in side], dtype=float) for side in (domain.a, domain.b))
     return np.asarray(a[candidates.a] + b[candidates.b]) if len(candidates.a) else np.zeros(0)

@@ -1,4 +1,4 @@
-"""Sets of things that documents share whatever their language, as sparse matrices of weights."""
+"""Candidate pairs of a domain: documents that share rare tokens or have similar URLs; editions of a page."""
 
 from __future__ import annotations
 
@@ -33,13 +33,16 @@ KEPT_SHINGLES = 8
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """One kind of token of the documents of a domain: rows of length 1, columns that both sides have."""
+    """One kind of token of the documents of a domain: sparse ``(documents, tokens)``, rows of length 1.
+
+    The columns are the tokens that both sides have.
+    """
 
     a: sparse.csr_array
     b: sparse.csr_array
 
     def cosine(self, a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Similarity of each pair of rows, 0 to 1; NaN where one of the documents has no token that counts."""
+        """Return the cosine of each pair of rows, 0 to 1; NaN where a document has no shared token."""
         result = _row_products(self.a, self.b, a, b)
         empty = (np.diff(self.a.indptr)[a] == 0) | (np.diff(self.b.indptr)[b] == 0)
         result[empty] = np.nan
@@ -98,7 +101,7 @@ CHANNELS: dict[str, Callable[[Profile], NDArray[np.uint32]]] = {
 
 
 def channels(domain: Domain) -> dict[str, Channel]:
-    """All channels of *domain*."""
+    """Return all channels of *domain* by name."""
     return {
         name: channel_of([tokens(profile) for profile in domain.a], [tokens(profile) for profile in domain.b])
         for name, tokens in CHANNELS.items()
@@ -106,7 +109,7 @@ def channels(domain: Domain) -> dict[str, Channel]:
 
 
 def channel_of(a: Sequence[NDArray[np.uint32]], b: Sequence[NDArray[np.uint32]]) -> Channel:
-    """The channel of the documents with these sets of tokens."""
+    """Return the channel of two sides, each a set of tokens per document."""
     shared = np.intersect1d(_union(a), _union(b))
     left, right = incidence(a, shared), incidence(b, shared)
     weights = np.sqrt(rarity(left) * rarity(right))
@@ -118,7 +121,7 @@ def _union(sets: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
 
 
 def incidence(sets: Sequence[NDArray[np.uint32]], vocabulary: NDArray[np.uint32]) -> sparse.csr_array:
-    """Which of *sets* has which token of *vocabulary*, which is sorted."""
+    """Return ``(sets, vocabulary)`` with 1 where a set has the token; *vocabulary* is sorted."""
     tokens = np.concatenate([*sets, np.zeros(0, dtype=np.uint32)])
     known = np.isin(tokens, vocabulary)
     columns = np.searchsorted(vocabulary, tokens[known])
@@ -130,13 +133,13 @@ def incidence(sets: Sequence[NDArray[np.uint32]], vocabulary: NDArray[np.uint32]
 
 
 def rarity(matrix: sparse.csr_array) -> NDArray[np.float64]:
-    """Inverse document frequency of each column; next to nothing for what all documents have."""
+    """Return the inverse document frequency of each column; near 0 for tokens of all documents."""
     frequency = np.maximum(matrix.sum(axis=0), 1)
     return np.asarray(np.log(max(matrix.shape[0], 1) / frequency) + 1e-3)
 
 
 def normal_rows(matrix: sparse.csr_array, weights: NDArray[np.float64]) -> sparse.csr_array:
-    """*matrix* with *weights* for its columns and rows of length 1."""
+    """Weight the columns of *matrix*, then scale its rows to length 1."""
     weighted = sparse.csr_array(
         (weights[matrix.indices].astype(np.float32), matrix.indices, matrix.indptr), matrix.shape
     )
@@ -155,9 +158,9 @@ def _row_products(
 
 
 BUDGET = 20_000
-"""Products of weights that may be spent on each document; commoner tokens are left out of the search."""
+"""Maximum products of weights per document; more frequent tokens are left out of the search."""
 BLOCK = 2_000
-"""Documents that are searched at a time."""
+"""Documents per block of the search."""
 
 
 def nearest(
@@ -173,7 +176,7 @@ def nearest(
 
 
 def _affordable(left: sparse.csr_array, right: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Only the columns with the shortest lists of documents, as many as the budget allows."""
+    """Keep the rarest columns, as many as the budget allows."""
     cost = np.diff(left.tocsc().indptr).astype(np.int64) * np.diff(right.tocsc().indptr)
     order = np.argsort(cost, kind="stable")
     kept = np.sort(order[np.cumsum(cost[order]) <= BUDGET * (left.shape[0] + right.shape[0])])
@@ -216,8 +219,8 @@ class Editions:
     b: NDArray[np.intp]
 
     @classmethod
-    def of(cls, domain: Domain, found: Mapping[tuple[int, int], UrlEvidence]) -> Editions:
-        """The editions that the evidence *found* shows; without any, each document is a page of its own."""
+    def from_evidence(cls, domain: Domain, found: Mapping[tuple[int, int], UrlEvidence]) -> Editions:
+        """Group documents into pages by the evidence *found*; without evidence each document is its own page."""
         announced = [places for places, evidence in found.items() if evidence.hreflang == 2]
         i, j = np.array(announced, dtype=np.intp).reshape(-1, 2).T
         size = len(domain.a) + len(domain.b)
@@ -228,13 +231,13 @@ class Editions:
 
 _WORD = re.compile(r"[^\W_]+")
 ALIKE = 5
-"""Similar URLs that are looked for from each document without other evidence."""
+"""Candidates by similar URLs of each document without other evidence."""
 MAX_SAME_KEY = 20
-"""Documents of one side with the same key up to which all of them are candidates."""
+"""Maximum documents of one side with the same key for all of them to be candidates."""
 
 
 def url_evidence(domain: Domain) -> dict[tuple[int, int], UrlEvidence]:
-    """Evidence for every pair (place in a, place in b) that has any."""
+    """Return the evidence of each pair (place in *a*, place in *b*) that has any."""
     found: defaultdict[tuple[int, int], UrlEvidence] = defaultdict(UrlEvidence)
     for i, profile in enumerate(domain.a):
         for j in domain.targets(profile.claims, domain.places_b):
@@ -263,7 +266,7 @@ def url_evidence(domain: Domain) -> dict[tuple[int, int], UrlEvidence]:
 
 
 def alike_urls(domain: Domain, known: set[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Pairs of documents with similar URLs, among those that are in no *known* pair and name no other language."""
+    """Return pairs of documents with similar URLs, without documents in *known* pairs or marked otherwise."""
     pair = domain.pair
     taken_a, taken_b = {i for i, _ in known}, {j for _, j in known}
     left = [i for i, profile in enumerate(domain.a) if i not in taken_a and _names_itself(profile, pair)]

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 GLOSSARY_FEATURES = ("translated_a", "translated_b", "translated_lead_a", "translated_lead_b")
 PARTS = 2
-"""Parts of the pairs; a document is translated by what the other parts have taught."""
+"""Folds of the pairs; a document is translated by the glossary of the other folds."""
 MIN_PAIRS = 3
-"""Pairs that must hold two words for these to count as translations."""
+"""Minimum document pairs with two words for them to count as translations."""
 MAX_PRODUCTS = 100_000_000
-"""Pairs of words that are counted; of more pairs of documents the first are used."""
+"""Maximum counted pairs of words; beyond it only the first document pairs are used."""
 
 
 def glossary_channels(domain: Domain, i: NDArray[np.intp], j: NDArray[np.intp]) -> dict[str, Channel]:
@@ -81,7 +81,7 @@ def _learn(a: sparse.csr_array, b: sparse.csr_array) -> sparse.csr_array:
     """How surely each word of the first language is one of the second, 0 to 1; rows are pairs of documents."""
     together = (a.T @ b).tocoo()
     places = (together.row, together.col)
-    # one pair may be chance
+    # a single pair may be a coincidence
     dice = 2 * (together.data - 1) / (a.sum(axis=0)[together.row] + b.sum(axis=0)[together.col])
     dice[together.data < MIN_PAIRS] = 0
     good = dice > 0
@@ -99,7 +99,7 @@ def _only(matrix: sparse.csr_array, rows: NDArray[np.bool_]) -> sparse.csr_array
 
 
 DOCUMENT_TOKENS = 64
-"""What DDE reads of title and main text."""
+"""Tokens of title and main text that DDE reads."""
 SENTENCES = 3
 """Lines of main text that SAE reads."""
 SENTENCE_TOKENS = 32
@@ -114,7 +114,7 @@ CONTENT_FEATURES = tuple(f"{name}{part}" for name in ("dde", "sae") for part in 
 
 @dataclass(slots=True)
 class Space:
-    """Vectors of both sides of a domain, centred, of length 1; rows of NaN for documents that were not read."""
+    """Vectors of both sides, ``(documents, width)``: centred, rows of length 1; NaN for documents without text."""
 
     a: NDArray[np.float32]
     b: NDArray[np.float32]
@@ -123,17 +123,17 @@ class Space:
     hubness_b: NDArray[np.float32]
 
     @classmethod
-    def of(cls, a: NDArray[np.float32], b: NDArray[np.float32]) -> Space:
+    def from_vectors(cls, a: NDArray[np.float32], b: NDArray[np.float32]) -> Space:
         """Centre and measure."""
         a, b = _centred(a), _centred(b)
         return cls(a, b, _hubness(a, b), _hubness(b, a))
 
     def cosine(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Similarity of each pair, -1 to 1."""
+        """Return the cosine of each pair, -1 to 1."""
         return np.asarray(np.einsum("ij,ij->i", self.a[i], self.b[j]), dtype=np.float32)
 
     def csls(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Similarity of each pair less that of their neighbourhoods."""
+        """Return CSLS of each pair: the cosine less the mean cosine to the neighbours of both."""
         return 2 * self.cosine(i, j) - self.hubness_a[i] - self.hubness_b[j]
 
     def nearest(self, count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -156,7 +156,7 @@ def document_space(domain: Domain, encoder: Encoder) -> Space:
             for title, lines in (_texts(domain, p.url, m) for p, m in zip(profiles, main, strict=True))
         ]
         sides.append(encoder.encode(texts, DOCUMENT_TOKENS))
-    return Space.of(*sides)
+    return Space.from_vectors(*sides)
 
 
 def sentence_space(domain: Domain, encoder: Encoder) -> Space:
@@ -175,7 +175,7 @@ def sentence_space(domain: Domain, encoder: Encoder) -> Space:
         np.add.at(means, owners, vectors)
         counts = np.bincount(owners, minlength=len(profiles)).astype(np.float32)
         sides.append(means / counts[:, None])
-    return Space.of(*sides)
+    return Space.from_vectors(*sides)
 
 
 def content_columns(
@@ -192,7 +192,7 @@ def content_columns(
 
 
 def _texts(domain: Domain, url: str, main: NDArray[np.bool_]) -> tuple[str, list[str]]:
-    """Title, and lines of main text; all lines where a page has none of its own."""
+    """Return the title, and the lines of main text; all lines of a page that is only boilerplate."""
     document = domain.corpus.document(url)
     lines = [line for line, kept in zip(document.lines, main, strict=True) if kept]
     return document.title, lines or list(document.lines)

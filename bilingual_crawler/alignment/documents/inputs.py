@@ -1,4 +1,4 @@
-"""Texts that are documents by themselves: JSON Lines."""
+"""The inputs of an alignment: pages and redirects of crawls, archives and files of texts (JSON Lines)."""
 
 from __future__ import annotations
 
@@ -57,15 +57,14 @@ _ENDINGS = (".jsonl", ".jsonl.gz")
 
 
 def has_texts(path: Path) -> bool:
-    """Whether *path* is a file of texts, by its name."""
+    """Tell by its name whether *path* is a file of texts."""
     return path.name.endswith(_ENDINGS) and path.is_file()
 
 
 def read_texts(path: Path, left_out: LeftOut) -> Iterator[dict[str, Any]]:
-    """The objects in the file *path*, with the keys ``url`` and ``text`` and perhaps those of a crawl's documents.
+    """Yield the objects in the file *path*, with ``url``, ``text`` and optionally other keys of a crawl's documents.
 
-    Raises ArchiveError that names the first line that is none. *left_out* counts lines that are longer than a record of
-    an archive can be.
+    Raises ArchiveError naming the first invalid line. *left_out* counts lines longer than the limit of a record.
     """
     number = 0
     try:
@@ -86,11 +85,11 @@ def read_texts(path: Path, left_out: LeftOut) -> Iterator[dict[str, Any]]:
 logger = logging.getLogger(__name__)
 
 RENDERED = "text/html; charset=utf-8"
-"""What a conversion record of a crawl holds."""
+"""Content type of a conversion record of a crawl."""
 TEXT = "text/plain"
-"""What a conversion record of a WET file holds."""
+"""Content type of a conversion record of a WET file."""
 MAX_BODY = 20 * 1024 * 1024
-"""Bytes of a page after decompression beyond which it is left out."""
+"""Maximum bytes of a page after decompression."""
 _CODINGS = {*ACCEPTED_ENCODINGS, b"x-gzip"}
 
 
@@ -101,12 +100,12 @@ class PagesOfRecords:
         self._formats = formats
         self._decompression = _decompression()
         self.redirects: dict[str, str] = {}
-        """URL to the URL that answers for it."""
+        """URL to the target of its redirect."""
         self.refused = LeftOut()
-        """Records that gave no page, by reason."""
+        """Records without a page, by reason."""
 
     def page(self, record: bytes) -> RawPage | None:
-        """The page in a complete record; None, counted, if there is none."""
+        """Return the page in a complete record; None, counted, without one."""
         head = parse_head(record)
         url = canonicalise(head.url) if head is not None else None
         if head is None or url is None:
@@ -140,7 +139,7 @@ class PagesOfRecords:
             self.refused[f"http_{response.status}"] += 1
 
     def body(self, response: ArchivedResponse) -> bytes | None:
-        """The body without content coding; None, counted and logged once, if it cannot be undone."""
+        """Return the body without content coding; None, counted and logged once, if decoding fails."""
         named = b",".join(response.headers.get(b"content-encoding", [])).lower().split(b",")
         codings = [coding for coding in map(bytes.strip, named) if coding not in (b"", b"identity")]
         if not codings:
@@ -159,12 +158,12 @@ class PagesOfRecords:
 
 
 def in_lines(text: str) -> str:
-    """*text*, cut as that of a page is, without empty lines and without characters that would break a line."""
+    """Cut *text* to the limits of a page, without empty lines and characters that break a line."""
     return "\n".join(islice(filter(None, map(one_line, text[:MAX_TEXT].split("\n"))), MAX_LINES))
 
 
 def _decompression() -> HttpCompressionMiddleware:
-    """What undoes content codings in a crawl."""
+    """Return the middleware that decodes bodies in a crawl."""
     crawler = Crawler(Spider, {"DOWNLOAD_MAXSIZE": MAX_BODY, "DOWNLOAD_WARNSIZE": 0})
     # it gets one of its own when it crawls, which this one never does
     crawler.stats = DummyStatsCollector(crawler)
@@ -172,19 +171,19 @@ def _decompression() -> HttpCompressionMiddleware:
 
 
 def headers_of(response: ArchivedResponse) -> tuple[str | None, tuple[str, ...]]:
-    """``Content-Type`` and the values of ``Link``."""
+    """Return ``Content-Type`` (None if missing) and the values of ``Link``."""
     types = response.headers.get(b"content-type")
     links = tuple(value.decode("latin-1") for value in response.headers.get(b"link", ()))
     return (types[0].decode("latin-1") if types else None), links
 
 
 class Inputs:
-    """Pages and redirects of some paths; raises ArchiveError at once if one of them cannot be read.
+    """Pages and redirects of some paths; raises ArchiveError at once for a path that cannot be read.
 
     A folder with ``documents.jsonl.gz`` is the output of a crawl, a file that ends in ``.jsonl`` or ``.jsonl.gz`` has a
     text on each line, and everything else is an archive, of which texts (WET) and documents in *formats* are read.
-    Pages in languages of *pairs* that a crawl was not asked for are read from its archive. Redirects, including the
-    alias bases of frozen sites, and pairs are complete once the pages have been read.
+    Pages in languages of *pairs* that a crawl did not keep are read from its archive. Redirects, alias bases and
+    announced pairs are complete once all pages are read.
     """
 
     def __init__(self, paths: Sequence[Path], pairs: LanguagePairs, formats: Collection[str] = ONLY_HTML) -> None:
@@ -203,20 +202,20 @@ class Inputs:
         archives = [path for path in paths if path not in (*self._crawls, *self._texts)]
         self._sources = find_sources(archives) if archives else []
         self.redirects = self._records.redirects
-        """URL to the URL that answers for it."""
+        """URL to the target of its redirect."""
         self.alias_bases: dict[str, str] = {}
-        """Start of a URL to the start that a frozen site has instead."""
+        """Start of a URL to the start that replaces it in a frozen site."""
         self.announced: Counter[tuple[str, str]] = Counter()
-        """Pairs that crawls have found between the documents of two registered domains."""
+        """(domain, domain) to the number of document pairs that crawls have found between them."""
         self.refused = self._records.refused
-        """Responses and texts that were left out, by reason."""
+        """Responses and texts left out, by reason."""
         for source in self._sources:
             self.redirects.update(source.redirects)
             self.alias_bases.update(dict.fromkeys(source.alias_bases, source.base or ""))
 
     @property
     def damaged(self) -> Counter[str]:
-        """What was left out and is not usual in an archive, as other formats and answers are, by reason."""
+        """Records left out by reason, without other formats and other statuses, which are usual in an archive."""
         usual = ("not_html", "http_")
         return Counter({reason: count for reason, count in self.refused.items() if not reason.startswith(usual)})
 
@@ -267,7 +266,7 @@ class Inputs:
             )
 
     def _place(self, record: Mapping[str, Any]) -> tuple[str, int] | None:
-        """The file and offset of a document's record; None if it has none, counted if that is no place in a folder."""
+        """Return file and offset (bytes) of a document's record; None without one, counted if the place is invalid."""
         name, offset = record.get("warc_file"), record.get("warc_offset")
         if not name:
             return None
@@ -281,9 +280,9 @@ class Inputs:
         return None
 
     def _record_of(self, folder: Path, name: str, offset: int, files: dict[str, WarcFile | None]) -> bytes | None:
-        """The record of a document of the crawl in *folder*; None, counted, if it cannot be read.
+        """Return the record of a document of the crawl in *folder*; None, counted, if it cannot be read.
 
-        None as well if the archive is gone: what was kept of the page takes its place. *files* are those open.
+        None also without the archive: the kept text of the page takes its place. *files* caches open files by name.
         """
         try:
             if name not in files:
@@ -295,7 +294,7 @@ class Inputs:
             return None
 
     def _kept(self, record: Mapping[str, Any]) -> RawPage | None:
-        """What was kept of a page; None, counted, if its address is none, or a value is not what a crawl writes."""
+        """Return the kept text of a page; None, counted, for an invalid URL or value."""
         url = canonicalise(record["url"])
         if url is None:
             self.refused["url"] += 1
@@ -332,7 +331,7 @@ class Inputs:
 
 
 def _pairs(named: Any) -> tuple[tuple[str | None, str], ...]:
-    """Languages and URLs as a crawl writes them; TypeError or ValueError if *named* are none."""
+    """Check languages and URLs that a crawl wrote; raises TypeError or ValueError for other values."""
     pairs = tuple((tag, url) for tag, url in (named or ())[:MAX_LINKS])
     if not all(isinstance(tag, str | None) and isinstance(url, str) for tag, url in pairs):
         raise TypeError

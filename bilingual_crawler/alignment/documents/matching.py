@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 def greedy(
     a: NDArray[np.intp], b: NDArray[np.intp], scores: NDArray[np.float64], threshold: float = 0.0
 ) -> NDArray[np.intp]:
-    """Indices of the candidates that make pairs: best first, each document once (CCAligned 2020, Algorithm 1).
+    """Choose candidates best first, each document once (CCAligned 2020, Algorithm 1); returns their indices.
 
-    Candidates under *threshold* make none; of equal scores the first candidate wins.
+    *a*, *b*: places of the documents; *scores*: 0 to 1; all ``(candidates,)``. Candidates below *threshold* are
+    refused; of equal scores the first wins.
     """
     order = np.argsort(-scores, kind="stable")
     taken_a: set[int] = set()
@@ -37,11 +38,8 @@ def greedy(
 def optimal(
     a: NDArray[np.intp], b: NDArray[np.intp], scores: NDArray[np.float64], threshold: float = 0.0
 ) -> NDArray[np.intp]:
-    """As :func:`greedy`, but the choice with the greatest sum of what scores are above *threshold*.
-
-    For some 10,000 documents of each side.
-    """
-    # a quarter of a second that every crawl would wait for, and few ask for this matching
+    """Choose as :func:`greedy`, but maximise the sum of ``score - threshold``; up to some 10,000 documents per side."""
+    # importing scipy.optimize takes a quarter of a second, and few use this matching
     from scipy.optimize import linear_sum_assignment
 
     places_a, rows = np.unique(a, return_inverse=True)
@@ -62,10 +60,10 @@ MATCHINGS: dict[str, Matching] = {"greedy": greedy, "optimal": optimal}
 
 
 def lead(scores: NDArray[np.float64], places: NDArray[np.intp], pages: NDArray[np.intp]) -> NDArray[np.float64]:
-    """How far each candidate is ahead of the best rival for the same document; its own score without a rival.
+    """Return how far each candidate is ahead of its best rival for the same document; its score without a rival.
 
-    *places* are the documents of one side, *pages* the pages that those of the other side are editions of. Editions of
-    one page are no rivals.
+    *places*: the documents of one side; *pages*: the page of each document of the other side. Editions of one page are
+    not rivals. All ``(candidates,)``.
     """
     if not len(scores):
         return np.zeros(0)

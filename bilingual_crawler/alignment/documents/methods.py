@@ -1,4 +1,4 @@
-"""The methods of document alignment by name: each turns a domain into scored candidates."""
+"""The methods of document alignment by name; each scores the candidate pairs of a domain."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from bilingual_crawler.alignment.documents.candidates import alike_urls, url_evidence
 from bilingual_crawler.alignment.documents.e5 import E5Encoder
 from bilingual_crawler.alignment.documents.encoders import is_installed, load_encoder
-from bilingual_crawler.alignment.documents.evidence import FOLDER, VIEWS, Evidence, PairClassifier
+from bilingual_crawler.alignment.documents.evidence import FOLDER, VIEWS, CandidateEvidence, PairClassifier
 from bilingual_crawler.alignment.documents.matching import greedy
 from bilingual_crawler.alignment.documents.model import EncoderError
 from bilingual_crawler.alignment.documents.urls import SCORES, together
@@ -31,36 +31,37 @@ if TYPE_CHECKING:
     from bilingual_crawler.alignment.documents.evidence import Proposals
 
 LIKELY = 0.95
-"""Probability from which a document is in no doubt about its partner, and content confirms an announcement."""
+"""Probability from which a partner is certain, and content confirms an announcement."""
 MANY_DOUBTS = 0.05
-"""Share of the documents that could have a partner, from which it is worth while to look at words and content."""
+"""Share of documents without a certain partner from which words and content are compared as well."""
 SURE = 0.95
 """Probability from which the parallelness model makes a pair by itself.
 
 Under it, the model confuses pages whose URLs end in names, such as those of talks and articles.
 """
 FEW_DOUBTS = 4
-"""Documents with HTML in doubt for which it is not worth while to load the encoder: 400 MB and a second."""
+"""Uncertain documents with HTML up to which the encoder is not loaded, which takes 400 MB and a second."""
 LEADS = 0.2
-"""Sum of both leads by content from which content counts as the strongest evidence."""
+"""Sum of both leads by content from which content is the strongest evidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Scored candidate pairs of one domain, row by row."""
+    """Scored candidate pairs of one domain; arrays have shape ``(candidates,)``."""
 
     a: NDArray[np.intp]
     """Places in ``domain.a``."""
     b: NDArray[np.intp]
+    """Places in ``domain.b``."""
     scores: NDArray[np.float64]
     """0 to 1."""
     names: list[str]
-    """What speaks most for each pair: ``hreflang``, ``switcher``, ``url``, ``structure`` or ``content``."""
+    """The strongest evidence: ``hreflang``, ``switcher``, ``url``, ``structure`` or ``content``."""
     threshold: float
     """Score from which a candidate may become a pair."""
 
     def pairs(self, least: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Places of one-to-one pairs with a score of *least* or more, best first."""
+        """Return the places of one-to-one pairs with scores of *least* or more, best first."""
         chosen = greedy(self.a, self.b, self.scores, least)
         return self.a[chosen], self.b[chosen]
 
@@ -75,14 +76,14 @@ class Method(Protocol):
 class UrlMethod:
     """Language marks in URLs, ``hreflang`` and language switchers; reads no text.
 
-    Documents without any of these are left to the parallelness model, which compares similar URLs.
+    The parallelness model compares similar URLs of documents without any of these.
     """
 
     def __init__(self, models: Traversable) -> None:
         self._model = ParallelnessModel(models / "url-parallelness")
 
     def __call__(self, domain: Domain) -> Candidates:
-        """Score the pairs that have any evidence, and similar URLs of documents that have none."""
+        """Score the pairs with evidence, and similar URLs of documents without."""
         evidence = url_evidence(domain)
         scored = [(*places, found.score, found.method) for places, found in evidence.items()]
         alike = alike_urls(domain, {(i, j) for i, j, score, _ in scored if score})
@@ -97,7 +98,7 @@ class UrlMethod:
 
 
 class Judge:
-    """A trained judge that sees one view of the evidence (see :data:`.evidence.VIEWS`)."""
+    """A trained classifier of one view of the evidence (see :data:`.evidence.VIEWS`)."""
 
     def __init__(self, models: Traversable, view: str) -> None:
         self._view = view
@@ -105,7 +106,7 @@ class Judge:
         self._structure = PairClassifier(models, "structure") if "hreflang" in VIEWS[view] else None
 
     def __call__(self, proposed: Proposals) -> Candidates:
-        """Score what is *proposed*."""
+        """Score the *proposed* candidates."""
         columns = proposed.columns
         scores = self._classifier.probabilities(columns)
         names = np.full(len(scores), "content" if self._view == "content" else "structure", dtype=object)
@@ -127,21 +128,21 @@ class Judge:
 
 
 class LearntMethod:
-    """One view of the evidence, and its judge."""
+    """Candidates and scores by one view of the evidence."""
 
     def __init__(self, models: Traversable, view: str, encoder: Encoder | None = None) -> None:
         self._view, self._encoder = view, encoder
         self._judge = Judge(models, view)
 
     def __call__(self, domain: Domain) -> Candidates:
-        """Score what the indexes of the view find."""
-        return self._judge(Evidence(domain, self._view, self._encoder).candidates())
+        """Score the candidates of the view."""
+        return self._judge(CandidateEvidence(domain, self._view, self._encoder).candidates())
 
 
 class AutoMethod:
-    """URLs, announced links and structure; where these leave many documents in doubt, words and content too.
+    """URLs, announced links and structure; words and content as well if many documents stay uncertain.
 
-    Without an encoder, words are looked at only if no document has HTML.
+    Without an encoder, words are compared only if no document has HTML.
     """
 
     def __init__(self, models: Traversable, encoder: Callable[[], Encoder] | None) -> None:
@@ -150,24 +151,24 @@ class AutoMethod:
         self._encoder = encoder
 
     def __call__(self, domain: Domain) -> Candidates:
-        """Score what URLs and the index suggest; then what the pairs found so far teach, and the encoder."""
+        """Score by URLs and structure first, then with a glossary learnt from these pairs, and the encoder."""
         candidates = self._plain(domain)
         html = any(profile.tags for profile in (*domain.a, *domain.b))
         if html and self._encoder is None:
-            return candidates  # words alone do not know better than HTML
+            return candidates  # words alone are no better than HTML
         documents = min(len(domain.a), len(domain.b))
         likely, _ = candidates.pairs(LIKELY)
         if documents - len(likely) <= max(FEW_DOUBTS if html else 0, MANY_DOUBTS * documents):
             return candidates
-        evidence = Evidence(domain, "thorough", self._encoder() if self._encoder is not None else None)
+        evidence = CandidateEvidence(domain, "thorough", self._encoder() if self._encoder is not None else None)
         return self._thorough(evidence.candidates(candidates.pairs(candidates.threshold)))
 
 
 def make_method(name: str, models: Traversable, encoder: str, cache: Path) -> Method:
-    """The method called *name*: ``auto``, ``url``, ``content`` or ``structure``, or another view of a judge.
+    """Return the method *name*: ``auto``, ``url``, ``content``, ``structure`` or another of :data:`.evidence.VIEWS`.
 
-    *encoder* is ``e5-small``, a model of sentence-transformers, or nothing; vectors are kept in the folder *cache*.
-    Raises ModelError if a model is missing, EncoderError if the encoder is, and is needed.
+    *encoder*: ``e5-small``, a model of sentence-transformers, or empty; its vectors are kept in the folder *cache*.
+    Raises ModelError for a missing model, EncoderError for a missing encoder that the method needs.
     """
     if name == "url":
         return UrlMethod(models)
@@ -177,9 +178,9 @@ def make_method(name: str, models: Traversable, encoder: str, cache: Path) -> Me
 
 
 def method_of(name: str, settings: BaseSettings) -> Method:
-    """As :func:`make_method`, with the models, the encoder and the cache that Scrapy's *settings* name.
+    """Return the method *name* with the models, encoder and cache of Scrapy's *settings*.
 
-    A models folder may be for crawling only: without judges of document pairs the project's own judge.
+    A models folder without classifiers of document pairs is for crawling only: the project's own are used.
     """
     options = Options.of(settings)
     if options.encoder not in ("", E5Encoder.name) and not is_installed(options.encoder):
@@ -194,6 +195,6 @@ def method_of(name: str, settings: BaseSettings) -> Method:
 
 
 def encoder_of(settings: BaseSettings) -> Encoder | None:
-    """The sentence encoder that Scrapy's *settings* name, if it is installed."""
+    """Return the sentence encoder of Scrapy's *settings*; None if it is not installed."""
     options = Options.of(settings)
     return load_encoder(options.encoder, options.cache_dir) if is_installed(options.encoder) else None

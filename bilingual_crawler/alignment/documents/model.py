@@ -1,4 +1,4 @@
-"""What can be wrong with the parts of document alignment."""
+"""Documents, pairs and unpaired documents, and the files ``pairs.tsv`` and ``unpaired.tsv``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class EncoderError(ValueError):
-    """The sentence encoder is not installed, or not the known one; the message says what to install."""
+    """A missing or unknown sentence encoder; the message says what to install."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +30,16 @@ class DocumentText:
 
     url: str
     language: str
-    """The language of the pairs that it counts as, ISO 639-3."""
+    """ISO 639-3, one of the languages of the crawl."""
     title: str
     lines: tuple[str, ...]
-    """The whole visible text, a line for each block of the page."""
+    """The visible text, one line per block of the page."""
     languages: tuple[str, ...]
     """Languages of contiguous ranges of the text, ISO 639-3, in order (CCAligned 2020, section 3.2.2)."""
     translator: str | None
-    """Machine-translation plugin whose marks are on the page, if any."""
+    """Machine-translation plugin with marks on the page; None without marks."""
     warc_file: str | None
-    """File that holds the page, and where; None if only the text was kept."""
+    """File and offset (bytes) of the record; None if only the text was kept."""
     warc_offset: int | None
 
     @property
@@ -50,30 +50,33 @@ class DocumentText:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What is compared of a document: 32-bit hashes (CRC-32) and sizes. Sets are sorted arrays without repetitions."""
+    """The features of one document: 32-bit hashes (CRC-32) and sizes.
+
+    Arrays have shape ``(n,)``; sets are sorted and unique.
+    """
 
     url: str
     language: str
     key: str
     """URL without language marks."""
     claims: tuple[str, ...]
-    """URLs that the page announces by ``hreflang`` as itself in a language that its own has a pair with."""
+    """URLs announced by ``hreflang`` as translations in a language that is paired with the document's."""
     switches: tuple[str, ...]
-    """URLs that its language switcher leads to."""
+    """URLs in its language switcher."""
     marked: str | None
-    """Language that the URL names, ISO 639-3; country suffixes do not count."""
+    """Language mark of the URL, ISO 639-3; country suffixes do not count. None without a mark."""
     declared: str | None
-    """Language that the page declares itself to be in (``lang`` of its root), ISO 639-3."""
+    """``lang`` of the root element, ISO 639-3; None if it is missing."""
     share: float
-    """Share of the text that is in the document's language, 0 to 1."""
+    """Share of the text in the document's language, 0 to 1."""
     size: int
     """Bytes of HTML; 0 if unknown."""
     tags: str
     """Start and end tags in order, a character each."""
     lines: NDArray[np.uint32]
-    """The lines of the text in order."""
+    """Lines of the text, in order."""
     lengths: NDArray[np.uint16]
-    """Characters of each line."""
+    """Characters of each line, at most 65,535."""
     title: NDArray[np.uint32]
     """Words of the title in lower case, and its dates."""
     words: NDArray[np.uint32]
@@ -84,7 +87,7 @@ class Profile:
     numbers: NDArray[np.uint32]
     """Numbers in order, repetitions included; then the dates, each once."""
     files: NDArray[np.uint32]
-    """Names of the images and other files that are shown or linked."""
+    """File names of images and other linked files."""
     external: NDArray[np.uint32]
     """Links that leave the host."""
     internal: NDArray[np.uint32]
@@ -93,13 +96,13 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of the documents in two languages."""
+    """Counts of the documents in one language pair."""
 
     pairs: int = 0
     refused: dict[str, int] = field(default_factory=dict)
-    """Candidate pairs that are none by reason."""
+    """Refused candidate pairs, by reason."""
     unpaired: dict[str, int] = field(default_factory=dict)
-    """Documents in no pair by reason."""
+    """Unpaired documents, by reason."""
 
 
 REASONS = {
@@ -111,26 +114,26 @@ REASONS = {
     "other_language": "most of the text is in neither language",
     "unreadable": "reading them took too much time or memory",
 }
-"""Why documents are in no pair."""
+"""Reasons why a document is unpaired, and what they mean to a reader."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """What came of aligning the documents of one registered domain, or of several that announce each other."""
+    """The alignment of one registered domain, or of a group of domains that announce each other."""
 
     group: tuple[str, ...]
     """The registered domains."""
     pairs: tuple[Pair, ...]
     """One-to-one, best first."""
     unpaired: Mapping[str, str]
-    """URL of every other document to the reason, a key of ``REASONS``."""
+    """URL of each unpaired document to the reason, a key of ``REASONS``."""
     nearest: Mapping[str, tuple[str, float]] = field(default_factory=dict)
-    """URL of every other document that has candidates to the URL of the best of them, and its score."""
+    """URL of each unpaired document with candidates to the URL and score of the best one."""
     refused: Mapping[str, int] = field(default_factory=dict)
-    """Candidates that made no pair by reason: ``low_score`` or ``taken``."""
+    """Refused candidates by reason: ``low_score`` or ``taken``."""
 
     def rows_of_unpaired(self, pair: str) -> Iterator[Unpaired]:
-        """The lines of ``unpaired.tsv`` for the languages *pair*."""
+        """Yield the lines of ``unpaired.tsv`` for the language pair *pair*."""
         for url, reason in self.unpaired.items():
             yield Unpaired(url, reason, *self.nearest.get(url, ("", 0.0)), pair)
 
@@ -141,10 +144,10 @@ def outcomes(
     unpaired: Iterable[tuple[str, str]],
     refused: Mapping[str, Mapping[str, int]],
 ) -> dict[str, Outcome]:
-    """What came of the pairs of languages called *names*.
+    """Count the outcomes of the language pairs called *names*.
 
-    *pairs* has the languages of each pair of documents, *unpaired* those of each other document and its reason,
-    *refused* the counts of refused candidates by languages and reason.
+    *pairs* has the language pair of each document pair, *unpaired* the language pair and reason of each unpaired
+    document, *refused* the counts of refused candidates by language pair and reason.
     """
     found = Counter(pairs)
     left: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -154,10 +157,10 @@ def outcomes(
 
 
 def read_pairs(path: Path, pairs: LanguagePairs) -> Iterator[Pair]:
-    """The pairs in the file *path*, none if it is missing.
+    """Read the document pairs in the file *path*; a missing file has none.
 
-    Older crawls did not write the column ``pair``: their rows are of the crawl's languages, which the summary beside
-    the file has; without one, of those asked for, the first of *pairs*.
+    Older crawls did not write the column ``pair``: the summary beside the file names the language pair, or else it is
+    the first of *pairs*.
     """
     unnamed = _languages_beside(path) or str(next(iter(pairs)))
     for row in read_tsv(path):
@@ -165,18 +168,18 @@ def read_pairs(path: Path, pairs: LanguagePairs) -> Iterator[Pair]:
 
 
 def pairs_of_others(path: Path, pairs: LanguagePairs) -> list[Pair]:
-    """The pairs in the file *path* of other languages than *pairs*: whoever replaces the file keeps them."""
+    """Read the document pairs of *path* in other language pairs than *pairs*, which a new file must keep."""
     names = set(map(str, pairs))
     return [pair for pair in read_pairs(path, pairs) if pair.pair not in names]
 
 
 def replace_pairs(path: Path, found: Iterable[Pair], pairs: LanguagePairs) -> None:
-    """Make *found* the pairs of the languages *pairs* in the file *path*; those of others follow them."""
+    """Replace the document pairs of the language pairs *pairs* in the file *path* by *found*; others stay."""
     replace_tsv(path, Pair, [*found, *pairs_of_others(path, pairs)])
 
 
 def replace_unpaired(path: Path, unpaired: Iterable[Unpaired], pairs: LanguagePairs) -> None:
-    """Make *unpaired* the rows of the languages *pairs* in the file *path*; named ones of others follow them."""
+    """Replace the rows of the language pairs *pairs* in the file *path* by *unpaired*; others stay."""
     names = set(map(str, pairs))
     others = [
         Unpaired(row["url"], row["reason"], row["nearest"], float(row["score"]), row["pair"])

@@ -1,4 +1,4 @@
-"""Marks that machine-translation plugins leave in a page."""
+"""A page as a document with its profile: parsed, identified and packed in helper processes."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ _MARKS = {
 
 
 def find_translator(html: str) -> str | None:
-    """Name of a plugin whose mark is in *html*: it may have translated the page, or may offer to."""
+    """Return the machine-translation plugin, used or offered, that *html* has marks of; None without marks."""
     lower = html.lower()
     return next((name for mark, name in _MARKS.items() if mark in lower), None)
 
 
 MAX_RANGES = 20
 MAX_TAGS = 4000
-"""Start and end tags that are kept of a page."""
+"""Start and end tags kept of a page."""
 MAX_CHARACTERS = 200_000
-"""What is read of a text."""
+"""Characters of a text that are tokenised."""
 
 _WORD = re.compile(r"\w+")
 _TAG = re.compile(r"<(/?[a-zA-Z][a-zA-Z0-9]*)")
@@ -78,22 +78,24 @@ _SOURCE = re.compile(r"""\b(?:src|href)\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE
 
 @dataclass(frozen=True, slots=True)
 class RawPage:
-    """A page as it was fetched: HTML, PDF, or what a crawl has kept of it."""
+    """A page as fetched: HTML, PDF, or the text that a crawl has kept."""
 
     url: str
     body: bytes | None
-    """HTML or PDF without content coding."""
+    """HTML or PDF without content coding; None for a page of which only the text is known."""
     content_type: str | None = None
     link_headers: tuple[str, ...] = ()
     title: str = ""
     text: str = ""
-    """For pages without body, as are alternates and switches: (language, URL)."""
+    """Text of a page without body, one line per block; *title*, *alternates* and *switches* also count only then."""
     alternates: tuple[tuple[str | None, str], ...] = ()
+    """(language, URL) of each announced translation."""
     switches: tuple[tuple[str | None, str], ...] = ()
+    """(language, URL) of each link of the language switcher."""
     warc_file: str | None = None
     warc_offset: int | None = None
     language: str | None = None
-    """What the crawl took it for."""
+    """The language that the crawl identified, ISO 639-3; None if unknown."""
 
     @property
     def is_pdf(self) -> bool:
@@ -101,84 +103,106 @@ class RawPage:
         return self.body is not None and format_of(self.content_type, self.url) == PDF
 
 
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """A page after parsing."""
+
+    title: str
+    text: str
+    alternates: tuple[tuple[str | None, str], ...]
+    switches: tuple[tuple[str | None, str], ...]
+    declared: str | None = None
+    html: str = ""
+    links: tuple[str, ...] = ()
+    """URLs linked outside the head."""
+
+
 def read_document(
     raw: RawPage, pairs: LanguagePairs, detection: Detection = BY_DEFAULT
 ) -> tuple[DocumentText, Profile] | None:
-    """The document on a page and its profile; None if it is in no language of *pairs*.
+    """Return the document on a page and its profile; None if it is in no language of *pairs*.
 
     Raises ContentError for a PDF whose text cannot be read.
     """
-    html = ""
-    title, text, alternates, switches = raw.title, raw.text, raw.alternates, raw.switches
-    links: list[str] = []
-    declared = None
-    size = 0
-    if raw.is_pdf and raw.body is not None:
-        from bilingual_crawler.pages.pdf import read_pdf
-
-        pdf = read_pdf(raw.body)
-        title, text, declared = pdf.title, pdf.text, pdf.language
-    elif raw.body is not None:
-        size = len(raw.body)
-        html = decode_body(raw.body, raw.content_type)
-        page = parse_page(html, raw.url, raw.link_headers)
-        title, text, declared = page.title, page.text, page.language
-        claims = claims_in(page.links)
-        alternates = tuple((claim.language, claim.url) for claim in claims if claim.announced)
-        switches = tuple((claim.language, claim.url) for claim in claims if claim.switcher)
-        links = [link.url for link in page.links if link.position is not LinkPosition.HEAD]
-    told = declared, raw.language
-    whole = detection.identify(text, told)
-    languages = tuple(detection.identify(one, told).language for one in ranges(text))
+    content = _parse(raw)
+    hints = content.declared, raw.language
+    whole = detection.identify(content.text, hints)
+    languages = tuple(detection.identify(one, hints).language for one in ranges(content.text))
     side = pairs.side(majority(whole.language, languages))
     if side is None:
         return None
-    lines = tuple(text.split("\n"))
-    translator = find_translator(html)
-    document = DocumentText(raw.url, side, title, lines, languages, translator, raw.warc_file, raw.warc_offset)
-    domain = registered_domain(raw.url)
-    body = f"{title}\n{text[:MAX_CHARACTERS]}"
+    lines = tuple(content.text.split("\n"))
+    translator = find_translator(content.html)
+    document = DocumentText(raw.url, side, content.title, lines, languages, translator, raw.warc_file, raw.warc_offset)
+    share = sum(share for language, share in whole.shares if pairs.side(language) == side) / 100
+    return document, _profile(raw, content, document, share, pairs)
+
+
+def _parse(raw: RawPage) -> _Content:
+    if raw.body is None:
+        return _Content(raw.title, raw.text, raw.alternates, raw.switches)
+    if raw.is_pdf:
+        from bilingual_crawler.pages.pdf import read_pdf
+
+        pdf = read_pdf(raw.body)
+        return _Content(pdf.title, pdf.text, raw.alternates, raw.switches, pdf.language)
+    html = decode_body(raw.body, raw.content_type)
+    page = parse_page(html, raw.url, raw.link_headers)
+    claims = claims_in(page.links)
+    return _Content(
+        page.title,
+        page.text,
+        tuple((claim.language, claim.url) for claim in claims if claim.announced),
+        tuple((claim.language, claim.url) for claim in claims if claim.switcher),
+        page.language,
+        html,
+        tuple(link.url for link in page.links if link.position is not LinkPosition.HEAD),
+    )
+
+
+def _profile(raw: RawPage, content: _Content, document: DocumentText, share: float, pairs: LanguagePairs) -> Profile:
+    side, domain = document.language, registered_domain(raw.url)
+    body = f"{content.title}\n{content.text[:MAX_CHARACTERS]}"
     words = [word for word in map(str.lower, _WORD.findall(body)) if not word[0].isdigit()]
-    profile = Profile(
+    return Profile(
         url=raw.url,
         language=side,
         key=strip_language(raw.url, pairs.equivalents),
-        claims=tuple(url for tag, url in alternates if pairs.is_other(tag, side)),
-        switches=tuple(url for _, url in switches),
+        claims=tuple(url for tag, url in content.alternates if pairs.is_other(tag, side)),
+        switches=tuple(url for _, url in content.switches),
         marked=marked_language(raw.url, pairs.equivalents),
-        declared=declared,
-        share=sum(share for language, share in whole.shares if pairs.side(language) == side) / 100,
-        size=size,
-        tags=_tags(html),
-        lines=_hashes(lines),
-        lengths=np.array([min(len(line), 65535) for line in lines], dtype=np.uint16),
-        title=_set({*_WORD.findall(title.lower()), *dates_in(title, side)}),
+        declared=content.declared,
+        share=share,
+        size=0 if raw.body is None or raw.is_pdf else len(raw.body),
+        tags=_tags(content.html),
+        lines=_hashes(document.lines),
+        lengths=np.array([min(len(line), 65535) for line in document.lines], dtype=np.uint16),
+        title=_set({*_WORD.findall(content.title.lower()), *dates_in(content.title, side)}),
         words=_set(set(words)),
         word_count=len(words),
         names=_set(names_in(body.split("\n"))),
         numbers=_hashes([*numbers_in(body), *sorted(dates_in(body, side))]),
-        files=_set(_files(html)),
-        external=_set({link_key(link) for link in links if registered_domain(link) != domain}),
-        internal=_set({link_key(link) for link in links if registered_domain(link) == domain}),
+        files=_set(_files(content.html)),
+        external=_set({link_key(link) for link in content.links if registered_domain(link) != domain}),
+        internal=_set({link_key(link) for link in content.links if registered_domain(link) == domain}),
     )
-    return document, profile
 
 
 def ranges(text: str) -> Iterator[str]:
-    """Contiguous ranges of *text*, about 1,000 characters each, at most 20 spread over the text."""
+    """Yield contiguous ranges of *text*, about 1,000 characters each, at most 20 spread over the text."""
     count = max(1, min(MAX_RANGES, len(text) // RANGE))
     step = max(1, -(-len(text) // count))
     return (text[at : at + step][:RANGE] for at in range(0, max(len(text), 1), step))
 
 
 def majority(whole: str, languages: Sequence[str]) -> str:
-    """The language of most ranges, the first of equals; that of the *whole* text where no two ranges agree."""
+    """Return the language of most ranges, the first of equals; the *whole* text decides where no two ranges agree."""
     language, votes = Counter(languages).most_common(1)[0]
     return language if votes > 1 else whole
 
 
 def link_key(url: str) -> str:
-    """*url* without scheme, ``www.``, fragment and last slash: equal for links to the same page."""
+    """Strip scheme, ``www.``, fragment and last slash from *url*: links to one page have one key."""
     return url.partition("#")[0].partition("://")[2].removeprefix("www.").rstrip("/")
 
 
@@ -191,14 +215,14 @@ def _set(texts: set[str]) -> NDArray[np.uint32]:
 
 
 def _tags(html: str) -> str:
-    """A character for each tag: 53,248 values, which keeps clear of the surrogates."""
+    """Return one character per tag, of 53,248 values clear of the surrogates."""
     names = _TAG.findall(_NO_TAGS.sub("", html))[:MAX_TAGS]
     codes = {name: chr(0x20 + hash_text(name.lower()) % 0xD000) for name in set(names)}
     return "".join(codes[name] for name in names)
 
 
 def _files(html: str) -> set[str]:
-    """Names of what is shown or linked and is no page, lower case."""
+    """Return the names of linked files that are not pages, lower case."""
     paths = {source.partition("#")[0].partition("?")[0] for source in _SOURCE.findall(html)}
     return {path.rpartition("/")[2].lower() for path in paths if not is_page(path)}
 
@@ -207,12 +231,12 @@ _ARRAY = 1
 
 
 def pack(value: DataclassInstance) -> bytes:
-    """The fields of a dataclass: text, numbers, tuples of text, None and one-dimensional arrays."""
+    """Serialise a dataclass of text, numbers, tuples of text, None and one-dimensional arrays."""
     return _encoder.encode([getattr(value, field.name) for field in fields(value)])
 
 
 def unpack(kind: type[Value], data: bytes) -> Value:
-    """The dataclass *kind* that was packed."""
+    """Restore a dataclass *kind* from :func:`pack`."""
     return kind(*(tuple(cell) if isinstance(cell, list) else cell for cell in _decoder.decode(data)))
 
 
@@ -234,18 +258,18 @@ _decoder = msgspec.msgpack.Decoder(list[Any], ext_hook=_to_array)
 logger = logging.getLogger(__name__)
 
 _WAITING = 4
-"""Pages by helper process that are read ahead."""
+"""Pages read ahead per helper process."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackedDocument:
-    """A document and its profile as bytes, and what a corpus must know of it."""
+    """A document and its profile as bytes, with the fields that a corpus reads without unpacking."""
 
     url: str
     language: str
     characters: int
     announces: bool
-    """Whether it announces, or switches to, pages of other registered domains."""
+    """Whether its claims or switches lead to other registered domains."""
     document: bytes
     profile: bytes
 
@@ -256,7 +280,7 @@ class LeftOut:
 
     url: str
     language: str | None
-    """What the crawl took it for, ISO 639-3; None if the page is from an archive."""
+    """The language that the crawl identified, ISO 639-3; None for a page from an archive."""
     reason: str
     """``other_language`` or ``unreadable``."""
 
@@ -298,10 +322,10 @@ class DocumentJob(Job["PackedDocument | None"]):
 def read_pages(
     pages: Iterable[RawPage], pairs: LanguagePairs, detection: Detection, unreadable: Counter[str]
 ) -> Iterator[PackedDocument | LeftOut]:
-    """The document on each page, in order; pages in other languages and those that cannot be read are left out.
+    """Yield the document of each page, in order, or why it has none.
 
-    Pages that break the limits of a helper process, and PDFs without text that can be read, are counted in *unreadable*
-    by kind; the first of each kind is named.
+    Pages that break the limits of a helper process, and PDFs without readable text, are counted in *unreadable* by
+    kind; the first of each kind is logged.
     """
     waiting: deque[tuple[RawPage, Future[PackedDocument | None]]] = deque()
 

@@ -30,14 +30,14 @@ FOLDER = "resemblance"
 CONFIRMED = 0.9
 """Probability from which two documents are taken for translations."""
 REFUTED = 0.1
-"""Probability up to which they are taken for none. In between the pages do not tell."""
+"""Probability up to which they are not translations. In between the pages do not tell."""
 
 SLOT_BITS = 15
 """Items are counted in 2^15 slots: those that share one look more frequent than they are, by 1 % of the documents."""
 RECENT = 16
 """Documents of each side that are kept to learn how alike any two documents are."""
 MAX_LEAD = 5.0
-"""A larger lead over the second candidate, in logits, says no more."""
+"""Maximum lead over the second candidate, in logits."""
 COPY = 0.9
 """Share of the shorter document, by characters of its longest lines, from which two documents are the same text."""
 
@@ -47,7 +47,7 @@ _SUPPOSED = np.array([0.05, 0.1, 0.5, 0.1])
 _SMALL = ((100, 0.15), (10, 0.35))
 """The same of numbers below 100 and below 10."""
 _VIRTUAL = 4
-"""Documents that such a supposition weighs as much as."""
+"""Weight of the prior, in documents."""
 _TRIFLE = 0.5
 """Weight up to which a document has nothing to compare."""
 
@@ -107,11 +107,11 @@ class Best(NamedTuple):
     place: int
     """Among the candidates."""
     probability: float
-    """That it is the translation."""
+    """P(translation)."""
 
 
 class Resemblance:
-    """What is usual among the documents of one site in two languages; 130 kB, and 32 outlines."""
+    """Statistics of the documents of one site in two languages; 130 kB, and 32 outlines."""
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
@@ -125,7 +125,7 @@ class Resemblance:
         self._random = Random(1)
 
     def see(self, outline: Outline, side: int) -> None:
-        """Learn from a document of the site, once for each, in the first (0) or second (1) language of the pair."""
+        """Observe a document, once each; *side* is the first (0) or second (1) language of the pair."""
         self._seen += 1
         self._frequency[_slots(items_of(outline))] += 1  # once for items that share a slot
         recent, others = self._recent[side], self._recent[1 - side]
@@ -146,7 +146,7 @@ class Resemblance:
         return _probability(self._logit(a, b), is_copy(a, b))
 
     def best(self, page: Outline, side: int, candidates: Sequence[Outline]) -> Best | None:
-        """Which of *candidates*, in the other language than *page*, is its translation; None if there are none.
+        """Return the best of *candidates* for *page*, all in the other language; None without candidates.
 
         A translation resembles the page more than its neighbours do: the lead over the second counts.
         """
@@ -161,7 +161,7 @@ class Resemblance:
         return Best(place, _probability(logit, is_copy(page, candidates[place])))
 
     def frequency(self, items: NDArray[np.uint64]) -> NDArray[np.uint32]:
-        """Documents seen that have each of *items*, about."""
+        """Return the approximate number of observed documents with each of *items*, ``(items,)``."""
         return self._frequency[_slots(items)]
 
     def features(self, a: Outline, b: Outline) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Pairs support each other: translations link to pages that are translations, and are linked from such."""
+"""Features by page structure, text and links. Pairs support each other: translations link to translations."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Links:
-    """Links among the documents of each side of a domain; a row for each document that links."""
+    """Links among the documents of each side of a domain, sparse ``(documents, documents)``."""
 
     a: sparse.csr_array
     b: sparse.csr_array
 
     @classmethod
-    def of(cls, domain: Domain) -> Links:
+    def from_domain(cls, domain: Domain) -> Links:
         """Links of *domain*, redirects followed."""
         redirects = {hash_text(key): hash_text(target) for key, target in domain.corpus.redirects.items()}
         return cls(_links(domain.a, redirects), _links(domain.b, redirects))
@@ -73,7 +73,7 @@ def _channel(a: sparse.csr_array, b: sparse.csr_array) -> Channel:
 
 
 NEAREST = 8
-"""Candidates that are looked for from each document."""
+"""Candidates per document."""
 MAX_NUMBERS = 400
 MAX_LINES = 400
 
@@ -113,7 +113,7 @@ FEATURES = (
 
 @dataclass(slots=True)
 class Side:
-    """What is derived from the profiles of one side, document by document."""
+    """Values derived from the profiles of one side, ``(documents,)``."""
 
     profiles: Sequence[Profile]
     main: list[NDArray[np.bool_]]
@@ -124,7 +124,7 @@ class Side:
     lines: NDArray[np.float64]
 
     @classmethod
-    def of(cls, profiles: Sequence[Profile], main: list[NDArray[np.bool_]]) -> Side:
+    def from_profiles(cls, profiles: Sequence[Profile], main: list[NDArray[np.bool_]]) -> Side:
         """Measure *profiles*."""
 
         def each(measure: Callable[[int], float]) -> NDArray[np.float64]:
@@ -145,20 +145,20 @@ class StructureMethod:
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
-        self.a, self.b = Side.of(domain.a, domain.main_a), Side.of(domain.b, domain.main_b)
+        self.a, self.b = Side.from_profiles(domain.a, domain.main_a), Side.from_profiles(domain.b, domain.main_b)
         self.channels: dict[str, Channel] = channels(domain)
-        self.links = Links.of(domain)
+        self.links = Links.from_domain(domain)
         self.index: sparse.csr_array = nearest(
             list(self.channels.values()), NEAREST, lambda share: domain.on_progress(share / 2)
         )
 
     def candidates(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Places of the candidates that the index finds."""
+        """Return the places of the candidates in *a* and in *b*."""
         rows, columns = self.index.nonzero()
         return rows.astype(np.intp), columns.astype(np.intp)
 
     def features(self, i: NDArray[np.intp], j: NDArray[np.intp], editions: Editions) -> dict[str, NDArray[np.float32]]:
-        """The columns of :data:`FEATURES`, a row for each candidate; NaN where a page does not tell."""
+        """Return the columns of :data:`FEATURES`, ``(candidates,)``; NaN where a page lacks the value."""
         pages_a, pages_b = editions.a[i], editions.b[j]
         a, b, pair = self.a, self.b, self.domain.pair
         similar = {name: channel.cosine(i, j) for name, channel in self.channels.items()}
@@ -204,7 +204,7 @@ class StructureMethod:
 
 
 def _declares(profile: Profile, pair: LanguagePair) -> float:
-    """Whether the page declares the language that it is in; NaN if it declares none."""
+    """1 if the page declares its language, 0 if another one, NaN without a declaration."""
     return np.nan if profile.declared is None else float(pair.side(profile.declared) == profile.language)
 
 
@@ -221,7 +221,7 @@ def _similarity(
     j: NDArray[np.intp],
     scorer: Callable[..., float],
 ) -> NDArray[np.float64]:
-    """Normalised similarity of the texts of each candidate; NaN where one is empty."""
+    """Return the normalised similarity of the texts of each candidate, 0 to 1; NaN where one is empty."""
     queries, choices = [left[k] for k in i], [right[k] for k in j]
     result = cpdist(queries, choices, scorer=scorer, workers=-1, dtype=np.float64)
     empty = [not (query and choice) for query, choice in zip(queries, choices, strict=True)]

@@ -1,4 +1,4 @@
-"""What URLs and announced links say about two documents, and how far that is believed: one rule for all who pair."""
+"""The evidence of URLs, ``hreflang`` and language switchers for a candidate pair; alignment and ledger share it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class UrlEvidence:
     switcher: int = 0
     """Pages of the pair whose language switcher leads to the other: 0 to 2."""
     key: bool = False
-    """The URLs are equal but for language marks, and those agree with the content."""
+    """The URLs are equal but for language marks, which agree with the content."""
     refused: bool = False
-    """The URLs are equal but for language marks, and one of those names another language than the content's."""
+    """The URLs are equal but for language marks, and one mark contradicts the content."""
     one_sided: bool = False
-    """One page announces the other, of another registered domain, which does not announce it: the content decides."""
+    """Only one of two pages of different registered domains announces the other: the content decides."""
 
     def need_both_sides(self) -> None:
-        """The pages are of two registered domains: anybody can announce the pages of others."""
+        """Count links only if both pages have them: anybody can announce the pages of another registered domain."""
         self.one_sided = self.hreflang == 1
         self.hreflang *= self.hreflang == 2
         self.switcher *= self.switcher == 2
@@ -54,11 +54,14 @@ class UrlEvidence:
 
 
 def agrees(marked: str | None, side: str, pair: LanguagePair) -> bool:
-    """Whether the language that a URL is *marked* with, if there is one of *pair*, is that of the content, *side*."""
+    """Tell whether the language mark of a URL, *marked*, agrees with the language of the content, *side*.
+
+    None, and marks of languages outside *pair*, agree with everything.
+    """
     return marked is None or pair.side(marked) in (None, side)
 
 
 def together(one: N, two: N) -> N:
-    """The probability by two independent witnesses, from what each alone gives (0 to 1) against even odds."""
+    """Combine two independent probabilities (0 to 1), each given at even prior odds."""
     both, neither = one * two, (1 - one) * (1 - two)
     return both / (both + neither)

@@ -1,4 +1,4 @@
-"""Sentence alignment of the documents of a domain, with a lexicon learnt from them."""
+"""Sentence alignment of the document pairs of a domain, with a lexicon learnt from them."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from bilingual_crawler.alignment.sentences.splitting import Sentence
 
 SURE = 0.9
-"""Score from which beads of the first pass count for the lexicon."""
+"""Score from which beads of the first pass teach the lexicon."""
 LONGEST = 3000
-"""Sentences of a document that are aligned; further ones are left out."""
+"""Maximum aligned sentences of a document."""
 
 Sides: TypeAlias = tuple["Sequence[Sentence]", "Sequence[Sentence]"]
 
 
 @dataclass(frozen=True, slots=True)
 class SentencePair:
-    """Aligned text of two documents. The paragraphs are line numbers from 0, joined by ``+``."""
+    """Sentences that are translations. The paragraphs are line numbers from 0, joined by ``+``."""
 
     text_a: str
     text_b: str
@@ -40,9 +40,15 @@ class SentencePair:
 
 
 class SentenceAligner:
-    """Aligns the sentences of document pairs by lengths, numbers, names, paragraphs, and a learnt lexicon.
+    """Aligns the sentences of document pairs by lengths, numbers, names, paragraphs and a learnt lexicon.
 
-    With an encoder it also uses the similarity of meanings.
+    Languages are ISO 639-3. With an encoder it also compares sentence vectors.
+
+    >>> aligner = SentenceAligner("eng", "isl")
+    >>> sides = aligner.read(["Good morning."], ["Góðan daginn."])
+    >>> aligner.learn_lexicon([sides])
+    >>> [(found.text_a, found.text_b) for found in aligner.align(*sides)]
+    [('Good morning.', 'Góðan daginn.')]
     """
 
     def __init__(self, language_a: str, language_b: str, encoder: Encoder | None = None) -> None:
@@ -52,14 +58,14 @@ class SentenceAligner:
         self._ratio: float | None = None
 
     def read(self, lines_a: Iterable[str], lines_b: Iterable[str]) -> Sides:
-        """The sentences of both sides of a document pair."""
+        """Split the lines of both documents into sentences."""
         return split(lines_a, self._languages[0])[:LONGEST], split(lines_b, self._languages[1])[:LONGEST]
 
-    def learn(self, documents: Iterable[Sides]) -> None:
-        """Replace the lexicon by that of the sure beads of *documents*."""
+    def learn_lexicon(self, documents: Iterable[Sides]) -> None:
+        """Replace the lexicon by one learnt from the certain beads of *documents*."""
         sides = list(documents)
         if self._meaning:
-            self._meaning.learn([s.text for a, _ in sides for s in a], [s.text for _, b in sides for s in b])
+            self._meaning.estimate_common([s.text for a, _ in sides for s in a], [s.text for _, b in sides for s in b])
         second = [words(sentence.text) for _, b in sides for sentence in b]
         counts = Counter(word for sentence in second for word in sentence)
         shares = {word: count / len(second) for word, count in counts.items()}
@@ -67,16 +73,16 @@ class SentenceAligner:
         sure = {
             (_text(a, bead.a), _text(b, bead.b)) for a, b in sides for bead in self.beads(a, b) if bead.score >= SURE
         }
-        self._lexicon = Lexicon.learn(sorted({(words(a), words(b)) for a, b in sure}), shares)
+        self._lexicon = Lexicon.from_pairs(sorted({(words(a), words(b)) for a, b in sure}), shares)
         if sure:
             self._ratio = math.exp(median(math.log((len(b) + 1) / (len(a) + 1)) for a, b in sure))
 
     def align(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> list[SentencePair]:
-        """Sentence pairs of two documents, in order."""
+        """Return the sentence pairs of two documents, in order."""
         return [_pair(a, b, bead) for bead in self.beads(a, b)]
 
     def beads(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> list[Bead]:
-        """Which sentences of two documents are translations, in order."""
+        """Return the beads of two documents, in order."""
         if not a or not b:
             return []
         nearness = self._meaning.nearness([s.text for s in a], [s.text for s in b]) if self._meaning else None

@@ -1,4 +1,4 @@
-"""Sums over consecutive sentences."""
+"""The best sequence of beads of two documents, by dynamic programming."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 
 def sums(rows: Any, size: int) -> Any:
-    """The sum of each *size* consecutive rows of an array, or of a sparse matrix; *size* is at most their number."""
+    """Sum each *size* consecutive rows of an array or sparse matrix: ``(n, m)`` to ``(n - size + 1, m)``."""
     count = rows.shape[0] - size + 1
     return reduce(add, (rows[start : start + count] for start in range(size)))
 
 
 LARGEST = 5
-"""Most sentences of a bead, both sides together."""
+"""Maximum sentences of a bead, both sides together."""
 SHAPES = tuple((p, q) for p in range(1, LARGEST) for q in range(1, LARGEST - p + 1))
-"""How many sentences of the first and of the second document make a bead."""
+"""Sentences of the first and of the second document in a bead."""
 ALONE = 0.1
-"""Share of the sentences without a translation that is expected of any two documents."""
+"""Expected share of sentences without a translation."""
 WEIGHT = 20
-"""Sentences that this expectation weighs as much as."""
+"""Weight of this prior, in sentences."""
 
 BeadScores: TypeAlias = Mapping[tuple[int, int], NDArray[np.float32]]
-"""For each shape that fits, the log-odds of its beads, in the row and the column of their first sentences."""
+"""Shape (p, q) to the log-odds of its beads, ``(n - p + 1, m - q + 1)``, by the first sentences of both sides."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A lexicon, learnt from the documents that are being aligned."""
+"""The evidence for beads: lengths, numbers, names, a lexicon learnt from the documents, and sentence vectors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.alignment.sentences.splitting import Sentence
 
 MIN_COUNT = 3
-"""Sentence pairs in which two words must co-occur to count as translations."""
+"""Minimum sentence pairs in which two words co-occur to count as translations."""
 MIN_DICE = 0.3
 _TOKEN = re.compile(r"[^\W\d_]+|\d+")
 _NAME_LENGTH = 4
@@ -50,8 +50,8 @@ class Lexicon:
         self._learnt: dict[str, dict[str, float]] = {}
 
     @classmethod
-    def learn(cls, pairs: Iterable[tuple[Words, Words]], shares_b: Mapping[str, float]) -> Lexicon:
-        """The lexicon of these sentence pairs."""
+    def from_pairs(cls, pairs: Iterable[tuple[Words, Words]], shares_b: Mapping[str, float]) -> Lexicon:
+        """Learn the lexicon from sentence pairs."""
         together: Counter[tuple[str, str]] = Counter()
         first: Counter[str] = Counter()
         second: Counter[str] = Counter()
@@ -68,7 +68,7 @@ class Lexicon:
         return lexicon
 
     def translations(self, word: str) -> Mapping[str, float]:
-        """Words of the second language that *word* predicts, with their log-odds."""
+        """Return the words of the second language that *word* predicts, with their log-odds."""
         found = self._learnt.get(word, {})
         share = self._shares_b.get(word)
         if share is not None and word not in found and (word.isdigit() or len(word) >= _NAME_LENGTH):
@@ -84,24 +84,24 @@ TOKENS = 64
 SAMPLE = 1_000
 """Sentences of each side from which the common part of a site's vectors is estimated."""
 FEWEST = 20
-"""Fewest sentences of each side for this estimate."""
+"""Minimum sentences of each side for this estimate."""
 LEAST_SPREAD = 0.05
 
 
 class Nearness:
     """Compares consecutive sentences of two documents by the sum of their vectors.
 
-    *a*, *b*: a row of length 1 for each sentence; *spread*: standard deviation of the similarity of any two sentences.
+    *a*, *b*: ``(sentences, width)``, rows of length 1; *spread*: standard deviation of the similarity by chance.
     """
 
     def __init__(self, a: NDArray[np.float32], b: NDArray[np.float32], spread: float) -> None:
         self._a, self._b = a, b
         self._spread = spread
 
-    def of(self, p: int, q: int) -> NDArray[np.float32]:
-        """Similarity of *p* sentences of the first document and *q* of the second, in standard deviations.
+    def similarity(self, p: int, q: int) -> NDArray[np.float32]:
+        """Return the similarity of *p* sentences of the first and *q* of the second document, in standard deviations.
 
-        A row for each place where the former begin, a column for each of the latter.
+        ``(n - p + 1, m - q + 1)``, by the first sentences of both sides.
         """
         return np.asarray(_unit(sums(self._a, p)) @ _unit(sums(self._b, q)).T / self._spread)
 
@@ -113,7 +113,7 @@ class Meaning:
         self._encoder = encoder
         self._common: list[NDArray[np.float32]] = []
 
-    def learn(self, a: Sequence[str], b: Sequence[str]) -> None:
+    def estimate_common(self, a: Sequence[str], b: Sequence[str]) -> None:
         """Estimate the common part from *a* and *b*, sentences of both sides of the whole site."""
         self._common = []
         if min(len(a), len(b)) < FEWEST:
@@ -126,7 +126,7 @@ class Meaning:
         self._spread = max(LEAST_SPREAD, 1.4826 * float(np.median(np.abs(by_chance))))
 
     def nearness(self, a: Sequence[str], b: Sequence[str]) -> Nearness | None:
-        """The comparison of the sentences of two documents; None if the site has too few sentences."""
+        """Return the comparison of two documents; None if the site has too few sentences."""
         if not self._common:
             return None
         vectors_a, vectors_b = self._centred([self._encoder.encode(side, TOKENS) for side in (a, b)])
@@ -198,7 +198,7 @@ def weigh(
         score += by_place[: len(a) - p + 1, : len(b) - q + 1]
         score += MERGED * (p + q - 2)
         if nearness:
-            score += _by_meaning(nearness.of(p, q)) * math.sqrt((p + q) / 2)
+            score += _by_meaning(nearness.similarity(p, q)) * math.sqrt((p + q) / 2)
         score[_across(begins_a, p)] = -np.inf
         score[:, _across(begins_b, q)] = -np.inf
         scores[p, q] = score
@@ -213,12 +213,12 @@ def _by_length(expected: NDArray[np.float32], lengths: NDArray[np.float32], chan
 
 
 def _begins(side: Sequence[Sentence]) -> NDArray[np.intp]:
-    """1 for each sentence that begins a paragraph, 0 for others."""
+    """Return ``(sentences,)``: 1 where a paragraph begins, else 0."""
     return np.array([n == 0 or s.paragraph != side[n - 1].paragraph for n, s in enumerate(side)], np.intp)
 
 
 def _across(begins: NDArray[np.intp], size: int) -> NDArray[np.bool_]:
-    """Whether so many sentences, from each on, are in more than one paragraph."""
+    """Tell for each place whether the *size* sentences from there on span paragraphs."""
     return np.asarray(sums(begins, size) > begins[: len(begins) - size + 1])
 
 

@@ -1,4 +1,4 @@
-"""The base of all exports: they take document pairs with their sentence pairs, in a stable order."""
+"""Exports of bitext: Bitextor, TMX, Moses, JSON Lines and Parquet; all take document pairs in a stable order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPair:
-    """Two documents that are aligned, with their main text."""
+    """A document pair with the main text of both."""
 
     url_a: str
     url_b: str
@@ -36,17 +36,17 @@ class DocumentPair:
 
 
 class Sink(Protocol):
-    """Takes aligned documents with their sentence pairs."""
+    """Takes document pairs with their sentence pairs."""
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
-        """Take a document pair: all of its aligned sentences, and the kept ones."""
+        """Take a document pair: *raw* are all its sentence pairs, *kept* the clean ones."""
 
     def close(self) -> None:
-        """Take note that there are no more."""
+        """End the export."""
 
 
 class Export(ABC):
-    """Writes files named after the pair (``en-mt.…``). They get these names when they are complete."""
+    """Writes files named after the language pair (``en-mt.…``), which get these names when complete."""
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -56,14 +56,14 @@ class Export(ABC):
 
     @abstractmethod
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
-        """Write a document pair: all of its aligned sentences, and the kept ones."""
+        """Write a document pair: *raw* are all its sentence pairs, *kept* the clean ones."""
 
     @abstractmethod
     def close(self) -> None:
         """Complete the files and give them their names."""
 
     def part(self, suffix: str) -> Path:
-        """The path of a file until it is complete."""
+        """Return the path of a file until it is complete."""
         final = self._stem.with_name(f"{self._stem.name}.{suffix}")
         part = final.with_name(f".{final.name}.part")
         self._parts.append((part, final))
@@ -71,7 +71,7 @@ class Export(ABC):
 
     @staticmethod
     def remove_parts(directory: Path) -> None:
-        """Remove what exports that were stopped have left in *directory*."""
+        """Remove the incomplete files of stopped exports in *directory*."""
         for part in directory.glob(".*.part"):
             part.unlink()
 
@@ -82,7 +82,7 @@ class Export(ABC):
 
 
 def open_gzip(path: Path) -> TextIOWrapper:
-    """A gzip file for text; its bytes depend only on the text."""
+    """Open a gzip file for text; its bytes depend only on the text."""
     return TextIOWrapper(gzip.GzipFile(path, "wb", mtime=0), encoding="utf-8", errors="replace", newline="\n")
 
 

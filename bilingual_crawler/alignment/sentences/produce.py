@@ -1,4 +1,4 @@
-"""Which sentence pairs are good enough to train a translation model."""
+"""Bitext of document pairs: sentences aligned, cleaned for training a translation model, and passed to exports."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 MIN_SCORE = 0.5
 MAX_RATIO = 3.0
-"""Largest ratio of the lengths in characters, after `SLACK` characters."""
+"""Maximum ratio of the lengths in characters, beyond `SLACK` characters."""
 SLACK = 15
 MIN_LETTERS = 2
 LEGIBLE = 40
-"""Characters from which the language of a sentence is identified."""
+"""Minimum characters for the language of a sentence to be identified."""
 
 
 class Seen:
-    """The sentence pairs that there were, 8 bytes of each."""
+    """The sentence pairs so far, as 8-byte digests."""
 
     def __init__(self) -> None:
         self._digests: set[bytes] = set()
 
     def is_new(self, a: str, b: str) -> bool:
-        """Whether the pair of *a* and *b*, but for case and blanks, comes for the first time."""
+        """Tell whether the pair of *a* and *b* is new, ignoring case and blanks; it is not new again."""
         digest = blake2b(f"{_normal(a)}\t{_normal(b)}".encode(errors="replace"), digest_size=8).digest()
         new = digest not in self._digests
         self._digests.add(digest)
@@ -44,7 +44,7 @@ class Seen:
 
 
 class Cleaner:
-    """Keeps a sentence pair, or counts the reason why it is dropped. Each pair is kept once.
+    """Filters sentence pairs and counts the dropped ones by reason. Each pair is kept once.
 
     `dropped` counts by reason: ``score``, ``letters``, ``equal``, ``length``, ``language``, ``duplicate``.
     """
@@ -56,7 +56,7 @@ class Cleaner:
         self.dropped: Counter[str] = Counter()
 
     def keeps(self, found: SentencePair) -> bool:
-        """Whether *found* goes into the bitext."""
+        """Tell whether *found* belongs in the bitext."""
         reason = self._objection(found.text_a, found.text_b, found.score)
         if reason:
             self.dropped[reason] += 1
@@ -88,7 +88,7 @@ def _normal(text: str) -> str:
 
 
 TEACHERS = 1000
-"""Document pairs of a domain from which the lexicon is learnt."""
+"""Maximum document pairs of a domain that teach the lexicon."""
 
 
 class BitextProducer:
@@ -107,9 +107,9 @@ class BitextProducer:
         self.dropped = self._cleaner.dropped
 
     def add(self, alignment: Alignment, main: Callable[[str], list[str]]) -> None:
-        """Add the document pairs of one domain or group. *main* gives the main text of a URL, in lines."""
+        """Add the document pairs of one domain or group. *main* returns the main text of a URL, in lines."""
         read = self._aligner.read
-        self._aligner.learn(read(main(pair.url_a), main(pair.url_b)) for pair in alignment.pairs[:TEACHERS])
+        self._aligner.learn_lexicon(read(main(pair.url_a), main(pair.url_b)) for pair in alignment.pairs[:TEACHERS])
         for pair in alignment.pairs:
             a, b = main(pair.url_a), main(pair.url_b)
             found = self._aligner.align(*read(a, b))

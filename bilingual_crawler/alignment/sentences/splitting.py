@@ -26,7 +26,7 @@ class Sentence:
 
 
 def split(lines: Iterable[str], language: str) -> list[Sentence]:
-    """The sentences of *lines* in order. *language* is ISO 639-3; languages without rules use those of English.
+    """Split *lines* into sentences, in order. *language*: ISO 639-3; without own rules as English.
 
     An ordinal ("5. maí") does not end a sentence if a small letter follows.
     """

@@ -1,4 +1,4 @@
-"""The arguments of ``scrapy crawl bilingual``, checked before anything is fetched."""
+"""The arguments of both spiders, and the settings they depend on, checked before anything is fetched."""
 
 from __future__ import annotations
 
@@ -69,11 +69,7 @@ def parse_arguments(
     **unknown: Any,
 ) -> CrawlContext:
     """Check spider arguments and the settings they depend on; raises UsageError naming the value and the fix."""
-    job = unknown.pop("_job", None)
-    unknown.pop("_version", None)
-    if unknown:
-        known = "pair, languages, seeds, policy, scope, max_pages, max_pages_per_site, render"
-        raise _error(f"unknown spider argument {', '.join(sorted(unknown))}; there are: {known}")
+    job = _job_id(unknown, "pair, languages, seeds, policy, scope, max_pages, max_pages_per_site, render")
     options = Options.of(settings)
     pairs = parse_pairs(pair, languages, options)
     parsed = parse_seeds(seeds)
@@ -116,41 +112,19 @@ def parse_discovery(
     **unknown: Any,
 ) -> DiscoveryContext:
     """As :func:`parse_arguments`, for ``scrapy crawl discovery``."""
-    job = unknown.pop("_job", None)
-    unknown.pop("_version", None)
-    if unknown:
-        known = (
-            "pair, seeds, candidates, backlinks, policy, detector, archive, max_pages, max_pages_per_site, render, then"
-        )
-        raise _error(f"unknown spider argument {', '.join(sorted(unknown))}; there are: {known}")
+    own = "pair, seeds, candidates, backlinks, policy, detector, archive"
+    job = _job_id(unknown, f"{own}, max_pages, max_pages_per_site, render, then")
     if then not in ("", "crawl"):
         raise _error(f"then={then}: give crawl, or leave it out")
     if not seeds and not candidates:
         raise _error("where to start? Give -a seeds=URL[,URL...], a file of them, or -a candidates=tsv:FILE")
     options = Options.of(settings)
-    pairs = parse_pairs(pair, None, options)
-    if len(pairs) > 1:
-        raise _error(f"pair={pair}: sites are looked for by one pair; give one, and crawl the sites found for several")
+    pairs = _single_pair(pair, options)
     (languages,) = pairs
     parsed = parse_seeds(seeds) if seeds else []
     _check_network(parsed, options)
-    # onnxruntime is slow to import, as above
-    from bilingual_crawler.discovery.detector import load_detector
-    from bilingual_crawler.scoring.models import LanguageModel, ModelError, models_folder
-
-    try:
-        pages = ArchivedPages(archive, user_agent=settings["USER_AGENT"]) if archive else None
-        sources = Sources(_specs("candidates", candidates), _specs("backlinks", backlinks), pages)
-        models = models_folder(options.models_dir)
-        model = LanguageModel(models / "url-language")
-        search = SiteSearch(
-            languages,
-            load_detector(detector, models, model),
-            site_order(policy, AddressReader(languages, model)),
-            own_links=sources.own_links,
-        )
-    except (SourceError, DetectorError, ModelError, OrderError) as error:
-        raise _error(str(error)) from error
+    sources = _sources(candidates, backlinks, archive, settings)
+    search = _search(languages, detector, policy, sources, options)
     context = DiscoveryContext(
         pairs=pairs,
         seeds=tuple(parsed),
@@ -173,11 +147,42 @@ def parse_discovery(
     return context
 
 
-def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
-    """As :func:`parse_arguments`, for the *spider* of another project, from its settings.
+def _job_id(others: dict[str, Any], known: str) -> str | None:
+    """Return the job that Scrapyd names among *others*, arguments that the spider has no name for; UsageError if more.
 
-    Such a spider says itself where to start, what to follow and when to end.
+    *known* lists the arguments of the spider.
     """
+    job: str | None = others.pop("_job", None)
+    others.pop("_version", None)
+    if others:
+        raise _error(f"unknown spider argument {', '.join(sorted(others))}; there are: {known}")
+    return job
+
+
+def _sources(candidates: str, backlinks: str, archive: str, settings: BaseSettings) -> Sources:
+    try:
+        pages = ArchivedPages(archive, user_agent=settings["USER_AGENT"]) if archive else None
+        return Sources(_specs("candidates", candidates), _specs("backlinks", backlinks), pages)
+    except SourceError as error:
+        raise _error(str(error)) from error
+
+
+def _search(pair: LanguagePair, detector: str, policy: str, sources: Sources, options: Options) -> SiteSearch:
+    # onnxruntime is slow to import, and Scrapyd imports this module only to list the spiders
+    from bilingual_crawler.discovery.detector import load_detector
+    from bilingual_crawler.scoring.models import LanguageModel, ModelError, models_folder
+
+    try:
+        models = models_folder(options.models_dir)
+        model = LanguageModel(models / "url-language")
+        order = site_order(policy, AddressReader(pair, model))
+        return SiteSearch(pair, load_detector(detector, models, model), order, own_links=sources.own_links)
+    except (DetectorError, ModelError, OrderError) as error:
+        raise _error(str(error)) from error
+
+
+def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
+    """Check the settings of another project, whose *spider* has its own seeds, links and end; raises UsageError."""
     options = Options.of(settings)
     if options.frontier:
         raise _error("BILINGUAL_FRONTIER: several processes share no crawl of the add-on; leave it out, JOBDIR resumes")
@@ -207,7 +212,7 @@ def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
 
 
 def _specs(name: str, text: str) -> list[str]:
-    """The sources in *text*, which commas separate; paths may have commas, too."""
+    """Split the sources in *text* at commas; paths may have commas, too."""
     specs = [spec.strip() for spec in _NEXT_SOURCE.split(text) if spec.strip()]
     wrong = [spec for spec in specs if not _NEXT_SOURCE.match(f",{spec}")]
     if wrong:
@@ -216,7 +221,7 @@ def _specs(name: str, text: str) -> list[str]:
 
 
 def parse_pairs(pair: str | None, languages: str | None, options: Options) -> LanguagePairs:
-    """The pairs that *pair* lists, or all pairs among *languages*; raises UsageError."""
+    """Return the pairs listed by *pair*, or all pairs among *languages*; raises UsageError."""
     if pair and languages:
         raise _error(
             f"pair={pair}, languages={languages}: give one of the two; languages stands for all pairs among them"
@@ -231,8 +236,15 @@ def parse_pairs(pair: str | None, languages: str | None, options: Options) -> La
     raise _error("which languages? Give the pair, for example: -a pair=eng-mlt")
 
 
+def _single_pair(pair: str | None, options: Options) -> LanguagePairs:
+    pairs = parse_pairs(pair, None, options)
+    if len(pairs) > 1:
+        raise _error(f"pair={pair}: sites are looked for by one pair; give one, and crawl the sites found for several")
+    return pairs
+
+
 def _folder(pairs: LanguagePairs) -> str:
-    """The name of a folder; commas would part it where paths are listed."""
+    """Return a folder name without commas, which separate paths in lists."""
     return "+".join(map(str, pairs))
 
 
@@ -244,7 +256,7 @@ def _detection(pairs: LanguagePairs, options: Options) -> Detection:
 
 
 def _check_network(seeds: Sequence[Seed], options: Options) -> None:
-    """Check that what answers is known, and who asks."""
+    """Check that the archives can be read, and that a crawl of the web names a contact."""
     _check_archives(options)
     if not options.replay and not options.contact and not (seeds and all(is_loopback(seed.url) for seed in seeds)):
         raise _error(
@@ -283,9 +295,9 @@ def _budget(
     pairs: LanguagePairs,
     options: Options,
 ) -> SiteBudget | None:
-    """The budget over the sites of *seeds*; None if there is one site only, in whose scope all links are.
+    """Return the budget over the sites of *seeds*; None for a single site whose scope holds all links.
 
-    It expects of each site what discovery says, if the seeds are *given* as its table.
+    If the seeds are *given* as the table of a discovery, the budget starts with the pairs expected there.
     """
     sites = list(dict.fromkeys(registered_domain(seed.url) for seed in seeds))
     if len(sites) == 1 and scope != "web":
@@ -312,7 +324,7 @@ def _traps(options: Options) -> Traps:
 
 
 def _policy_class(name: str | None, options: Options) -> type[Policy]:
-    """The policy that the argument *name* or the setting says."""
+    """Return the policy *name*; None is the policy of ``BILINGUAL_POLICY``."""
     try:
         return policy_class(name) if name else policy_class(options.policy, "BILINGUAL_POLICY")
     except PolicyError as error:
@@ -333,7 +345,7 @@ def _policy_of(kind: type[Policy], pair: LanguagePair, options: Options) -> Poli
 
 
 def _oracle_order(path: Path | None) -> list[str]:
-    """The URLs of the file *path*, one a line."""
+    """Read the URLs of the file *path*, one per line."""
     if path is None:
         raise _error("policy=oracle: set BILINGUAL_ORACLE_ORDER, or run it through scrapy harvest")
     try:
@@ -355,7 +367,7 @@ def _check_models(options: Options, policy: type[Policy]) -> None:
 
 
 def _check_job(context: CrawlContext, settings: BaseSettings) -> None:
-    """Check that the job folder is of this crawl, and that the alignment at its end can run."""
+    """Check that the job folder belongs to this crawl, and that the alignment at its end can run."""
     try:
         context.job.check(settings)
     except JobError as error:
