@@ -1,4 +1,4 @@
-"""The folders of a crawl: where it writes, and where its frontier is."""
+"""A crawl's arguments once checked, its seeds, and its output and job folders."""
 
 from __future__ import annotations
 

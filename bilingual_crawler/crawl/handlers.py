@@ -1,4 +1,4 @@
-"""Download handler: Scrapy's for HTTP/1.1, with a limit of headers, and a way to cut off all transfers."""
+"""Download handlers: the web, with a limit on response headers, and archives in place of the web."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What shares delays and limits, and the delays that robots.txt asks for."""
+"""Politeness slots: which URLs share delays and limits, and the delays that robots.txt asks for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which frontier a crawl has."""
+"""The life of a URL, from the first link to its outcome; opens the frontier and writes checkpoints."""
 
 from __future__ import annotations
 

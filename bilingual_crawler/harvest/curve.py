@@ -1,4 +1,4 @@
-"""The greedy oracle: the reference download order, with full knowledge of graph and gold pairs."""
+"""Harvest curves: relative AUC, deciles, and the greedy oracle that they are measured against."""
 
 from __future__ import annotations
 

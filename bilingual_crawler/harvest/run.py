@@ -1,4 +1,4 @@
-"""``results.json``: the measured crawls of a benchmark, kept as they come."""
+"""A benchmark run: one process per crawl, its order of downloads, and ``results.json``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the engines cannot tell of a URL: its comparison key, its language mark, its registered domain."""
+"""Pairs of URLs: comparison keys, languages and one-to-one matching, as ibis expressions and batch functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bitext of buckets, until all of them are done: then it is told which sentence pairs came twice."""
+"""The content stage: document pairs and sentence pairs of each bucket, and their export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a mining asks of its engine; the expressions in ``tables``, ``candidates`` and ``plan`` are the same for all."""
+"""The protocol of an engine; the ibis expressions of the URL stage are the same for all engines."""
 
 from __future__ import annotations
 

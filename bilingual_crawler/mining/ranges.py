@@ -1,4 +1,4 @@
-"""Where the records lie: below a folder or an address of S3, or behind a web server, which is asked with manners."""
+"""Byte ranges of archive files, from a folder, S3 or a web server."""
 
 from __future__ import annotations
 

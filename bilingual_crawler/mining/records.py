@@ -1,4 +1,4 @@
-"""The records that rows of a table name: in the order of their files, near ones with one request."""
+"""WARC and WET records that table rows name, in file order, nearby ones with one request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of a mining, for people and as ``report.json``."""
+"""A mining from start to report: both stages, resumed where they stopped, and ``report.json``."""
 
 from __future__ import annotations
 

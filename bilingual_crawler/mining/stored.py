@@ -1,4 +1,4 @@
-"""What is wrong with a mining before it starts, or with its input."""
+"""The requested pairs, the stored results of buckets, and the error of a mining."""
 
 from __future__ import annotations
 

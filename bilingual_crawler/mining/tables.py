@@ -1,4 +1,4 @@
-"""The documents of our own crawls as a table."""
+"""The input tables: crawls of this project, and Parquet files such as Common Crawl's index."""
 
 from __future__ import annotations
 

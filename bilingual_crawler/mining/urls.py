@@ -1,4 +1,4 @@
-"""Which pages are read, and which of them together: units that fit into memory, spread over buckets."""
+"""The URL stage: domains with pages in both languages, the pages worth reading, and their buckets."""
 
 from __future__ import annotations
 

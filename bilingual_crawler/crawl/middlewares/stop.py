@@ -1,4 +1,4 @@
-"""Downloader middleware: a crawl that is told to stop ends soon and loses no URL."""
+"""Downloader middleware: a stopped crawl puts its waiting requests back and ends soon."""
 
 from __future__ import annotations
 
