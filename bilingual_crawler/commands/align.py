@@ -30,6 +30,7 @@ from bilingual_crawler.options import (
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError
 from bilingual_crawler.reporting.results import ResultsError, detectors_of, pairs_of, read_summary
 from bilingual_crawler.scoring.models import ModelError
+from bilingual_crawler.storage.files import replacing
 from bilingual_crawler.storage.records import PAIRS, SUMMARY, UNPAIRED, tsv_line
 from bilingual_crawler.storage.warc import ArchiveError
 
@@ -159,8 +160,7 @@ class Command(ScrapyCommand):
                 for pair in pairs
             }
             # the old file may be an input
-            new = opts.out.with_name(f"{opts.out.name}.new")
-            stack.callback(new.unlink, missing_ok=True)
+            new = stack.enter_context(replacing(opts.out))
             file = stack.enter_context(new.open("w", encoding="utf-8", errors="surrogatepass"))
             file.write(tsv_line([field.name for field in fields(Pair)]))
             done = 0
@@ -183,11 +183,9 @@ class Command(ScrapyCommand):
             for bitext in bitexts.values():
                 bitext.close()
             file.writelines(tsv_line(astuple(found)) for found in kept)
-            file.close()
-            new.replace(opts.out)
-            crawls = (path for path in paths if (path / SUMMARY).exists())
-            if not aligned and opts.out.name == PAIRS and any(map(opts.out.parent.samefile, crawls)):
-                replace_unpaired(opts.out.with_name(UNPAIRED), unpaired, pairs)
+        crawls = (path for path in paths if (path / SUMMARY).exists())
+        if not aligned and opts.out.name == PAIRS and any(map(opts.out.parent.samefile, crawls)):
+            replace_unpaired(opts.out.with_name(UNPAIRED), unpaired, pairs)
         # before anything is printed, which ends the command if the reader of a pipe has gone
         for pair, folder in reviewed.items():
             reviews[pair].write(folder)
