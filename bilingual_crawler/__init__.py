@@ -1,6 +1,6 @@
 """A focused crawler that finds parallel documents early."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 
 def to_install(extra: str) -> str:
