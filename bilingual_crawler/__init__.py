@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 
 def lazy_exports(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:

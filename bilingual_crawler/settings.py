@@ -1,5 +1,7 @@
 import os
 
+from bilingual_crawler import __version__
+
 BOT_NAME = "bilingual-crawler"
 SPIDER_MODULES = ["bilingual_crawler.crawl.spiders"]
 NEWSPIDER_MODULE = "bilingual_crawler.crawl.spiders"
@@ -44,7 +46,7 @@ FEED_EXPORT_ENCODING = "utf-8"
 
 # Politeness
 BILINGUAL_CONTACT = None
-BILINGUAL_USER_AGENT = "bilingual-crawler/0.1"
+BILINGUAL_USER_AGENT = f"bilingual-crawler/{__version__}"
 BILINGUAL_POLITENESS = "domain"
 USER_AGENT = BILINGUAL_USER_AGENT
 ROBOTSTXT_OBEY = True

@@ -307,7 +307,7 @@ STARVE = """
 import os, resource
 from scrapy import signals
 from scrapy.utils.asyncio import call_later
-from bilingual_crawler.urls.strip import strip_language
+from bilingual_crawler.urls.marks import strip_language
 
 class Starve:
     \"\"\"No file descriptor is left for SECONDS from the first request on.\"\"\"

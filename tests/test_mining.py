@@ -32,6 +32,7 @@ from bilingual_crawler.mining.run import Mining, MiningRequest
 from bilingual_crawler.mining.stored import AskedPairs
 from bilingual_crawler.mining.tables import table_of_crawl
 from bilingual_crawler.mining.urls import mine_urls, plan
+from bilingual_crawler.settings import BILINGUAL_USER_AGENT
 from bilingual_crawler.storage.records import DOCUMENTS, GzipJsonLines
 
 if TYPE_CHECKING:
@@ -299,7 +300,7 @@ def test_a_mining_survives_a_bad_server_and_a_kill(sites: Path, tmp_path: Path) 
         again = site.asked - before
         assert again
         assert again.keys() <= tor
-        assert site.agents == {"bilingual-crawler/0.1 (+https://who.example/)"}
+        assert site.agents == {f"{BILINGUAL_USER_AGENT} (+https://who.example/)"}
         for i, start in enumerate(site.times):
             # each of the processes of both runs may begin at once
             within = [moment for moment in site.times[i:] if moment < start + 1]

@@ -17,6 +17,7 @@ from webserver import TEXT, bilingual_site, run_scrapy, serve, start_scrapy
 from bilingual_crawler.crawl.rendering.browser import is_shell
 from bilingual_crawler.crawl.rendering.network import REQUESTS
 from bilingual_crawler.pages.html import parse_page
+from bilingual_crawler.settings import BILINGUAL_USER_AGENT
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def test_auto_renders_nothing_but_the_shells(tmp_path: Path) -> None:
     assert not site.asked["/logo.png"]
     assert not site.asked["/style.css"]
     assert max(site.asked[path] for path in PLAIN) == 1
-    assert site.agents == {"bilingual-crawler/0.1 (+mailto:me@example.org)"}
+    assert site.agents == {f"{BILINGUAL_USER_AGENT} (+mailto:me@example.org)"}
 
 
 def test_the_archive_holds_what_was_downloaded_and_what_became_of_it(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy import signals
-from scrapy.downloadermiddlewares import cookies
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.crawl.requests import Turns
+from bilingual_crawler.crawl.scrapy_internals import split_cookie_domains
 from bilingual_crawler.frontier.job import JobError
 from bilingual_crawler.options import Options, check_folder
 from bilingual_crawler.storage.files import FolderLock, LockedError, to_disk
@@ -109,8 +109,7 @@ def collect_rarely() -> None:
     gc.set_threshold(*THRESHOLDS)
 
 
-# Scrapy's own would fetch the list of public suffixes in the middle of a crawl, past all guards
-cookies._split_domain = split_domain
+split_cookie_domains(split_domain)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Download handler: Scrapy's for HTTP/1.1, with a limit of headers, and a way to cut off all transfers."""
+"""Download handlers: the web, with a limit on response headers, and archives in place of the web."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
-from scrapy.core.downloader.handlers.http11 import (
-    HTTP11DownloadHandler,
-    _LenientHTTP11ClientFactory,
-    _LenientHTTP11ClientProtocol,
-)
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.exceptions import DownloadCancelledError, NotConfigured, StopDownload
 from scrapy.http import Headers
 
 from bilingual_crawler.crawl.requests import answer, archived_answer
+from bilingual_crawler.crawl.scrapy_internals import limit_headers
 from bilingual_crawler.crawl.signals import ARCHIVED_DATE, MISSING_FLAG, REDIRECT_FLAG, StillWanted, stop_now
 from bilingual_crawler.options import Options
 from bilingual_crawler.storage.archive import Redirect, open_archive
@@ -26,43 +23,20 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from twisted.internet.interfaces import IAddress
 
 MAX_HEADERS = 256 << 10
 """Bytes between request and body. Scrapy limits the body only, so headers may go on until the time-out."""
 
 
-class _Protocol(_LenientHTTP11ClientProtocol):
-    _headers = 0
-
-    def dataReceived(self, data: bytes) -> None:
-        parser = self._parser
-        if parser is None or not parser.line_mode:
-            self._headers = 0
-        else:
-            self._headers += len(data)
-            if self._headers > MAX_HEADERS:
-                assert self.transport
-                self.transport.abortConnection()
-                return
-        super().dataReceived(data)  # type: ignore[no-untyped-call]
-
-
-class _Factory(_LenientHTTP11ClientFactory):
-    def buildProtocol(self, addr: IAddress | None) -> _Protocol:
-        return _Protocol(self._quiescentCallback)  # type: ignore[no-untyped-call]
-
-
 class LimitedDownloadHandler(HTTP11DownloadHandler):
     """Cuts the connection if a response has more than 256 kB of headers; the download then counts as failed.
 
-    At ``stop_now`` all connections are cut; their URLs stay queued. Neither Scrapy nor Twisted has a limit or a public
-    hook before the end of the headers, so this module, and no other, derives from their private protocol and factory.
+    At ``stop_now`` all connections are cut; their URLs stay queued.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._pool._factory = _Factory
+        limit_headers(self, MAX_HEADERS)
         self._transfers: set[asyncio.Task[Response]] = set()
         crawler.signals.connect(self._cut, signal=stop_now)
 

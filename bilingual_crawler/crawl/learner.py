@@ -1,4 +1,4 @@
-"""How a crawl learns from its pages: real crawl, resume and simulator tell policy and ledger in the same order."""
+"""The order in which policy and ledger learn from a page, the same for a crawl, a resume and the simulator."""
 
 from __future__ import annotations
 

@@ -1,13 +1,14 @@
-"""What shares delays and limits, and the delays that robots.txt asks for."""
+"""Politeness slots: which URLs share delays and limits, and the delays that robots.txt asks for."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from scrapy import signals
 
+from bilingual_crawler.crawl.scrapy_internals import keep_slow, slow_down
 from bilingual_crawler.crawl.signals import ENTRY
 from bilingual_crawler.urls.canonical import registered_domain
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from scrapy import Request
+    from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.robotstxt import RobotParser
@@ -90,9 +92,8 @@ class CrawlDelays:
     def response_downloaded(self, request: Request) -> None:
         """AutoThrottle has chosen the next delay of the slot; it may not be shorter than the site asks."""
         name = request.meta.get("download_slot", "")
-        slot = self._downloader.slots.get(name)
-        if slot is not None and name in self._delays:
-            slot.delay = max(slot.delay, self._delays[name])
+        if name in self._delays:
+            keep_slow(self._engine, name, self._delays[name])
 
     def share_server(self, slot: str, server: str) -> None:
         """Requests of *slot* wait with those of all slots on *server* from now on."""
@@ -101,20 +102,13 @@ class CrawlDelays:
 
     def _wait(self, name: str, asked: float) -> float:
         """Let *name* wait for *asked* seconds, or longer if it does so already; the seconds it is to be."""
-        downloader = self._downloader
-        known = downloader.per_slot_settings.get(name, {})
-        delay = max(asked, float(known.get("delay", downloader._delay)))
-        self._delays[name] = delay
-        downloader.per_slot_settings[name] = known | {"concurrency": 1, "delay": delay, "jitter": 0}
-        slot = downloader.slots.get(name)
-        if slot is not None:
-            slot.concurrency, slot.jitter, slot.delay = 1, 0, max(delay, slot.delay)
+        delay = self._delays[name] = slow_down(self._engine, name, asked)
         return delay
 
     @property
-    def _downloader(self) -> Any:
+    def _engine(self) -> ExecutionEngine:
         assert self._crawler.engine
-        return self._crawler.engine.downloader
+        return self._crawler.engine
 
 
 class SharedAddresses:

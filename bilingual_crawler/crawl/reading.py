@@ -1,4 +1,4 @@
-"""A page of the crawl, as the language filter has read it."""
+"""A response that the language filter has read, as policy, log and outputs see it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers to requests that do not come from the network."""
+"""Requests and responses: answers without the network, turns on the event loop, storage in the frontier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts as sets of word sequences, to find new text."""
+"""Traps: copies, soft 404s, stale groups of URLs and folders without pairs."""
 
 from __future__ import annotations
 

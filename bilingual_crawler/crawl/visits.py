@@ -23,6 +23,7 @@ from bilingual_crawler.crawl.context import CrawlContext, with_http, with_https
 from bilingual_crawler.crawl.facts import GONE, JOINED, news_fact, own_fact, page_fact, redirect_fact, relearn
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.politeness import CrawlDelays, SharedAddresses, slot_by
+from bilingual_crawler.crawl.scrapy_internals import ask_scheduler, being_scraped
 from bilingual_crawler.crawl.signals import (
     ENTRY,
     FAILED_OUTPUTS,
@@ -377,9 +378,7 @@ class Visits:
     def wake(self) -> None:
         """Have the engine ask for a request now; by itself it does so every five seconds."""
         assert self._crawler.engine
-        slot = self._crawler.engine._slot
-        if slot is not None:
-            slot.nextcall.schedule()
+        ask_scheduler(self._crawler.engine)
 
     def stop(self, error: Exception) -> None:
         """Frontier or outputs cannot be written: stop so that the next run fetches again what is in flight now."""
@@ -414,10 +413,9 @@ class Visits:
             raise CloseSpider(reason)
 
     def _finish_processed(self) -> None:
-        """Scrapy's scraper alone knows: any middleware may drop, multiply or never ask for what the spider gives."""
         assert self._crawler.engine
-        scraping = self._crawler.engine.scraper.slot
-        active = {request.meta[ENTRY].url for request in scraping.active if ENTRY in request.meta} if scraping else ()
+        scraped = being_scraped(self._crawler.engine)
+        active = {request.meta[ENTRY].url for request in scraped if ENTRY in request.meta}
         for url in [url for url in self._with_spider if url not in active]:
             self.frontier.finish(self._with_spider.pop(url))
 

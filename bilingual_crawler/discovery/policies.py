@@ -196,17 +196,15 @@ class AddressReader:
     """Reads addresses of sites for a pair of languages by the language model of URLs."""
 
     def __init__(self, pair: LanguagePair, model: LanguageModel) -> None:
-        self._model = model
-        self._columns = tuple(model.columns(LanguagePairs((pair,))).values())
-        self._read: LRUCache[str, float] = LRUCache(KNOWN_SITES)
+        self._read = model.reader(LanguagePairs((pair,)))
+        self._known: LRUCache[str, float] = LRUCache(KNOWN_SITES)
 
     def rarer(self, url: str) -> float:
         """Probability of the less likely language of the pair for the entry page of the site of *url*."""
         entry = entry_page(url)
-        if entry not in self._read:
-            (row,) = self._model.probabilities([entry])
-            self._read[entry] = min(float(row[columns].sum()) for columns in self._columns)
-        return self._read[entry]
+        if entry not in self._known:
+            self._known[entry] = float(self._read([entry]).min())
+        return self._known[entry]
 
 
 MAX_HOPS = 20

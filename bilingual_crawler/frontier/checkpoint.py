@@ -15,7 +15,7 @@ import lmdb
 import msgspec
 
 from bilingual_crawler.frontier.frontier import StoreError
-from bilingual_crawler.storage.files import to_disk
+from bilingual_crawler.storage.files import replacing, to_disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,10 +100,9 @@ class LmdbCheckpoints:
         try:
             first()
             self._env.sync(True)
-            new = self._folder / f"{NAME}.new"
-            new.write_bytes(msgspec.msgpack.encode((boot(), meta)))
-            to_disk(new)
-            new.replace(self._folder / NAME)
+            with replacing(self._folder / NAME) as new:
+                new.write_bytes(msgspec.msgpack.encode((boot(), meta)))
+                to_disk(new)
             to_disk(self._folder)
         except (OSError, lmdb.Error) as error:
             self._failed = StoreError(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from bilingual_crawler.frontier import lmdb_store
 from bilingual_crawler.frontier.frontier import StoreError
 from bilingual_crawler.options import Options, check_folder
-from bilingual_crawler.storage.files import FolderLock, LockedError, to_disk
+from bilingual_crawler.storage.files import FolderLock, LockedError, replacing, to_disk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,11 +112,9 @@ class _Folder:
             self.write(text)
 
     def write(self, text: str) -> None:
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        new = self._file.with_suffix(".new")
-        new.write_text(text, encoding="utf-8")
-        to_disk(new)
-        new.replace(self._file)
+        with replacing(self._file) as new:
+            new.write_text(text, encoding="utf-8")
+            to_disk(new)
 
 
 class _Redis:

@@ -1,4 +1,4 @@
-"""The pages of an archived site, read as a crawl reads them."""
+"""Policies on archived sites without a crawl: simulate, compare, explain the priority of a URL."""
 
 from __future__ import annotations
 

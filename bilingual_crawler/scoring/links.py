@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 from cachetools import LRUCache
 
 from bilingual_crawler.urls.hosts import CACHED_LENGTH
@@ -52,9 +51,8 @@ class LinkScorer:
         *,
         cache_size: int = 200_000,
     ) -> None:
-        self._language_model = language_model
+        self._read = language_model.reader(pairs)
         self._parallelness_model = parallelness_model
-        self._columns = language_model.columns(pairs)
         self._pairs = pairs
         self._languages: LRUCache[str, tuple[float, ...]] = LRUCache(cache_size)
         self._parallels: LRUCache[tuple[str, str], float] = LRUCache(cache_size)
@@ -63,7 +61,7 @@ class LinkScorer:
         """Scores of the links of each page, one batch per model. Blocks; not thread-safe."""
         languages = self._score_languages({link for page in pages for link in page.links})
         parallels = self._score_parallels({(page.url, link) for page in pages for link in page.links})
-        places = {language: place for place, language in enumerate(self._columns)}
+        places = {language: place for place, language in enumerate(self._pairs.languages)}
         others = {side: [places[other] for other in self._pairs.others(side)] for side in places}
         return [
             [
@@ -78,9 +76,7 @@ class LinkScorer:
         known = {url: self._languages[url] for url in urls if url in self._languages}
         unknown = [url for url in urls if url not in known]
         if unknown:
-            probabilities = self._language_model.probabilities(unknown)
-            sides = np.stack([probabilities[:, columns].sum(axis=1) for columns in self._columns.values()], axis=1)
-            fresh = {url: tuple(map(float, row)) for url, row in zip(unknown, sides, strict=True)}
+            fresh = {url: tuple(map(float, row)) for url, row in zip(unknown, self._read(unknown), strict=True)}
             self._languages.update((url, score) for url, score in fresh.items() if len(url) <= CACHED_LENGTH)
             known |= fresh
         return known

@@ -192,12 +192,21 @@ class LanguageModel(UrlModel):
         """ISO 639-3 codes and `unk` (not a document), in the order of the columns."""
         return self.config.labels
 
-    def columns(self, pairs: LanguagePairs) -> dict[str, list[int]]:
-        """Each language of *pairs* -> the columns of its equivalence class."""
-        return {
-            language: [column for column, label in enumerate(self.labels) if pairs.side(label) == language]
+    def reader(self, pairs: LanguagePairs) -> Callable[[Sequence[str]], NDArray[np.float32]]:
+        """A function from n URLs to the probability of each language of *pairs*: (n, languages), float32.
+
+        The labels of an equivalence class are added up.
+        """
+        columns = [
+            [column for column, label in enumerate(self.labels) if pairs.side(label) == language]
             for language in pairs.languages
-        }
+        ]
+
+        def read(urls: Sequence[str]) -> NDArray[np.float32]:
+            probabilities = self.probabilities(urls)
+            return np.stack([probabilities[:, ours].sum(axis=1) for ours in columns], axis=1)
+
+        return read
 
     def probabilities(self, urls: Sequence[str]) -> NDArray[np.float32]:
         """Probability of each label, rows summing to 1."""

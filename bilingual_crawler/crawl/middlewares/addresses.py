@@ -1,4 +1,4 @@
-"""The guard of network addresses: names and links on the web can point into the crawler's own network."""
+"""Downloader middleware: connects to public network addresses only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Downloader middleware: entry pages of candidates from Common Crawl's archive in place of their sites."""
+"""Downloader middlewares: answers from archives, of Common Crawl for entry pages and of an earlier crawl."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Downloader middleware: failed requests go back to the frontier, and their host is left alone for a pause."""
+"""Downloader middlewares: pauses for failing hosts, and URLs that kill the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parse responses in helper processes with limits."""
+"""Downloader middleware: parses responses in helper processes and identifies their languages."""
 
 from __future__ import annotations
 

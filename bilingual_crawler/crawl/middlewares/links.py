@@ -1,4 +1,4 @@
-"""Spider middleware: score the links of a page in one batch and push them, or their requests, to the frontier."""
+"""Spider middleware: scores the links of a page in one batch and pushes them to the frontier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spider middleware: what a spider that knows nothing of the crawl yields, in the form that the crawl understands."""
+"""Spider middleware: what spiders of other projects yield, in the form that the crawl understands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Downloader middleware: pages that are empty without JavaScript go through a browser."""
+"""Downloader middleware: renders pages that are empty without JavaScript."""
 
 from __future__ import annotations
 

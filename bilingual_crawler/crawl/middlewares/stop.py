@@ -1,4 +1,4 @@
-"""Downloader middleware: a crawl that is told to stop ends soon and loses no URL."""
+"""Downloader middleware: a stopped crawl puts its waiting requests back and ends soon."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
 from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.scrapy_internals import fail_waiting, is_closing
 from bilingual_crawler.crawl.signals import ENTRY, REST, StillWanted, phase_changed, stop_now
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Rest
@@ -98,12 +99,7 @@ class StopMiddleware:
             if not self._hurrying:
                 self._hurrying = True
                 Visits.from_crawler(self._crawler).frontier.hurry()
-            left = 0
-            for slot in engine.downloader.slots.values():
-                while slot.queue:
-                    _, waiting = slot.queue.popleft()
-                    waiting.errback(StillWanted("the crawl is stopping"))
-                left += len(slot.transferring)
+            left = fail_waiting(engine, lambda: StillWanted("the crawl is stopping"))
             told_to = not engine.running
             if left or told_to:
                 self._tell(left)
@@ -145,11 +141,8 @@ class StopMiddleware:
 
 
 def is_stopping(crawler: Crawler) -> bool:
-    engine = crawler.engine
-    assert engine
-    # Only the private slot shows that Scrapy 2.19 has begun to close the spider; ``spider_closed`` comes at the end.
-    slot = engine._slot
-    return not engine.running or slot is None or slot.closing is not None
+    assert crawler.engine
+    return is_closing(crawler.engine)
 
 
 def put_back(request: Request, stats: StatsCollector) -> Request:

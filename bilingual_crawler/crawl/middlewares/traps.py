@@ -1,4 +1,4 @@
-"""Apply the knowledge about traps to pages and links."""
+"""Middlewares that apply :mod:`~bilingual_crawler.crawl.traps` to pages and links."""
 
 from __future__ import annotations
 

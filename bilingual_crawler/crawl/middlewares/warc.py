@@ -1,4 +1,4 @@
-"""Write the responses of a crawl as WARC."""
+"""Downloader middleware: writes each exchange to WARC files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a page is nearly empty without its scripts."""
+"""Chromium by scrapy-playwright: which pages need it, and how one is rendered."""
 
 from __future__ import annotations
 

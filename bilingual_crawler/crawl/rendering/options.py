@@ -1,4 +1,4 @@
-"""Which browser there is, and how it is started."""
+"""How Chromium is found and started."""
 
 from __future__ import annotations
 

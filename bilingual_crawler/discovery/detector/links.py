@@ -169,9 +169,8 @@ class LinkReader:
 
     def __init__(self, pair: LanguagePair, model: LanguageModel) -> None:
         self._pair = pair
-        self._model = model
         self._wording = AnchorReader(pair)
-        self._columns = model.columns(LanguagePairs((pair,)))
+        self._by_url = model.reader(LanguagePairs((pair,)))
 
     def read(self, page: DetectorPage, sought: frozenset[str]) -> list[Prospect]:
         """The links of *page* inside its site, and guesses, as ways to pages in one of the languages *sought*."""
@@ -242,8 +241,8 @@ class LinkReader:
         """Log-odds of the languages sought by the model of URLs, as a share of the largest that counts."""
         if not urls:
             return ()
-        columns = [column for side in sorted(sought) for column in self._columns[side]]
-        shares = self._model.probabilities(urls)[:, columns].sum(axis=1)
+        places = [place for place, side in enumerate((self._pair.a, self._pair.b)) if side in sought]
+        shares = self._by_url(urls)[:, places].sum(axis=1)
         logits = (log((float(share) + 1e-6) / (1 - float(share) + 1e-6)) for share in shares)
         return [max(-1.0, min(1.0, logit / MAX_LOGIT)) for logit in logits]
 

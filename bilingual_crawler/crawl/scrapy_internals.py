@@ -1,0 +1,112 @@
+"""Every use of private or undocumented names of Scrapy and Twisted, each with its reason.
+
+``tests/test_scrapy_internals.py`` fails if a release lacks one, and says what to do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.downloadermiddlewares import cookies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from scrapy import Request
+    from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+    from scrapy.core.engine import ExecutionEngine
+    from tldextract import TLDExtract
+    from twisted.internet.interfaces import IAddress
+
+
+def is_closing(engine: ExecutionEngine) -> bool:
+    """Whether the engine has begun to close the spider, which no signal says: ``spider_closed`` comes at the end."""
+    slot = engine._slot
+    return not engine.running or slot is None or slot.closing is not None
+
+
+def ask_scheduler(engine: ExecutionEngine) -> None:
+    """Have the engine ask the scheduler for a request now; left alone it does so every five seconds."""
+    if engine._slot is not None:
+        engine._slot.nextcall.schedule()
+
+
+def being_scraped(engine: ExecutionEngine) -> Collection[Request]:
+    """Requests whose responses the spider and the item pipelines are not done with.
+
+    Scrapy's scraper alone knows: any middleware may drop, multiply or never ask for what the spider gives.
+    """
+    slot = engine.scraper.slot
+    return slot.active if slot else ()
+
+
+def fail_waiting(engine: ExecutionEngine, make_error: Callable[[], Exception]) -> int:
+    """Fail the requests that wait for their turn in the downloader, which has no way to empty its queues.
+
+    Returns the number of running transfers.
+    """
+    transfers = 0
+    for slot in engine.downloader.slots.values():
+        while slot.queue:
+            _, waiting = slot.queue.popleft()
+            waiting.errback(make_error())
+        transfers += len(slot.transferring)
+    return transfers
+
+
+def slow_down(engine: ExecutionEngine, name: str, delay: float) -> float:
+    """Have the downloader's slot *name* send one request at a time, *delay* seconds apart or longer if it is slower.
+
+    Returns the seconds. ``DOWNLOAD_SLOTS`` is read at the start only, and slots come and go with their requests.
+    """
+    downloader = engine.downloader
+    known = downloader.per_slot_settings.get(name, {})
+    delay = max(delay, float(known.get("delay", downloader._delay)))
+    downloader.per_slot_settings[name] = known | {"concurrency": 1, "delay": delay, "jitter": 0}
+    if slot := downloader.slots.get(name):
+        slot.concurrency, slot.jitter, slot.delay = 1, 0, max(delay, slot.delay)
+    return delay
+
+
+def keep_slow(engine: ExecutionEngine, name: str, delay: float) -> None:
+    """Raise the delay of the downloader's slot *name* to *delay* seconds, which AutoThrottle may have shortened."""
+    if slot := engine.downloader.slots.get(name):
+        slot.delay = max(slot.delay, delay)
+
+
+def limit_headers(handler: HTTP11DownloadHandler, limit: int) -> None:
+    """Cut connections with more than *limit* bytes between request and body.
+
+    Neither Scrapy nor Twisted has a limit or a public hook before the end of the headers.
+    """
+    # imported here, since the other functions do without this eighth of a second
+    from scrapy.core.downloader.handlers.http11 import _LenientHTTP11ClientFactory, _LenientHTTP11ClientProtocol
+
+    class Protocol(_LenientHTTP11ClientProtocol):
+        _headers = 0
+
+        def dataReceived(self, data: bytes) -> None:
+            parser = self._parser
+            if parser is None or not parser.line_mode:
+                self._headers = 0
+            else:
+                self._headers += len(data)
+                if self._headers > limit:
+                    assert self.transport
+                    self.transport.abortConnection()
+                    return
+            super().dataReceived(data)  # type: ignore[no-untyped-call]
+
+    class Factory(_LenientHTTP11ClientFactory):
+        def buildProtocol(self, addr: IAddress | None) -> Protocol:
+            return Protocol(self._quiescentCallback)  # type: ignore[no-untyped-call]
+
+    handler._pool._factory = Factory
+
+
+def split_cookie_domains(split: TLDExtract) -> None:
+    """Find the public suffix of a cookie's domain with *split*.
+
+    Scrapy's own would fetch the list of public suffixes in the middle of a crawl, past all guards.
+    """
+    cookies._split_domain = split
