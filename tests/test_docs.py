@@ -96,5 +96,18 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert not [found[0] for page in pages if (found := loaded.search(page))]
 
 
+def test_files_that_pages_name_exist() -> None:
+    files = [f"/{path.relative_to(ROOT).as_posix()}" for path in ROOT.glob("[a-z]*/**/*.py")]
+    named = {
+        (page.name, name)
+        for page in (*DOCS.rglob("*.md"), ROOT / "README.md")
+        for name in re.findall(r"`([\w./]+\.py)`", page.read_text(encoding="utf-8"))
+    }
+    # comes with the archived sites
+    named.remove(("harvest.md", "hard_variants.py"))
+    assert len(named) > 50
+    assert not {(page, name) for page, name in named if not any(file.endswith(f"/{name}") for file in files)}
+
+
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 900
