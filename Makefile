@@ -12,7 +12,7 @@ OPTIONS ?=
 
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install -qq --disable-pip-version-check -c constraints.txt
-TEST_EXTRAS := dev,train,align,discovery,languages,redis,playwright,scrapyd,pdf,mine
+TEST_EXTRAS := dev,train,align,discovery,languages,redis,playwright,scrapyd,pdf,mine,docs
 CRAWL_OPTIONS := $(if $(POLICY),-a policy=$(POLICY)) $(OPTIONS)
 
 .PHONY: crawl test

@@ -362,6 +362,6 @@ def test_the_help_names_every_argument_of_a_spider(
     assert names == set(described)
     text = run_scrapy(tmp_path, "crawl", "--help").stdout
     assert all(f"-a {name}=" in text for name in names)
-    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
-    rows = readme.split("| argument | value |")[table + 1].partition("\n\n")[0]
+    page = (Path(__file__).parent.parent / "docs" / "commands.md").read_text(encoding="utf-8")
+    rows = page.split("| argument | value |")[table + 1].partition("\n\n")[0]
     assert set(re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in rows.splitlines()[2:]))) == names

@@ -20,7 +20,7 @@ HINT = re.compile(r"to_install\(['\"](.*?)['\"]\)")
 
 FILES = [
     *ROOT.glob("bilingual_crawler/**/*.py"),
-    *ROOT.glob("docs/*.md"),
+    *ROOT.glob("docs/**/*.md"),
     ROOT / "README.md",
     *ROOT.glob("benchmarks/*.py"),
 ]

@@ -94,7 +94,8 @@ def test_a_response_that_has_not_changed_keeps_its_date_beside_the_visit(tmp_pat
     assert revisit["WARC-Target-URI"] == revisit["WARC-Refers-To-Target-URI"] == "https://example.com/1"
     assert revisit["WARC-Payload-Digest"] == response["WARC-Payload-Digest"]
     assert request["WARC-Concurrent-To"] == revisit["WARC-Record-ID"]
-    assert "over the wire, WARC 1.0," in (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    page = Path(__file__).parent.parent / "docs" / "outputs.md"
+    assert "over the wire, WARC 1.0," in page.read_text(encoding="utf-8")
     with path.open("rb") as file:
         file.seek(location.offset)
         assert next(ArchiveIterator(file)).rec_headers["WARC-Target-URI"] == "https://example.com/1"
