@@ -87,12 +87,12 @@ def test_an_announced_url_that_redirects_counts_for_its_target_whenever_that_is_
     expected = Pair(EN, SLUG, 0.95, "hreflang", "eng-isl")
     before, between, after = PairLedger(PAIR), PairLedger(PAIR), PairLedger(PAIR)
     assert before.alias("https://a.is/um", SLUG) is None
-    assert before.add(claim) is None
-    assert before.add(target) == expected
-    between.add(claim)
+    assert before.add_page(claim) is None
+    assert before.add_page(target) == expected
+    between.add_page(claim)
     assert between.alias("https://a.is/um", SLUG) is None
-    assert between.add(target) == expected
-    assert after.add(claim) is after.add(target) is None
+    assert between.add_page(target) == expected
+    assert after.add_page(claim) is after.add_page(target) is None
     assert after.alias("https://a.is/um", SLUG) == expected == after.pair_of(EN) == after.pair_of(SLUG)
 
 
@@ -111,7 +111,7 @@ def test_a_stub_is_not_the_translation_of_a_long_page() -> None:
 
 def test_a_page_seen_twice_counts_once() -> None:
     twice = holding(page(EN, "eng"), page(IS, "isl"))
-    assert twice.add(page(IS, "isl")) is None
+    assert twice.add_page(page(IS, "isl")) is None
     assert len(twice) == 1
     assert not twice.unpaired()
 
@@ -146,9 +146,9 @@ def holds(url: str, language: str, html: str) -> FetchedPage:
 
 def test_what_pages_hold_confirms_and_refutes() -> None:
     en, pump, pipes = holds(EN, "eng", PUMP), holds(IS, "isl", DAELA), holds(IS, "isl", PIPES)
-    assert holding(pump).add(en) == Pair(EN, IS, 0.85, "url", "eng-isl")
+    assert holding(pump).add_page(en) == Pair(EN, IS, 0.85, "url", "eng-isl")
     # an equal URL is not enough
-    assert holding(pipes).add(en) is None
+    assert holding(pipes).add_page(en) is None
     slug = "https://a.is/um"
     ledger = holding(holds(slug, "isl", PIPES))
     assert ledger.add_page(en, [Proposal(slug, "parallel", 0.5)]) is None
