@@ -2,7 +2,7 @@
 
 - ``jobs``: what a job is, its limits and its errors.
 - ``pool``: start helpers and send them jobs.
-- ``helper``, ``__main__``: the program that runs in a helper.
+- ``helper``: the program of a helper.
 
 The room imports no other room.
 """

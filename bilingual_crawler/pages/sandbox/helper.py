@@ -1,10 +1,15 @@
-"""A helper process: does one job after the other until its pipe is closed."""
+"""The program of a helper process: it does one job after the other until its pipe is closed.
+
+Its argument is the file descriptor of the pipe.
+"""
 
 from __future__ import annotations
 
 import pickle
 import resource
 import signal
+import sys
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +18,6 @@ import msgspec
 from bilingual_crawler.pages.sandbox.jobs import ContentError
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-
     from bilingual_crawler.pages.sandbox.jobs import Job, Limits
 
 DONE, DONE_AND_LEFT, OUT_OF_MEMORY, FAILED, UNWANTED = (bytes((code,)) for code in range(5))
@@ -87,3 +90,7 @@ def _address_space() -> int:
         return int(_STATM.read_bytes().split()[0]) * resource.getpagesize()
     except OSError:
         return 0
+
+
+if __name__ == "__main__":
+    serve(Connection(int(sys.argv[1])))

@@ -125,7 +125,7 @@ class _Helper:
     def __init__(self) -> None:
         self._pipe, theirs = Pipe()
         self._process = subprocess.Popen(
-            command("bilingual_crawler.pages.sandbox", str(theirs.fileno())),
+            command("bilingual_crawler.pages.sandbox.helper", str(theirs.fileno())),
             pass_fds=(theirs.fileno(),),
             env=environment(),
             stdin=subprocess.DEVNULL,
