@@ -193,7 +193,7 @@ def test_robots_txt_is_obeyed_and_its_crawl_delay_kept(tmp_path: Path, site: Sit
 
 
 BROKEN = """
-from bilingual_crawler.spiders.bilingual import BilingualSpider
+from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider
 
 class Broken(BilingualSpider):
     name = "broken"

@@ -88,10 +88,10 @@ def test_a_record_that_is_too_long_is_left_out_and_what_follows_is_read(
 READ = """
 import resource, sys
 from pathlib import Path
-from bilingual_crawler.archive import iter_responses, open_archive
-from bilingual_crawler.language_pairs import LanguagePairs
+from bilingual_crawler.storage.archive import iter_responses, open_archive
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.mining.records import Row, read_records
-from bilingual_crawler.pairing.inputs import Inputs
+from bilingual_crawler.alignment.documents.inputs import Inputs
 
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 open_archive(sys.argv[1]).find("https://a.example/bomb")

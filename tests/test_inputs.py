@@ -109,8 +109,8 @@ def test_texts_are_read_from_json_lines(tmp_path: Path, name: str) -> None:
 LONG = """
 import resource, sys
 from pathlib import Path
-from bilingual_crawler.language_pairs import LanguagePairs
-from bilingual_crawler.pairing.inputs import Inputs
+from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.alignment.documents.inputs import Inputs
 
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 inputs = Inputs([Path(sys.argv[1])], LanguagePairs.parse("eng-spa"))

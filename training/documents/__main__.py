@@ -1,7 +1,7 @@
 """Train the classifiers of document pairs on frozen sites with gold pairs: ``python -m training.documents SITES``.
 
-Every classifier is a gradient boosting of small trees over one view of the evidence (see ``bilingual_crawler.pairing.
-evidence``), calibrated on kinds of sites that it was not trained on. The thorough one meets every site in all forms
+Every classifier is a gradient boosting of small trees over one view of the evidence (see ``documents/
+evidence.py``), calibrated on kinds of sites that it was not trained on. The thorough one meets every site in all forms
 (``forms.py``), so that pages without HTML, announcements or telling URLs are nothing new to it. Candidates count if one
 of their documents is in a gold pair; a domain gives a sample of them and weighs as its square root, so that big sites
 do not drown the small ones.
