@@ -8,7 +8,10 @@ from importlib import import_module
 
 import pytest
 
-ROOMS = ("alignment", "commands", "harvest", "mining", "reporting")
+ROOMS = (
+    *("alignment", "commands", "crawl", "discovery", "frontier", "harvest", "languages", "mining", "pages"),
+    *("reporting", "scoring", "storage", "urls"),
+)
 HEAVY = {"matplotlib", "scipy", "onnxruntime", "duckdb", "pandas", "onnx", "ibis", "redis", "pyarrow", "playwright"}
 
 

@@ -173,7 +173,7 @@ def test_a_missing_client_of_redis_is_named(tmp_path: Path) -> None:
 )
 def test_align_looks_at_its_outputs_before_it_reads(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
     (tmp_path / "file").touch()
-    said = refused(tmp_path, "align", "nowhere", "--pair", "eng-spa", *arguments)
+    said = refused(tmp_path, "align", ".", "--pair", "eng-spa", *arguments)
     assert message in said
 
 

@@ -75,12 +75,14 @@ class RedisLink:
     def join(self, worker: str, form: bytes) -> bytes:
         """Begin or go on with the crawl in the format *form*; returns the format stored."""
         stored: bytes
-        stored, self._life = self.script("join", worker, form, uuid4().hex)
+        stored, life = self.script("join", worker, form, uuid4().hex)
+        self._life = life.decode()
         return stored
 
     def script(self, name: str, *arguments: Any) -> Any:
         """Run a script; returns its answer."""
-        return self._patiently(lambda: self._scripts[name](keys=[self.prefix, self._life], args=arguments))
+        keys = [self.prefix, self.prefix + self._life]
+        return self._patiently(lambda: self._scripts[name](keys=keys, args=arguments))
 
     def command(self, name: str, key: str, *arguments: Any) -> Any:
         """Run a command on one key under the prefix; returns its answer."""

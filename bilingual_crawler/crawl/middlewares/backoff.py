@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from scrapy.exceptions import CannotResolveHostError
 from scrapy.utils.misc import load_object
 
+from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.signals import ENTRY, REST, Refused
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Backoff, Patience, Rest, own_shortage, retry_after
@@ -66,6 +67,8 @@ class BackoffMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         assert crawler.stats
         settings, options = crawler.settings, Options.of(crawler.settings)
+        # a crawl without a context has no frontier either
+        CrawlContext.from_crawler(crawler)
         self._crawler = crawler
         self._stats = crawler.stats
         self._enabled = settings.getbool("RETRY_ENABLED")

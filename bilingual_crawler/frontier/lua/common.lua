@@ -1,5 +1,6 @@
--- Shared by all scripts. KEYS[2] is the life of the crawl that the worker has joined, empty before; KEYS[1] is the
--- prefix of the crawl's keys:
+-- Shared by all scripts. KEYS[1] is the prefix of the crawl's keys. KEYS[2] is the prefix and the life of the crawl that
+-- the worker has joined, the prefix alone before; it is no argument, since scripts number theirs, and begins with the
+-- prefix, since a user of Redis may be allowed no other keys.
 --   life      string  drawn when the crawl began: without it, or with another one, Redis was emptied meanwhile
 --   urls      hash   digest of a URL -> record: the fields of its Entry, or one byte with its final state
 --   queue:S   zset   the queued URLs of politeness slot S; the member begins with the discovery order, counted down
@@ -11,7 +12,9 @@
 --   counts, done     URLs by state; done ones by slot. facts:S the facts of slot S
 --   named     hash   the job, and numbers by name; added: worker -> mark of the last call that added to them
 local prefix, worker = KEYS[1], ARGV[1]
-if KEYS[2] ~= '' and redis.call('GET', prefix .. 'life') ~= KEYS[2] then return redis.error_reply('LOST the crawl') end
+if KEYS[2] ~= prefix and prefix .. (redis.call('GET', prefix .. 'life') or '') ~= KEYS[2] then
+  return redis.error_reply('LOST the crawl')
+end
 local QUEUED, IN_FLIGHT, DONE, REDIRECTED = 0, 1, 2, 3
 local SLOT, PRIORITY, PARENT, DEPTH, ORDER, ATTEMPTS, STATE = 2, 3, 4, 5, 7, 8, 11
 local SUSPECT, POISON = -1e300, 1e300
