@@ -264,7 +264,7 @@ def test_a_mining_survives_a_bad_server_and_a_kill(sites: Path, tmp_path: Path) 
         "another record": {},
         "damaged record": {"warc_record_length": first["warc_record_length"] - 100},
         "HTTP 404": {"warc_filename": "crawl-data/none.warc.gz"},
-        "too long": {"warc_record_length": 30 << 20},
+        "too long": {"warc_record_length": 40 << 20},
         "not a place in an archive": {"warc_filename": "../secret"},
     }
     rows = [first | {"url": f"https://irhpcwiki.hi.is/{n}/"} | values for n, values in enumerate(bad.values())]

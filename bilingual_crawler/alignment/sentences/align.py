@@ -43,12 +43,6 @@ class SentenceAligner:
     """Aligns the sentences of document pairs by lengths, numbers, names, paragraphs and a learnt lexicon.
 
     Languages are ISO 639-3. With an encoder it also compares sentence vectors.
-
-    >>> aligner = SentenceAligner("eng", "isl")
-    >>> sides = aligner.read(["Good morning."], ["Góðan daginn."])
-    >>> aligner.learn_lexicon([sides])
-    >>> [(found.text_a, found.text_b) for found in aligner.align(*sides)]
-    [('Good morning.', 'Góðan daginn.')]
     """
 
     def __init__(self, language_a: str, language_b: str, encoder: Encoder | None = None) -> None:
