@@ -137,11 +137,13 @@ class SummaryExtension:
             try:
                 write_summary(self._context.output_dir, summary)
             except OSError as error:
-                self._failed(SUMMARY, error)
+                self._failed(SUMMARY, error, passing=reason == UNFINISHED)
 
-    def _failed(self, name: str, error: OSError) -> None:
+    def _failed(self, name: str, error: OSError, *, passing: bool = False) -> None:
+        """Log that the file *name* cannot be written; *passing* if it is written again later."""
         assert self._crawler.stats
-        self._crawler.stats.inc_value(FAILED_OUTPUTS)
+        if not passing:
+            self._crawler.stats.inc_value(FAILED_OUTPUTS)
         logger.error(f"{name} cannot be written: {error}")
 
     @property
