@@ -29,7 +29,7 @@ from bilingual_crawler.crawl.description import read_description
 from bilingual_crawler.crawl.signals import FAILED_OUTPUTS
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments, parse_discovery
 from bilingual_crawler.crawl.spiders.seeds import any_page, named, without_page
-from bilingual_crawler.crawl.visits import FRONTIER_LOST
+from bilingual_crawler.crawl.visits import FRONTIER_LOST, WRITE_ERROR
 from bilingual_crawler.discovery.policies import ORDERS
 from bilingual_crawler.discovery.sites import read_bilingual
 from bilingual_crawler.frontier.frontier import StoreError
@@ -284,4 +284,5 @@ def _spider_arguments(described: Mapping[str, str]) -> str:
 def _has_failed(crawler: Crawler) -> bool:
     """Whether outputs were not written, or the frontier was lost."""
     stats = crawler.stats
-    return bool(stats and (stats.get_value(FAILED_OUTPUTS) or stats.get_value("finish_reason") == FRONTIER_LOST))
+    failures = (WRITE_ERROR, FRONTIER_LOST)
+    return bool(stats and (stats.get_value(FAILED_OUTPUTS) or stats.get_value("finish_reason") in failures))

@@ -26,7 +26,6 @@ from bilingual_crawler.crawl.politeness import CrawlDelays, SharedAddresses, slo
 from bilingual_crawler.crawl.scrapy_internals import ask_scheduler, being_scraped
 from bilingual_crawler.crawl.signals import (
     ENTRY,
-    FAILED_OUTPUTS,
     Fetch,
     Refused,
     StillWanted,
@@ -390,8 +389,6 @@ class Visits:
             return
         self._stopping = True
         lost = isinstance(error, StoreLost)
-        if not lost:
-            self._stats.inc_value(FAILED_OUTPUTS)
         logger.error(f"Stopping{'' if lost else ', a resume goes on from here'}: {error}", extra=self._extra)
         deferred_from_coro(engine.close_spider_async(reason=FRONTIER_LOST if lost else WRITE_ERROR))
 
