@@ -28,7 +28,7 @@ MAX_CHARACTERS = 100 * MAX_ENTRIES
 
 _UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
 """By the first two bytes."""
-_SAYS_UTF_16 = re.compile(rb"""<\?xml[^>]*encoding\s*=\s*["']utf-?16""", re.IGNORECASE)
+_SAYS_UTF_16 = re.compile(rb"""\A(?:\xef\xbb\xbf)?\s*+<\?xml[^>]*encoding\s*+=\s*+["']utf-?16""", re.IGNORECASE)
 _FOREIGN_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)")
 _GZIP = b"\x1f\x8b"
 
