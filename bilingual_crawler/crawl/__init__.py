@@ -9,6 +9,7 @@
 - ``politeness``, ``budgets``: delays and limits of a site; budgets in bytes.
 - ``handlers``: download handlers, for HTTP and for replays.
 - ``traps``: spider traps, learnt from the pages of a host.
+- ``scrapy_internals``: the private names of Scrapy that the crawl needs.
 - ``middlewares``, ``spiders``, ``rendering``: Scrapy's middlewares, the two spiders, the browser.
 
 The room may import every room from ``discovery`` downwards. No room below imports it.
