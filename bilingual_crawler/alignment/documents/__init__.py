@@ -1,6 +1,6 @@
 """Which documents are translations of each other.
 
-- ``model.py``: documents, profiles, pairs and unpaired documents; the files ``pairs.tsv`` and ``unpaired.tsv``
+- ``model.py``: document texts, profiles, outcomes; the files ``pairs.tsv`` and ``unpaired.tsv``
 - ``inputs.py``: pages of crawls, archives and files of texts
 - ``reading.py``: a page as a document and its profile, in helper processes
 - ``corpus.py``: all documents that are aligned together, on disk; domains and groups of domains
