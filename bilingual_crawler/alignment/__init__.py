@@ -20,6 +20,19 @@ if TYPE_CHECKING:
     from bilingual_crawler.alignment.documents.model import Alignment
     from bilingual_crawler.alignment.documents.reading import RawPage
     from bilingual_crawler.alignment.sentences.align import SentenceAligner, SentencePair
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            **dict.fromkeys(("align", "align_documents", "read_corpus"), "documents.align"),
+            "PairLedger": "documents.ledger",
+            "make_method": "documents.methods",
+            "Alignment": "documents.model",
+            "RawPage": "documents.reading",
+            **dict.fromkeys(("SentenceAligner", "SentencePair"), "sentences.align"),
+        },
+    )
+
 
 __all__ = [
     "Alignment",
@@ -32,15 +45,3 @@ __all__ = [
     "make_method",
     "read_corpus",
 ]
-
-__getattr__ = lazy_exports(
-    __name__,
-    {
-        **dict.fromkeys(("align", "align_documents", "read_corpus"), "documents.align"),
-        "PairLedger": "documents.ledger",
-        "make_method": "documents.methods",
-        "Alignment": "documents.model",
-        "RawPage": "documents.reading",
-        **dict.fromkeys(("SentenceAligner", "SentencePair"), "sentences.align"),
-    },
-)

@@ -23,6 +23,18 @@ if TYPE_CHECKING:
     from bilingual_crawler.harvest.run import Harvest
     from bilingual_crawler.harvest.simulator import freeze, simulate
     from bilingual_crawler.harvest.sites import Site, SiteError, Task, read_site, read_tasks
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            **dict.fromkeys(("Result", "oracle_order"), "curve"),
+            "plot_results": "plot",
+            "Harvest": "run",
+            **dict.fromkeys(("freeze", "simulate"), "simulator"),
+            **dict.fromkeys(("Site", "SiteError", "Task", "read_site", "read_tasks"), "sites"),
+        },
+    )
+
 
 __all__ = [
     "Harvest",
@@ -37,14 +49,3 @@ __all__ = [
     "read_tasks",
     "simulate",
 ]
-
-__getattr__ = lazy_exports(
-    __name__,
-    {
-        **dict.fromkeys(("Result", "oracle_order"), "curve"),
-        "plot_results": "plot",
-        "Harvest": "run",
-        **dict.fromkeys(("freeze", "simulate"), "simulator"),
-        **dict.fromkeys(("Site", "SiteError", "Task", "read_site", "read_tasks"), "sites"),
-    },
-)

@@ -23,15 +23,16 @@ if TYPE_CHECKING:
     from bilingual_crawler.mining.engine import Engine
     from bilingual_crawler.mining.run import ContentReport, Mining, MiningRequest, UrlReport
     from bilingual_crawler.mining.stored import MiningError
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "DuckEngine": "duck",
+            "Engine": "engine",
+            **dict.fromkeys(("ContentReport", "Mining", "MiningRequest", "UrlReport"), "run"),
+            "MiningError": "stored",
+        },
+    )
+
 
 __all__ = ["ContentReport", "DuckEngine", "Engine", "Mining", "MiningError", "MiningRequest", "UrlReport"]
-
-__getattr__ = lazy_exports(
-    __name__,
-    {
-        "DuckEngine": "duck",
-        "Engine": "engine",
-        **dict.fromkeys(("ContentReport", "Mining", "MiningRequest", "UrlReport"), "run"),
-        "MiningError": "stored",
-    },
-)

@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     from bilingual_crawler.reporting.report import write_report
     from bilingual_crawler.reporting.results import Results, ResultsError, read_results, read_summary
     from bilingual_crawler.reporting.review import Judged, Review, read_judged
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "write_report": "report",
+            **dict.fromkeys(("Results", "ResultsError", "read_results", "read_summary"), "results"),
+            **dict.fromkeys(("Judged", "Review", "read_judged"), "review"),
+        },
+    )
+
 
 __all__ = [
     "Judged",
@@ -33,12 +43,3 @@ __all__ = [
     "read_summary",
     "write_report",
 ]
-
-__getattr__ = lazy_exports(
-    __name__,
-    {
-        "write_report": "report",
-        **dict.fromkeys(("Results", "ResultsError", "read_results", "read_summary"), "results"),
-        **dict.fromkeys(("Judged", "Review", "read_judged"), "review"),
-    },
-)
