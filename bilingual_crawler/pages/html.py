@@ -86,6 +86,7 @@ def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Col
         links_left=len(links) - len(followed),
         documents=documents,
         language=head.language,
+        canonical=canonicalise(head.canonical, base) if head.canonical else None,
         nofollow=rules.nofollow,
         noindex=rules.noindex,
     )

@@ -88,6 +88,8 @@ class Page:
     """Number of further links, which are beyond the limits."""
     language: str | None = None
     """``lang`` of the root element, as ISO 639-3."""
+    canonical: str | None = None
+    """The address that ``rel=canonical`` gives the page, often its own; None if it gives none."""
     nofollow: bool = False
     """``nofollow`` in ``<meta name=robots>`` or ``X-Robots-Tag``"""
     noindex: bool = False

@@ -145,11 +145,12 @@ _REFRESH = re.compile(r"""(?is)^\s*[\d.]*\s*[;,\s]\s*(?:url\s*=)?\s*["']?\s*([^"
 
 
 class Head:
-    """Title, base, language and robots rules of a page; the first value of each counts."""
+    """Title, base, canonical address, language and robots rules of a page; the first value of each counts."""
 
     def __init__(self) -> None:
         self.title = ""
         self.base = ""
+        self.canonical = ""
         self.language: str | None = None
         self.robots: set[str] = set()
 
@@ -168,6 +169,8 @@ class Head:
     def _link(self, attributes: dict[str, str | None]) -> Anchor | None:
         href = attributes.get("href") or ""
         relations = (attributes.get("rel") or "").lower().split()
+        if "canonical" in relations:
+            self.canonical = self.canonical or href
         hreflang = hreflang_of(attributes.get("hreflang"))
         kind = attributes.get("type") or "html"
         if not href or hreflang is None or "alternate" not in relations or "html" not in kind:

@@ -67,6 +67,8 @@ class Profile:
     """Language mark of the URL, ISO 639-3; country suffixes do not count. None without a mark."""
     declared: str | None
     """``lang`` of the root element, ISO 639-3; None if it is missing."""
+    canonical: str | None
+    """The address that ``rel=canonical`` gives the page; None if it gives none."""
     share: float
     """Share of the text in the document's language, 0 to 1."""
     size: int

@@ -112,6 +112,7 @@ class _Content:
     alternates: tuple[tuple[str | None, str], ...]
     switches: tuple[tuple[str | None, str], ...]
     declared: str | None = None
+    canonical: str | None = None
     html: str = ""
     links: tuple[str, ...] = ()
     """URLs linked outside the head."""
@@ -155,6 +156,7 @@ def _parse(raw: RawPage) -> _Content:
         tuple((claim.language, claim.url) for claim in claims if claim.announced),
         tuple((claim.language, claim.url) for claim in claims if claim.switcher),
         page.language,
+        page.canonical,
         html,
         tuple(link.url for link in page.links if link.position is not LinkPosition.HEAD),
     )
@@ -172,6 +174,7 @@ def _profile(raw: RawPage, content: _Content, document: DocumentText, share: flo
         switches=tuple(url for _, url in content.switches),
         marked=marked_language(raw.url, pairs.equivalents),
         declared=content.declared,
+        canonical=content.canonical,
         share=share,
         size=0 if raw.body is None or raw.is_pdf else len(raw.body),
         tags=_tags(content.html),
