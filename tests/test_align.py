@@ -12,7 +12,8 @@ import pytest
 from webserver import run_scrapy
 
 from benchmarks.alignment_baselines import PpLocator, WmtBaseline
-from bilingual_crawler.alignment.documents.align import align, near_duplicates, read_corpus
+from bilingual_crawler.alignment.documents.align import align, read_corpus
+from bilingual_crawler.alignment.documents.copies import group_similar
 from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
 from bilingual_crawler.alignment.documents.e5 import E5Encoder
 from bilingual_crawler.alignment.documents.encoders import is_installed, load_encoder
@@ -130,13 +131,47 @@ def test_of_near_duplicates_one_is_paired() -> None:
     }
     alignment = aligned(corpus(pages))
     assert pairs(alignment) == {("/en/b", "/es/b")}
-    assert sorted(alignment.unpaired.values()) == ["duplicate", "duplicate"]
+    assert sorted(alignment.unpaired.values()) == ["copy", "copy"]
+
+
+def test_copies_that_name_their_document_are_left_out_and_what_they_announce_counts() -> None:
+    canonical = f'<link rel="canonical" href="{HOST}/about">'
+    announced = f'<link rel="alternate" hreflang="es" href="{HOST}/quienes-somos">'
+    pages = {
+        f"{HOST}/node/7": html(ENGLISH, canonical + announced),
+        f"{HOST}/about": html(ENGLISH, canonical),
+        f"{HOST}/quienes-somos": html(SPANISH, f'<link rel="alternate" hreflang="en" href="{HOST}/node/7">'),
+    }
+    alignment = aligned(corpus(pages))
+    assert [(pair.url_a, pair.score) for pair in alignment.pairs] == [(f"{HOST}/about", 0.99)]
+    assert alignment.unpaired == {f"{HOST}/node/7": "copy"}
+
+
+def test_a_page_that_names_another_text_as_canonical_is_no_copy() -> None:
+    home = f'<link rel="canonical" href="{HOST}/en/">'
+    pages = {
+        f"{HOST}/en/": html(ENGLISH[:3], home),
+        f"{HOST}/en/b": html(ENGLISH[3:], home),
+        f"{HOST}/es/b": html(SPANISH[3:], home),
+    }
+    assert pairs(aligned(corpus(pages))) == {("/en/b", "/es/b")}
+
+
+def test_short_pages_are_the_same_if_their_titles_and_lines_are() -> None:
+    missing = (b"<title>Not found</title><p>This page was not found, please go back to the entry page of the museum.",)
+    pages = {f"{HOST}/en/{name}": missing[0] for name in "abc"} | {
+        f"{HOST}/es/{name}": "<title>No existe</title><p>Esta página no existe, vuelva a la página de inicio.".encode()
+        for name in "abc"
+    }
+    alignment = aligned(corpus(pages))
+    assert len(alignment.pairs) <= 1
+    assert list(alignment.unpaired.values()).count("copy") == 4
 
 
 def test_near_duplicates_are_those_with_nearly_the_same_lines() -> None:
     lines = np.arange(100, dtype=np.uint32)
     other = np.arange(1000, 1100, dtype=np.uint32)
-    groups = near_duplicates([lines, other, lines[:98], lines[:80], other[:0], other[:0]])
+    groups = group_similar([lines, other, lines[:98], lines[:80], other[:0], other[:0]])
     assert groups[0] == groups[2]
     assert len(set(groups.tolist())) == 5
 
@@ -393,7 +428,7 @@ def test_every_document_of_a_crawl_is_in_a_pair_or_has_a_reason(
         assert accounted.keys() <= documents.keys()
         assert max(accounted.values()) <= len(list(pairs))
         assert reasons.keys() <= REASONS.keys()
-        assert {"same_url", "other_language", "duplicate"} <= reasons.keys()
+        assert {"same_url", "other_language", "copy"} <= reasons.keys()
 
 
 def test_a_document_that_cannot_be_read_is_left_out_by_name() -> None:

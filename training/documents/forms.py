@@ -90,6 +90,7 @@ class DisguisedCorpus:
                 marked=marked_language(url, languages),
                 claims=tuple(self.url("https://" + resolve(link_key(claim))) for claim in profile.claims),
                 switches=tuple(self.url("https://" + resolve(link_key(switch))) for switch in profile.switches),
+                canonical=profile.canonical and self.url("https://" + resolve(link_key(profile.canonical))),
                 internal=np.unique(
                     np.array([keys.get(key, key) for key in profile.internal.tolist()], dtype=np.uint32)
                 ),
@@ -97,7 +98,6 @@ class DisguisedCorpus:
         if not self._form.announced:
             profile = replace(profile, claims=(), switches=())
         if not self._form.html:
-            profile = replace(
-                profile, declared=None, size=0, tags="", files=_NOTHING, external=_NOTHING, internal=_NOTHING
-            )
+            profile = replace(profile, declared=None, canonical=None, size=0, tags="")
+            profile = replace(profile, files=_NOTHING, external=_NOTHING, internal=_NOTHING)
         return profile

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -32,56 +31,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.alignment.documents.matching import Matching
     from bilingual_crawler.alignment.documents.methods import Candidates, Method
-    from bilingual_crawler.alignment.documents.model import Profile
     from bilingual_crawler.alignment.documents.reading import RawPage
-
-PERMUTATIONS = 64
-BAND = 4
-"""Values of a signature that must agree for two documents to be compared."""
-SIMILAR = 0.95
-"""Jaccard similarity of the lines of two near-duplicates."""
-
-
-def near_duplicates(lines: Sequence[NDArray[np.uint32]]) -> NDArray[np.intp]:
-    """Return a group number for each document, by the hashes of its lines: MinHash with banding, then Jaccard.
-
-    A document without lines is alone in its group.
-    """
-    random = np.random.default_rng(1)
-    factors = random.integers(1, 1 << 61, PERMUTATIONS, dtype=np.uint64) | np.uint64(1)
-    offsets = random.integers(0, 1 << 61, PERMUTATIONS, dtype=np.uint64)
-    signatures = np.empty((len(lines), PERMUTATIONS), dtype=np.uint32)
-    for row, one in enumerate(lines):
-        if len(one):
-            mixed = one.astype(np.uint64)[:, None] * factors + offsets
-            signatures[row] = (mixed >> np.uint64(32)).min(axis=0)
-        else:
-            signatures[row] = random.integers(0, 1 << 32, PERMUTATIONS, dtype=np.uint32)
-    groups = np.arange(len(lines))
-    for start in range(0, PERMUTATIONS, BAND):
-        band = np.ascontiguousarray(signatures[:, start : start + BAND]).view(f"V{4 * BAND}").ravel()
-        order = np.argsort(band, kind="stable")
-        for first, second in itertools.pairwise(order):
-            same = band[first] == band[second] and _root(groups, first) != _root(groups, second)
-            if same and _jaccard(lines[first], lines[second]) >= SIMILAR:
-                groups[_root(groups, second)] = _root(groups, first)
-    return np.array([_root(groups, place) for place in range(len(lines))], dtype=np.intp)
-
-
-def _jaccard(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> float:
-    common = len(np.intersect1d(one, other))
-    return common / max(1, len(np.union1d(one, other)))
-
-
-def _root(groups: NDArray[np.intp], place: int) -> int:
-    while groups[place] != place:
-        groups[place] = groups[groups[place]]
-        place = groups[place]
-    return int(place)
-
-
-SHORTEST = 200
-"""Minimum characters of main text of a near-duplicate."""
 
 
 def read_corpus(
@@ -159,7 +109,7 @@ def as_aligned(corpus: Corpus, folder: Path) -> Iterator[tuple[Domain, Alignment
         name = str(domain.pair)
         found = [pairs[name, profile.url] for profile in domain.a if (name, profile.url) in pairs]
         found.sort(key=lambda pair: -pair.score)
-        urls = (*domain.main, *_left_out(domain))
+        urls = (*domain.main, *domain.copies, *_left_out(domain))
         left = {url: reasons[name, url] for url in urls if (name, url) in reasons}
         yield domain, Alignment(domain.group, tuple(found), left)
         del domain
@@ -175,7 +125,7 @@ def _domains(corpus: Corpus) -> Iterator[Domain]:
 def _left_out(domain: Domain) -> dict[str, str]:
     """Return URL and reason of the excluded documents, unless another input has a document at the same URL."""
     left_out = domain.corpus.left_out(domain.group, domain.pair)
-    return {url: reason for url, reason in left_out.items() if url not in domain.main}
+    return {url: reason for url, reason in left_out.items() if url not in domain.main and url not in domain.copies}
 
 
 def align_domain(domain: Domain, method: Method, matching: Matching = greedy, editions: str = "best") -> Alignment:
@@ -185,7 +135,7 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy, ed
     page, or ``all``, which makes every good candidate between the pages of a pair a pair.
     """
     candidates = method(domain)
-    group_a, group_b = _groups(domain.a, domain.main_a), _groups(domain.b, domain.main_b)
+    group_a, group_b = domain.alike_a, domain.alike_b
     order = np.argsort(-_lengths(domain, candidates), kind="stable")
     a, b, scores = group_a[candidates.a[order]], group_b[candidates.b[order]], candidates.scores[order]
     chosen = order[matching(a, b, scores, candidates.threshold)]
@@ -202,7 +152,7 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy, ed
         for k in chosen
     )
     good = np.flatnonzero(candidates.scores >= candidates.threshold)
-    unpaired: dict[str, str] = {}
+    unpaired = dict.fromkeys(domain.copies, "copy")
     nearest = _nearest(domain, candidates)
     for profiles, places, groups in ((domain.a, candidates.a, group_a), (domain.b, candidates.b, group_b)):
         paired, rivals, seen = set(places[chosen].tolist()), set(places[good].tolist()), set(places.tolist())
@@ -211,7 +161,7 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy, ed
             if place in paired:
                 continue
             if int(groups[place]) in done:
-                unpaired[profile.url] = "duplicate"
+                unpaired[profile.url] = "copy"
             elif place in rivals:
                 unpaired[profile.url] = "taken"
             else:
@@ -245,14 +195,6 @@ def _nearest(domain: Domain, candidates: Candidates) -> dict[str, tuple[str, flo
         )
         nearest[a], nearest[b] = (b, score), (a, score)
     return nearest
-
-
-def _groups(profiles: Sequence[Profile], main: Sequence[NDArray[np.bool_]]) -> NDArray[np.intp]:
-    """Group near-duplicates; documents with little main text stay alone."""
-    lines = [profile.lines[kept] for profile, kept in zip(profiles, main, strict=True)]
-    sizes = [int(profile.lengths[kept].sum()) for profile, kept in zip(profiles, main, strict=True)]
-    empty = np.zeros(0, dtype=np.uint32)
-    return near_duplicates([one if size >= SHORTEST else empty for one, size in zip(lines, sizes, strict=True)])
 
 
 def _lengths(domain: Domain, candidates: Candidates) -> NDArray[np.float64]:

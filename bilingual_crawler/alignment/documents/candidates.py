@@ -219,12 +219,21 @@ class Editions:
     b: NDArray[np.intp]
 
     @classmethod
-    def from_evidence(cls, domain: Domain, found: Mapping[tuple[int, int], UrlEvidence]) -> Editions:
-        """Group documents into pages by the evidence *found*; without evidence each document is its own page."""
+    def from_evidence(
+        cls, domain: Domain, found: Mapping[tuple[int, int], UrlEvidence], with_copies: bool = False
+    ) -> Editions:
+        """Group documents into pages by the evidence *found*; near-duplicates too if *with_copies*.
+
+        Without evidence each document is its own page.
+        """
         announced = [places for places, evidence in found.items() if evidence.hreflang == 2]
         i, j = np.array(announced, dtype=np.intp).reshape(-1, 2).T
+        one, other = i, len(domain.a) + j
         size = len(domain.a) + len(domain.b)
-        links = sparse.coo_array((np.ones(len(i)), (i, len(domain.a) + j)), shape=(size, size))
+        if with_copies:
+            one = np.concatenate((one, np.arange(size)))
+            other = np.concatenate((other, domain.alike_a, len(domain.a) + domain.alike_b))
+        links = sparse.coo_array((np.ones(len(one)), (one, other)), shape=(size, size))
         _, pages = connected_components(links, directed=False)
         return cls(*np.split(pages.astype(np.intp), [len(domain.a)]))
 

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bilingual_crawler.alignment.documents.copies import main_lines, merge_copies, near_duplicates
 from bilingual_crawler.alignment.documents.model import DocumentText, Profile
 from bilingual_crawler.alignment.documents.reading import link_key, unpack
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -54,26 +55,6 @@ def join(sizes: Mapping[str, int], announced: Mapping[tuple[str, str], int]) -> 
         if len(joined) <= MAX_DOMAINS and sum(sizes[domain] for domain in joined) <= MAX_DOCUMENTS:
             groups.update(dict.fromkeys(joined, joined))
     return sorted({tuple(sorted(group)) for group in groups.values()})
-
-
-REPEATED = 5
-"""Minimum documents of one language with a line for it to count as boilerplate."""
-REPEATED_SHARE = 0.1
-"""The same as a share of these documents, 0 to 1."""
-
-
-def main_lines(side: Sequence[Profile]) -> list[NDArray[np.bool_]]:
-    """Return, for each document of one side, a mask ``(lines,)`` of main text: lines that are not boilerplate."""
-    sites: defaultdict[str, list[int]] = defaultdict(list)
-    for place, profile in enumerate(side):
-        sites[registered_domain(profile.url)].append(place)
-    main: dict[int, NDArray[np.bool_]] = {}
-    for places in sites.values():
-        distinct = np.concatenate([np.unique(side[place].lines) for place in places])
-        lines, frequency = np.unique(distinct, return_counts=True)
-        common = lines[frequency >= max(REPEATED, REPEATED_SHARE * len(places))]
-        main.update((place, ~np.isin(side[place].lines, common)) for place in places)
-    return [main[place] for place in range(len(side))]
 
 
 class Corpus:
@@ -220,6 +201,11 @@ class Domain:
     main_a: list[NDArray[np.bool_]] = field(default_factory=list)
     """For each document in *a*, a mask ``(lines,)`` of main text."""
     main_b: list[NDArray[np.bool_]] = field(default_factory=list)
+    copies: dict[str, str] = field(default_factory=dict)
+    """URL of a document that is left out, as it is the same under another address, to the URL of that."""
+    alike_a: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    """For each document in *a*, the number of its group of near-duplicates."""
+    alike_b: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     main: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
     """The masks of both sides, by URL."""
     on_progress: Callable[[float], None] = lambda share: None
@@ -229,15 +215,17 @@ class Domain:
     def from_profiles(
         cls, group: tuple[str, ...], corpus: Corpus, pair: LanguagePair, profiles: Iterable[Profile]
     ) -> Domain:
-        """Sort *profiles* into the two sides; profiles in other languages are ignored."""
+        """Sort *profiles* into the two sides, without copies; profiles in other languages are ignored."""
         domain = cls(group, corpus, pair)
-        sides = {pair.a: (domain.a, domain.places_a), pair.b: (domain.b, domain.places_b)}
-        for profile in profiles:
-            if profile.language in sides:
-                side, places = sides[profile.language]
-                places[link_key(profile.url)] = len(side)
-                side.append(profile)
+        held = list(profiles)
+        domain.a, domain.places_a, copies_a = merge_copies([p for p in held if p.language == pair.a], corpus.resolve)
+        domain.b, domain.places_b, copies_b = merge_copies([p for p in held if p.language == pair.b], corpus.resolve)
+        domain.copies = copies_a | copies_b
         domain.main_a, domain.main_b = main_lines(domain.a), main_lines(domain.b)
+        domain.alike_a, domain.alike_b = (
+            near_duplicates(domain.a, domain.main_a),
+            near_duplicates(domain.b, domain.main_b),
+        )
         urls = (profile.url for profile in (*domain.a, *domain.b))
         domain.main = dict(zip(urls, (*domain.main_a, *domain.main_b), strict=True))
         return domain

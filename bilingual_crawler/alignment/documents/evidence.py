@@ -71,7 +71,7 @@ class CandidateEvidence:
         self._domain = domain
         self._features = VIEWS[view]
         self._found: dict[tuple[int, int], UrlEvidence] = url_evidence(domain) if self._sees(URL_FEATURES) else {}
-        self._editions = Editions.from_evidence(domain, self._found)
+        self._editions = Editions.from_evidence(domain, self._found, with_copies=True)
         self._structure = StructureMethod(domain) if self._sees(FEATURES) else None
         self._spaces: dict[str, Space] = {}
         if encoder is not None and self._sees(CONTENT_FEATURES) and domain.a and domain.b:

@@ -111,7 +111,7 @@ REASONS = {
     "no_candidate": "nothing in the other language resembles them",
     "low_score": "the best candidate was not likely enough",
     "taken": "a better pair took their candidate",
-    "duplicate": "another document has the same text",
+    "copy": "the same document under another address",
     "same_url": "a longer document has the same address but for scheme, www. and last slash",
     "other_language": "most of the text is in neither language",
     "unreadable": "reading them took too much time or memory",

@@ -1,0 +1,144 @@
+"""What a site has several times: a document under other addresses, near-duplicates, lines that every page repeats."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bilingual_crawler.alignment.documents.reading import link_key
+from bilingual_crawler.urls.canonical import registered_domain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from bilingual_crawler.alignment.documents.model import Profile
+
+REPEATED = 5
+"""Minimum documents of one language with a line for it to count as boilerplate."""
+REPEATED_SHARE = 0.1
+"""The same as a share of these documents, 0 to 1."""
+CONFIRMED = 0.5
+"""Jaccard similarity of all lines from which a page is a copy of the one that ``rel=canonical`` names.
+
+Many sites name their home page, or the original of a translation, on every page.
+"""
+PERMUTATIONS = 64
+BAND = 4
+"""Values of a signature that must agree for two documents to be compared."""
+SIMILAR = 0.95
+"""Jaccard similarity of the lines of two near-duplicates."""
+SHORTEST = 200
+"""Minimum characters of main text of a near-duplicate; shorter ones must be the same, title included."""
+
+
+def merge_copies(
+    side: Sequence[Profile], resolve: Callable[[str], str]
+) -> tuple[list[Profile], dict[str, int], dict[str, str]]:
+    """Leave out the documents of one language that name another one by ``rel=canonical`` and have its text.
+
+    Returns the others, which announce what their copies announce; the place of each link key, also of copies; and
+    the URL of each copy to that of its document. *resolve* follows redirects of link keys.
+    """
+    by_key = {link_key(profile.url): profile for profile in side}
+    document: dict[str, str] = {}
+    for profile in side:
+        target = by_key.get(resolve(link_key(profile.canonical))) if profile.canonical else None
+        if target is None or target is profile or target.url in document:
+            continue
+        if jaccard(profile.lines, target.lines) >= CONFIRMED:
+            document[profile.url] = target.url
+    # what is a document may itself have turned out to be a copy
+    document = {url: target for url, target in document.items() if target not in document}
+    announced: defaultdict[str, list[Profile]] = defaultdict(list)
+    for profile in side:
+        if profile.url in document:
+            announced[document[profile.url]].append(profile)
+    kept = [_joined(profile, announced[profile.url]) for profile in side if profile.url not in document]
+    places = {profile.url: place for place, profile in enumerate(kept)}
+    return kept, {link_key(p.url): places[document.get(p.url, p.url)] for p in side}, document
+
+
+def _joined(profile: Profile, copies: Sequence[Profile]) -> Profile:
+    if not copies:
+        return profile
+    alike = (profile, *copies)
+    claims = dict.fromkeys(url for one in alike for url in one.claims)
+    switches = dict.fromkeys(url for one in alike for url in one.switches)
+    return replace(profile, claims=tuple(claims), switches=tuple(switches))
+
+
+def main_lines(side: Sequence[Profile]) -> list[NDArray[np.bool_]]:
+    """Return, for each document of one side, a mask ``(lines,)`` of main text: lines that are not boilerplate.
+
+    Documents with the same lines count once.
+    """
+    sites: defaultdict[str, list[int]] = defaultdict(list)
+    for place, profile in enumerate(side):
+        sites[registered_domain(profile.url)].append(place)
+    main: dict[int, NDArray[np.bool_]] = {}
+    for places in sites.values():
+        different = {lines.tobytes(): lines for lines in (np.unique(side[place].lines) for place in places)}
+        lines, frequency = np.unique(np.concatenate(list(different.values())), return_counts=True)
+        common = lines[frequency >= max(REPEATED, REPEATED_SHARE * len(different))]
+        main.update((place, ~np.isin(side[place].lines, common)) for place in places)
+    return [main[place] for place in range(len(side))]
+
+
+def near_duplicates(side: Sequence[Profile], main: Sequence[NDArray[np.bool_]]) -> NDArray[np.intp]:
+    """Return a group number for each document of one side, ``(documents,)``; *main* are the masks of main text."""
+    lines, wholes = [], []
+    for profile, kept in zip(side, main, strict=True):
+        long = int(profile.lengths[kept].sum()) >= SHORTEST
+        lines.append(profile.lines[kept] if long else profile.lines[:0])
+        wholes.append(b"" if long else profile.title.tobytes() + profile.lines.tobytes())
+    groups = group_similar(lines)
+    first: dict[bytes, int] = {}
+    for place, whole in enumerate(wholes):
+        if whole:
+            groups[place] = first.setdefault(whole, place)
+    return groups
+
+
+def group_similar(lines: Sequence[NDArray[np.uint32]]) -> NDArray[np.intp]:
+    """Return a group number for each document, by the hashes of its lines: MinHash with banding, then Jaccard.
+
+    A document without lines is alone in its group.
+    """
+    random = np.random.default_rng(1)
+    factors = random.integers(1, 1 << 61, PERMUTATIONS, dtype=np.uint64) | np.uint64(1)
+    offsets = random.integers(0, 1 << 61, PERMUTATIONS, dtype=np.uint64)
+    signatures = np.empty((len(lines), PERMUTATIONS), dtype=np.uint32)
+    for row, one in enumerate(lines):
+        if len(one):
+            mixed = one.astype(np.uint64)[:, None] * factors + offsets
+            signatures[row] = (mixed >> np.uint64(32)).min(axis=0)
+        else:
+            signatures[row] = random.integers(0, 1 << 32, PERMUTATIONS, dtype=np.uint32)
+    groups = np.arange(len(lines))
+    for start in range(0, PERMUTATIONS, BAND):
+        band = np.ascontiguousarray(signatures[:, start : start + BAND]).view(f"V{4 * BAND}").ravel()
+        order = np.argsort(band, kind="stable")
+        for first, second in itertools.pairwise(order):
+            same = band[first] == band[second] and _root(groups, first) != _root(groups, second)
+            if same and jaccard(lines[first], lines[second]) >= SIMILAR:
+                groups[_root(groups, second)] = _root(groups, first)
+    return np.array([_root(groups, place) for place in range(len(lines))], dtype=np.intp)
+
+
+def jaccard(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> float:
+    """How many of the tokens of two documents are in both, 0 to 1."""
+    common = len(np.intersect1d(one, other))
+    return common / max(1, len(np.union1d(one, other)))
+
+
+def _root(groups: NDArray[np.intp], place: int) -> int:
+    while groups[place] != place:
+        groups[place] = groups[groups[place]]
+        place = groups[place]
+    return int(place)
