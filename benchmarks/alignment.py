@@ -84,10 +84,10 @@ class Measured:
     """One method on one task, or on several."""
 
     tally: Tally
-    most: int = 0
-    """Gold pairs that a one-to-one matching finds at most."""
+    most: int | None = None
+    """Gold pairs that a one-to-one matching finds at most; None for the pairs of a crawl, as below."""
     found_softly: int | None = None
-    """Gold pairs to which a pair comes near; None if no texts were compared."""
+    """Gold pairs to which a pair comes near."""
     right_softly: int | None = None
     """Pairs that come near to a gold pair."""
 
@@ -131,18 +131,20 @@ def methods(args: argparse.Namespace) -> dict[str, Method]:
         known |= {
             name: partial(CosineMethod, space, encoder) for name, space in zip(PAPERS_WITH_ENCODER, spaces, strict=True)
         }
-    chosen = _choose("--methods", args.methods, known)
+    if args.methods == "all":
+        return {name: make() for name, make in known.items()}
+    own = [name for name in (*OURS, *WITH_CONTENT) if name in known]
+    chosen = _choose("--methods", args.methods, own)
     if "auto" in chosen and WITH_ENCODER in known:
-        chosen = dict.fromkeys((*chosen, WITH_ENCODER))
+        chosen.append(WITH_ENCODER)
     return {name: known[name]() for name in chosen}
 
 
-def _choose(option: str, given: str, known: Iterable[str]) -> Iterable[str]:
-    """Return the names in *given*, separated by commas, all for ``all``; ends with an error for an unknown one."""
-    known = list(known)
-    chosen = known if given == "all" else given.split(",")
+def _choose(option: str, given: str, known: Sequence[str]) -> list[str]:
+    """Return the names in *given*, separated by commas; ends with an error for an unknown one."""
+    chosen = given.split(",")
     if unknown := set(chosen).difference(known):
-        sys.exit(f"{option}: unknown {', '.join(sorted(unknown))}; choose among {', '.join(known)}")
+        sys.exit(f"{option}: unknown {', '.join(sorted(unknown))}; choose among {', '.join(known)}, or all")
     return chosen
 
 
@@ -168,7 +170,7 @@ def main() -> None:
     results: Results = defaultdict(dict)
     try:
         known = {} if args.pairs else methods(args)
-        forms = _choose("--forms", args.forms, FORMS)
+        forms = list(FORMS) if args.forms == "all" else _choose("--forms", args.forms, list(FORMS))
         for path in args.sets:
             found = _of_crawls(path, args.pairs) if args.pairs else _of_methods(path, args.tasks, known, forms)
             alone = sum(other.name == path.name for other in args.sets) == 1
@@ -198,8 +200,8 @@ def _of_crawls(sites: Path, runs: Path) -> Iterator[tuple[str, str, Measured]]:
                 continue
             site = site or read_site(sites / task.site)
             pairs = LanguagePairs.parse(task.pair)
-            tally = site.judge(task, read_pairs(path, pairs))
-            yield policy.replace(".", "crawl, ", 1) or "crawl", str(task), Measured(tally, _most(site.truth(task).gold))
+            measured = Measured(site.judge(task, read_pairs(path, pairs)))
+            yield policy.replace(".", "crawl, ", 1) or "crawl", str(task), measured
         crawled += site is not None
     if not crawled:
         raise SiteError(f"{runs} has no {PAIRS} of a task of {sites}, such as {runs / str(tasks[0]) / PAIRS}")
@@ -291,10 +293,8 @@ def _most(gold: frozenset[tuple[str, str]]) -> int:
 
 def _pooled(tasks: Iterable[Measured]) -> Measured:
     tasks = list(tasks)
-    tally = sum((one.tally for one in tasks), Tally())
-    found, right = ([getattr(one, name) for one in tasks] for name in ("found_softly", "right_softly"))
-    softly = (None, None) if None in found else (sum(found), sum(right))
-    return Measured(tally, sum(one.most for one in tasks), *softly)
+    counts = zip(*((one.most, one.found_softly, one.right_softly) for one in tasks), strict=True)
+    return Measured(sum((one.tally for one in tasks), Tally()), *(None if None in one else sum(one) for one in counts))
 
 
 def _figures(rows: Mapping[tuple[str, ...], Measured], tasks: Results | None = None) -> Table:
@@ -309,9 +309,13 @@ def _figures(rows: Mapping[tuple[str, ...], Measured], tasks: Results | None = N
     for key, one in rows.items():
         tally = one.tally
         each = [task.tally for task in tasks[key].values()] if tasks else []
-        soft_recall, soft_precision = (
+        most, soft_recall, soft_precision = (
             None if part is None else share(part, whole)
-            for part, whole in ((one.found_softly, tally.gold), (one.right_softly, tally.judged))
+            for part, whole in (
+                (one.most, tally.gold),
+                (one.found_softly, tally.gold),
+                (one.right_softly, tally.judged),
+            )
         )
         f1, of_all = (share(2 * tally.found, tally.gold + pairs) for pairs in (tally.judged, len(tally.pairs)))
         table.add_row(
@@ -319,7 +323,7 @@ def _figures(rows: Mapping[tuple[str, ...], Measured], tasks: Results | None = N
             f"{tally.gold:,}",
             decimals(tally.recall),
             *([decimals(worst_recall(each))] if tasks else []),
-            decimals(share(one.most, tally.gold)),
+            decimals(most),
             f"{tally.judged:,}",
             decimals(tally.precision),
             *([decimals(worst_precision(each))] if tasks else []),

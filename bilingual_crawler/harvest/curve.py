@@ -162,8 +162,8 @@ class Result:
     """Share of the pairs found after 0, 1, … 100 % of the reachable pages."""
     text_curve: tuple[float, ...] = field(default=(), repr=False)
     """Share of their text found, likewise."""
-    judged: int = 0
-    """Pairs in ``pairs.tsv``, found while the crawl ran, that are right or false (``verdicts.py``)."""
+    judged: int | None = None
+    """Pairs found while the crawl ran that are right or false (``verdicts.py``); None if the crawl failed."""
     right: int = 0
     """Those of them that are in gold."""
     paired: int = 0
@@ -257,10 +257,10 @@ class Reference:
         links: str = "all",
         seconds: float = 0.0,
         error: str | None = None,
-        pairs: Iterable[Pair] = (),
+        pairs: Iterable[Pair] | None = None,
     ) -> Result:
-        """Measure a crawl by the URLs it downloaded, in order, and by the pairs it found."""
-        tally = self._site.judge(self._task, pairs)
+        """Measure a crawl by the URLs it downloaded, in order, and by the pairs it found if it has not failed."""
+        tally = self._site.judge(self._task, pairs or ())
         pages = [self._site.page(url) for url in order]
         curve, text_curve = self.by_number.curve(pages), self.by_text.curve(pages)
         return Result(
@@ -284,7 +284,7 @@ class Reference:
             error=error,
             curve=self.by_number.shares(curve),
             text_curve=self.by_text.shares(text_curve),
-            judged=tally.judged,
+            judged=None if pairs is None else tally.judged,
             right=tally.right,
             paired=tally.found,
             sure_and_false=tally.sure_and_false,

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from bilingual_crawler.harvest.table import by_policy
+from bilingual_crawler.harvest.verdicts import BINS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -84,37 +85,56 @@ def plot_results(results: Sequence[Result], path: Path) -> Path:
 
 
 def plot_reliability(panels: Mapping[str, Mapping[str, Sequence[Bin | None]]], path: Path) -> Path:
-    """Draw share that is right against score to *path*, a panel for each set, a line for each method; returns *path*.
+    """Draw the share that is right against the score to *path*, a panel for each set; returns *path*.
 
-    Bars are 95 % intervals (Wilson), areas of the dots are numbers of pairs.
+    A panel has a line for each method. Bars are 95 % intervals (Wilson), areas of the dots are numbers of pairs. All
+    bins are equally wide and high, so that .95 and .99 lie apart.
     """
     columns = min(len(panels), _COLUMNS)
     rows = -(-len(panels) // columns)
-    figure = Figure(figsize=(3.1 * columns, 3.2 * rows), dpi=160, facecolor="white")
+    figure = Figure(figsize=(3.1 * columns, 3.3 * rows), dpi=160, facecolor="white")
     figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
     for number, (name, methods) in enumerate(panels.items()):
         axes = figure.add_subplot(rows, columns, number + 1)
-        axes.plot((0, 1), (0, 1), color=SOFT, linewidth=1, linestyle=(0, (2.2, 1.6)))
-        for (method, bins), colour in zip(methods.items(), cycle(_METHOD_COLOURS)):
+        _plain(axes)
+        for set_scale in (axes.set_xscale, axes.set_yscale):
+            set_scale("function", functions=(_place, _score))
+        axes.plot(BINS, BINS, color=SOFT, linewidth=1, linestyle=(0, (2.2, 1.6)))
+        for (method, bins), colour in zip(methods.items(), cycle(_METHOD_COLOURS), strict=False):
             pairs, scores, right = np.array([one for one in bins if one]).reshape(-1, 3).T
             axes.plot(scores, right, color=colour, linewidth=1.5, label=method)
             axes.scatter(scores, right, 4 + 60 * pairs / max(pairs.sum(), 1), color=colour, clip_on=False, zorder=3)
-            axes.vlines(scores, *_wilson(right, pairs), color=colour, linewidth=1)
+            low, high = _wilson(right, pairs)
+            axes.vlines(scores, low, high, color=colour, linewidth=1)
         axes.set_title(name, loc="left", fontsize=9.5, color=INK, fontweight="bold")
         axes.set_xlabel("score", color=SOFT, fontsize=9)
-        axes.set(xlim=(0, 1), ylim=(0, 1.02), aspect="equal")
+        ticks = [f"{score:g}".removeprefix("0") or "0" for score in BINS]
+        axes.set_xticks(BINS, ticks)
+        axes.set_yticks(BINS, ticks)
+        axes.set(xlim=(0, 1), ylim=(0, 1))
         if number % columns == 0:
             axes.set_ylabel("share that is right", color=SOFT, fontsize=9)
         if len(methods) > 1:
             axes.legend(fontsize=7, frameon=False)
-        _plain(axes)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path)
     return path
 
 
-def _wilson(shares: NDArray[np.float64], counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """Return the 95 % intervals of *shares* of *counts*."""
+def _place(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return where *scores* lie on an axis with equally long bins."""
+    return np.interp(scores, BINS, range(len(BINS)))
+
+
+def _score(places: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the scores at *places* of such an axis."""
+    return np.interp(places, range(len(BINS)), BINS)
+
+
+def _wilson(
+    shares: NDArray[np.float64], counts: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the lower and upper ends of the 95 % intervals of *shares* of *counts*."""
     z = 1.96
     middle = (shares + z**2 / (2 * counts)) / (1 + z**2 / counts)
     half = z / (1 + z**2 / counts) * np.sqrt(shares * (1 - shares) / counts + z**2 / (4 * counts**2))

@@ -133,7 +133,7 @@ class Harvest:
         else:
             tidy(directory)
         # a crawl that was killed also leaves pairs that better ones have replaced
-        pairs = () if error else read_pairs(directory / PAIRS, LanguagePairs.parse(task.pair))
+        pairs = None if error else read_pairs(directory / PAIRS, LanguagePairs.parse(task.pair))
         return measured.reference(task).measure(
             policy, order, missing=missing, links=self.links, seconds=seconds, error=error, pairs=pairs
         )

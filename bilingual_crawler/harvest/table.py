@@ -32,11 +32,12 @@ def by_policy(results: Sequence[Result]) -> dict[str, list[Result]]:
 
 
 def print_tables(results: Sequence[Result], console: Console, worst: int = 8) -> None:
-    """Print two lines per policy, the ``worst`` tasks of the best policy, and the crawls that failed."""
+    """Print harvest and pairs of each policy, the ``worst`` tasks of the best policy, and the crawls that failed."""
     groups = by_policy(with_gold(results))
     if groups:
         console.print(policy_table(groups), "")
-    console.print(pairs_table(by_policy(results)), "")
+    if judged := by_policy([result for result in results if result.judged is not None]):
+        console.print(pairs_table(judged), "")
     best = best_policy(groups)
     if best and len(groups[best]) > 1:
         console.print(worst_table(groups, best, worst))
@@ -91,8 +92,8 @@ def pairs_table(groups: Mapping[str, Sequence[Result]]) -> Table:
     for heading in ("judged", "precision", "min", "recall", "orphans paired", f"false ≥ {SURE:.1f}"):
         table.add_column(heading, justify="right", no_wrap=True)
     for name, group in groups.items():
-        judged, orphans = sum(r.judged for r in group), sum(r.orphans for r in group)
-        worst = min((r.right / r.judged for r in group if r.judged >= FEWEST), default=None)
+        judged, orphans = sum(r.judged or 0 for r in group), sum(r.orphans for r in group)
+        worst = min((r.right / r.judged for r in group if r.judged and r.judged >= FEWEST), default=None)
         table.add_row(
             name,
             str(judged),
