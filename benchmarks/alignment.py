@@ -92,7 +92,7 @@ class Measured:
     """Pairs that come near to a gold pair."""
 
 
-Results = dict[tuple[str, str], dict[str, Measured]]
+Results = dict[tuple[str, ...], dict[str, Measured]]
 """Set and method -> task -> figures."""
 
 
