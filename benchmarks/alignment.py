@@ -1,24 +1,31 @@
-"""Document alignment on frozen sites or on gold texts: recall and precision of every method in one table.
+"""Document alignment on frozen sites or on gold texts: recall, precision, orphans and reliability of the score.
 
-    python -m benchmarks.alignment ../shared/data/sites/dev --lexicon lexicon.tsv.gz
+    python -m benchmarks.alignment ../shared/data/sites/dev HALF_TRANSLATED ../shared/data/sites/cms --plot score.svg
+    python -m benchmarks.alignment ../shared/data/sites/dev --methods all --forms all --encoder e5-small
     python -m benchmarks.alignment ../shared/data/gold/fernando-army-en-si.tar.xz
+    python -m benchmarks.alignment ../shared/data/sites/dev --pairs HARVEST/runs
 
-Recall is the share of gold pairs that are found; precision, of the pairs with at least one document in gold, the share
-that is gold; both pooled over tasks. *Soft* figures take a pair for a gold one if they share a document and the texts
-of the others are nearly equal, as WMT16 does (Buck & Koehn 2016). Sites are also measured in the forms of
-``training.documents.forms``.
+A pair is *right* if it is in gold, *false* if it is not and touches a document in gold or an orphan: a document in a
+language of the task that is known to have no translation (``orphans.tsv``). Other pairs are *unjudged*. Recall is the
+share of gold pairs that are found, precision the share of the judged pairs that are right; both pooled over tasks, and
+of the worst task. *Soft* figures take a pair for a gold one if they share a document and the texts of the others are
+nearly equal, as WMT16 does (Buck & Koehn 2016).
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain, pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
+from rich import box
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -27,43 +34,66 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from benchmarks.alignment_baselines import SOME_WORDS, PpLocator, Pti, WmtBaseline
 from benchmarks.gold_texts import read_gold_texts
-from bilingual_crawler.alignment.documents.align import align_domain, read_corpus
+from bilingual_crawler.alignment.documents.align import align, align_domain, read_corpus
 from bilingual_crawler.alignment.documents.content import document_space, sentence_space
-from bilingual_crawler.alignment.documents.encoders import is_installed, load_encoder
+from bilingual_crawler.alignment.documents.encoders import load_encoder
 from bilingual_crawler.alignment.documents.methods import Candidates, make_method
-from bilingual_crawler.harvest.sites import read_tasks
+from bilingual_crawler.alignment.documents.model import EncoderError, read_pairs
+from bilingual_crawler.harvest.plot import plot_reliability
+from bilingual_crawler.harvest.sites import SiteError, Task, read_site, read_tasks
+from bilingual_crawler.harvest.table import decimals
+from bilingual_crawler.harvest.verdicts import (
+    BINS,
+    SURE,
+    Tally,
+    Truth,
+    Verdict,
+    calibration_error,
+    share,
+    worst_precision,
+    worst_recall,
+)
 from bilingual_crawler.languages.pairs import LanguagePairs
-from training.documents.examples import gold_pairs
+from bilingual_crawler.storage.records import PAIRS, tsv_line
 from training.documents.forms import FORMS, DisguisedCorpus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from bilingual_crawler.alignment.documents.content import Space
     from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
     from bilingual_crawler.alignment.documents.encoders import Encoder
     from bilingual_crawler.alignment.documents.methods import Method
+    from bilingual_crawler.harvest.verdicts import Bin
+    from bilingual_crawler.items import Pair
 
-OURS = ("url", "structure", "auto")
+OURS = ("auto", "url", "structure")
 WITH_CONTENT = ("content", "structure-content")
 WITH_ENCODER = "auto, encoder"
-IN_FORMS = (*OURS, *WITH_CONTENT, WITH_ENCODER)
+PAPERS = ("WMT16 URL baseline", "PTI", "PTI, similarity .2", "PPLocator")
+PAPERS_WITH_ENCODER = ("DDE", "SAE")
+WHOLE = "whole"
 NEARLY_EQUAL = 0.95
 """Similarity of two texts, by edit distance, from which one stands for the other."""
+TRAPS = "traps.tsv"
+"""Tasks of sites that look translated and are not."""
 
 
 @dataclass(slots=True)
-class Counts:
-    """Sums over tasks."""
+class Measured:
+    """One method on one task, or on several."""
 
-    gold: int = 0
-    found: int = 0
-    found_softly: int = 0
+    tally: Tally
+    most: int | None = None
+    """Gold pairs that a one-to-one matching finds at most; None for the pairs of a crawl, as below."""
+    found_softly: int | None = None
     """Gold pairs to which a pair comes near."""
-    judged: int = 0
-    right_softly: int = 0
+    right_softly: int | None = None
     """Pairs that come near to a gold pair."""
-    pairs: int = 0
+
+
+Results = dict[tuple[str, ...], dict[str, Measured]]
+"""Set and method -> task -> figures."""
 
 
 class CosineMethod:
@@ -81,60 +111,135 @@ class CosineMethod:
         return Candidates(i, j, scores, ["content"] * len(i), -1.0)
 
 
-def methods(models: Path, encoder: Encoder | None, cache: Path, name: str, lexicon: Path | None) -> dict[str, Method]:
-    """All methods that can run on this machine."""
-    found: dict[str, Method] = {
-        "WMT16 URL baseline": WmtBaseline(),
-        "PTI": Pti(lexicon),
-        "PTI, similarity .2": Pti(lexicon, SOME_WORDS),
-        "PPLocator": PpLocator(models),
+def methods(args: argparse.Namespace) -> dict[str, Method]:
+    """Return the methods to measure by their names; raises EncoderError."""
+    encoder = load_encoder(args.encoder, args.cache) if args.encoder else None
+    known: dict[str, Callable[[], Method]] = {
+        name: partial(make_method, name, args.models, "", args.cache) for name in OURS
     }
+    papers: tuple[Callable[[], Method], ...] = (
+        WmtBaseline,
+        partial(Pti, args.lexicon),
+        partial(Pti, args.lexicon, SOME_WORDS),
+        partial(PpLocator, args.models),
+    )
+    known |= zip(PAPERS, papers, strict=True)
     if encoder is not None:
-        found |= {"DDE": CosineMethod(document_space, encoder), "SAE": CosineMethod(sentence_space, encoder)}
-    for own in OURS:
-        found[own] = make_method(own, models, "", cache)
-    if encoder is not None:
-        found |= {own: make_method(own, models, name, cache) for own in WITH_CONTENT}
-        found[WITH_ENCODER] = make_method("auto", models, name, cache)
-    return found
+        known |= {name: partial(make_method, name, args.models, args.encoder, args.cache) for name in WITH_CONTENT}
+        known[WITH_ENCODER] = partial(make_method, "auto", args.models, args.encoder, args.cache)
+        spaces = document_space, sentence_space
+        known |= {
+            name: partial(CosineMethod, space, encoder) for name, space in zip(PAPERS_WITH_ENCODER, spaces, strict=True)
+        }
+    if args.methods == "all":
+        return {name: make() for name, make in known.items()}
+    own = [name for name in (*OURS, *WITH_CONTENT) if name in known]
+    chosen = _choose("--methods", args.methods, own)
+    if "auto" in chosen and WITH_ENCODER in known:
+        chosen.append(WITH_ENCODER)
+    return {name: known[name]() for name in chosen}
+
+
+def _choose(option: str, given: str, known: Sequence[str]) -> list[str]:
+    """Return the names in *given*, separated by commas; ends with an error for an unknown one."""
+    chosen = given.split(",")
+    if unknown := set(chosen).difference(known):
+        sys.exit(f"{option}: unknown {', '.join(sorted(unknown))}; choose among {', '.join(known)}, or all")
+    return chosen
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("gold", type=Path, help="folder of frozen sites with tasks.tsv, or archive of gold texts")
+    add("sets", type=Path, nargs="+", help="folders of frozen sites with tasks.tsv, or archives of gold texts")
+    add("--pairs", type=Path, metavar="RUNS", help="measure RUNS/TASK[.POLICY]/pairs.tsv, which crawls have written")
+    add("--methods", default="auto", help=f"of {', '.join((*OURS, *WITH_CONTENT))}; all: those of papers too (auto)")
+    add("--forms", default=WHOLE, help=f"of {', '.join(FORMS)}; all (whole)")
     add("--models", type=Path, default=Path("models"), help="(%(default)s)")
-    add("--encoder", default="e5-small", help="sentence encoder; empty for none (%(default)s)")
+    add("--encoder", default="", help="sentence encoder, such as e5-small; auto is measured with and without it")
     add("--cache", type=Path, default=Path("~/.cache/bilingual-crawler").expanduser(), help="of vectors (%(default)s)")
     add("--lexicon", type=Path, help="word list for PTI, written by training.prepare.lexicon")
-    add("--tasks", type=int, help="only so many, those with the smallest archives")
+    add("--tasks", type=int, help="of each set only so many, those with the smallest archives")
+    add("--by-task", action="store_true", help="print the figures of each task, too")
+    add("--list", type=Path, metavar="FILE.tsv", help="write every pair with its verdict")
+    add("--plot", type=Path, metavar="FILE.svg", help="draw reliability diagrams of the score")
     args = parser.parse_args()
-    encoder = load_encoder(args.encoder, args.cache) if is_installed(args.encoder) else None
-    known = methods(args.models, encoder, args.cache, args.encoder, args.lexicon)
-    counts: defaultdict[str, Counts] = defaultdict(Counts)
-    one_to_one = 0
-    for corpus, gold, forms in _read(args.gold, args.tasks):
-        one_to_one += _most(gold)
-        for form in forms:
-            disguised = DisguisedCorpus(corpus, FORMS[form])
-            shown = {(disguised.url(a), disguised.url(b)) for a, b in gold}
-            for name, method in known.items():
-                if form == "whole" or name in IN_FORMS:
-                    pairs = _pairs(disguised, corpus.groups(), method)
-                    _count(counts[f"{name}, {form}"], shown, pairs, disguised)
-    _print(counts)
-    print(f"A one-to-one matching finds {one_to_one:,} of the gold pairs at most.")
+    if args.pairs and len(args.sets) > 1:
+        parser.error("--pairs: give the set that was crawled, alone")
+    results: Results = defaultdict(dict)
+    try:
+        known = {} if args.pairs else methods(args)
+        forms = list(FORMS) if args.forms == "all" else _choose("--forms", args.forms, list(FORMS))
+        for path in args.sets:
+            found = _of_crawls(path, args.pairs) if args.pairs else _of_methods(path, args.tasks, known, forms)
+            alone = sum(other.name == path.name for other in args.sets) == 1
+            for method, task, measured in found:
+                results[path.name if alone else str(path), method][task] = measured
+    except (SiteError, EncoderError) as error:
+        parser.error(str(error))
+    console = Console(width=200)
+    console.print(_figures({key: _pooled(tasks.values()) for key, tasks in results.items()}, results))
+    console.print(_evidence(results), _reliability(results))
+    if args.by_task:
+        console.print(_figures({(*key, task): one for key, tasks in results.items() for task, one in tasks.items()}))
+    if args.list:
+        _write_list(results, args.list)
+    if args.plot:
+        _plot(results, args.plot)
 
 
-def _read(path: Path, tasks: int | None) -> Iterator[tuple[Corpus, set[tuple[str, str]], Iterable[str]]]:
-    """Documents, gold pairs, and the forms in which they are measured."""
+def _of_crawls(sites: Path, runs: Path) -> Iterator[tuple[str, str, Measured]]:
+    """Yield method, task and figures of each crawl in *runs*; raises SiteError."""
+    tasks, crawled = _tasks(sites), 0
+    for task in tasks:
+        site = None
+        for path in sorted(runs.glob(f"{task}*/{PAIRS}")):
+            policy = path.parent.name.removeprefix(str(task))
+            if policy and not policy.startswith("."):
+                continue
+            site = site or read_site(sites / task.site)
+            pairs = LanguagePairs.parse(task.pair)
+            measured = Measured(site.judge(task, read_pairs(path, pairs)))
+            yield policy.replace(".", "crawl, ", 1) or "crawl", str(task), measured
+        crawled += site is not None
+    if not crawled:
+        raise SiteError(f"{runs} has no {PAIRS} of a task of {sites}, such as {runs / str(tasks[0]) / PAIRS}")
+    print(f"{sites}: {crawled} of {len(tasks)} tasks have a {PAIRS}", file=sys.stderr)
+
+
+def _of_methods(
+    path: Path, tasks: int | None, known: Mapping[str, Method], forms: Iterable[str]
+) -> Iterator[tuple[str, str, Measured]]:
+    """Yield method, task and figures of each method, in each form, on each task of the set."""
+    in_forms = {*OURS, *WITH_CONTENT, WITH_ENCODER}
+    for task, corpus, truth in _read(path, tasks):
+        for form, (name, method) in product(forms, known.items()):
+            if form == WHOLE:
+                pairs = [pair for _, alignment in align(corpus, method) for pair in alignment.pairs]
+                yield name, task, _measure(truth, pairs, corpus)
+            elif name in in_forms:
+                disguised = DisguisedCorpus(corpus, FORMS[form])
+                groups = corpus.groups()
+                found = (align_domain(disguised.domain(group), method).pairs for group in groups)
+                yield f"{name}, {form}", task, _measure(_shown(truth, disguised), chain.from_iterable(found), disguised)
+
+
+def _read(path: Path, tasks: int | None) -> Iterator[tuple[str, Corpus, Truth]]:
+    """Yield task, documents, and what is known of them."""
     if path.is_file():
-        yield *read_gold_texts(path), ("text",)
+        corpus, gold = read_gold_texts(path)
+        yield path.name, corpus, Truth(frozenset(gold))
         return
-    smallest = sorted(read_tasks(path), key=lambda task: _size(path / task.site))[:tasks]
-    for task in track(smallest, console=Console(stderr=True)):
-        yield read_corpus([path / task.site], LanguagePairs.parse(task.pair)), gold_pairs(path, task), FORMS
+    smallest = sorted(_tasks(path), key=lambda task: _size(path / task.site))[:tasks]
+    for task in track(smallest, path.name, console=Console(stderr=True)):
+        corpus = read_corpus([path / task.site], LanguagePairs.parse(task.pair))
+        yield str(task), corpus, read_site(path / task.site).truth(task)
+
+
+def _tasks(sites: Path) -> list[Task]:
+    """Return the tasks of a folder of sites, with those that are traps."""
+    return read_tasks(sites) + (read_tasks(sites, TRAPS) if (sites / TRAPS).exists() else [])
 
 
 def _size(site: Path) -> int:
@@ -142,33 +247,29 @@ def _size(site: Path) -> int:
     return sum(file.stat().st_size for file in site.glob("*.warc*"))
 
 
-def _pairs(corpus: DisguisedCorpus, groups: list[tuple[str, ...]], method: Method) -> Iterator[tuple[str, str]]:
-    for group in groups:
-        for pair in align_domain(corpus.domain(group), method).pairs:
-            yield pair.url_a, pair.url_b
+def _shown(truth: Truth, corpus: DisguisedCorpus) -> Truth:
+    """Return *truth* under the URLs of a disguised corpus."""
+    gold = frozenset((corpus.url(a), corpus.url(b)) for a, b in truth.gold)
+    return Truth(gold, frozenset(map(corpus.url, truth.orphans)))
 
 
-def _count(
-    counts: Counts, gold: set[tuple[str, str]], pairs: Iterable[tuple[str, str]], corpus: DisguisedCorpus
-) -> None:
+def _measure(truth: Truth, pairs: Iterable[Pair], corpus: Corpus | DisguisedCorpus) -> Measured:
     of_url: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
-    for pair in gold:
+    for pair in truth.gold:
         for url in pair:
             of_url[url].add(pair)
-    found = list(pairs)
+    tally = truth.judge(pairs)
     found_softly: set[tuple[str, str]] = set()
-    for a, b in found:
+    right_softly = 0
+    for found, _ in tally.pairs:
+        a, b = found.url_a, found.url_b
         near = {one for one in of_url[a] | of_url[b] if _is_near((a, b), one, corpus)}
         found_softly |= near
-        counts.judged += bool(of_url[a] or of_url[b])
-        counts.right_softly += bool(near)
-    counts.gold += len(gold)
-    counts.pairs += len(found)
-    counts.found += len(gold & set(found))
-    counts.found_softly += len(found_softly)
+        right_softly += bool(near)
+    return Measured(tally, _most(truth.gold), len(found_softly), right_softly)
 
 
-def _is_near(pair: tuple[str, str], gold: tuple[str, str], corpus: DisguisedCorpus) -> bool:
+def _is_near(pair: tuple[str, str], gold: tuple[str, str], corpus: Corpus | DisguisedCorpus) -> bool:
     """Whether *pair* is *gold*, or they share a document and the others are nearly equal."""
     if pair == gold:
         return True
@@ -182,23 +283,110 @@ def _is_near(pair: tuple[str, str], gold: tuple[str, str], corpus: DisguisedCorp
     return False
 
 
-def _most(gold: set[tuple[str, str]]) -> int:
+def _most(gold: frozenset[tuple[str, str]]) -> int:
     """How many of the *gold* pairs can be in one one-to-one matching."""
+    if not gold:
+        return 0
     a, b = (np.unique(urls, return_inverse=True)[1] for urls in zip(*gold, strict=True))
     return int((maximum_bipartite_matching(csr_array((np.ones(len(gold)), (a, b)))) >= 0).sum())
 
 
-def _print(counts: dict[str, Counts]) -> None:
-    table = Table(
-        "method", "recall", "precision", "F1", "F1 of all", "soft recall", "soft precision", "found", "judged"
-    )
-    for name, one in counts.items():
-        recall, soft_recall = (found / max(one.gold, 1) for found in (one.found, one.found_softly))
-        precision, soft_precision = (right / max(one.judged, 1) for right in (one.found, one.right_softly))
-        f1, of_all = (2 * one.found / max(one.gold + pairs, 1) for pairs in (one.judged, one.pairs))
-        shares = (f"{share:.3f}" for share in (recall, precision, f1, of_all, soft_recall, soft_precision))
-        table.add_row(name, *shares, f"{one.found} of {one.gold}", str(one.judged))
-    Console(width=120).print(table)
+def _pooled(tasks: Iterable[Measured]) -> Measured:
+    tasks = list(tasks)
+    counts = zip(*((one.most, one.found_softly, one.right_softly) for one in tasks), strict=True)
+    return Measured(sum((one.tally for one in tasks), Tally()), *(None if None in one else sum(one) for one in counts))
+
+
+def _figures(rows: Mapping[tuple[str, ...], Measured], tasks: Results | None = None) -> Table:
+    """Return a table with a line for each of *rows*, and the worst of their *tasks*."""
+    table = _table("Pairs", "set", "method", *(() if tasks else ("task",)))
+    worst = ("worst",) if tasks else ()
+    for heading in (
+        *("gold", "recall", *worst, "one-to-one\nat most", "judged", "precision", *worst, "soft\nrecall"),
+        *("soft\nprecision", "F1", "F1\nof all", "orphans", "paired", f"false\n≥ {SURE:.1f}", "calibration\nerror"),
+    ):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for key, one in rows.items():
+        tally = one.tally
+        each = [task.tally for task in tasks[key].values()] if tasks else []
+        most, soft_recall, soft_precision = (
+            None if part is None else share(part, whole)
+            for part, whole in (
+                (one.most, tally.gold),
+                (one.found_softly, tally.gold),
+                (one.right_softly, tally.judged),
+            )
+        )
+        f1, of_all = (share(2 * tally.found, tally.gold + pairs) for pairs in (tally.judged, len(tally.pairs)))
+        table.add_row(
+            *key,
+            f"{tally.gold:,}",
+            decimals(tally.recall),
+            *([decimals(worst_recall(each))] if tasks else []),
+            decimals(most),
+            f"{tally.judged:,}",
+            decimals(tally.precision),
+            *([decimals(worst_precision(each))] if tasks else []),
+            *map(decimals, (soft_recall, soft_precision, f1, of_all)),
+            f"{tally.orphans:,}",
+            decimals(share(tally.orphans_paired, tally.orphans)),
+            f"{tally.sure_and_false:,}",
+            decimals(calibration_error(tally.reliability())),
+        )
+    return table
+
+
+def _evidence(results: Results) -> Table:
+    """Return a table with a line for each set, method and evidence."""
+    table = _table("Strongest evidence", "set", "method", "evidence")
+    for heading in ("pairs", "judged", "right", "false", "precision"):
+        table.add_column(heading, justify="right")
+    for (name, method), tasks in results.items():
+        for evidence, count in _pooled(tasks.values()).tally.by_method().items():
+            right, false = count[Verdict.RIGHT], count[Verdict.FALSE]
+            counts = map(str, (count.total(), right + false, right, false))
+            table.add_row(name, method, evidence, *counts, decimals(share(right, right + false)))
+        table.add_section()
+    return table
+
+
+def _reliability(results: Results) -> Table:
+    """Return a table with a column for each bin of the score."""
+    table = _table("Share of the judged pairs that is right, by score", "set", "method")
+    for low, high in pairwise(BINS):
+        table.add_column(f"{low:g} to {high:g}", justify="right")
+    for (name, method), tasks in results.items():
+        bins = _pooled(tasks.values()).tally.reliability()
+        table.add_row(name, method, *(f"{one.right:.3f} of {one.pairs}" if one else "–" for one in bins))
+    return table
+
+
+def _table(title: str, *names: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    for name in names:
+        table.add_column(name, no_wrap=True)
+    return table
+
+
+def _write_list(results: Results, path: Path) -> None:
+    """Write all pairs, those that a reader should look at first: false ones, then unjudged ones, best scores first."""
+    order = (Verdict.FALSE, Verdict.UNJUDGED, Verdict.RIGHT)
+    rows = [
+        (verdict, pair.score, pair.method, pair.url_a, pair.url_b, task, name, method)
+        for (name, method), tasks in results.items()
+        for task, one in tasks.items()
+        for pair, verdict in one.tally.pairs
+    ]
+    rows.sort(key=lambda row: (order.index(row[0]), -row[1]))
+    header = ("verdict", "score", "method", "url_a", "url_b", "task", "set", "aligned_by")
+    path.write_text("".join(map(tsv_line, (header, *rows))), encoding="utf-8")
+
+
+def _plot(results: Results, path: Path) -> None:
+    panels: defaultdict[str, dict[str, Sequence[Bin | None]]] = defaultdict(dict)
+    for (name, method), tasks in results.items():
+        panels[name][method] = _pooled(tasks.values()).tally.reliability()
+    plot_reliability(panels, path)
 
 
 if __name__ == "__main__":

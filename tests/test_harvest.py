@@ -4,6 +4,7 @@ import json
 import lzma
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from bilingual_crawler.harvest.curve import (
     oracle_order,
     oracle_urls,
     worse_than,
+    write_deciles,
 )
 from bilingual_crawler.harvest.plot import plot_results
 from bilingual_crawler.harvest.run import Harvest, ResultStore, read_order
@@ -432,6 +434,27 @@ class TestReports:
         assert "…" not in text
         assert "Tasks on which gain does worst" in text
         assert "KeyError: [boom]" in text
+
+    def test_false_pairs_lower_the_precision_of_a_policy(self) -> None:
+        found = [
+            replace(result("bfs", "x"), judged=10, right=9, paired=8, sure_and_false=1, orphans=4, orphans_paired=1),
+            replace(result("bfs", "y", 0.0), gold_pairs=0, judged=10, orphans=6, orphans_paired=5, sure_and_false=7),
+            result("gain", "x"),
+        ]
+        console = Console(record=True, width=80, force_terminal=False)
+        print_tables(found, console)
+        rows = [line.split() for line in console.export_text().splitlines()]
+        assert ["bfs", "20", "0.450", "0.000", "0.800", "6", "of", "10", "8"] in rows
+        assert [row[0] for row in rows if row].count("gain") == 1
+
+    def test_nothing_to_harvest_where_nothing_is_translated(self, tmp_path: Path) -> None:
+        nothing = replace(result("bfs", "y", 0.0), gold_pairs=0)
+        console = Console(record=True, width=80, force_terminal=False)
+        print_tables([nothing, result("bfs", "x", 0.5)], console)
+        assert ["bfs", "1", "0.500"] in [line.split()[:3] for line in console.export_text().splitlines()]
+        print_tables([nothing], console)
+        write_deciles([nothing], tmp_path / "deciles.tsv")
+        assert len((tmp_path / "deciles.tsv").read_text().splitlines()) == 1
 
     def test_plot(self, tmp_path: Path) -> None:
         pairs = [("eng", "isl"), ("isl", "eng"), ("eng", "fin")]

@@ -13,7 +13,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.commands import PROGRESS, PROJECT_SETTINGS, adapt, refuse_unknown
-from bilingual_crawler.harvest.curve import write_deciles
+from bilingual_crawler.harvest.curve import with_gold, write_deciles
 from bilingual_crawler.harvest.run import LINK_SOURCES, Harvest, ResultStore
 from bilingual_crawler.harvest.simulator import explain
 from bilingual_crawler.harvest.sites import SiteError, Task, read_tasks
@@ -113,11 +113,13 @@ class Command(ScrapyCommand):
                 progress.update(bar, advance=1, description=f"{result.task} {result.policy}")
         print_tables(store.results, console)
         write_deciles(store.results, opts.out / "deciles.tsv")
-        # matplotlib takes a second to import, and every scrapy command imports this module
-        from bilingual_crawler.harvest.plot import plot_results
+        written = ["results.json", "deciles.tsv", "orders/"]
+        if curves := with_gold(store.results):
+            # matplotlib takes a second to import, and every scrapy command imports this module
+            from bilingual_crawler.harvest.plot import plot_results
 
-        plot_results(store.results, opts.out / "harvest.png")
-        console.print(f"results.json, deciles.tsv, orders/ and harvest.png are in {opts.out}", highlight=False)
+            written.append(plot_results(curves, opts.out / "harvest.png").name)
+        console.print(f"{', '.join(written[:-1])} and {written[-1]} are in {opts.out}", highlight=False)
         self.exitcode = int(failed > 0)
 
     def _together(self, sites: Path, opts: argparse.Namespace) -> None:

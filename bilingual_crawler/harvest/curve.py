@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bilingual_crawler.harvest.sites import Partners, Site, Task
+    from bilingual_crawler.items import Pair
 
     Weights: TypeAlias = Mapping[str, Mapping[str, int]]
     """URL -> the URLs it forms a gold pair with -> what that pair weighs."""
@@ -107,9 +108,9 @@ class _Oracle:
 
 
 def write_deciles(results: Sequence[Result], path: Path) -> None:
-    """Write a line per language pair and policy: means over its tasks, percent of the pairs of a task."""
+    """Write a line per language pair and policy: means over its tasks with pairs, percent of the pairs of a task."""
     groups: defaultdict[tuple[str, str], list[Result]] = defaultdict(list)
-    for result in results:
+    for result in with_gold(results):
         groups[f"{result.lang_a}-{result.lang_b}", result.policy].append(result)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
@@ -161,6 +162,18 @@ class Result:
     """Share of the pairs found after 0, 1, … 100 % of the reachable pages."""
     text_curve: tuple[float, ...] = field(default=(), repr=False)
     """Share of their text found, likewise."""
+    judged: int | None = None
+    """Pairs found while the crawl ran that are right or false (``verdicts.py``); None if the crawl failed."""
+    right: int = 0
+    """Those of them that are in gold."""
+    paired: int = 0
+    """Gold pairs with both pages reachable that are among the pairs found."""
+    sure_and_false: int = 0
+    """Judged pairs that are false, with a score of .9 or more."""
+    orphans: int = 0
+    """Pages known to have no translation that can be reached."""
+    orphans_paired: int = 0
+    """Those of them that are in a pair."""
 
     @property
     def task(self) -> str:
@@ -170,6 +183,11 @@ class Result:
     def as_dict(self) -> dict[str, Any]:
         """Return the result as JSON-ready values."""
         return asdict(self)
+
+
+def with_gold(results: Iterable[Result]) -> list[Result]:
+    """Return the results of tasks with gold pairs: there is no harvest curve of the others."""
+    return [result for result in results if result.gold_pairs]
 
 
 class Measure:
@@ -239,8 +257,10 @@ class Reference:
         links: str = "all",
         seconds: float = 0.0,
         error: str | None = None,
+        pairs: Iterable[Pair] | None = None,
     ) -> Result:
-        """Measure a crawl by the URLs it downloaded, in order."""
+        """Measure a crawl by the URLs it downloaded, in order, and by the pairs it found if it has not failed."""
+        tally = self._site.judge(self._task, pairs or ())
         pages = [self._site.page(url) for url in order]
         curve, text_curve = self.by_number.curve(pages), self.by_text.curve(pages)
         return Result(
@@ -264,6 +284,12 @@ class Reference:
             error=error,
             curve=self.by_number.shares(curve),
             text_curve=self.by_text.shares(text_curve),
+            judged=None if pairs is None else tally.judged,
+            right=tally.right,
+            paired=tally.found,
+            sure_and_false=tally.sure_and_false,
+            orphans=tally.orphans,
+            orphans_paired=tally.orphans_paired,
         )
 
 

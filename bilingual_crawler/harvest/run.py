@@ -17,10 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bilingual_crawler
+from bilingual_crawler.alignment.documents.model import read_pairs
 from bilingual_crawler.harvest.curve import Reference, Result, oracle_urls
 from bilingual_crawler.harvest.simulator import text_lengths
 from bilingual_crawler.harvest.sites import Site, SiteError, Task, linked_forms, read_site
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.storage.files import replacing
+from bilingual_crawler.storage.records import PAIRS
 from bilingual_crawler.storage.sites import find_sources, site_prefixes
 
 if TYPE_CHECKING:
@@ -65,7 +68,7 @@ def _read(path: Path) -> list[Result]:
 
 LINK_SOURCES = {"anchors": "a,area,refresh", "all": None}
 """Names of link selections -> value of ``BILINGUAL_LINK_SOURCES``, None for the default."""
-_KEPT = ("crawl.log", "crawl.tsv", "pairs.tsv", "summary.json")
+_KEPT = ("crawl.log", "crawl.tsv", PAIRS, "summary.json")
 _LOG_TAIL = 12
 
 
@@ -129,8 +132,10 @@ class Harvest:
             error = f"exit status {status}, {len(order)} downloads\n{tail(directory / 'crawl.log')}"
         else:
             tidy(directory)
+        # a crawl that was killed also leaves pairs that better ones have replaced
+        pairs = None if error else read_pairs(directory / PAIRS, LanguagePairs.parse(task.pair))
         return measured.reference(task).measure(
-            policy, order, missing=missing, links=self.links, seconds=seconds, error=error
+            policy, order, missing=missing, links=self.links, seconds=seconds, error=error, pairs=pairs
         )
 
     def command(self, task: Task, policy: str, directory: Path) -> list[str]:

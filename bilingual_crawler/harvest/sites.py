@@ -1,19 +1,23 @@
-"""Frozen sites of the harvest benchmark: tasks, link graph, gold pairs, redirects."""
+"""Frozen sites of the harvest benchmark: tasks, link graph, gold pairs, orphans, redirects."""
 
 from __future__ import annotations
 
 import csv
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from bilingual_crawler.harvest.verdicts import Truth
 from bilingual_crawler.storage.archive import Redirect, open_archive, open_warc
 from bilingual_crawler.storage.files import DAMAGE
 from bilingual_crawler.storage.sites import find_sources, read_table
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from bilingual_crawler.harvest.verdicts import Tally
+    from bilingual_crawler.items import Pair
 
 Partners: TypeAlias = Mapping[str, frozenset[str]]
 """URL -> the URLs it forms a gold pair with."""
@@ -63,6 +67,8 @@ class Site:
     pairs: tuple[GoldPair, ...]
     redirects: Mapping[str, str]
     """Linked form -> page that the server gives for it."""
+    orphans: frozenset[tuple[str, str]] = frozenset()
+    """Page and language of documents that have no translation."""
 
     def reachable(self, seeds: Iterable[str]) -> set[str]:
         """Return the pages that links lead to from ``seeds``, seeds included."""
@@ -86,6 +92,28 @@ class Site:
                 found[pair.url_b].add(pair.url_a)
         return {url: frozenset(others) for url, others in found.items()}
 
+    def truth(self, task: Task) -> Truth:
+        """Return what is known of all documents in the task's languages, reachable or not."""
+        a, b = task.lang_a, task.lang_b
+        gold = {(pair.url_a, pair.url_b) for pair in self.pairs if (pair.lang_a, pair.lang_b) == (a, b)}
+        gold |= {(pair.url_b, pair.url_a) for pair in self.pairs if (pair.lang_a, pair.lang_b) == (b, a)}
+        return Truth(frozenset(gold), frozenset(url for url, language in self.orphans if language in (a, b)))
+
+    def judge(self, task: Task, pairs: Iterable[Pair]) -> Tally:
+        """Judge the *pairs* that a crawl of the task has found, by the pages that can be reached.
+
+        Pairs in other languages do not count; of several URLs of the same two pages the best pair does.
+        """
+        best: dict[tuple[str, str], Pair] = {}
+        for pair in sorted(pairs, key=lambda pair: pair.score):
+            urls = self.page(pair.url_a), self.page(pair.url_b)
+            if pair.pair == task.pair:
+                best[urls] = replace(pair, url_a=urls[0], url_b=urls[1])
+            elif pair.pair == f"{task.lang_b}-{task.lang_a}":
+                best[urls[::-1]] = replace(pair, url_a=urls[1], url_b=urls[0])
+        truth = replace(self.truth(task), reachable=frozenset(self.reachable(task.seeds)))
+        return truth.judge(best.values())
+
     def page(self, url: str) -> str:
         """Return the page a downloaded URL stands for: fragment, redirect, scheme and final slash evened out.
 
@@ -102,21 +130,21 @@ class Site:
         return next((form for form in forms if form in self.languages), url)
 
 
-def read_tasks(directory: Path) -> list[Task]:
-    """Read ``tasks.tsv`` of a folder of sites; raises SiteError."""
-    path = directory / "tasks.tsv"
+def read_tasks(directory: Path, name: str = "tasks.tsv") -> list[Task]:
+    """Read the tasks in the file *name* of a folder of sites; raises SiteError."""
+    path = directory / name
     try:
         with path.open(encoding="utf-8", newline="") as lines:
             rows = list(csv.DictReader(lines, delimiter="\t"))
         return [Task(r["site"], r["lang_a"], r["lang_b"], tuple(r["seeds"].split())) for r in rows]
     except OSError as error:
-        raise SiteError(f"{directory} is no folder of benchmark sites: tasks.tsv: {error.strerror}") from error
+        raise SiteError(f"{directory} is no folder of benchmark sites: {name}: {error.strerror}") from error
     except (KeyError, AttributeError) as error:
         raise SiteError(f"{path} needs the columns site, lang_a, lang_b and seeds") from error
 
 
 def read_site(directory: Path) -> Site:
-    """Read the graph, gold pairs and redirects of one site; :class:`SiteError` names the file at fault."""
+    """Read the graph, gold pairs, redirects and orphans of one site; :class:`SiteError` names the file at fault."""
     languages: dict[str, str] = {}
     links: dict[str, tuple[str, ...]] = {}
     for url, language, _, *outlinks in _rows(directory / "graph.tsv.xz", 3):
@@ -125,7 +153,9 @@ def read_site(directory: Path) -> Site:
     pairs = tuple(GoldPair(*row[:4]) for row in _rows(directory / "pairs.tsv.xz", 4))
     path = directory / "redirects.tsv"
     redirects = {row[0]: row[1] for row in _rows(path, 2)} if path.exists() else {}
-    return Site(directory, languages, links, pairs, redirects)
+    path = directory / "orphans.tsv"
+    orphans = frozenset((row[0], row[1]) for row in _rows(path, 2)) if path.exists() else frozenset()
+    return Site(directory, languages, links, pairs, redirects, orphans)
 
 
 def _rows(path: Path, columns: int) -> list[list[str]]:

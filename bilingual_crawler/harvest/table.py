@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.table import Table
 
-from bilingual_crawler.harvest.curve import SHARES, Result, bootstrap, worse_than
+from bilingual_crawler.harvest.curve import SHARES, Result, bootstrap, with_gold, worse_than
+from bilingual_crawler.harvest.verdicts import FEWEST, SURE, share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,9 +32,12 @@ def by_policy(results: Sequence[Result]) -> dict[str, list[Result]]:
 
 
 def print_tables(results: Sequence[Result], console: Console, worst: int = 8) -> None:
-    """Print a line per policy, the ``worst`` tasks of the best policy, and the crawls that failed."""
-    groups = by_policy(results)
-    console.print(policy_table(groups), "")
+    """Print harvest and pairs of each policy, the ``worst`` tasks of the best policy, and the crawls that failed."""
+    groups = by_policy(with_gold(results))
+    if groups:
+        console.print(policy_table(groups), "")
+    if judged := by_policy([result for result in results if result.judged is not None]):
+        console.print(pairs_table(judged), "")
     best = best_policy(groups)
     if best and len(groups[best]) > 1:
         console.print(worst_table(groups, best, worst))
@@ -74,6 +78,37 @@ def policy_table(groups: Mapping[str, Sequence[Result]]) -> Table:
             str(sum(r.found >= _ALL_FOUND * r.gold_pairs for r in group)),
         )
     return table
+
+
+def pairs_table(groups: Mapping[str, Sequence[Result]]) -> Table:
+    """Return the table of the pairs that the crawls of each policy found, counts summed over tasks."""
+    table = _table(
+        "Pairs found while the crawl ran",
+        caption="judged: pairs with a page in gold, or with a page that is known to have no translation (orphan);"
+        f" precision: share of these that are gold; min: of a task with {FEWEST} or more;"
+        " recall: share of the gold pairs",
+    )
+    table.add_column("policy", style="bold", no_wrap=True)
+    for heading in ("judged", "precision", "min", "recall", "orphans paired", f"false ≥ {SURE:.1f}"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, group in groups.items():
+        judged, orphans = sum(r.judged or 0 for r in group), sum(r.orphans for r in group)
+        worst = min((r.right / r.judged for r in group if r.judged and r.judged >= FEWEST), default=None)
+        table.add_row(
+            name,
+            str(judged),
+            decimals(share(sum(r.right for r in group), judged)),
+            decimals(worst),
+            decimals(share(sum(r.paired for r in group), sum(r.gold_pairs for r in group))),
+            f"{sum(r.orphans_paired for r in group)} of {orphans}" if orphans else "–",
+            str(sum(r.sure_and_false for r in group)),
+        )
+    return table
+
+
+def decimals(number: float | None) -> str:
+    """Write a share with three decimals; a dash for None."""
+    return "–" if number is None else f"{number:.3f}"
 
 
 def worst_table(groups: Mapping[str, Sequence[Result]], policy: str, worst: int) -> Table:
