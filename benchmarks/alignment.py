@@ -36,9 +36,10 @@ from benchmarks.alignment_baselines import SOME_WORDS, PpLocator, Pti, WmtBaseli
 from benchmarks.gold_texts import read_gold_texts
 from bilingual_crawler.alignment.documents.align import align, align_domain, read_corpus
 from bilingual_crawler.alignment.documents.content import document_space, sentence_space
-from bilingual_crawler.alignment.documents.encoders import load_encoder
 from bilingual_crawler.alignment.documents.methods import Candidates, make_method
-from bilingual_crawler.alignment.documents.model import EncoderError, read_pairs
+from bilingual_crawler.alignment.documents.model import read_pairs
+from bilingual_crawler.alignment.encoders import EncoderError
+from bilingual_crawler.alignment.encoders.base import load_encoder
 from bilingual_crawler.harvest.plot import plot_reliability
 from bilingual_crawler.harvest.sites import SiteError, Task, read_site, read_tasks
 from bilingual_crawler.harvest.table import decimals
@@ -62,8 +63,8 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.alignment.documents.content import Space
     from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
-    from bilingual_crawler.alignment.documents.encoders import Encoder
     from bilingual_crawler.alignment.documents.methods import Method
+    from bilingual_crawler.alignment.encoders.base import Encoder
     from bilingual_crawler.harvest.verdicts import Bin
     from bilingual_crawler.items import Pair
 

@@ -23,8 +23,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.alignment.documents.e5 import E5Encoder
-from bilingual_crawler.alignment.documents.encoders import is_installed, load_encoder
+from bilingual_crawler.alignment.encoders.base import is_installed, load_encoder
+from bilingual_crawler.alignment.encoders.e5 import E5Encoder
 from bilingual_crawler.alignment.sentences.align import SentenceAligner
 from bilingual_crawler.alignment.sentences.evidence import TOKENS
 from bilingual_crawler.alignment.sentences.splitting import Sentence
@@ -33,7 +33,7 @@ from bilingual_crawler.languages.codes import LanguageError, LanguagePair, parse
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from bilingual_crawler.alignment.documents.encoders import Encoder
+    from bilingual_crawler.alignment.encoders.base import Encoder
 
 Beads = set[tuple[tuple[int, ...], tuple[int, ...]]]
 """Numbers of the sentences of both sides; one side of a gap is empty."""

@@ -15,8 +15,6 @@ from benchmarks.alignment_baselines import PpLocator, WmtBaseline
 from bilingual_crawler.alignment.documents.align import align, read_corpus
 from bilingual_crawler.alignment.documents.copies import group_similar
 from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
-from bilingual_crawler.alignment.documents.e5 import E5Encoder
-from bilingual_crawler.alignment.documents.encoders import is_installed, load_encoder
 from bilingual_crawler.alignment.documents.matching import greedy, lead, optimal
 from bilingual_crawler.alignment.documents.methods import make_method
 from bilingual_crawler.alignment.documents.model import REASONS, EncoderError
@@ -28,6 +26,8 @@ from bilingual_crawler.alignment.documents.reading import (
     read_document,
     read_pages,
 )
+from bilingual_crawler.alignment.encoders.base import is_installed, load_encoder
+from bilingual_crawler.alignment.encoders.e5 import E5Encoder
 from bilingual_crawler.crawl.signals import Fetch
 from bilingual_crawler.items import Document
 from bilingual_crawler.languages.pairs import LanguagePairs

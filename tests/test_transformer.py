@@ -19,8 +19,8 @@ import torch
 from transformers import BertConfig, BertModel, XLMRobertaForSequenceClassification, XLMRobertaModel
 
 from bilingual_crawler.alignment.documents import e5_weights
-from bilingual_crawler.alignment.documents.e5_weights import E5Weights
-from bilingual_crawler.alignment.documents.model import EncoderError
+from bilingual_crawler.alignment.encoders import EncoderError
+from bilingual_crawler.alignment.encoders.e5_weights import E5Weights
 from training import evaluate
 from training.common.data import DataError
 from training.language import __main__ as language

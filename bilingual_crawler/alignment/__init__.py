@@ -2,6 +2,7 @@
 
 - ``documents/``: which documents are translations of each other
 - ``sentences/``: which of their sentences are, and the bitext in the formats of other tools
+- ``encoders/``: sentence encoders, for both
 - ``at_end.py``: the alignment that ends a crawl, in a process of its own
 
 May import: items, policies, frontier, scoring, storage, options, pages, urls, languages.

@@ -139,7 +139,7 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
         name = str(domain.pair)
         found += alignment.pairs
         if options.bitext:
-            bitext[name].add(alignment, domain.main_text)
+            bitext[name].add(alignment.pairs, domain.main_text)
         unpaired += alignment.rows_of_unpaired(name)
         refused[name].update(alignment.refused)
         progress.on_group(alignment.group)

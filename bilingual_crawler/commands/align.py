@@ -11,7 +11,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.alignment.documents.model import EncoderError, pairs_of_others, replace_unpaired
+from bilingual_crawler.alignment.documents.model import pairs_of_others, replace_unpaired
+from bilingual_crawler.alignment.encoders import EncoderError
 from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, refuse_unknown
 from bilingual_crawler.items import Pair, Unpaired
 from bilingual_crawler.languages.codes import LanguageError
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
-    from bilingual_crawler.alignment.documents.encoders import Encoder
     from bilingual_crawler.alignment.documents.model import Alignment
+    from bilingual_crawler.alignment.encoders.base import Encoder
     from bilingual_crawler.alignment.sentences.produce import BitextProducer
     from bilingual_crawler.languages.codes import LanguagePair
 
@@ -214,7 +215,7 @@ class _Extras:
         self._reviews[domain.pair].add(alignment, domain.main_text)
         self.unpaired += alignment.rows_of_unpaired(str(domain.pair))
         if domain.pair in self._bitexts:
-            self._bitexts[domain.pair].add(alignment, domain.main_text)
+            self._bitexts[domain.pair].add(alignment.pairs, domain.main_text)
 
     def close(self) -> None:
         for bitext in self._bitexts.values():

@@ -11,7 +11,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler import to_install
-from bilingual_crawler.alignment.documents.model import EncoderError
+from bilingual_crawler.alignment.encoders import EncoderError
 from bilingual_crawler.commands import PROGRESS, PROJECT_SETTINGS, adapt, refuse_unknown
 from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.options import PREFIX, USUAL_FORMATS, Options, check_folder, wrong

@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from bilingual_crawler.alignment.documents.encoders import Encoder
     from bilingual_crawler.alignment.documents.methods import Method
     from bilingual_crawler.alignment.documents.reading import RawPage
+    from bilingual_crawler.alignment.encoders.base import Encoder
     from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.mining.ranges import Ranges
@@ -166,7 +166,7 @@ class BucketJob:
                     if name not in producers:
                         spool = Spool(self.out, name, number)
                         producers[name] = BitextProducer(domain.pair, detection, [spool], encoder)
-                    producers[name].add(alignment, domain.main_text)
+                    producers[name].add(alignment.pairs, domain.main_text)
                 del domain  # or two would be in memory at once
         for producer in producers.values():
             producer.close()

@@ -20,9 +20,9 @@ from rich.progress import track
 from sklearn.tree import DecisionTreeClassifier
 
 from bilingual_crawler.alignment.documents.content import CONTENT_FEATURES
-from bilingual_crawler.alignment.documents.encoders import load_encoder
 from bilingual_crawler.alignment.documents.evidence import FOLDER, VIEWS, View
 from bilingual_crawler.alignment.documents.structure import PAPER_FEATURES
+from bilingual_crawler.alignment.encoders.base import load_encoder
 from bilingual_crawler.harvest.sites import read_tasks
 from training.documents.classifier import calibrate, cross_validated, fit, measure
 from training.documents.examples import SEED, read_sites

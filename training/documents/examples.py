@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bilingual_crawler.alignment.documents.corpus import Domain
-    from bilingual_crawler.alignment.documents.encoders import Encoder
     from bilingual_crawler.alignment.documents.model import Profile
+    from bilingual_crawler.alignment.encoders.base import Encoder
     from bilingual_crawler.harvest.sites import Task
 
 MOST_ROWS = 600

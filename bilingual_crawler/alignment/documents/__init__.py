@@ -4,10 +4,10 @@
 - ``inputs.py``: pages of crawls, archives and files of texts
 - ``reading.py``: a page as a document and its profile, in helper processes
 - ``corpus.py``: all documents that are aligned together, on disk; domains and groups of domains
+- ``copies.py``: a document under several addresses, near-duplicates, main text
 - ``urls.py``: the evidence of URLs, ``hreflang`` and language switchers, for alignment and ledger
 - ``candidates.py``: candidates by shared tokens and by URLs; editions of a page
 - ``structure.py``, ``content.py``: features by page structure and links; by words and sentence vectors
-- ``encoders.py``, ``e5.py``, ``e5_graph.py``, ``e5_weights.py``: sentence encoders
 - ``evidence.py``: the features of all candidates, and the classifiers of document pairs
 - ``methods.py``: the methods of document alignment by name
 - ``matching.py``: from scored candidates to one-to-one pairs

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.alignment.documents.candidates import Editions
     from bilingual_crawler.alignment.documents.corpus import Domain
-    from bilingual_crawler.alignment.documents.encoders import Encoder
     from bilingual_crawler.alignment.documents.model import Profile
+    from bilingual_crawler.alignment.encoders.base import Encoder
 
 GLOSSARY_FEATURES = ("translated_a", "translated_b", "translated_lead_a", "translated_lead_b")
 PARTS = 2

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.alignment.documents.content import Space
     from bilingual_crawler.alignment.documents.corpus import Domain
-    from bilingual_crawler.alignment.documents.encoders import Encoder
+    from bilingual_crawler.alignment.encoders.base import Encoder
 
 URL_FEATURES = ("hreflang", "switcher", "key", "refused", "url_rivals_a", "url_rivals_b")
 VIEWS = {

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from bilingual_crawler.alignment.documents.candidates import alike_urls, url_evidence
-from bilingual_crawler.alignment.documents.e5 import E5Encoder
-from bilingual_crawler.alignment.documents.encoders import is_installed, load_encoder
 from bilingual_crawler.alignment.documents.evidence import FOLDER, VIEWS, CandidateEvidence, PairClassifier
 from bilingual_crawler.alignment.documents.matching import greedy
-from bilingual_crawler.alignment.documents.model import EncoderError
 from bilingual_crawler.alignment.documents.urls import SCORES, together
+from bilingual_crawler.alignment.encoders import EncoderError
+from bilingual_crawler.alignment.encoders.base import is_installed, load_encoder
+from bilingual_crawler.alignment.encoders.e5 import E5Encoder
 from bilingual_crawler.options import Options
 from bilingual_crawler.scoring.models import ParallelnessModel, models_folder
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from bilingual_crawler.alignment.documents.corpus import Domain
-    from bilingual_crawler.alignment.documents.encoders import Encoder
     from bilingual_crawler.alignment.documents.evidence import Proposals
+    from bilingual_crawler.alignment.encoders.base import Encoder
 
 LIKELY = 0.95
 """Probability from which a partner is certain, and content confirms an announcement."""

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.pairs import LanguagePairs
 
 
-class EncoderError(ValueError):
-    """A missing or unknown sentence encoder; the message says what to install."""
-
-
 @dataclass(frozen=True, slots=True)
 class DocumentText:
     """A page in one of the languages, with its text."""

@@ -15,7 +15,7 @@ from bilingual_crawler.alignment.sentences.splitting import split
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bilingual_crawler.alignment.documents.encoders import Encoder
+    from bilingual_crawler.alignment.encoders.base import Encoder
     from bilingual_crawler.alignment.sentences.beads import Bead
     from bilingual_crawler.alignment.sentences.splitting import Sentence
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bilingual_crawler.alignment.documents.encoders import Encoder
+    from bilingual_crawler.alignment.encoders.base import Encoder
     from bilingual_crawler.alignment.sentences.beads import BeadScores
     from bilingual_crawler.alignment.sentences.splitting import Sentence
 

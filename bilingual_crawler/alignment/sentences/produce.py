@@ -12,12 +12,12 @@ from bilingual_crawler.alignment.sentences.exports import DocumentPair
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-    from bilingual_crawler.alignment.documents.encoders import Encoder
-    from bilingual_crawler.alignment.documents.model import Alignment
+    from bilingual_crawler.alignment.encoders.base import Encoder
     from bilingual_crawler.alignment.sentences.align import SentencePair
     from bilingual_crawler.alignment.sentences.exports import Sink
+    from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.codes import LanguagePair
 
 MIN_SCORE = 0.5
@@ -106,11 +106,11 @@ class BitextProducer:
         self.counts: Counter[str] = Counter()
         self.dropped = self._cleaner.dropped
 
-    def add(self, alignment: Alignment, main: Callable[[str], list[str]]) -> None:
-        """Add the document pairs of one domain or group. *main* returns the main text of a URL, in lines."""
+    def add(self, pairs: Sequence[Pair], main: Callable[[str], list[str]]) -> None:
+        """Add the document pairs of a domain or group, best first. *main* returns the main text of a URL, in lines."""
         read = self._aligner.read
-        self._aligner.learn_lexicon(read(main(pair.url_a), main(pair.url_b)) for pair in alignment.pairs[:TEACHERS])
-        for pair in alignment.pairs:
+        self._aligner.learn_lexicon(read(main(pair.url_a), main(pair.url_b)) for pair in pairs[:TEACHERS])
+        for pair in pairs:
             a, b = main(pair.url_a), main(pair.url_b)
             found = self._aligner.align(*read(a, b))
             kept = [sentences for sentences in found if self._cleaner.keeps(sentences)]

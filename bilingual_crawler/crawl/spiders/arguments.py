@@ -377,7 +377,7 @@ def _check_job(context: CrawlContext, settings: BaseSettings) -> None:
         return
     # scipy is slow to import as well
     from bilingual_crawler.alignment.documents.methods import method_of
-    from bilingual_crawler.alignment.documents.model import EncoderError
+    from bilingual_crawler.alignment.encoders import EncoderError
     from bilingual_crawler.scoring.models import ModelError
 
     try:

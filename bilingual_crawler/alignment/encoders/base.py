@@ -11,8 +11,8 @@ import lmdb
 import numpy as np
 
 from bilingual_crawler import to_install
-from bilingual_crawler.alignment.documents.e5 import E5Encoder
-from bilingual_crawler.alignment.documents.model import EncoderError
+from bilingual_crawler.alignment.encoders import EncoderError
+from bilingual_crawler.alignment.encoders.e5 import E5Encoder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
