@@ -19,9 +19,8 @@ import numpy as np
 from bilingual_crawler.alignment.documents.align import align_domain, read_corpus
 from bilingual_crawler.alignment.documents.corpus import Domain
 from bilingual_crawler.alignment.documents.methods import make_method
-from bilingual_crawler.harvest.sites import read_tasks
+from bilingual_crawler.harvest.sites import read_site, read_tasks
 from bilingual_crawler.languages.pairs import LanguagePairs
-from training.documents.examples import gold_pairs
 
 if TYPE_CHECKING:
     from bilingual_crawler.alignment.documents.model import Profile
@@ -51,7 +50,7 @@ def main() -> None:
     announced: set[tuple[str, str, str]] = set()
     every, best = set(), set()
     for task in read_tasks(args.sites):
-        gold = gold_pairs(args.sites, task)
+        gold = read_site(args.sites / task.site).truth(task).gold
         if len(gold) > MOST_PAIRS:
             continue
         corpus = read_corpus([args.sites / task.site], LanguagePairs.parse(task.pair))

@@ -139,6 +139,16 @@ def seconds(value: Any) -> float:
     return number
 
 
+def share(value: Any) -> float:
+    try:
+        read = float(text(value))
+    except ValueError:
+        read = math.nan
+    if not 0 <= read <= 1:
+        raise ValueError("give a number from 0 to 1")
+    return read
+
+
 def one_of(*names: str) -> Reader[str]:
     """Return the reader of one of *names*; an empty name makes the value optional."""
 
@@ -286,6 +296,7 @@ class Options:
     parts: Annotated[tuple[str, ...], each(one_of(*Part))]
 
     align: Annotated[str, one_of("", *ALIGN_METHODS)]
+    min_score: Annotated[float, share]
     encoder: Annotated[str, text]
     cache_dir: Annotated[Path, path]
     bitext: Annotated[tuple[str, ...], each(bitext_format)]

@@ -34,6 +34,7 @@ BILINGUAL_ORACLE_ORDER: str | None = None
 
 # Which documents are pairs
 BILINGUAL_ALIGN = "auto"
+BILINGUAL_MIN_SCORE = 0.5
 BILINGUAL_ENCODER = "e5-small"
 BILINGUAL_CACHE_DIR = "~/.cache/bilingual-crawler"
 BILINGUAL_BITEXT: list[str] = []

@@ -1,47 +1,74 @@
-"""Train the classifiers of document pairs on frozen sites with gold pairs: ``python -m training.documents SITES``.
+"""Train the judges of document pairs: ``python -m training.documents SITES [HALF_TRANSLATED NOTHING CMS …]``.
 
-Every classifier is a gradient boosting of small trees over one view of the evidence (see ``documents/
-evidence.py``), calibrated on kinds of sites that it was not trained on. The thorough one meets every site in all forms
-(``forms.py``), so that pages without HTML, announcements or telling URLs are nothing new to it. Candidates count if one
-of their documents is in a gold pair; a domain gives a sample of them and weighs as its square root, so that big sites
-do not drown the small ones.
+Each argument is a folder of frozen sites. Sites of which only a part is translated, or nothing, teach that a page may
+have no partner (``orphans.tsv``). What two pages hold is judged by boosted trees, one for each view of the evidence
+(``evidence.py``); what the site says of a pair by a logistic regression on top of it (``convention.py``), and sentences
+by another one (``bitext.py``). All are calibrated on kinds of sites that they were not trained on. The site's judge and
+the thorough one meet every site in several forms (``forms.py``), so that pages without HTML, announcements or telling
+URLs are nothing new to them. Candidates count if one of their documents is in a gold pair, or has no translation; a
+domain gives a sample of them and weighs as its square root, so that big sites do not drown the small ones.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+import msgspec
 import numpy as np
 from rich.progress import track
+from scipy.special import expit
 from sklearn.tree import DecisionTreeClassifier
 
+from bilingual_crawler.alignment.documents.bitext import BITEXT_FEATURES, BitextReader, doubtful
+from bilingual_crawler.alignment.documents.candidates import Editions, url_evidence
 from bilingual_crawler.alignment.documents.content import CONTENT_FEATURES
-from bilingual_crawler.alignment.documents.evidence import FOLDER, VIEWS, View
+from bilingual_crawler.alignment.documents.convention import SITE_FEATURES, announcing, site_columns, url_columns
+from bilingual_crawler.alignment.documents.evidence import (
+    CONFIG,
+    FOLDER,
+    VIEWS,
+    CandidateEvidence,
+    Proposals,
+    View,
+)
 from bilingual_crawler.alignment.documents.structure import PAPER_FEATURES
 from bilingual_crawler.alignment.encoders.base import load_encoder
 from bilingual_crawler.harvest.sites import read_tasks
-from training.documents.classifier import calibrate, cross_validated, fit, measure
-from training.documents.examples import SEED, read_sites
+from bilingual_crawler.settings import BILINGUAL_MIN_SCORE
+from training.documents.classifier import Regression, fit_trees, held_out, report
+from training.documents.examples import SEED, TaskSites
 from training.documents.trees import boosted_to_onnx, tree_to_onnx
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
+    from bilingual_crawler.harvest.sites import Task
     from training.documents.examples import Examples
 
-THRESHOLD = 0.5
+    Place = tuple[Path, Task]
+    T = TypeVar("T")
+    Pairs = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
+    Scores = list[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64], NDArray[np.bool_]]]
+
+SAYING = ("whole", "unannounced", "silent")
+"""Forms in which the site's judge meets a site: what pages hold is the same, what the site says is not."""
+SHOWING = ("whole", "text")
+"""Forms in which the thorough judge meets a site."""
+PROCESSES = 2
 
 
 def main() -> None:
-    """Train all views, print their cross-validated quality, write models and configuration."""
+    """Train all judges, print their cross-validated quality, write models and configuration."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sites", type=Path, help="folder of frozen sites with tasks.tsv")
+    parser.add_argument("sites", type=Path, nargs="+", help="folders of frozen sites with tasks.tsv")
     parser.add_argument("--encoder", default="e5-small", help="sentence encoder (%(default)s)")
     parser.add_argument(
         "--cache", type=Path, default=Path("~/.cache/bilingual-crawler"), help="of vectors (%(default)s)"
@@ -49,47 +76,131 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("models") / FOLDER, help="model folder (%(default)s)")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    encoder = load_encoder(args.encoder, args.cache.expanduser())
-    sites = [one for task in track(read_tasks(args.sites)) for one in read_sites(args.sites, task, encoder)]
-    examples = [site.examples() for site in sites]
+    places = [(folder, task) for folder in args.sites for task in read_tasks(folder)]
+    encoder = args.encoder, args.cache.expanduser()
+    views: dict[str, View] = {}
+
+    by_task = _each(partial(_read, *encoder), [(place,) for place in places])
+    examples = [one for found in by_task for one in found]
     whole = [one for one in examples if one.form == "whole"]
-    views = {name: _train(name, whole, args.out) for name in VIEWS if name != "thorough"}
-    # pairs that a judge finds on a site of another kind teach how the site translates, as they do in use
-    _, _, probabilities = _held_out(examples, VIEWS["auto"])
-    pairs = [one.pairs(found, THRESHOLD) for one, found in zip(examples, probabilities, strict=True)]
-    taught = [site.examples(found) for site, found in zip(sites, pairs, strict=True)]
+    for name in ("structure", "content", "structure-content"):
+        views[name], _ = _train(name, whole, args.out)
+
+    _, _, held = held_out(examples, VIEWS["structure"], fit_trees)
+    said = [
+        one.with_columns(site_columns(odds, one.columns, (one.a, one.b), one.alike))
+        for one, odds in zip(examples, held, strict=True)
+    ]
+    slope, shift, odds = held_out(said, SITE_FEATURES, Regression)
+    report("site", said, odds, BILINGUAL_MIN_SCORE)
+    judges = {"site": Regression(said, SITE_FEATURES).judge(slope, shift)}
+
+    # of each task what the next judges are asked, by those that saw no site of its kind
+    probabilities = {id(one): np.asarray(expit(own), dtype=np.float64) for one, own in zip(examples, odds, strict=True)}
+    of_held = dict(zip(map(id, examples), held, strict=True))
+    taught: list[tuple[Place, Pairs]] = []
+    doubts: list[tuple[Place, str, Scores]] = []
+    for place, found in zip(places, by_task, strict=True):
+        shown = [one for one in found if one.form == "whole"]
+        chosen = [one.chosen(probabilities[id(one)], BILINGUAL_MIN_SCORE) for one in shown]
+        taught.append((place, [(one.a[kept], one.b[kept]) for one, kept in zip(shown, chosen, strict=True)]))
+        for form in ("whole", "silent"):
+            shown = [one for one in found if one.form == form]
+            doubts.append(
+                (place, form, [(one.a, one.b, probabilities[id(one)], _unsaid(one, of_held[id(one)])) for one in shown])
+            )
+    thorough = [one for found in _each(partial(_read_thoroughly, *encoder), taught) for one in found]
     # the encoder may be missing
-    plain = [one.without(CONTENT_FEATURES) for one in taught]
-    views["thorough"] = _train("thorough", [*taught, *plain], args.out)
+    thorough += [one.without(CONTENT_FEATURES) for one in thorough]
+    views["thorough"], _ = _train("thorough", thorough, args.out)
+
+    read = [one for found in _each(_read_sentences, doubts) for one in found]
+    slope, shift, odds = held_out(read, BITEXT_FEATURES, Regression)
+    report("before sentences", read, [one.columns["site"].astype(np.float64) for one in read], BILINGUAL_MIN_SCORE)
+    report("sentences", read, odds, BILINGUAL_MIN_SCORE)
+    judges["bitext"] = Regression(read, BITEXT_FEATURES).judge(slope, shift)
+
     tree = DecisionTreeClassifier(max_depth=6, min_samples_leaf=20, random_state=SEED)
-    rows = np.concatenate([one.rows(PAPER_FEATURES)[one.touching] for one in whole])
-    tree.fit(rows, np.concatenate([one.parallel[one.touching] for one in whole]))
+    rows = np.concatenate([one.rows(PAPER_FEATURES)[one.judged] for one in whole])
+    tree.fit(rows, np.concatenate([one.parallel[one.judged] for one in whole]))
     (args.out / "pplocator.onnx").write_bytes(tree_to_onnx(tree))
     # the tree gives a probability: spread it out, so that the scale of a logit does no harm to one half
-    views["pplocator"] = View(PAPER_FEATURES, 20.0, -10.0, THRESHOLD)
-    config = {"format": 1, "views": {name: asdict(view) for name, view in views.items()}}
-    (args.out / "config.json").write_text(json.dumps(config, indent=1) + "\n")
+    views["pplocator"] = View(PAPER_FEATURES, 20.0, -10.0)
+    config = {
+        "format": 2,
+        "views": {name: asdict(view) for name, view in views.items()},
+        **{name: msgspec.to_builtins(judge) for name, judge in judges.items()},
+    }
+    (args.out / CONFIG).write_text(json.dumps(config, indent=1) + "\n")
 
 
-def _train(name: str, examples: Sequence[Examples], out: Path) -> View:
-    """Write the judge of a view."""
+def _each(read: Callable[..., T], tasks: Iterable[tuple[object, ...]]) -> list[T]:
+    """*read* each of *tasks* in other processes."""
+    with ProcessPoolExecutor(PROCESSES) as pool:
+        waiting = [pool.submit(read, *task) for task in tasks]
+        return [future.result() for future in track(waiting)]
+
+
+def _read(encoder: str, cache: Path, place: Place) -> list[Examples]:
+    """The candidates of a task in the forms of :data:`SAYING`, with the features of all views but ``thorough``."""
+    sites = TaskSites(*place)
+    proposed = [
+        CandidateEvidence(domain, "structure-content", load_encoder(encoder, cache), urls=True).candidates()
+        for domain, _ in sites.domains("whole")
+    ]
+    found = []
+    for form in SAYING:
+        for (domain, truth), one in zip(sites.domains(form), proposed, strict=True):
+            evidence = url_evidence(domain)
+            pages = Editions.from_evidence(domain, evidence, with_copies=True)
+            columns = one.columns | url_columns(domain, evidence, one.a, one.b, pages)
+            found.append(sites.examples(form, domain, truth, replace(one, columns=columns)))
+    return found
+
+
+def _read_thoroughly(encoder: str, cache: Path, place: Place, taught: Pairs) -> list[Examples]:
+    """The candidates of a task in the forms of :data:`SHOWING`, with the features of ``thorough``.
+
+    *taught*: the pairs of each domain by which its glossary is learnt.
+    """
+    sites = TaskSites(*place)
+    found = []
+    for form in SHOWING:
+        for (domain, truth), pairs in zip(sites.domains(form), taught, strict=True):
+            evidence = CandidateEvidence(domain, "thorough", load_encoder(encoder, cache))
+            found.append(sites.examples(form, domain, truth, evidence.candidates(pairs)))
+    return found
+
+
+def _read_sentences(place: Place, form: str, scores: Scores) -> list[Examples]:
+    """The doubtful candidates of a task with the features of its sentences."""
+    sites = TaskSites(*place)
+    found = []
+    for (domain, truth), (i, j, probabilities, unsaid) in zip(sites.domains(form), scores, strict=True):
+        asked = doubtful(domain, i, j, probabilities, unsaid) if len(i) else i
+        if not len(asked):
+            continue
+        columns = BitextReader(domain, i, j, probabilities).columns(asked)
+        columns["site"] = np.log(probabilities[asked] / (1 - probabilities[asked]))
+        floats = {name: column.astype(np.float32) for name, column in columns.items()}
+        found.append(sites.examples(form, domain, truth, Proposals(i[asked], j[asked], floats)))
+    return found
+
+
+def _unsaid(one: Examples, held: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Candidates of which the site says nothing."""
+    columns = one.columns
+    said = (announcing(held, columns) > 0) | (columns["switcher"] == 2) | (columns["key"] > 0)
+    return np.asarray(~said)
+
+
+def _train(name: str, examples: Sequence[Examples], out: Path) -> tuple[View, list[NDArray[np.float64]]]:
+    """Write the trees of a view; returns the view, and the log-odds by trees that saw no site of the kind."""
     features = VIEWS[name]
-    slope, shift, probabilities = _held_out(examples, features)
-    for form in dict.fromkeys(one.form for one in examples):
-        shown = [place for place, one in enumerate(examples) if one.form == form]
-        recall, precision = measure(
-            [examples[place] for place in shown], [probabilities[place] for place in shown], THRESHOLD
-        )
-        print(f"{name}, {form}: recall {recall:.3f}, precision {precision:.3f} on kinds of sites not trained on")
-    (out / f"{name}.onnx").write_bytes(boosted_to_onnx(fit(examples, features)))
-    return View(tuple(features), slope, shift, THRESHOLD)
-
-
-def _held_out(examples: Sequence[Examples], features: Sequence[str]) -> tuple[float, float, list[NDArray[np.float64]]]:
-    """Slope, shift, and the probabilities by judges that saw no site of the kind."""
-    scores = cross_validated(examples, features)
-    slope, shift = calibrate(examples, scores)
-    return slope, shift, [1 / (1 + np.exp(-(slope * score + shift))) for score in scores]
+    slope, shift, odds = held_out(examples, features, fit_trees)
+    report(name, examples, odds, BILINGUAL_MIN_SCORE)
+    (out / f"{name}.onnx").write_bytes(boosted_to_onnx(fit_trees(examples, features)))
+    return View(tuple(features), slope, shift), odds
 
 
 if __name__ == "__main__":

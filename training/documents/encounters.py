@@ -54,6 +54,9 @@ KINDS = {
         ("peertube", "tb-reply", "wet-codefest", "civiclearn", "procomeka", "digital-justice", "irhpc", "ocr-d"),
         "guides",
     ),
+    **dict.fromkeys(
+        ("aumontdescollines", "grial-uoc", "havisy", "marcbusque", "rehabitem", "signo", "tropixel", "web-oeg"), "cms"
+    ),
     **dict.fromkeys(("omegat", "torproject-manual", "fdos-help"), "guides"),
 }
 """Beginning of the name of a site to its kind; others are presentations of people, firms and places."""

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.alignment.documents.align import read_corpus
-from bilingual_crawler.alignment.documents.evidence import NO_PAIRS, CandidateEvidence
 from bilingual_crawler.alignment.documents.matching import greedy
 from bilingual_crawler.harvest.sites import read_site
+from bilingual_crawler.harvest.verdicts import Truth, Verdict
 from bilingual_crawler.languages.pairs import LanguagePairs
 from training.documents.encounters import kind_of
 from training.documents.forms import FORMS, DisguisedCorpus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from bilingual_crawler.alignment.documents.corpus import Domain
+    from bilingual_crawler.alignment.documents.evidence import Proposals
     from bilingual_crawler.alignment.documents.model import Profile
-    from bilingual_crawler.alignment.encoders.base import Encoder
     from bilingual_crawler.harvest.sites import Task
 
 MOST_ROWS = 600
@@ -45,68 +45,69 @@ class Examples:
     """Gold pairs of the domain."""
     a: NDArray[np.intp]
     b: NDArray[np.intp]
+    alike: tuple[NDArray[np.intp], NDArray[np.intp]]
+    """Groups of near-duplicates of both sides, ``(documents,)``."""
     columns: dict[str, NDArray[np.float32]]
     parallel: NDArray[np.bool_]
-    touching: NDArray[np.bool_]
-    """Whether one of the two documents is in a gold pair."""
+    judged: NDArray[np.bool_]
+    """Whether one of the two documents is in a gold pair, or is known to have no translation."""
 
     def sample(self) -> NDArray[np.intp]:
-        """Candidates with a document in gold, all of a document or none; about :data:`MOST_ROWS` of a large domain."""
-        touching = np.flatnonzero(self.touching)
+        """Judged candidates, all of a document or none; about :data:`MOST_ROWS` of a large domain."""
+        judged = np.flatnonzero(self.judged)
         documents = np.random.default_rng(SEED).permutation(self.a.max(initial=0) + 1)
-        share = MOST_ROWS / max(len(touching), MOST_ROWS)
-        return np.asarray(touching[documents[self.a[touching]] < share * len(documents)])
+        share = MOST_ROWS / max(len(judged), MOST_ROWS)
+        return np.asarray(judged[documents[self.a[judged]] < share * len(documents)])
 
     def rows(self, features: Sequence[str]) -> NDArray[np.float32]:
         """All candidates as rows of *features*."""
         return np.column_stack([self.columns[name] for name in features])
 
-    def pairs(self, scores: NDArray[np.float64], least: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """One-to-one pairs with a score of *least* or more, best first."""
-        chosen = greedy(self.a, self.b, scores, least)
-        return self.a[chosen], self.b[chosen]
+    def chosen(self, scores: NDArray[np.float64], least: float) -> NDArray[np.intp]:
+        """Candidates that a one-to-one matching chooses, with a score of *least* or more, best first."""
+        return greedy(self.alike[0][self.a], self.alike[1][self.b], scores, least)
+
+    def with_columns(self, columns: Mapping[str, NDArray[np.floating]]) -> Examples:
+        """The same with more or other *columns*."""
+        return replace(self, columns={**self.columns, **columns})
 
     def without(self, features: Iterable[str]) -> Examples:
         """The same where nothing is known of *features*."""
-        return replace(self, columns=self.columns | dict.fromkeys(features, np.full(len(self.a), np.nan, np.float32)))
+        return self.with_columns(dict.fromkeys(features, np.full(len(self.a), np.nan, np.float32)))
 
 
-class DisguisedSite:
-    """The documents of one domain of a task in one form."""
+class TaskSites:
+    """The documents of the domains of one task in disguise; of a large domain a sample."""
 
-    def __init__(self, task: Task, form: str, domain: Domain, gold: set[tuple[str, str]], encoder: Encoder) -> None:
-        self._task, self._form, self._domain = task, form, domain
-        held = {profile.url for profile in (*domain.a, *domain.b)}
-        self._gold = {pair for pair in gold if held.issuperset(pair)}
-        self._evidence = CandidateEvidence(domain, "thorough", encoder)
+    def __init__(self, folder: Path, task: Task) -> None:
+        self._task = task
+        self._corpus = read_corpus([folder / task.site], LanguagePairs.parse(task.pair))
+        self._truth = read_site(folder / task.site).truth(task)
 
-    def examples(self, pairs: tuple[NDArray[np.intp], NDArray[np.intp]] = NO_PAIRS) -> Examples:
-        """All candidates with all features; *pairs* teach how the site translates."""
-        domain, found, gold = self._domain, self._evidence.candidates(pairs), self._gold
-        urls = {url for pair in gold for url in pair}
-        proposed = [(domain.a[i].url, domain.b[j].url) for i, j in zip(found.a, found.b, strict=True)]
+    def domains(self, form: str) -> Iterator[tuple[Domain, Truth]]:
+        """Each domain in a *form*, and what is known of its documents."""
+        disguised = DisguisedCorpus(self._corpus, FORMS[form])
+        for group in self._corpus.groups():
+            kept = _sample(self._corpus.profiles(group), self._truth)
+            domain = disguised.domain(group, kept.__contains__)
+            gold = frozenset((disguised.url(a), disguised.url(b)) for a, b in self._truth.gold if kept >= {a, b})
+            yield domain, Truth(gold, frozenset(map(disguised.url, self._truth.orphans & kept)))
+
+    def examples(self, form: str, domain: Domain, truth: Truth, proposed: Proposals) -> Examples:
+        """The *proposed* candidates of a *domain* with their labels."""
+        places = zip(proposed.a, proposed.b, strict=True)
+        verdicts = [truth.verdict((domain.a[i].url, domain.b[j].url)) for i, j in places]
         return Examples(
             kind_of(self._task.site),
-            self._form,
-            len(gold),
-            found.a,
-            found.b,
-            found.columns,
-            np.array([one in gold for one in proposed], dtype=bool),
-            np.array([not urls.isdisjoint(one) for one in proposed], dtype=bool),
+            form,
+            len(truth.gold),
+            proposed.a,
+            proposed.b,
+            (domain.alike_a, domain.alike_b),
+            proposed.columns,
+            np.array([verdict == Verdict.RIGHT for verdict in verdicts], dtype=bool),
+            np.array([verdict != Verdict.UNJUDGED for verdict in verdicts], dtype=bool),
         )
-
-
-def gold_pairs(sites: Path, task: Task) -> set[tuple[str, str]]:
-    """Gold pairs of a task, in the order of its languages."""
-    wanted = (task.lang_a, task.lang_b)
-    found = set()
-    for pair in read_site(sites / task.site).pairs:
-        if (pair.lang_a, pair.lang_b) == wanted:
-            found.add((pair.url_a, pair.url_b))
-        elif (pair.lang_b, pair.lang_a) == wanted:
-            found.add((pair.url_b, pair.url_a))
-    return found
 
 
 def family(site: str) -> str:
@@ -114,23 +115,13 @@ def family(site: str) -> str:
     return "-".join(site.removeprefix("deb.").split("-")[:2]).removesuffix("-help").removesuffix("-en")
 
 
-def read_sites(sites: Path, task: Task, encoder: Encoder) -> Iterator[DisguisedSite]:
-    """The domains of a task in all forms; those without gold pairs teach nothing."""
-    corpus = read_corpus([sites / task.site], LanguagePairs.parse(task.pair))
-    gold = gold_pairs(sites, task)
-    for group in corpus.groups():
-        kept = _sample(corpus.profiles(group), gold)
-        for form in FORMS:
-            disguised = DisguisedCorpus(corpus, FORMS[form])
-            shown = {(disguised.url(a), disguised.url(b)) for a, b in gold}
-            yield DisguisedSite(task, form, disguised.domain(group, kept.__contains__), shown, encoder)
-
-
-def _sample(profiles: Sequence[Profile], gold: set[tuple[str, str]]) -> set[str]:
-    """URLs of documents: those of some gold pairs, and as many others."""
+def _sample(profiles: Sequence[Profile], truth: Truth) -> set[str]:
+    """URLs of documents: those of some gold pairs, and twice as many others, orphans first."""
     random = Random(SEED)
     held = {profile.url for profile in profiles}
-    pairs = sorted(pair for pair in gold if held.issuperset(pair))
+    pairs = sorted(pair for pair in truth.gold if held.issuperset(pair))
     chosen = {url for pair in random.sample(pairs, min(len(pairs), MOST_PAIRS)) for url in pair}
-    others = sorted(held.difference(*pairs))
-    return chosen.union(random.sample(others, min(len(others), 2 * MOST_PAIRS)))
+    others = held.difference(*pairs)
+    for some in (sorted(others & truth.orphans), sorted(others - truth.orphans)):
+        chosen.update(random.sample(some, min(len(some), MOST_PAIRS)))
+    return chosen

@@ -38,6 +38,7 @@ class Form:
 FORMS = {
     "whole": Form(),
     "hashed": Form(urls=False),
+    "unannounced": Form(announced=False),
     "silent": Form(urls=False, announced=False),
     "text": Form(urls=False, announced=False, html=False),
 }

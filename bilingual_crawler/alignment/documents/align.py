@@ -10,6 +10,7 @@ import numpy as np
 from scrapy.settings import Settings
 
 from bilingual_crawler.alignment.documents.candidates import Editions, url_evidence
+from bilingual_crawler.alignment.documents.copies import objection
 from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
 from bilingual_crawler.alignment.documents.inputs import Inputs
 from bilingual_crawler.alignment.documents.matching import greedy
@@ -135,6 +136,7 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy, ed
     page, or ``all``, which makes every good candidate between the pages of a pair a pair.
     """
     candidates = method(domain)
+    candidates, objections = _without_objections(domain, candidates)
     group_a, group_b = domain.alike_a, domain.alike_b
     order = np.argsort(-_lengths(domain, candidates), kind="stable")
     a, b, scores = group_a[candidates.a[order]], group_b[candidates.b[order]], candidates.scores[order]
@@ -166,6 +168,7 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy, ed
                 unpaired[profile.url] = "taken"
             else:
                 unpaired[profile.url] = "low_score" if place in seen else "no_candidate"
+            unpaired[profile.url] = objections.get(profile.url, unpaired[profile.url])
     refused = {"low_score": len(candidates.scores) - len(good), "taken": len(good) - len(chosen)}
     return Alignment(
         domain.group,
@@ -174,6 +177,18 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy, ed
         {url: nearest[url] for url in unpaired if url in nearest},
         {reason: count for reason, count in refused.items() if count},
     )
+
+
+def _without_objections(domain: Domain, candidates: Candidates) -> tuple[Candidates, dict[str, str]]:
+    """Candidates that are no pairs whatever their score get the score 0; returns the reason by URL, too."""
+    scores, reasons = candidates.scores.copy(), {}
+    for k in np.flatnonzero(scores >= max(candidates.threshold, 1e-9)):
+        i, j = candidates.a[k], candidates.b[k]
+        reason = objection(domain.a[i], domain.main_a[i], domain.b[j], domain.main_b[j])
+        if reason:
+            scores[k] = 0.0
+            reasons |= {domain.a[i].url: reason, domain.b[j].url: reason}
+    return replace(candidates, scores=scores), reasons
 
 
 def _with_editions(chosen: NDArray[np.intp], domain: Domain, candidates: Candidates) -> NDArray[np.intp]:

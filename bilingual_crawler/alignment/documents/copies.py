@@ -28,6 +28,10 @@ CONFIRMED = 0.5
 
 Many sites name their home page, or the original of a translation, on every page.
 """
+MENUS = 1000
+"""Characters below which a page of lines that others repeat consists of menus; longer ones are texts in editions."""
+SAME_TEXT = 0.9
+"""Share of the main text of both documents that is the same, by characters, from which nothing is translated."""
 PERMUTATIONS = 64
 BAND = 4
 """Values of a signature that must agree for two documents to be compared."""
@@ -103,6 +107,21 @@ def near_duplicates(side: Sequence[Profile], main: Sequence[NDArray[np.bool_]]) 
         if whole:
             groups[place] = first.setdefault(whole, place)
     return groups
+
+
+def objection(one: Profile, main_one: NDArray[np.bool_], other: Profile, main_other: NDArray[np.bool_]) -> str | None:
+    """Say why two documents are no pair, whatever announces them, as a key of ``REASONS``; None if nothing is wrong."""
+    own = [int(profile.lengths[kept].sum()) for profile, kept in ((one, main_one), (other, main_other))]
+    whole = [int(profile.lengths.sum()) for profile in (one, other)]
+    if any(not characters and total < MENUS for characters, total in zip(own, whole, strict=True)):
+        return "no_text"
+    same = [
+        int(profile.lengths[kept][np.isin(profile.lines[kept], lines)].sum())
+        for profile, kept, lines in ((one, main_one, other.lines), (other, main_other, one.lines))
+    ]
+    if all(0 < SAME_TEXT * characters <= shared for characters, shared in zip(own, same, strict=True)):
+        return "same_text"
+    return None
 
 
 def group_similar(lines: Sequence[NDArray[np.uint32]]) -> NDArray[np.intp]:

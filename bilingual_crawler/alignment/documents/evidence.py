@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 import onnxruntime as ort
+from scipy.special import expit
 
 from bilingual_crawler.alignment.documents.candidates import Editions, nearest, url_evidence
 from bilingual_crawler.alignment.documents.content import (
@@ -19,28 +21,27 @@ from bilingual_crawler.alignment.documents.content import (
     glossary_columns,
     sentence_space,
 )
+from bilingual_crawler.alignment.documents.convention import url_columns
 from bilingual_crawler.alignment.documents.structure import FEATURES, StructureMethod
-from bilingual_crawler.alignment.documents.urls import UrlEvidence
 from bilingual_crawler.pages.sandbox.pool import processes
 from bilingual_crawler.scoring.models import ModelError, read_model_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from importlib.resources.abc import Traversable
 
     from numpy.typing import NDArray
 
     from bilingual_crawler.alignment.documents.content import Space
     from bilingual_crawler.alignment.documents.corpus import Domain
+    from bilingual_crawler.alignment.documents.urls import UrlEvidence
     from bilingual_crawler.alignment.encoders.base import Encoder
 
-URL_FEATURES = ("hreflang", "switcher", "key", "refused", "url_rivals_a", "url_rivals_b")
 VIEWS = {
     "structure": FEATURES,
     "content": CONTENT_FEATURES,
     "structure-content": (*FEATURES, *CONTENT_FEATURES),
-    "auto": (*URL_FEATURES, *FEATURES),
-    "thorough": (*URL_FEATURES, *FEATURES, *GLOSSARY_FEATURES, *CONTENT_FEATURES),
+    "thorough": (*FEATURES, *GLOSSARY_FEATURES, *CONTENT_FEATURES),
 }
 """Features of each view; a classifier is trained for each."""
 NEAREST = 8
@@ -51,10 +52,7 @@ NO_PAIRS = (np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """Candidate pairs and their features; arrays have shape ``(candidates,)``.
-
-    With the features of URLs there is also the column ``one_sided``, which is not a feature.
-    """
+    """Candidate pairs and their features; arrays have shape ``(candidates,)``."""
 
     a: NDArray[np.intp]
     b: NDArray[np.intp]
@@ -62,16 +60,18 @@ class Proposals:
 
 
 class CandidateEvidence:
-    """The candidates of a domain and their features, by one view.
+    """The candidates of a domain and their features, by one view of what the pages hold.
 
-    Without an *encoder* the columns of content are NaN.
+    Without an *encoder* the columns of content are NaN. With *urls* there are also the columns of URLs and
+    announcements, and candidates by these.
     """
 
-    def __init__(self, domain: Domain, view: str, encoder: Encoder | None = None) -> None:
+    def __init__(self, domain: Domain, view: str, encoder: Encoder | None = None, urls: bool = False) -> None:
         self._domain = domain
         self._features = VIEWS[view]
-        self._found: dict[tuple[int, int], UrlEvidence] = url_evidence(domain) if self._sees(URL_FEATURES) else {}
-        self._editions = Editions.from_evidence(domain, self._found, with_copies=True)
+        self._urls = urls
+        self._found: dict[tuple[int, int], UrlEvidence] = url_evidence(domain) if urls else {}
+        self._pages = Editions.from_evidence(domain, self._found, with_copies=True)
         self._structure = StructureMethod(domain) if self._sees(FEATURES) else None
         self._spaces: dict[str, Space] = {}
         if encoder is not None and self._sees(CONTENT_FEATURES) and domain.a and domain.b:
@@ -82,7 +82,7 @@ class CandidateEvidence:
 
     def candidates(self, pairs: tuple[NDArray[np.intp], NDArray[np.intp]] = NO_PAIRS) -> Proposals:
         """Return all candidates with the features of the view; *pairs*, most certain first, teach a glossary."""
-        domain, editions = self._domain, self._editions
+        domain, pages = self._domain, self._pages
         glossary = glossary_channels(domain, *pairs) if self._sees(GLOSSARY_FEATURES) else {}
         places = [np.array(list(self._found), dtype=np.intp).reshape(-1, 2).T, np.array(NO_PAIRS)]
         if self._structure is not None:
@@ -94,36 +94,54 @@ class CandidateEvidence:
         i, j = np.divmod(np.unique(rows * max(len(domain.b), 1) + columns), max(len(domain.b), 1))
         features = dict.fromkeys(self._features, np.full(len(i), np.nan, dtype=np.float32))
         if self._structure is not None:
-            features |= self._structure.features(i, j, editions)
-        if self._sees(URL_FEATURES):
-            features |= _url_columns(self._found, i, j, editions)
+            features |= self._structure.features(i, j, pages)
+        if self._urls:
+            features |= url_columns(domain, self._found, i, j, pages)
         if glossary:
-            features |= glossary_columns(glossary, i, j, editions)
+            features |= glossary_columns(glossary, i, j, pages)
         if self._spaces:
-            features |= content_columns(self._spaces, i, j, editions)
+            features |= content_columns(self._spaces, i, j, pages)
         return Proposals(i, j, features)
 
 
-def _url_columns(
-    found: dict[tuple[int, int], UrlEvidence], i: NDArray[np.intp], j: NDArray[np.intp], editions: Editions
-) -> dict[str, NDArray[np.float32]]:
-    nothing = UrlEvidence()
-    rows = [found.get(places, nothing) for places in zip(i.tolist(), j.tolist(), strict=True)]
-    columns = {
-        name: np.array([getattr(row, name) for row in rows], dtype=np.float32)
-        for name in ("hreflang", "switcher", "key", "refused", "one_sided")
-    }
-    strong = (columns["hreflang"] > 0) | (columns["switcher"] == 2) | (columns["key"] > 0)
-    for name, places, pages in (("a", i, editions.b[j]), ("b", j, editions.a[i])):
-        counts = np.bincount(places, weights=strong, minlength=1)
-        _, same = np.unique(places * (pages.max(initial=0) + 1) + pages, return_inverse=True)
-        own = np.bincount(same, weights=strong, minlength=1)
-        columns[f"url_rivals_{name}"] = (counts[places] - own[same]).astype(np.float32)
-    return columns
-
-
 FOLDER = "document-pairs"
-"""Folder of the classifiers in the models folder: ``config.json`` and an ONNX graph for each view."""
+"""Folder of the judges in the models folder: ``config.json`` and an ONNX graph for each view."""
+CONFIG = "config.json"
+
+
+class LinearJudge(msgspec.Struct, frozen=True):
+    """A logistic regression on named features, calibrated on the pairs that a matching chooses."""
+
+    intercept: float
+    weights: dict[str, float]
+
+    @classmethod
+    def load(cls, models: Traversable, name: str, features: Sequence[str]) -> LinearJudge:
+        """Read the judge *name* of *features*; ModelError names the file that is missing or unreadable."""
+        try:
+            judge = msgspec.convert(read_config(models)[name], cls)
+        except (KeyError, msgspec.ValidationError) as error:
+            raise ModelError(f"{models / FOLDER / CONFIG}: no judge {name}: {error}") from error
+        if set(judge.weights) != set(features):
+            raise ModelError(f"{models / FOLDER / CONFIG}: {name} has other features than this version: train it again")
+        return judge
+
+    def log_odds(self, columns: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Log-odds of a translation of each row of *columns*, ``(candidates,)``."""
+        rows = np.column_stack([columns[name] for name in self.weights])
+        return np.asarray(self.intercept + rows @ np.array(list(self.weights.values())))
+
+
+def read_config(models: Traversable) -> dict[str, Any]:
+    """Read the configuration of the judges; ModelError if there is none."""
+    path = models / FOLDER / CONFIG
+    try:
+        config = json.loads(read_model_file(path))
+        if isinstance(config["views"], dict):
+            return dict(config)
+    except (ValueError, TypeError, KeyError):
+        pass
+    raise ModelError(f"{path}: not a configuration of judges")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,32 +152,30 @@ class View:
     slope: float
     """Platt scaling: probability = 1 / (1 + exp(-(slope * score + shift)))."""
     shift: float
-    threshold: float
-    """Probability from which a candidate may become a pair."""
 
 
 class PairClassifier:
-    """Scores candidates by one view of the evidence, such as ``structure`` or ``auto``."""
+    """Scores candidates by one view of the evidence, such as ``structure``."""
 
     def __init__(self, models: Traversable, view: str) -> None:
         """Load a view; ModelError names the file that is missing or unreadable."""
-        path = models / FOLDER / "config.json"
-        content = read_model_file(path)
-        try:
-            config = json.loads(content)["views"][view]
-            self.view = View(**config | {"features": tuple(config["features"])})
-        except (ValueError, TypeError, KeyError) as error:
-            raise ModelError(f"{path}: not a configuration with the view {view}: {error}") from error
+        config = read_config(models)["views"].get(view)
+        if config is None:
+            raise ModelError(f"{models / FOLDER / CONFIG}: no view {view}: train it again")
+        self.view = View(**config | {"features": tuple(config["features"])})
         options = ort.SessionOptions()
         options.intra_op_num_threads = processes()
         self._session = ort.InferenceSession(read_model_file(models / FOLDER / f"{view}.onnx"), options)
 
-    def probabilities(self, columns: dict[str, NDArray[np.float32]]) -> NDArray[np.float64]:
-        """Return P(translation) of each row of *columns*, ``(candidates,)``."""
+    def log_odds(self, columns: dict[str, NDArray[np.float32]]) -> NDArray[np.float64]:
+        """Return the log-odds of a translation of each row of *columns*, ``(candidates,)``, within -50 and 50."""
         rows = np.column_stack([columns[name] for name in self.view.features]).astype(np.float32)
         if not len(rows):
             return np.zeros(0)
         (scores,) = self._session.run(None, {self._session.get_inputs()[0].name: rows})
-        logits = self.view.slope * scores[:, 0].astype(np.float64) + self.view.shift
-        result: NDArray[np.float64] = 1 / (1 + np.exp(-logits.clip(-50, 50)))
-        return result
+        found: NDArray[np.float64] = self.view.slope * scores[:, 0].astype(np.float64) + self.view.shift
+        return found.clip(-50, 50)
+
+    def probabilities(self, columns: dict[str, NDArray[np.float32]]) -> NDArray[np.float64]:
+        """Return P(translation) of each row of *columns*, ``(candidates,)``."""
+        return np.asarray(expit(self.log_odds(columns)))

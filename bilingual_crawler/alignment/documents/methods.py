@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from scipy.special import expit, logit
 
+from bilingual_crawler.alignment.documents.bitext import BITEXT_FEATURES, BitextReader, doubtful
 from bilingual_crawler.alignment.documents.candidates import alike_urls, url_evidence
-from bilingual_crawler.alignment.documents.evidence import FOLDER, VIEWS, CandidateEvidence, PairClassifier
+from bilingual_crawler.alignment.documents.convention import SITE_FEATURES, announcing, site_columns
+from bilingual_crawler.alignment.documents.evidence import FOLDER, CandidateEvidence, LinearJudge, PairClassifier
 from bilingual_crawler.alignment.documents.matching import greedy
-from bilingual_crawler.alignment.documents.urls import SCORES, together
+from bilingual_crawler.alignment.documents.urls import SCORES
 from bilingual_crawler.alignment.encoders import EncoderError
 from bilingual_crawler.alignment.encoders.base import is_installed, load_encoder
 from bilingual_crawler.alignment.encoders.e5 import E5Encoder
 from bilingual_crawler.options import Options
 from bilingual_crawler.scoring.models import ParallelnessModel, models_folder
+from bilingual_crawler.settings import BILINGUAL_MIN_SCORE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.alignment.encoders.base import Encoder
 
 LIKELY = 0.95
-"""Probability from which a partner is certain, and content confirms an announcement."""
+"""Probability from which a partner is certain."""
 MANY_DOUBTS = 0.05
 """Share of documents without a certain partner from which words and content are compared as well."""
 SURE = 0.95
@@ -79,8 +83,9 @@ class UrlMethod:
     The parallelness model compares similar URLs of documents without any of these.
     """
 
-    def __init__(self, models: Traversable) -> None:
+    def __init__(self, models: Traversable, threshold: float) -> None:
         self._model = ParallelnessModel(models / "url-parallelness")
+        self._threshold = threshold
 
     def __call__(self, domain: Domain) -> Candidates:
         """Score the pairs with evidence, and similar URLs of documents without."""
@@ -93,88 +98,119 @@ class UrlMethod:
             scored.append((i, j, SCORES["url"] * float(probability) if sure else 0.0, "url"))
         a, b, scores, names = zip(*scored, strict=True) if scored else ((), (), (), ())
         return Candidates(
-            np.array(a, dtype=np.intp), np.array(b, dtype=np.intp), np.array(scores, dtype=float), list(names), 0.5
+            np.array(a, dtype=np.intp),
+            np.array(b, dtype=np.intp),
+            np.array(scores, dtype=float),
+            list(names),
+            self._threshold,
         )
 
 
-class Judge:
-    """A trained classifier of one view of the evidence (see :data:`.evidence.VIEWS`)."""
+class SiteJudge:
+    """Scores candidates by what their pages hold, then by what the site says of them, and reads the doubtful ones."""
 
-    def __init__(self, models: Traversable, view: str) -> None:
-        self._view = view
-        self._classifier = PairClassifier(models, view)
-        self._structure = PairClassifier(models, "structure") if "hreflang" in VIEWS[view] else None
+    def __init__(self, models: Traversable, threshold: float) -> None:
+        self._site = LinearJudge.load(models, "site", SITE_FEATURES)
+        self._bitext = LinearJudge.load(models, "bitext", BITEXT_FEATURES)
+        self._threshold = threshold
 
-    def __call__(self, proposed: Proposals) -> Candidates:
-        """Score the *proposed* candidates."""
-        columns = proposed.columns
-        scores = self._classifier.probabilities(columns)
-        names = np.full(len(scores), "content" if self._view == "content" else "structure", dtype=object)
-        if "dde" in columns:
-            names[columns["dde_lead_a"] + columns["dde_lead_b"] > LEADS] = "content"
-        if self._structure is not None:
-            # the judge has met few announced pairs, and the rule is simple: what the pages hold must not contradict;
-            # it must confirm what only one of two registered domains announces
-            alike = self._structure.probabilities(columns)
-            confirmed = (columns["one_sided"] > 0) & (alike >= LIKELY)
-            announced = np.where(confirmed, 1, columns["hreflang"])
-            for count, name in ((1, "hreflang"), (2, "hreflang+")):
-                said = announced == count
-                scores[said] = np.maximum(scores[said], together(np.full(said.sum(), SCORES[name]), alike[said]))
-            for column, least, name in ((columns["key"], 1, "url"), (columns["switcher"], 2, "switcher")):
-                names[column >= least] = name
-            names[announced >= 1] = "hreflang"
-        return Candidates(proposed.a, proposed.b, scores, names.tolist(), self._classifier.view.threshold)
+    def __call__(self, domain: Domain, proposed: Proposals, held: NDArray[np.float64]) -> Candidates:
+        """Score the *proposed* candidates; *held*: their log-odds by what both pages hold."""
+        i, j, columns = proposed.a, proposed.b, proposed.columns
+        if len(i):
+            said = site_columns(held, columns, (i, j), (domain.alike_a, domain.alike_b))
+            scores = expit(self._site.log_odds(said))
+        else:
+            scores = np.zeros(0)
+        names = _strongest(columns)
+        for column, least, name in ((columns["key"], 1, "url"), (columns["switcher"], 2, "switcher")):
+            names[column >= least] = name
+        names[announcing(held, columns) >= 1] = "hreflang"
+        return Candidates(i, j, scores, names.tolist(), self._threshold)
+
+    def read(self, domain: Domain, candidates: Candidates) -> Candidates:
+        """Score the doubtful candidates again, by their sentences; what speaks against the best speaks against others.
+
+        Candidates of which the site says nothing have no higher score than the one of their documents that was read.
+        """
+        i, j, scores = candidates.a, candidates.b, candidates.scores.copy()
+        unsaid = np.isin(candidates.names, ("structure", "content"))
+        asked = doubtful(domain, i, j, scores, unsaid) if len(i) else np.zeros(0, dtype=np.intp)
+        if not len(asked):
+            return candidates
+        columns = BitextReader(domain, i, j, scores).columns(asked)
+        found = expit(self._bitext.log_odds({"site": logit(scores[asked]), **columns}))
+        limit_a, limit_b = np.ones(len(domain.a)), np.ones(len(domain.b))
+        limit_a[i[asked]], limit_b[j[asked]] = found, found
+        limited = np.minimum(scores, np.minimum(limit_a[i], limit_b[j]))
+        scores[unsaid] = limited[unsaid]
+        scores[asked] = found
+        return replace(candidates, scores=scores)
+
+
+def _strongest(columns: Mapping[str, NDArray[np.float32]]) -> NDArray[np.object_]:
+    """Which of the things that pages hold speaks most for each candidate: ``structure`` or ``content``."""
+    names = np.full(len(next(iter(columns.values()))), "structure" if "tags" in columns else "content", dtype=object)
+    if "dde" in columns:
+        names[columns["dde_lead_a"] + columns["dde_lead_b"] > LEADS] = "content"
+    return names
 
 
 class LearntMethod:
-    """Candidates and scores by one view of the evidence."""
+    """Candidates and scores by one view of what pages hold."""
 
-    def __init__(self, models: Traversable, view: str, encoder: Encoder | None = None) -> None:
-        self._view, self._encoder = view, encoder
-        self._judge = Judge(models, view)
+    def __init__(self, models: Traversable, view: str, threshold: float, encoder: Encoder | None = None) -> None:
+        self._view, self._encoder, self._threshold = view, encoder, threshold
+        self._classifier = PairClassifier(models, view)
 
     def __call__(self, domain: Domain) -> Candidates:
         """Score the candidates of the view."""
-        return self._judge(CandidateEvidence(domain, self._view, self._encoder).candidates())
+        proposed = CandidateEvidence(domain, self._view, self._encoder).candidates()
+        scores = self._classifier.probabilities(proposed.columns)
+        return Candidates(proposed.a, proposed.b, scores, _strongest(proposed.columns).tolist(), self._threshold)
 
 
 class AutoMethod:
-    """URLs, announced links and structure; words and content as well if many documents stay uncertain.
+    """What pages hold, what the site says, and sentences; words and vectors as well if many documents stay uncertain.
 
     Without an encoder, words are compared only if no document has HTML.
     """
 
-    def __init__(self, models: Traversable, encoder: Callable[[], Encoder] | None) -> None:
-        self._plain = LearntMethod(models, "auto")
-        self._thorough = Judge(models, "thorough")
+    def __init__(self, models: Traversable, encoder: Callable[[], Encoder] | None, threshold: float) -> None:
+        self._structure, self._thorough = PairClassifier(models, "structure"), PairClassifier(models, "thorough")
+        self._site = SiteJudge(models, threshold)
         self._encoder = encoder
 
     def __call__(self, domain: Domain) -> Candidates:
-        """Score by URLs and structure first, then with a glossary learnt from these pairs, and the encoder."""
-        candidates = self._plain(domain)
+        """Score by structure and site first, then with a glossary learnt from these pairs, and the encoder."""
+        proposed = CandidateEvidence(domain, "structure", urls=True).candidates()
+        candidates = self._site(domain, proposed, self._structure.log_odds(proposed.columns))
         html = any(profile.tags for profile in (*domain.a, *domain.b))
-        if html and self._encoder is None:
-            return candidates  # words alone are no better than HTML
         documents = min(len(domain.a), len(domain.b))
         likely, _ = candidates.pairs(LIKELY)
-        if documents - len(likely) <= max(FEW_DOUBTS if html else 0, MANY_DOUBTS * documents):
-            return candidates
-        evidence = CandidateEvidence(domain, "thorough", self._encoder() if self._encoder is not None else None)
-        return self._thorough(evidence.candidates(candidates.pairs(candidates.threshold)))
+        doubts = documents - len(likely)
+        if not (html and self._encoder is None) and doubts > max(FEW_DOUBTS if html else 0, MANY_DOUBTS * documents):
+            encoder = self._encoder() if self._encoder is not None else None
+            evidence = CandidateEvidence(domain, "thorough", encoder, urls=True)
+            proposed = evidence.candidates(candidates.pairs(candidates.threshold))
+            candidates = self._site(domain, proposed, self._thorough.log_odds(proposed.columns))
+        return self._site.read(domain, candidates)
 
 
-def make_method(name: str, models: Traversable, encoder: str, cache: Path) -> Method:
+def make_method(
+    name: str, models: Traversable, encoder: str, cache: Path, threshold: float = BILINGUAL_MIN_SCORE
+) -> Method:
     """Return the method *name*: ``auto``, ``url``, ``content``, ``structure`` or another of :data:`.evidence.VIEWS`.
 
     *encoder*: ``e5-small``, a model of sentence-transformers, or empty; its vectors are kept in the folder *cache*.
+    *threshold*: score from which a candidate may become a pair, 0 to 1.
     Raises ModelError for a missing model, EncoderError for a missing encoder that the method needs.
     """
     if name == "url":
-        return UrlMethod(models)
+        return UrlMethod(models, threshold)
     if name == "auto":
-        return AutoMethod(models, partial(load_encoder, encoder, cache) if is_installed(encoder) else None)
-    return LearntMethod(models, name, load_encoder(encoder, cache) if name.endswith("content") else None)
+        return AutoMethod(models, partial(load_encoder, encoder, cache) if is_installed(encoder) else None, threshold)
+    return LearntMethod(models, name, threshold, load_encoder(encoder, cache) if name.endswith("content") else None)
 
 
 def method_of(name: str, settings: BaseSettings) -> Method:
@@ -191,7 +227,7 @@ def method_of(name: str, settings: BaseSettings) -> Method:
     models = models_folder(options.models_dir)
     if name != "url" and not (models / FOLDER).is_dir():
         models = models_folder(None)
-    return make_method(name, models, options.encoder, options.cache_dir)
+    return make_method(name, models, options.encoder, options.cache_dir, options.min_score)
 
 
 def encoder_of(settings: BaseSettings) -> Encoder | None:

@@ -1,0 +1,238 @@
+"""What a site says of a pair beside what its pages hold: announcements, addresses, and what is usual on the site.
+
+Pages whose partner is sure show what translations look like on the site, and how much the best wrong candidate of a
+page resembles it. On a site that announces its translations, or whose addresses are equal but for language marks, a
+pair for which only content speaks is unlikely.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from bilingual_crawler.alignment.documents.matching import greedy, lead
+from bilingual_crawler.alignment.documents.urls import agrees
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from bilingual_crawler.alignment.documents.candidates import Editions
+    from bilingual_crawler.alignment.documents.corpus import Domain
+    from bilingual_crawler.alignment.documents.model import Profile
+    from bilingual_crawler.alignment.documents.urls import UrlEvidence
+
+Columns: TypeAlias = Mapping[str, "NDArray[np.float32]"]
+
+URL_FEATURES = (
+    "hreflang",
+    "switcher",
+    "key",
+    "refused",
+    "one_sided",
+    "rivals_a",
+    "rivals_b",
+    "marked_otherwise",
+    "title_numbers",
+    "url_numbers",
+)
+SITE_FEATURES = (
+    "held",
+    "lead_a",
+    "lead_b",
+    "said_url",
+    "said_switcher",
+    "said_hreflang",
+    "said_both",
+    "held_if_said",
+    "refused",
+    "rivals_a",
+    "rivals_b",
+    "marked_otherwise",
+    "usual_wrong",
+    "usual_right",
+    "usual_unknown",
+    "site_likely",
+    "site_said",
+    "site_mutual",
+    "site_unsaid",
+    "title_numbers",
+    "url_numbers",
+)
+"""Features of a candidate, for a linear judge: the log-odds of what both pages hold, and how far they are ahead; what
+the site says of it, cumulative; of the two pages, how many have another announced partner, and an address that names
+another language than the text's. From ``usual_wrong`` on only for candidates of which the site says nothing: log-odds
+by what is usual on the site, and differing numbers in titles and addresses."""
+
+CONFIRMED = 3.0
+"""Log-odds by what both pages hold from which it confirms what only one of two registered domains announces."""
+MAX_HELD = 8.0
+MAX_LEAD = 6.0
+"""Log-odds beyond which more says nothing."""
+NOTHING = -12.0
+"""Log-odds of a rival where there is none."""
+FEWEST = 3
+"""Sure pairs from which they show what is usual."""
+SELDOM = 0.01
+"""Least share that is told from 0."""
+_NUMBER = re.compile(r"\d+")
+
+
+def url_columns(
+    domain: Domain,
+    found: Mapping[tuple[int, int], UrlEvidence],
+    i: NDArray[np.intp],
+    j: NDArray[np.intp],
+    pages: Editions,
+) -> dict[str, NDArray[np.float32]]:
+    """What announcements, switchers, addresses and titles say of the candidates *i*, *j*: :data:`URL_FEATURES`."""
+    rows = [found.get(places) for places in zip(i.tolist(), j.tolist(), strict=True)]
+    names = ("hreflang", "switcher", "key", "refused", "one_sided")
+    columns = {
+        name: np.array([0 if row is None else getattr(row, name) for row in rows], dtype=np.float32) for name in names
+    }
+    strong = (columns["hreflang"] > 0) | (columns["switcher"] == 2) | (columns["key"] > 0)
+    for name, places, others in (("a", i, pages.b[j]), ("b", j, pages.a[i])):
+        counts = np.bincount(places, weights=strong, minlength=1)
+        _, same = np.unique(places * (others.max(initial=0) + 1) + others, return_inverse=True)
+        own = np.bincount(same, weights=strong, minlength=1)
+        columns[f"rivals_{name}"] = (counts[places] - own[same]).astype(np.float32)
+    marked = [
+        np.array([not agrees(profile.marked, profile.language, domain.pair) for profile in side], dtype=np.float32)
+        for side in (domain.a, domain.b)
+    ]
+    columns["marked_otherwise"] = marked[0][i] + marked[1][j]
+    columns["title_numbers"] = _differ(_title_numbers(domain.a), _title_numbers(domain.b), i, j)
+    columns["url_numbers"] = _differ(_url_numbers(domain.a), _url_numbers(domain.b), i, j)
+    return columns
+
+
+def _title_numbers(side: Sequence[Profile]) -> list[frozenset[int]]:
+    return [frozenset(np.intersect1d(profile.title, profile.numbers).tolist()) for profile in side]
+
+
+def _url_numbers(side: Sequence[Profile]) -> list[frozenset[str]]:
+    parts = (urlsplit(profile.key) for profile in side)
+    return [frozenset(_NUMBER.findall(f"{part.path}?{part.query}")) for part in parts]
+
+
+def _differ(
+    a: Sequence[frozenset[object]], b: Sequence[frozenset[object]], i: NDArray[np.intp], j: NDArray[np.intp]
+) -> NDArray[np.float32]:
+    """Share of the numbers of each candidate that only one page has, 0 to 1; 0 if neither has one."""
+    shares = [len(a[x] ^ b[y]) / max(1, len(a[x] | b[y])) for x, y in zip(i.tolist(), j.tolist(), strict=True)]
+    return np.array(shares, dtype=np.float32)
+
+
+def site_columns(
+    held: NDArray[np.float64],
+    columns: Columns,
+    places: tuple[NDArray[np.intp], NDArray[np.intp]],
+    alike: tuple[NDArray[np.intp], NDArray[np.intp]],
+) -> dict[str, NDArray[np.float64]]:
+    """The columns of :data:`SITE_FEATURES`, ``(candidates,)``.
+
+    *held*: log-odds of each candidate by what both pages hold; *columns*: those of :func:`url_columns`; *places*: of
+    the candidates in both sides; *alike*: groups of near-duplicates of both sides, ``(documents,)``. What only one of
+    two registered domains announces counts if *held* confirms it.
+    """
+    (i, j), (alike_a, alike_b) = places, (alike[0][places[0]], alike[1][places[1]])
+    announced = announcing(held, columns)
+    switched = columns["switcher"] == 2
+    said = (announced > 0) | switched | (columns["key"] > 0)
+    unsaid = ~said
+    known_wrong, known_right = _usual(held, said, i, j, alike_a, alike_b)
+    best = greedy(alike_a, alike_b, held, -np.inf)
+    mutual = np.zeros(len(held), dtype=bool)
+    mutual[_mutual(held, i, j)] = True
+    smaller = max(1, min(map(len, alike)))
+    likely = mutual & (held > 0)
+    few = (unsaid & likely).sum() + 1, (said.sum() + (unsaid & likely).sum() + 2)
+    result: dict[str, NDArray[np.float64]] = {
+        "held": held.clip(-MAX_HELD, MAX_HELD),
+        "lead_a": lead(held - NOTHING, i, alike_b).clip(-MAX_LEAD, MAX_LEAD),
+        "lead_b": lead(held - NOTHING, j, alike_a).clip(-MAX_LEAD, MAX_LEAD),
+        "said_url": said.astype(float),
+        "said_switcher": ((announced > 0) | switched).astype(float),
+        "said_hreflang": (announced > 0).astype(float),
+        "said_both": (announced == 2).astype(float),
+        "held_if_said": np.where(said, held.clip(-MAX_HELD, MAX_HELD), 0),
+        "refused": columns["refused"].astype(float),
+        "rivals_a": np.minimum(columns["rivals_a"], 2).astype(float),
+        "rivals_b": np.minimum(columns["rivals_b"], 2).astype(float),
+        "marked_otherwise": columns["marked_otherwise"].astype(float),
+        "usual_wrong": np.where(unsaid & ~np.isnan(known_wrong), _log_odds(np.nan_to_num(known_wrong, nan=0.5)), 0),
+        "usual_right": np.where(unsaid & ~np.isnan(known_right), _log_odds(np.nan_to_num(known_right, nan=0.5)), 0),
+        "usual_unknown": (unsaid & np.isnan(known_wrong)).astype(float),
+        "site_likely": np.where(unsaid, _log_odds(_others_mean(held, best)), 0),
+        "site_said": unsaid * (min(len(np.unique(i[said])), len(np.unique(j[said]))) / smaller),
+        "site_mutual": unsaid * (mutual.sum() / smaller),
+        "site_unsaid": np.where(unsaid, _log_odds(np.full(len(held), few[0] / few[1])), 0),
+        "title_numbers": unsaid * columns["title_numbers"].astype(float),
+        "url_numbers": unsaid * columns["url_numbers"].astype(float),
+    }
+    return result
+
+
+def announcing(held: NDArray[np.float64], columns: Columns) -> NDArray[np.float32]:
+    """How many of the two pages announce the other: what only one of two domains announces must be confirmed."""
+    confirmed = (columns["one_sided"] > 0) & (held >= CONFIRMED)
+    return np.asarray(np.where(confirmed, 1, columns["hreflang"]), dtype=np.float32)
+
+
+def _log_odds(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    share = share.clip(SELDOM, 1 - SELDOM)
+    return np.asarray(np.log(share / (1 - share)))
+
+
+def _best(values: NDArray[np.float64], places: NDArray[np.intp]) -> NDArray[np.float64]:
+    """The highest value of each document, by place; -inf without one."""
+    best = np.full(places.max(initial=-1) + 1, -np.inf)
+    np.maximum.at(best, places, values)
+    return best
+
+
+def _mutual(held: NDArray[np.float64], i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which candidates are the best of both documents."""
+    return np.asarray((held >= _best(held, i)[i]) & (held >= _best(held, j)[j]))
+
+
+def _usual(
+    held: NDArray[np.float64],
+    said: NDArray[np.bool_],
+    i: NDArray[np.intp],
+    j: NDArray[np.intp],
+    alike_a: NDArray[np.intp],
+    alike_b: NDArray[np.intp],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Shares of the best wrong candidates of documents with a sure partner that are as good, and of the sure no better.
+
+    NaN if there are too few of them.
+    """
+    wrong = []
+    for places, others in ((i, alike_b), (j, alike_a)):
+        width = others.max(initial=0) + 1
+        partnered = np.isin(places, places[said])
+        other = partnered & ~np.isin(places * width + others, (places * width + others)[said])
+        best = _best(held[other], places[other])
+        wrong.append(best[np.isfinite(best)])
+    bad, good = np.sort(np.concatenate(wrong)), np.sort(held[said])
+    unknown = np.full(len(held), np.nan)
+    as_good = (len(bad) - np.searchsorted(bad, held, side="left") + 0.5) / (len(bad) + 1)
+    no_better = (np.searchsorted(good, held, side="right") + 0.5) / (len(good) + 1)
+    return (as_good if len(bad) >= FEWEST else unknown), (no_better if len(good) >= FEWEST else unknown)
+
+
+def _others_mean(held: NDArray[np.float64], best: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Mean probability of the site's other pairs by what they hold; .3 without others."""
+    probability = 1 / (1 + np.exp(-held))
+    own = np.zeros(len(held))
+    own[best] = probability[best]
+    if len(best) < 2:
+        return np.full(len(held), 0.3)
+    return np.asarray((own.sum() - own) / (len(best) - 1))
