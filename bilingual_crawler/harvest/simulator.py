@@ -77,7 +77,7 @@ class FrozenPage:
     length: int
     """Characters of visible text."""
     outline: Outline
-    canonical: str | None
+    canonical: str | None = None
     """The address that ``rel=canonical`` gives the page."""
 
 
@@ -139,6 +139,7 @@ def simulate(site: FrozenSite, seeds: Iterable[str], policy: Policy) -> list[str
                 page.length,
                 claims,
                 outline=page.outline,
+                canonical=page.canonical,
             )
             learner.observe_page(fetched, page.links)
             frontier.rescore(policy.changed())
