@@ -135,6 +135,48 @@ def test_a_proposal_counts_where_there_is_nothing_better_and_is_checked_like_eve
     assert judged(page("https://a.is/um", "isl", length=5)) is None
 
 
+def test_a_pair_that_nothing_announces_is_unlikely_where_the_site_announces_its_pairs() -> None:
+    def judged(sure: int) -> Pair | None:
+        ledger = PairLedger(PAIR)
+        for n in range(sure):
+            ledger.add_page(page(f"https://a.is/en/{n}", "eng"))
+            assert ledger.add_page(page(f"https://a.is/is/{n}", "isl"))
+        ledger.add_page(page("https://a.is/um", "isl"))
+        return ledger.add_page(page("https://a.is/about", "eng"), [Proposal("https://a.is/um", "parallel", 0.7)])
+
+    assert judged(0) == Pair("https://a.is/about", "https://a.is/um", 0.7, "parallel", "eng-isl")
+    assert judged(10) is None
+
+
+def test_numbers_that_differ_speak_against_a_pair_where_those_of_other_pairs_do_not() -> None:
+    def judged(number: str) -> Pair | None:
+        ledger = PairLedger(PAIR)
+        for n in range(10):
+            ledger.add_page(page(f"https://a.is/one-{n}", "eng"))
+            assert ledger.propose(f"https://a.is/one-{n}", Proposal(f"https://a.is/ein-{n}", "parallel", 0.7)) is None
+            proposal = Proposal(f"https://a.is/one-{n}", "parallel", 0.7)
+            assert ledger.add_page(page(f"https://a.is/ein-{n}", "isl"), [proposal])
+        ledger.add_page(page("https://a.is/vegur-2018", "isl"))
+        proposal = Proposal("https://a.is/vegur-2018", "parallel", 0.7)
+        return ledger.add_page(page(f"https://a.is/road-{number}", "eng"), [proposal])
+
+    assert judged("2018")
+    assert judged("2019") is None
+
+
+def test_a_page_that_nobody_has_translated_is_no_partner_unless_a_page_announces_it() -> None:
+    def judged(address: str, *others: FetchedPage, claims: tuple[Link, ...] = ()) -> Pair | None:
+        ledger = holding(*others, page(address, "eng"))
+        return ledger.add_page(page(IS, "isl", *claims), [Proposal(address, "parallel", 0.7)])
+
+    german = "https://a.is/de/about"
+    assert judged("https://a.is/en/pumps")
+    assert judged(german) is None
+    assert judged(german, claims=(announced("eng", german),)) == Pair(german, IS, 0.95, "hreflang", "eng-isl")
+    # where the codes mean something else
+    assert judged(german, *(page(f"https://a.is/de/{n}", "eng") for n in range(5)))
+
+
 PUMP = "<p>In 1897 the firm Halvorsen of Bergen built the first X-400 pump, number 7731.<img src=/x400-side.jpg>"
 DAELA = "<p>Fyrirtækið Halvorsen frá Bergen smíðaði árið 1897 fyrstu dæluna X-400, númer 7731.<img src=/x400-side.jpg>"
 PIPES = "<p>Verksmiðjan í Reykjavík var seld Lindqvist árið 1931 fyrir 25400 krónur.<img src=/pipes-1931.jpg>"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, OrderedDict, defaultdict, deque
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nlargest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from cachetools import LRUCache
@@ -16,10 +17,10 @@ from bilingual_crawler.alignment.documents.urls import UrlEvidence, agrees, toge
 from bilingual_crawler.items import Pair, Partners, Proposal, Unpaired
 from bilingual_crawler.scoring.models import models_folder
 from bilingual_crawler.urls.canonical import registered_domain
-from bilingual_crawler.urls.marks import marked_language, strip_language
+from bilingual_crawler.urls.marks import Component, find_markers, marked_language, strip_language
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
     from bilingual_crawler.items import FetchedPage
     from bilingual_crawler.languages.codes import LanguagePair
@@ -216,10 +217,59 @@ def _bare(url: str) -> str:
     return url.partition("://")[2].removeprefix("www.").removesuffix("/index.html").rstrip("/")
 
 
+Unusual = Literal["unannounced", "renumbered"]
+"""What speaks against a pair if pairs of its site are otherwise: no page announces the other, nor do their URLs differ
+only in language marks; the numbers in their URLs differ."""
+
+
+class Conventions:
+    """How documents and pairs of each site are, as counted so far."""
+
+    def __init__(self) -> None:
+        self._sites: LRUCache[str, Counter[str]] = LRUCache(MAX_SITES)
+
+    def observe_mark(self, site: str, *, agrees: bool) -> None:
+        """Count a document of *site* whose URL names a language, that of the content or another one."""
+        self._of(site)["marked" if agrees else "mismarked"] += 1
+
+    def observe_pair(self, site: str, properties: Collection[Unusual]) -> None:
+        """Count a pair of *site*."""
+        self._of(site).update(("pairs", *properties))
+
+    def trusts_marks(self, site: str) -> bool:
+        """Return whether most URLs of *site* that name a language name that of the content; true for a new site."""
+        return self._of(site)["mismarked"] <= self._of(site)["marked"] + 1
+
+    def probability(self, site: str, properties: Collection[Unusual]) -> float:
+        """Return P(pair | its least usual property) at even prior odds.
+
+        It is at most 1/2, for what is usual proves nothing.
+        """
+        counts = self._of(site)
+        least = min((counts[one] for one in properties), default=counts["pairs"])
+        return min(0.5, (least + 1) / (counts["pairs"] + 2))
+
+    def _of(self, site: str) -> Counter[str]:
+        return self._sites.setdefault(site, Counter())
+
+
+def _named_language(url: str) -> str | None:
+    """The language whose code is a directory of *url*, a parameter, or a part of its file name between points."""
+    for mark in find_markers(url):
+        between_points = mark.component is Component.SUFFIX and url[mark.start - 1] == "." and not mark.is_country
+        if between_points or mark.component in (Component.DIRECTORY, Component.QUERY):
+            return mark.language if len(mark.token) <= MAX_CODE else None
+    return None
+
+
 @lru_cache(1)
 def _weights() -> Weights:
     return Weights.load(models_folder(None))
 
+
+MAX_CODE = 5
+"""Characters of the code of a language, as ``pt-br``."""
+_NUMBER = re.compile(r"\d+")
 
 MOST_PROPOSED = 0.8
 """A pair for which there is nothing but a proposal or its content has at most this confidence."""
@@ -244,6 +294,8 @@ class _Document:
     key: str
     agrees: bool
     """The language mark of the URL, if there is one, is that of the content."""
+    mismarked: bool
+    """The URL has the code of another language: a page that nobody has translated, mostly."""
 
 
 class PairLedger:
@@ -270,6 +322,7 @@ class PairLedger:
         self._partners = Partners()
         self._contents = Contents()
         self._originals = Originals()
+        self._conventions = Conventions()
         self._same_text: LRUCache[str, str] = LRUCache(MAX_AWAITED)
         """Document -> one in the other language that has the same text."""
         self._rejected: Counter[str] = Counter()
@@ -288,7 +341,11 @@ class PairLedger:
             return None
         key = strip_language(page.url, self.pair.languages)
         marked = marked_language(page.url, self.pair.languages)
-        self._held[page.url] = _Document(page.side, page.length, key, agrees(marked, page.side, self.pair))
+        named = _named_language(page.url)
+        mismarked = named is not None and self.pair.side(named) != page.side
+        if named is not None:
+            self._conventions.observe_mark(registered_domain(page.url), agrees=not mismarked)
+        self._held[page.url] = _Document(page.side, page.length, key, agrees(marked, page.side, self.pair), mismarked)
         related = self._note_claims(page)
         claiming = *self._announced_by.get(page.url, ()), *self._switched_by.get(page.url, ())
         if page.outline is not None:
@@ -448,10 +505,10 @@ class PairLedger:
         evidence = self._evidence(url, other)
         if evidence.score:
             score, method = evidence.score, evidence.method
-        elif proposed:
+        elif proposed and not self._is_mismarked(one, two, registered_domain(url)):
             score, method = proposed.probability, proposed.method
         else:
-            self._rejected["marker_disagrees"] += evidence.refused
+            self._rejected["marker_disagrees"] += evidence.refused or proposed is not None
             return None
         if self._have_same_text(url, other):
             self._same_text[url], self._same_text[other] = other, url
@@ -463,6 +520,8 @@ class PairLedger:
             return None
         alike = self._contents.probability(url, other)
         likely = score if alike is None else together(score, alike)
+        usual = self._conventions.probability(registered_domain(url), self._unusual(url, other, evidence))
+        likely = together(likely, usual)
         if likely < 0.5:
             self._rejected["content"] += 1
             return None
@@ -495,12 +554,24 @@ class PairLedger:
             evidence.need_both_sides()
         return evidence
 
+    def _is_mismarked(self, one: _Document, two: _Document, site: str) -> bool:
+        return (one.mismarked or two.mismarked) and self._conventions.trusts_marks(site)
+
+    def _unusual(self, url: str, other: str, evidence: UrlEvidence) -> list[Unusual]:
+        if evidence.score:
+            return []
+        one, two = (_NUMBER.findall(self._held[each].key) for each in (url, other))
+        return ["unannounced"] if one == two else ["unannounced", "renumbered"]
+
     def _accept(self, pair: Pair) -> bool:
         """Whether *pair* is a new one, and better than those that its documents were in."""
         rivals = [rival for url in (pair.url_a, pair.url_b) if (rival := self.pair_of(url))]
         if pair in rivals or any(rival.score >= pair.score for rival in rivals):
             return False
         self._partners.join(pair.url_a, pair.url_b)
+        if pair.url_a in self._held and pair.url_b in self._held:
+            unusual = self._unusual(pair.url_a, pair.url_b, self._evidence(pair.url_a, pair.url_b))
+            self._conventions.observe_pair(registered_domain(pair.url_a), unusual)
         for url in (pair.url_a, pair.url_b):
             self._contents.forget(url)
         return True
