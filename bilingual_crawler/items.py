@@ -62,6 +62,8 @@ class FetchedPage:
     """It asks to be in no index: the crawl learns from it, but it is no document."""
     outline: Outline | None = None
     """What it may have in common with its translation; None if it was not looked at."""
+    canonical: str | None = None
+    """The address that ``rel=canonical`` gives it; None if it gives none."""
 
     def seen_by(self, pair: LanguagePair) -> FetchedPage:
         """The page as a crawl of only this *pair* sees it: in neither language if its own is not in the pair."""
@@ -154,14 +156,16 @@ class Partners:
 
     def join(self, url: str, partner: str) -> list[tuple[str, str]]:
         """Make both partners; return the pairs that this breaks."""
-        parted = []
-        for one in (url, partner):
-            former = self._of.pop(one, None)
-            if former is not None:
-                del self._of[former]
-                parted.append((one, former))
+        parted = [(one, former) for one in (url, partner) if (former := self.part(one)) is not None]
         self._of[url], self._of[partner] = partner, url
         return parted
+
+    def part(self, url: str) -> str | None:
+        """Break the pair of the document at *url*; return its former partner, None if it was unpaired."""
+        former = self._of.pop(url, None)
+        if former is not None:
+            del self._of[former]
+        return former
 
 
 class Proposal(NamedTuple):

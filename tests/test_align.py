@@ -22,7 +22,6 @@ from bilingual_crawler.alignment.documents.reading import (
     DocumentJob,
     LeftOut,
     RawPage,
-    majority,
     read_document,
     read_pages,
 )
@@ -32,6 +31,7 @@ from bilingual_crawler.crawl.signals import Fetch
 from bilingual_crawler.items import Document
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import ALIGN_METHODS
+from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.storage.records import CRAWL, DOCUMENTS, GzipJsonLines, TsvLog, read_json_lines, read_tsv
 from bilingual_crawler.storage.warc import ArchiveError
@@ -186,8 +186,6 @@ def test_the_longest_of_pages_that_differ_by_scheme_and_www_stays() -> None:
 
 
 def test_most_ranges_decide_on_the_language() -> None:
-    assert majority("eng", ("spa", "eng", "spa")) == "spa"
-    assert majority("eng", ("spa", "fra")) == "eng"
     menu = " ".join(SPANISH)
     read = read_document(RawPage(f"{HOST}/a", html((menu, *(ENGLISH * 12)))), PAIRS)
     assert read is not None
@@ -195,6 +193,16 @@ def test_most_ranges_decide_on_the_language() -> None:
     assert document.language == "eng"
     assert set(document.languages) <= {"eng", "spa"}
     assert 0.5 < profile.share < 1
+
+
+def test_crawl_and_alignment_read_a_page_in_one_language() -> None:
+    # a whole text is read up to its 50,000th character, the ranges are spread over all of it
+    body = html((*(SPANISH * 200), *(ENGLISH * 600)))
+    read = read_document(RawPage(f"{HOST}/a", body), PAIRS)
+    crawled = PageJob(body, "text/html", f"{HOST}/a").run().identification
+    assert read is not None
+    assert crawled.language == read[0].language == "eng"
+    assert not crawled.reliable
 
 
 def test_translation_plugins_are_noted() -> None:

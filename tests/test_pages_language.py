@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS
-from bilingual_crawler.pages.language import BY_DEFAULT
+from bilingual_crawler.pages.language import BY_DEFAULT, majority
 
 identify = BY_DEFAULT.identify
 
@@ -93,3 +93,10 @@ def test_two_codes_of_one_language_are_one_share() -> None:
 def test_never_raises(text: str) -> None:
     found = identify(text)
     assert len(found.language) == 3 or found.language == "un"
+
+
+def test_most_ranges_that_have_a_language_decide() -> None:
+    assert majority("eng", ("spa", "eng", "spa")) == "spa"
+    assert majority("eng", ("spa", "fra")) == "eng"
+    assert majority("fra", ("un", "un", "un", "spa", "spa")) == "spa"
+    assert majority("eng", ("un", "un")) == "eng"

@@ -8,6 +8,7 @@ from itertools import permutations
 import pytest
 
 from bilingual_crawler.alignment.documents.ledger import MAX_RELATED, PairLedger
+from bilingual_crawler.alignment.documents.model import REASONS
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.items import FetchedPage, Pair, Proposal, Unpaired
 from bilingual_crawler.languages.codes import LanguagePair
@@ -134,6 +135,48 @@ def test_a_proposal_counts_where_there_is_nothing_better_and_is_checked_like_eve
     assert judged(page("https://a.is/um", "isl", length=5)) is None
 
 
+def test_a_pair_that_nothing_announces_is_unlikely_where_the_site_announces_its_pairs() -> None:
+    def judged(sure: int) -> Pair | None:
+        ledger = PairLedger(PAIR)
+        for n in range(sure):
+            ledger.add_page(page(f"https://a.is/en/{n}", "eng"))
+            assert ledger.add_page(page(f"https://a.is/is/{n}", "isl"))
+        ledger.add_page(page("https://a.is/um", "isl"))
+        return ledger.add_page(page("https://a.is/about", "eng"), [Proposal("https://a.is/um", "parallel", 0.7)])
+
+    assert judged(0) == Pair("https://a.is/about", "https://a.is/um", 0.7, "parallel", "eng-isl")
+    assert judged(10) is None
+
+
+def test_numbers_that_differ_speak_against_a_pair_where_those_of_other_pairs_do_not() -> None:
+    def judged(number: str) -> Pair | None:
+        ledger = PairLedger(PAIR)
+        for n in range(10):
+            ledger.add_page(page(f"https://a.is/one-{n}", "eng"))
+            assert ledger.propose(f"https://a.is/one-{n}", Proposal(f"https://a.is/ein-{n}", "parallel", 0.7)) is None
+            proposal = Proposal(f"https://a.is/one-{n}", "parallel", 0.7)
+            assert ledger.add_page(page(f"https://a.is/ein-{n}", "isl"), [proposal])
+        ledger.add_page(page("https://a.is/vegur-2018", "isl"))
+        proposal = Proposal("https://a.is/vegur-2018", "parallel", 0.7)
+        return ledger.add_page(page(f"https://a.is/road-{number}", "eng"), [proposal])
+
+    assert judged("2018")
+    assert judged("2019") is None
+
+
+def test_a_page_that_nobody_has_translated_is_no_partner_unless_a_page_announces_it() -> None:
+    def judged(address: str, *others: FetchedPage, claims: tuple[Link, ...] = ()) -> Pair | None:
+        ledger = holding(*others, page(address, "eng"))
+        return ledger.add_page(page(IS, "isl", *claims), [Proposal(address, "parallel", 0.7)])
+
+    german = "https://a.is/de/about"
+    assert judged("https://a.is/en/pumps")
+    assert judged(german) is None
+    assert judged(german, claims=(announced("eng", german),)) == Pair(german, IS, 0.95, "hreflang", "eng-isl")
+    # where the codes mean something else
+    assert judged(german, *(page(f"https://a.is/de/{n}", "eng") for n in range(5)))
+
+
 PUMP = "<p>In 1897 the firm Halvorsen of Bergen built the first X-400 pump, number 7731.<img src=/x400-side.jpg>"
 DAELA = "<p>Fyrirtækið Halvorsen frá Bergen smíðaði árið 1897 fyrstu dæluna X-400, númer 7731.<img src=/x400-side.jpg>"
 PIPES = "<p>Verksmiðjan í Reykjavík var seld Lindqvist árið 1931 fyrir 25400 krónur.<img src=/pipes-1931.jpg>"
@@ -157,6 +200,77 @@ def test_what_pages_hold_confirms_and_refutes() -> None:
         Unpaired(slug, "no_candidate", "", 0.0, "eng-isl"),
         Unpaired(EN, "no_candidate", "", 0.0, "eng-isl"),
     ]
+
+
+STORY = "".join(
+    f"<p>The {n}th pump of Halvorsen was sold to the {n + 30} miners of Bergen in 18{n}." for n in range(40, 45)
+)
+SAGA = "".join(f"<p>Dæla {n} frá Halvorsen var seld {n + 30} námumönnum í Bergen árið 18{n}." for n in range(40, 45))
+
+
+def test_copies_are_no_rivals_and_bring_their_claims_to_the_original() -> None:
+    node = "https://a.is/node/7"
+    en = replace(holds(EN, "eng", STORY), claims=(announced("isl", SLUG),), canonical=EN)
+    copy = replace(holds(node, "eng", STORY + "<p>Print"), claims=(announced("isl", SLUG),), canonical=EN)
+    # the page in the other language announces the copy
+    other = replace(holds(SLUG, "isl", SAGA), claims=(announced("eng", node),))
+    for order in permutations((en, copy, other)):
+        ledger = holding(*order)
+        assert ledger.pairs() == [Pair(EN, SLUG, 0.99, "hreflang", "eng-isl")]
+        assert ledger.pair_of(EN) == ledger.pair_of(SLUG) == ledger.pairs()[0]
+        assert ledger.pair_of(node) is None
+        assert len(ledger) == 1
+        assert ledger.unpaired() == [Unpaired(node, "copy", "", 0.0, "eng-isl")]
+        assert not ledger.adopt(Pair(node, SLUG, 0.9, "structure", "eng-isl"))
+    for order in permutations((en, copy, other)):
+        learner = Learner(policy := Told())
+        for one in order:
+            learner.observe_page(one, one.claims)
+        assert set(policy.pairs[-1]) == {EN, SLUG}
+
+
+def test_a_page_with_another_text_or_language_is_no_copy_whatever_it_gives_as_canonical() -> None:
+    lying = replace(holds("https://a.is/en/other", "eng", PUMP), canonical=EN)
+    foreign = replace(holds(IS, "isl", SAGA), canonical=EN)
+    ledger = holding(replace(holds(EN, "eng", STORY), canonical=EN), lying, foreign)
+    assert [pair.url_b for pair in ledger.pairs()] == [IS]
+    assert {one.url: one.reason for one in ledger.unpaired()} == {lying.url: "no_candidate"}
+
+
+def test_pages_that_give_each_other_as_canonical_are_one_document() -> None:
+    pages = [
+        replace(holds(f"https://a.is/{n}", "eng", STORY), canonical=f"https://a.is/{(n + 1) % 3}") for n in range(3)
+    ]
+    for order in permutations(pages):
+        assert [one.reason for one in holding(*order).unpaired()].count("copy") == 2
+
+
+def test_one_text_does_not_pair_with_many() -> None:
+    missing = "<title>Ekki til</title><p>Síðan sem þú leitar að er ekki til."
+    pages = [
+        one
+        for n in range(10)
+        for one in (
+            holds(f"https://a.is/is/{n}", "isl", missing),
+            holds(f"https://a.is/en/{n}", "eng", f"<p>What the town of {n} sells."),
+        )
+    ]
+    ledger = holding(*pages)
+    assert len(ledger.pairs()) == 1
+    assert sum(one.reason == "copy" for one in ledger.unpaired()) == 9
+
+
+def test_the_same_text_is_no_translation_whatever_announces_it() -> None:
+    en = replace(holds(EN, "eng", STORY), claims=(announced("isl", IS),))
+    same = replace(holds(IS, "isl", STORY), claims=(announced("eng", EN),))
+    ledger = holding(en, same)
+    assert ledger.pairs() == []
+    assert ledger.refused(0) == {"same_text": 1}
+    assert {one.url: (one.reason, one.nearest) for one in ledger.unpaired()} == {
+        EN: ("same_text", IS),
+        IS: ("same_text", EN),
+    }
+    assert {"copy", "same_text"} < REASONS.keys()
 
 
 def test_documents_that_nothing_announces_are_paired_by_what_they_hold() -> None:

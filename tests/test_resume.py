@@ -101,6 +101,22 @@ def test_a_claim_that_is_announced_and_a_switch_is_both_after_a_resume() -> None
     assert told[0].claims == (link,)
 
 
+def test_a_resumed_crawl_knows_of_which_document_a_page_is_a_copy() -> None:
+    told: list[FetchedPage] = []
+
+    class Listener(Gain):
+        def observe_page(self, page: FetchedPage, links: object, partner: str | None = None) -> None:
+            told.append(page)
+
+    pages = [
+        FetchedPage(EN, "eng", "eng", canonical=EN),
+        FetchedPage("https://a.is/node/7", "eng", "eng", canonical=EN),
+    ]
+    facts = [(page.url, page_fact(page, (), PAIRS)) for page in pages]
+    assert not list(relearn(Learner(Listener(PAIR)), facts, ()))
+    assert [page.canonical for page in told] == [None, EN]
+
+
 def test_facts_of_older_crawls_are_learnt() -> None:
     claim = ["https://a.is/saga", "isl", None, True]
     older = msgspec.msgpack.encode(["eng", True, 0, 400, [claim]])

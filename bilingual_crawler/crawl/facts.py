@@ -53,6 +53,8 @@ class _Page(msgspec.Struct, array_like=True, frozen=True):
     outline: Outline | None = None
     links: bytes = b""
     """URLs and positions, packed and compressed."""
+    canonical: str | None = None
+    """Another address that the page gives itself."""
 
 
 _News = dict[str, bytes]
@@ -90,11 +92,13 @@ def page_fact(page: FetchedPage, links: Sequence[Link], pairs: LanguagePairs) ->
         for link in page.claims
         if page.side and (link.position is LinkPosition.SWITCHER or pairs.side(link.hreflang or ""))
     ]
-    outline, others = None, b""
+    outline, others, canonical = None, b"", None
     if page.side is not None and not page.noindex:
         outline = page.outline
+        canonical = page.canonical if page.canonical != page.url else None
         others = _compress([_Link(link.url, link.position) for link in links if not link.claims][:MAX_LINKS])
-    return _pack(_Page(page.language, page.seed, page.depth, page.length, claims, page.noindex, outline, others))
+    told = page.language, page.seed, page.depth, page.length, claims, page.noindex
+    return _pack(_Page(*told, outline, others, canonical))
 
 
 def news_fact(page: FetchedPage, links: Sequence[Link]) -> bytes:
@@ -140,6 +144,7 @@ def relearn(
                 claims,
                 fact.noindex,
                 fact.outline,
+                fact.canonical,
             )
             yield from learner.observe_page(page, (*claims, *_links(fact.links)))
     learner.resume(queued)

@@ -54,7 +54,11 @@ class Learner:
         for part in self.policy.parts:
             seen = page.seen_by(part.pair)
             pair = self.ledgers[part.pair].add_page(seen, part.candidates(seen, links))
-            part.observe_page(seen, links, pair.partner(page.url) if pair else None)
+            completed = pair is not None and page.url in (pair.url_a, pair.url_b)
+            part.observe_page(seen, links, pair.partner(page.url) if pair and completed else None)
+            if pair and not completed:
+                # the page is a copy, and brought its claims to the original
+                part.observe_pair(pair.url_a, pair.url_b)
             found += [pair, *self._settle(part)] if pair else self._settle(part)
         return self._paid(page.url, promised, found)
 

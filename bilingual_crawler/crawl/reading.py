@@ -59,6 +59,7 @@ class Reading:
             tuple(link for link in self.page.links if link.claims),
             self.noindex,
             self.response.meta[OUTLINE],
+            self.page.canonical,
         )
 
     @property

@@ -77,6 +77,8 @@ class FrozenPage:
     length: int
     """Characters of visible text."""
     outline: Outline
+    canonical: str | None = None
+    """The address that ``rel=canonical`` gives the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,8 @@ def freeze(directory: Path, urls: Iterable[str]) -> FrozenSite:
         walk = walk_through(html)
         page = page_of(walk, url)
         links = tuple(link for link in page.links if scope.admits(link.url))
-        pages[url] = FrozenPage(BY_DEFAULT.identify(page.text).language, links, len(page.text), outline_of(walk, url))
+        language = BY_DEFAULT.identify_page(page.text).identification.language
+        pages[url] = FrozenPage(language, links, len(page.text), outline_of(walk, url), page.canonical)
         for link in links:
             if link.url not in targets:
                 targets[link.url] = _target(archive, link.url)
@@ -136,6 +139,7 @@ def simulate(site: FrozenSite, seeds: Iterable[str], policy: Policy) -> list[str
                 page.length,
                 claims,
                 outline=page.outline,
+                canonical=page.canonical,
             )
             learner.observe_page(fetched, page.links)
             frontier.rescore(policy.changed())

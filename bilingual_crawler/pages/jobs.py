@@ -66,8 +66,8 @@ class PageJob(Job[ReadPage]):
     def run(self) -> ReadPage:
         walk = walk_through(decode_body(self.body[:MAX_HTML], self.content_type))
         page = page_of(walk, self.url, self.link_headers, self.formats)
-        identification = self.detection.identify(page.text, (page.language, self.announced))
-        return ReadPage(page, identification, outline_of(walk, page.url))
+        found = self.detection.identify_page(page.text, (page.language, self.announced))
+        return ReadPage(page, found.identification, outline_of(walk, page.url))
 
 
 def pdf_limits(body: bytes) -> Limits:
@@ -105,8 +105,8 @@ class PdfJob(Job[ReadPage]):
 
         read = read_pdf(self.body)
         page = Page(self.url, read.title, read.text, (), language=read.language, is_cut=read.is_cut)
-        identification = self.detection.identify(page.text, (page.language, self.announced))
-        return ReadPage(page, identification, outline_of_text(page.title, page.text.split("\n")))
+        found = self.detection.identify_page(page.text, (page.language, self.announced))
+        return ReadPage(page, found.identification, outline_of_text(page.title, page.text.split("\n")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from bilingual_crawler import to_install
-from bilingual_crawler.languages.codes import macrolanguage
+from bilingual_crawler.languages.codes import UNKNOWN, macrolanguage
 from bilingual_crawler.pages.detectors import CLD2, load_detector
-from bilingual_crawler.pages.detectors.base import Identification
+from bilingual_crawler.pages.detectors.base import RANGE, Identification
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
 from bilingual_crawler.pages.sandbox.pool import submit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from bilingual_crawler.languages.pairs import LanguagePairs
@@ -23,6 +24,19 @@ REMEDY = (
     "BILINGUAL_DETECTORS=cld2,heliport or cld2,fasttext:FILE may know it; they are the extra languages: "
     f"{to_install('languages')}; docs/languages.md says which detector knows which language."
 )
+
+
+MAX_RANGES = 20
+"""Ranges of a page that vote on its language."""
+
+
+class PageLanguage(NamedTuple):
+    """The language of a page by the vote of its ranges (CCAligned 2020, section 3.2.2)."""
+
+    identification: Identification
+    """Language of the page; shares are those of the whole text."""
+    ranges: tuple[str, ...]
+    """Languages of contiguous ranges of the text, ISO 639-3 or ``un``, in order."""
 
 
 class LanguageDetectorError(ValueError):
@@ -65,6 +79,34 @@ class Detection:
         if other and detector.confirms(text, found.language):
             return found
         return Identification(announced, ((announced, 100),), False)
+
+    def identify_page(self, text: str, declared: Iterable[str | None] = ()) -> PageLanguage:
+        """The language of a page with this *text*, for a crawl and for the alignment; never raises.
+
+        It is the language of most ranges. The whole text decides where no two ranges agree.
+        """
+        declared = tuple(declared)
+        whole = self.identify(text, declared)
+        ranges = tuple(self.identify(one, declared).language for one in ranges_of(text)) if len(text) >= RANGE else ()
+        language = majority(whole.language, ranges)
+        agreed = whole.reliable and language == whole.language
+        return PageLanguage(Identification(language, whole.shares, agreed), ranges or (whole.language,))
+
+
+def ranges_of(text: str) -> Iterator[str]:
+    """Yield contiguous ranges of *text*, about 1,000 characters each, at most 20 spread over the text."""
+    count = max(1, min(MAX_RANGES, len(text) // RANGE))
+    step = max(1, -(-len(text) // count))
+    return (text[at : at + step][:RANGE] for at in range(0, max(len(text), 1), step))
+
+
+def majority(whole: str, ranges: Sequence[str]) -> str:
+    """Return the language of most *ranges*, the first of equals; of the *whole* text where no two ranges agree.
+
+    A range without a language, such as a table of numbers, does not vote.
+    """
+    [(language, votes)] = Counter(one for one in ranges if one != UNKNOWN).most_common(1) or [(whole, 0)]
+    return language if votes > 1 else whole
 
 
 BY_DEFAULT = Detection()

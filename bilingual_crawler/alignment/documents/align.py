@@ -181,7 +181,8 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy, ed
 
 def _without_objections(domain: Domain, candidates: Candidates) -> tuple[Candidates, dict[str, str]]:
     """Candidates that are no pairs whatever their score get the score 0; returns the reason by URL, too."""
-    scores, reasons = candidates.scores.copy(), {}
+    scores = candidates.scores.copy()
+    reasons: dict[str, str] = {}
     for k in np.flatnonzero(scores >= max(candidates.threshold, 1e-9)):
         i, j = candidates.a[k], candidates.b[k]
         reason = objection(domain.a[i], domain.main_a[i], domain.b[j], domain.main_b[j])

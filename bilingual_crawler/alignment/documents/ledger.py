@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, OrderedDict, defaultdict, deque
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nlargest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from cachetools import LRUCache
 
-from bilingual_crawler.alignment.documents.resemblance import CONFIRMED, Resemblance, Weights, items_of
+from bilingual_crawler.alignment.documents.resemblance import CONFIRMED, Resemblance, Weights, is_same, items_of
 from bilingual_crawler.alignment.documents.urls import UrlEvidence, agrees, together
 from bilingual_crawler.items import Pair, Partners, Proposal, Unpaired
 from bilingual_crawler.scoring.models import models_folder
 from bilingual_crawler.urls.canonical import registered_domain
-from bilingual_crawler.urls.marks import marked_language, strip_language
+from bilingual_crawler.urls.marks import Component, find_markers, marked_language, strip_language
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
     from bilingual_crawler.items import FetchedPage
     from bilingual_crawler.languages.codes import LanguagePair
@@ -55,13 +56,18 @@ class Contents:
         self._having: defaultdict[tuple[str, int, int], list[str]] = defaultdict(list)
         """Site, side and item -> documents."""
 
-    def add(self, url: str, side: int, outline: Outline) -> None:
-        """The document at *url* was fetched, in the first (0) or second (1) language of the pair."""
-        site = registered_domain(url)
+    def see(self, site: str, side: int, outline: Outline) -> Resemblance:
+        """Observe a document of *site* in the first (0) or second (1) language; return what is usual on the site."""
         resemblance = self._sites.get(site)
         if resemblance is None:
             resemblance = self._sites[site] = Resemblance(_weights())
         resemblance.see(outline, side)
+        return resemblance
+
+    def add(self, url: str, side: int, outline: Outline) -> None:
+        """Compare the observed document at *url*, in the first (0) or second (1) language, with others."""
+        site = registered_domain(url)
+        resemblance = self._sites[site]
         items = items_of(outline)
         rarest = items[np.argsort(resemblance.frequency(items), kind="stable")[:MAX_INDEXED]].tolist()
         document = self._documents[url] = _Content(site, side, outline, rarest)
@@ -71,6 +77,10 @@ class Contents:
                 having.append(url)
         if len(self._documents) > MAX_DOCUMENTS:
             self.forget(next(iter(self._documents)))
+
+    def usual(self, site: str) -> Resemblance | None:
+        """What is usual on *site*; None if none of its documents was seen of late."""
+        return self._sites.get(site)
 
     def forget(self, url: str) -> None:
         """The document at *url* is compared no more."""
@@ -116,10 +126,150 @@ class Contents:
         return None if best is None else (candidates[best.place], best.probability)
 
 
+class Originals:
+    """Which documents are another one under another address.
+
+    A copy gives that one as canonical and has its text, or is the same to the last character, or is the same but for
+    little and nothing announces it.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[str, str] = {}
+        """Copy -> the document that it is a copy of."""
+        self._outlines: LRUCache[str, tuple[str, Outline]] = LRUCache(MAX_DOCUMENTS)
+        """Document -> its canonical address and its outline."""
+        self._texts: LRUCache[Hashable, str] = LRUCache(2 * MAX_DOCUMENTS)
+        """What copies have in common -> the first document."""
+        self._naming: LRUCache[Hashable, tuple[str, ...]] = LRUCache(MAX_DOCUMENTS)
+        """Language and address -> documents that give it as canonical."""
+
+    def __contains__(self, url: str) -> bool:
+        return url in self._of
+
+    def of(self, url: str) -> str:
+        """Return the document that the one at *url* is a copy of; *url* if it is none."""
+        while url in self._of:
+            url = self._of[url]
+        return url
+
+    def have_same_text(self, url: str, other: str, usual: Resemblance) -> bool:
+        """Whether two documents in different languages are the same text; false if one of them is long past.
+
+        Where the site gives both the same canonical address, text that the site repeats counts, too.
+        """
+        if url not in self._outlines or other not in self._outlines:
+            return False
+        (one, a), (another, b) = self._outlines[url], self._outlines[other]
+        return usual.is_same_text(a, b) or (one == another and is_same(a, b))
+
+    def merge(self, copy: str, original: str) -> None:
+        """Note that *copy* is *original* under another address."""
+        self._of[copy] = original
+
+    def add(self, page: FetchedPage, usual: Resemblance, *, is_claimed: bool) -> tuple[str | None, list[str]]:
+        """Add the document *page*; return the document that it is a copy of, or None, and the copies of *page*.
+
+        *is_claimed* says whether pages claim it as a translation, or it claims others.
+        """
+        outline = page.outline
+        if outline is None:
+            return None, []
+        own = _bare(page.url)
+        named = _bare(page.canonical) if page.canonical else own
+        copies = [url for url in self._naming.get((page.side, own), ()) if url not in self and self._is_same(url, page)]
+        if named != own:
+            original = self.of(self._texts.get((page.side, named), page.url))
+            if original != page.url and self._is_same(original, page):
+                # two pages that give each other as canonical are one document, the first
+                return original, [url for url in copies if url != original]
+            naming = self._naming.get((page.side, named), ())
+            self._naming[page.side, named] = (*naming, page.url)[-MAX_RELATED:]
+        self._outlines[page.url] = named, outline
+        self._texts[page.side, own] = page.url
+        same = self._same_text(page, outline, usual, is_claimed=is_claimed)
+        return (None if same in copies else same), copies
+
+    def _same_text(self, page: FetchedPage, outline: Outline, usual: Resemblance, *, is_claimed: bool) -> str | None:
+        """The document that is *page* but for little, if no claim tells them apart.
+
+        Pages of tables, or made by scripts, have no more text than what the site repeats: they are the same only to the
+        last character.
+        """
+        if is_claimed or not outline.length:
+            return None
+        site = registered_domain(page.url)
+        exactly = site, page.side, page.length, outline
+        least = site, page.side, min(usual.own_lines(outline), default=0), outline.numbers
+        found = self._texts.setdefault(hash(exactly), page.url)
+        if found == page.url:
+            near = self._texts.setdefault(hash(least), page.url)
+            if near in self._outlines and usual.is_same_text(outline, self._outlines[near][1]):
+                found = near
+        original = self.of(found)
+        return original if original != page.url else None
+
+    def _is_same(self, url: str, page: FetchedPage) -> bool:
+        return url in self._outlines and page.outline is not None and is_same(self._outlines[url][1], page.outline)
+
+
+def _bare(url: str) -> str:
+    """*url* without scheme, ``www.``, the name of an index page, and last slash."""
+    return url.partition("://")[2].removeprefix("www.").removesuffix("/index.html").rstrip("/")
+
+
+Unusual = Literal["unannounced", "renumbered"]
+"""What speaks against a pair if pairs of its site are otherwise: no page announces the other, nor do their URLs differ
+only in language marks; the numbers in their URLs differ."""
+
+
+class Conventions:
+    """How documents and pairs of each site are, as counted so far."""
+
+    def __init__(self) -> None:
+        self._sites: LRUCache[str, Counter[str]] = LRUCache(MAX_SITES)
+
+    def observe_mark(self, site: str, *, agrees: bool) -> None:
+        """Count a document of *site* whose URL names a language, that of the content or another one."""
+        self._of(site)["marked" if agrees else "mismarked"] += 1
+
+    def observe_pair(self, site: str, properties: Collection[Unusual]) -> None:
+        """Count a pair of *site*."""
+        self._of(site).update(("pairs", *properties))
+
+    def trusts_marks(self, site: str) -> bool:
+        """Return whether most URLs of *site* that name a language name that of the content; true for a new site."""
+        return self._of(site)["mismarked"] <= self._of(site)["marked"] + 1
+
+    def probability(self, site: str, properties: Collection[Unusual]) -> float:
+        """Return P(pair | its least usual property) at even prior odds.
+
+        It is at most 1/2, for what is usual proves nothing.
+        """
+        counts = self._of(site)
+        least = min((counts[one] for one in properties), default=counts["pairs"])
+        return min(0.5, (least + 1) / (counts["pairs"] + 2))
+
+    def _of(self, site: str) -> Counter[str]:
+        return self._sites.setdefault(site, Counter())
+
+
+def _named_language(url: str) -> str | None:
+    """The language whose code is a directory of *url*, a parameter, or a part of its file name between points."""
+    for mark in find_markers(url):
+        between_points = mark.component is Component.SUFFIX and url[mark.start - 1] == "." and not mark.is_country
+        if between_points or mark.component in (Component.DIRECTORY, Component.QUERY):
+            return mark.language if len(mark.token) <= MAX_CODE else None
+    return None
+
+
 @lru_cache(1)
 def _weights() -> Weights:
     return Weights.load(models_folder(None))
 
+
+MAX_CODE = 5
+"""Characters of the code of a language, as ``pt-br``."""
+_NUMBER = re.compile(r"\d+")
 
 MOST_PROPOSED = 0.8
 """A pair for which there is nothing but a proposal or its content has at most this confidence."""
@@ -144,6 +294,8 @@ class _Document:
     key: str
     agrees: bool
     """The language mark of the URL, if there is one, is that of the content."""
+    mismarked: bool
+    """The URL has the code of another language: a page that nobody has translated, mostly."""
 
 
 class PairLedger:
@@ -166,8 +318,13 @@ class PairLedger:
         """URLs that were claimed when they were no documents."""
         self._aliases: LRUCache[str, str] = LRUCache(MAX_AWAITED)
         self._candidates: dict[tuple[str, str], Pair] = {}
+        self._candidates_of: defaultdict[str, list[str]] = defaultdict(list)
         self._partners = Partners()
         self._contents = Contents()
+        self._originals = Originals()
+        self._conventions = Conventions()
+        self._same_text: LRUCache[str, str] = LRUCache(MAX_AWAITED)
+        """Document -> one in the other language that has the same text."""
         self._rejected: Counter[str] = Counter()
 
     def __len__(self) -> int:
@@ -184,11 +341,23 @@ class PairLedger:
             return None
         key = strip_language(page.url, self.pair.languages)
         marked = marked_language(page.url, self.pair.languages)
-        self._held[page.url] = _Document(page.side, page.length, key, agrees(marked, page.side, self.pair))
-        if page.outline is not None:
-            self._contents.add(page.url, int(page.side == self.pair.b), page.outline)
+        named = _named_language(page.url)
+        mismarked = named is not None and self.pair.side(named) != page.side
+        if named is not None:
+            self._conventions.observe_mark(registered_domain(page.url), agrees=not mismarked)
+        self._held[page.url] = _Document(page.side, page.length, key, agrees(marked, page.side, self.pair), mismarked)
         related = self._note_claims(page)
-        related += (*self._announced_by.get(page.url, ()), *self._switched_by.get(page.url, ()), *self._twins[key])
+        claiming = *self._announced_by.get(page.url, ()), *self._switched_by.get(page.url, ())
+        if page.outline is not None:
+            side = int(page.side == self.pair.b)
+            usual = self._contents.see(registered_domain(page.url), side, page.outline)
+            original, copies = self._originals.add(page, usual, is_claimed=bool(related or claiming))
+            for copy in copies:
+                related += self._merge(copy, page.url)
+            if original:
+                return self._settle(original, (*related, *self._merge(page.url, original)), {})
+            self._contents.add(page.url, side, page.outline)
+        related += (*claiming, *self._twins[key])
         if len(self._twins[key]) < MAX_RELATED:
             self._twins[key].append(page.url)
         proposed = {proposal.url: proposal for proposal in proposals}
@@ -196,16 +365,14 @@ class PairLedger:
 
     def propose(self, url: str, proposal: Proposal) -> Pair | None:
         """Judge the *proposal* of a partner for the document at *url*; return the new pair, or None."""
-        return self._settle(url, (), {proposal.url: proposal}) if url in self._held else None
+        url, other = self._originals.of(url), self._originals.of(proposal.url)
+        return self._settle(url, (), {other: proposal}) if url in self._held else None
 
     def alias(self, url: str, target: str) -> Pair | None:
         """Move the claims about *url* to *target*, to which it redirects; return the new pair, or None."""
         self._aliases[url] = target
-        related: list[str] = []
-        for sources in (self._announced_by, self._switched_by):
-            for source in sources.pop(url, ()):
-                self._note(sources, target, source)
-                related.append(source)
+        target = self._originals.of(target)
+        related = self._move_claims(url, target)
         return self._settle(target, related, {}) if target in self._held else None
 
     def announced_language(self, url: str) -> str | None:
@@ -215,7 +382,9 @@ class PairLedger:
 
     def adopt(self, pair: Pair) -> bool:
         """Add a pair from elsewhere, such as the alignment of all documents; return whether it is new."""
-        self._candidates[pair.url_a, pair.url_b] = pair
+        if pair.url_a in self._originals or pair.url_b in self._originals:
+            return False
+        self._note_candidate(pair)
         return self._accept(pair)
 
     def pair_of(self, url: str) -> Pair | None:
@@ -236,22 +405,32 @@ class PairLedger:
         return chosen
 
     def unpaired(self) -> list[Unpaired]:
-        """Return the unpaired documents; their reason is ``no_candidate`` or ``taken``."""
+        """Return the unpaired documents; their reason is ``no_candidate``, ``taken``, ``copy`` or ``same_text``."""
         paired = {url for pair in self.pairs() for url in (pair.url_a, pair.url_b)}
         nearest: dict[str, tuple[str, float]] = {}
         for pair in sorted(self._candidates.values(), key=lambda pair: pair.score):
             nearest[pair.url_a] = pair.url_b, pair.score
             nearest[pair.url_b] = pair.url_a, pair.score
+
+        def reason(url: str) -> str:
+            if url in self._originals:
+                return "copy"
+            if url in nearest:
+                return "taken"
+            return "same_text" if url in self._same_text else "no_candidate"
+
+        same = {url: (other, 0.0) for url, other in self._same_text.items()}
         return [
-            Unpaired(url, "taken" if url in nearest else "no_candidate", *nearest.get(url, ("", 0.0)), str(self.pair))
+            Unpaired(url, reason(url), *nearest.get(url, same.get(url, ("", 0.0))), str(self.pair))
             for url in self._held
             if url not in paired
         ]
 
     def refused(self, pairs: int) -> Counter[str]:
-        """Return the rejected candidates by reason: ``length``, ``marker_disagrees``, ``content``, or ``taken``.
+        """Return the rejected candidates by reason.
 
-        *pairs* is the number of candidates that are pairs.
+        It is ``length``, ``marker_disagrees``, ``content``, ``same_text`` or ``taken``. *pairs* is the number of
+        candidates that are pairs.
         """
         taken = len(self._candidates) - pairs
         return self._rejected + Counter(taken=taken)
@@ -260,7 +439,7 @@ class PairLedger:
         """Keep what *page* says of other URLs; returns those."""
         claimed = []
         for claim in page.claims_for(self.pair):
-            url = self._aliases.get(claim.url, claim.url)
+            url = self._originals.of(self._aliases.get(claim.url, claim.url))
             if claim.announced:
                 claimed.append(self._note(self._announced_by, url, page.url))
             if claim.switcher:
@@ -288,9 +467,29 @@ class PairLedger:
                     self._switched_by.pop(oldest, None)
         return url
 
+    def _move_claims(self, url: str, target: str) -> list[str]:
+        """What documents say of *url* they say of *target*; returns those documents."""
+        related: list[str] = []
+        for sources in (self._announced_by, self._switched_by):
+            for source in sources.pop(url, ()):
+                self._note(sources, target, source)
+                related.append(source)
+        return related
+
+    def _merge(self, copy: str, original: str) -> list[str]:
+        """*copy* is no rival of *original*, and gets no partner; returns the documents that it was related to."""
+        self._originals.merge(copy, original)
+        self._contents.forget(copy)
+        self._partners.part(copy)
+        others = self._candidates_of.pop(copy, [])
+        for other in others:
+            for pair in ((copy, other), (other, copy)):
+                self._candidates.pop(pair, None)
+        return [*self._move_claims(copy, original), *others]
+
     def _settle(self, url: str, related: Iterable[str], proposals: Mapping[str, Proposal]) -> Pair | None:
         """The best new pair of the document at *url* with one of those that it is related to."""
-        others = [other for other in dict.fromkeys((*related, *proposals)) if other in self._held]
+        others = [one for one in dict.fromkeys(map(self._originals.of, (*related, *proposals))) if one in self._held]
         found = [pair for other in others if (pair := self._judge(url, other, proposals.get(other)))]
         return next((pair for pair in sorted(found, key=lambda pair: -pair.score) if self._accept(pair)), None)
 
@@ -306,10 +505,14 @@ class PairLedger:
         evidence = self._evidence(url, other)
         if evidence.score:
             score, method = evidence.score, evidence.method
-        elif proposed:
+        elif proposed and not self._is_mismarked(one, two, registered_domain(url)):
             score, method = proposed.probability, proposed.method
         else:
-            self._rejected["marker_disagrees"] += evidence.refused
+            self._rejected["marker_disagrees"] += evidence.refused or proposed is not None
+            return None
+        if self._have_same_text(url, other):
+            self._same_text[url], self._same_text[other] = other, url
+            self._rejected["same_text"] += 1
             return None
         shorter, longer = sorted((one.length, two.length))
         if longer > MAX_LENGTH_RATIO * max(shorter, 1):
@@ -317,18 +520,32 @@ class PairLedger:
             return None
         alike = self._contents.probability(url, other)
         likely = score if alike is None else together(score, alike)
+        usual = self._conventions.probability(registered_domain(url), self._unusual(url, other, evidence))
+        likely = together(likely, usual)
         if likely < 0.5:
             self._rejected["content"] += 1
             return None
         if not evidence.score:
             score = min(likely, MOST_PROPOSED)
         a, b = (url, other) if one.side == self.pair.a else (other, url)
-        pair = self._candidates[a, b] = Pair(a, b, score, method, str(self.pair))
+        return self._note_candidate(Pair(a, b, score, method, str(self.pair)))
+
+    def _note_candidate(self, pair: Pair) -> Pair:
+        if (pair.url_a, pair.url_b) not in self._candidates:
+            self._candidates_of[pair.url_a].append(pair.url_b)
+            self._candidates_of[pair.url_b].append(pair.url_a)
+        self._candidates[pair.url_a, pair.url_b] = pair
         return pair
 
+    def _have_same_text(self, url: str, other: str) -> bool:
+        usual = self._contents.usual(registered_domain(url))
+        return usual is not None and self._originals.have_same_text(url, other, usual)
+
     def _evidence(self, url: str, other: str) -> UrlEvidence:
+        original = self._originals.of
+
         def said(sources: Sources) -> int:
-            return (url in sources.get(other, ())) + (other in sources.get(url, ()))
+            return sum(one in map(original, sources.get(another, ())) for one, another in ((url, other), (other, url)))
 
         one, two = self._held[url], self._held[other]
         same, agree = one.key == two.key, one.agrees and two.agrees
@@ -337,12 +554,24 @@ class PairLedger:
             evidence.need_both_sides()
         return evidence
 
+    def _is_mismarked(self, one: _Document, two: _Document, site: str) -> bool:
+        return (one.mismarked or two.mismarked) and self._conventions.trusts_marks(site)
+
+    def _unusual(self, url: str, other: str, evidence: UrlEvidence) -> list[Unusual]:
+        if evidence.score:
+            return []
+        one, two = (_NUMBER.findall(self._held[each].key) for each in (url, other))
+        return ["unannounced"] if one == two else ["unannounced", "renumbered"]
+
     def _accept(self, pair: Pair) -> bool:
         """Whether *pair* is a new one, and better than those that its documents were in."""
         rivals = [rival for url in (pair.url_a, pair.url_b) if (rival := self.pair_of(url))]
         if pair in rivals or any(rival.score >= pair.score for rival in rivals):
             return False
         self._partners.join(pair.url_a, pair.url_b)
+        if pair.url_a in self._held and pair.url_b in self._held:
+            unusual = self._unusual(pair.url_a, pair.url_b, self._evidence(pair.url_a, pair.url_b))
+            self._conventions.observe_pair(registered_domain(pair.url_a), unusual)
         for url in (pair.url_a, pair.url_b):
             self._contents.forget(url)
         return True

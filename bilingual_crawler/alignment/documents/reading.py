@@ -16,7 +16,6 @@ from bilingual_crawler.alignment.documents.model import DocumentText, Profile
 from bilingual_crawler.items import claims_in
 from bilingual_crawler.pages.dates import dates_in
 from bilingual_crawler.pages.decode import decode_body
-from bilingual_crawler.pages.detectors.base import RANGE
 from bilingual_crawler.pages.formats import PDF, format_of, is_page
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.jobs import limits_of, load_pdf_reader, pdf_limits
@@ -30,7 +29,7 @@ from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from concurrent.futures import Future
 
     from _typeshed import DataclassInstance
@@ -64,7 +63,6 @@ def find_translator(html: str) -> str | None:
     return next((name for mark, name in _MARKS.items() if mark in lower), None)
 
 
-MAX_RANGES = 20
 MAX_TAGS = 4000
 """Start and end tags kept of a page."""
 MAX_CHARACTERS = 200_000
@@ -127,15 +125,15 @@ def read_document(
     """
     content = _parse(raw)
     hints = content.declared, raw.language
-    whole = detection.identify(content.text, hints)
-    languages = tuple(detection.identify(one, hints).language for one in ranges(content.text))
-    side = pairs.side(majority(whole.language, languages))
+    found = detection.identify_page(content.text, hints)
+    side = pairs.side(found.identification.language)
     if side is None:
         return None
     lines = tuple(content.text.split("\n"))
     translator = find_translator(content.html)
-    document = DocumentText(raw.url, side, content.title, lines, languages, translator, raw.warc_file, raw.warc_offset)
-    share = sum(share for language, share in whole.shares if pairs.side(language) == side) / 100
+    place = raw.warc_file, raw.warc_offset
+    document = DocumentText(raw.url, side, content.title, lines, found.ranges, translator, *place)
+    share = sum(share for language, share in found.identification.shares if pairs.side(language) == side) / 100
     return document, _profile(raw, content, document, share, pairs)
 
 
@@ -189,19 +187,6 @@ def _profile(raw: RawPage, content: _Content, document: DocumentText, share: flo
         external=_set({link_key(link) for link in content.links if registered_domain(link) != domain}),
         internal=_set({link_key(link) for link in content.links if registered_domain(link) == domain}),
     )
-
-
-def ranges(text: str) -> Iterator[str]:
-    """Yield contiguous ranges of *text*, about 1,000 characters each, at most 20 spread over the text."""
-    count = max(1, min(MAX_RANGES, len(text) // RANGE))
-    step = max(1, -(-len(text) // count))
-    return (text[at : at + step][:RANGE] for at in range(0, max(len(text), 1), step))
-
-
-def majority(whole: str, languages: Sequence[str]) -> str:
-    """Return the language of most ranges, the first of equals; the *whole* text decides where no two ranges agree."""
-    language, votes = Counter(languages).most_common(1)[0]
-    return language if votes > 1 else whole
 
 
 def link_key(url: str) -> str:

@@ -41,7 +41,13 @@ MAX_LEAD = 5.0
 COPY = 0.9
 """Share of the shorter document, by characters of its longest lines, from which two documents are the same text."""
 
+OWN = 200
+"""Characters of a text that is not only what a site repeats."""
+FEW, FEW_SHARE = 4, 0.1
+"""Documents of a site, and share of them, in which a line is that is not what the site repeats."""
+
 KINDS = ("numbers", "names", "files", "lines")
+_LINE = np.uint64(KINDS.index("lines") << 32)
 _SUPPOSED = np.array([0.05, 0.1, 0.5, 0.1])
 """Share of documents that has an item of each kind, before any document is seen."""
 _SMALL = ((100, 0.15), (10, 0.35))
@@ -164,6 +170,19 @@ class Resemblance:
         """Return the approximate number of observed documents with each of *items*, ``(items,)``."""
         return self._frequency[_slots(items)]
 
+    def own_lines(self, outline: Outline) -> dict[int, float]:
+        """Return the lines of an observed document that few others of the site repeat, with their characters."""
+        lines = _lines_of(outline)
+        items = np.fromiter(lines, dtype=np.uint64, count=len(lines)) | _LINE
+        few = max(FEW, FEW_SHARE * self._seen)
+        seen = self.frequency(items).tolist()
+        return {line: lines[line] for line, times in zip(lines, seen, strict=True) if times <= few}
+
+    def is_same_text(self, a: Outline, b: Outline) -> bool:
+        """Whether *a* and *b* are the same text, and not only in what the site repeats."""
+        same, lengths = _same_lines(self.own_lines(a), self.own_lines(b))
+        return min(lengths) >= OWN and COPY * max(lengths) <= same and is_same(a, b)
+
     def features(self, a: Outline, b: Outline) -> NDArray[np.float64]:
         """The values of :data:`FEATURES`; 0 where the documents have nothing of a kind."""
         similarity, shared, least = self._compare(a, b)
@@ -261,14 +280,25 @@ def _probability(logit: float, is_copy: bool) -> float:
 
 def is_copy(a: Outline, b: Outline) -> bool:
     """Whether the longest lines of the shorter document are in the other one, all but a tenth by characters."""
-    of_a, of_b = (
-        dict(zip(np.frombuffer(one.lines, dtype="<u4").tolist(), map(_characters, one.lengths), strict=True))
-        for one in (a, b)
-    )
-    shorter = min(sum(of_a.values()), sum(of_b.values()))
-    same = sum(characters for line, characters in of_a.items() if line in of_b)
-    return bool(0 < COPY * shorter <= same)
+    same, lengths = _same_lines(_lines_of(a), _lines_of(b))
+    return 0 < COPY * min(lengths) <= same
 
 
-def _characters(length: int) -> float:
-    return float(2 ** (length / 4))
+def is_same(a: Outline, b: Outline) -> bool:
+    """Whether two documents have the same longest lines, all but a tenth by characters."""
+    same, lengths = _same_lines(_lines_of(a), _lines_of(b))
+    return 0 < COPY * max(lengths) <= same
+
+
+_Lines = dict[int, float]
+"""Hash of a line -> its characters, about."""
+
+
+def _same_lines(a: _Lines, b: _Lines) -> tuple[float, tuple[float, float]]:
+    """Characters of the lines that both have, and of all lines of each."""
+    return sum(characters for line, characters in a.items() if line in b), (sum(a.values()), sum(b.values()))
+
+
+def _lines_of(outline: Outline) -> _Lines:
+    lines = np.frombuffer(outline.lines, dtype="<u4").tolist()
+    return dict(zip(lines, (2 ** (length / 4) for length in outline.lengths), strict=True))
