@@ -8,7 +8,9 @@
 - ``urls.py``: the evidence of URLs, ``hreflang`` and language switchers, for alignment and ledger
 - ``candidates.py``: candidates by shared tokens and by URLs; editions of a page
 - ``structure.py``, ``content.py``: features by page structure and links; by words and sentence vectors
-- ``evidence.py``: the features of all candidates, and the classifiers of document pairs
+- ``evidence.py``: the features of all candidates, and the judges of document pairs
+- ``convention.py``: what a site says of a pair, and what is usual among its pairs
+- ``bitext.py``: whether the sentences of doubtful pairs align
 - ``methods.py``: the methods of document alignment by name
 - ``matching.py``: from scored candidates to one-to-one pairs
 - ``align.py``: the alignment of a corpus, a domain, or two lists of pages

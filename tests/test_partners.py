@@ -1,0 +1,210 @@
+"""Pages without a translation get no partner: what a site, its addresses and its sentences say against a pair."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from bilingual_crawler.alignment.documents.align import align
+from bilingual_crawler.alignment.documents.bitext import BitextReader, doubtful
+from bilingual_crawler.alignment.documents.convention import SITE_FEATURES, site_columns
+from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
+from bilingual_crawler.alignment.documents.evidence import LinearJudge
+from bilingual_crawler.alignment.documents.methods import make_method
+from bilingual_crawler.alignment.documents.reading import DocumentJob, RawPage
+from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.scoring.models import ModelError, models_folder
+
+if TYPE_CHECKING:
+    from bilingual_crawler.alignment.documents.model import Alignment
+
+HOST = "https://site.example"
+MODELS = models_folder(None)
+PAIRS = LanguagePairs.parse("eng-spa")
+WORDS = {
+    "eng": "The share of the population that lives below the line of poverty was measured in {} by the office.",
+    "spa": "La proporción de la población que vive bajo el umbral de pobreza fue medida en {} por la oficina.",
+}
+SECOND = {
+    "eng": "Data of the region of indicator {} are collected by the ministry and published in a report.",
+    "spa": "Los datos de la región del indicador {} son recogidos por el ministerio y publicados en un informe.",
+}
+NOTES = {
+    "eng": ("Nobody has checked these values for the last two years.", "The table has all of the values."),
+    "spa": (
+        "Nadie ha comprobado estos valores en los últimos dos años.",
+        "La tabla contiene todos los valores.",
+    ),
+}
+
+
+def indicator(language: str, number: int, announced: str = "") -> bytes:
+    """A page of one template, in which little but numbers tells what it is about."""
+    lines = (
+        WORDS[language].format(1990 + number),
+        SECOND[language].format(f"{number}-{number % 5 + 1}-1"),
+        *(f"{NOTES[language][place % 2]} {number * 7 + place}" for place in range(4)),
+    )
+    title = {"eng": "Indicator", "spa": "Indicador"}[language]
+    body = "".join(f"<p>{line}</p>" for line in lines)
+    head = f"<title>{title} {number}-{number % 5 + 1}-1</title>{announced}"
+    return f"<html lang={language[:2]}><head>{head}</head><body><h1>{title}</h1>{body}</body></html>".encode()
+
+
+def link(language: str, url: str) -> str:
+    return f'<link rel="alternate" hreflang="{language}" href="{HOST}{url}">'
+
+
+def corpus(pages: dict[str, bytes]) -> Corpus:
+    found = Corpus(PAIRS)
+    for url, body in pages.items():
+        read = DocumentJob(RawPage(HOST + url, body), PAIRS).run()
+        if read is not None:
+            found.add(read)
+    return found
+
+
+def aligned(pages: dict[str, bytes], threshold: float = 0.5) -> Alignment:
+    ((_, alignment),) = align(corpus(pages), make_method("auto", MODELS, "", Path("unused"), threshold))
+    return alignment
+
+
+def half_translated(announced: bool) -> dict[str, bytes]:
+    """Indicators 0 to 19 in both languages; 20 to 29 in English, and 30 to 39 in Spanish only."""
+    pages = {}
+    for number in range(40):
+        english, spanish = f"/en/page-{number}", f"/es/pagina-{number}"
+        if number < 30:
+            head = link("es", spanish) if announced and number < 20 else ""
+            pages[english] = indicator("eng", number, head)
+        if number < 20 or number >= 30:
+            head = link("en", english) if announced and number < 20 else ""
+            pages[spanish] = indicator("spa", number, head)
+    return pages
+
+
+def test_where_pairs_are_announced_pages_that_announce_nothing_get_no_partner() -> None:
+    found = pairs_of(aligned(half_translated(announced=True)))
+    assert found == {(f"/en/page-{number}", f"/es/pagina-{number}") for number in range(20)}
+
+
+def pairs_of(alignment: Alignment) -> set[tuple[str, str]]:
+    return {(pair.url_a.removeprefix(HOST), pair.url_b.removeprefix(HOST)) for pair in alignment.pairs}
+
+
+def test_pages_with_other_numbers_are_no_pairs_where_nothing_is_announced_either() -> None:
+    found = pairs_of(aligned(half_translated(announced=False)))
+    right = {(f"/en/page-{number}", f"/es/pagina-{number}") for number in range(20)}
+    assert len(found & right) >= 18
+    assert not found - right
+
+
+def test_where_nothing_is_translated_nothing_is_paired() -> None:
+    pages = {f"/en/page-{number}": indicator("eng", number) for number in range(20)}
+    pages |= {f"/es/pagina-{number}": indicator("spa", number) for number in range(20, 40)}
+    alignment = aligned(pages)
+    assert not alignment.pairs
+    assert set(alignment.unpaired.values()) <= {"low_score", "no_candidate"}
+
+
+def test_the_threshold_is_a_probability_that_a_user_may_raise() -> None:
+    pages = half_translated(announced=False)
+    some = aligned(pages, 0.5).pairs
+    assert pairs_of(aligned(pages, 1.0)) == set()
+    assert all(0.5 <= pair.score <= 1 for pair in some)
+
+
+def test_the_same_text_under_both_addresses_is_no_pair_whatever_announces_it() -> None:
+    body = indicator("eng", 3).decode().split("<body>")[1]
+    pages = half_translated(announced=True)
+    # menus make it count as Spanish, its own lines are those of the English page
+    menus = "".join(f"<p>{NOTES['spa'][0]} {WORDS['spa'].format(1900)}</p>" for _ in range(6))
+    pages |= {
+        f"/es/otra-{n}": f"<html><body>{menus}<p>{WORDS['spa'].format(n)}</p></body></html>".encode() for n in range(9)
+    }
+    pages["/en/page-77"] = f"<html><head>{link('es', '/es/pagina-77')}</head><body>{body}".encode()
+    pages["/es/pagina-77"] = f"<html><head>{link('en', '/en/page-77')}</head><body>{menus}{body}".encode()
+    alignment = aligned(pages)
+    assert "/en/page-77" not in {a for a, _ in pairs_of(alignment)}
+    assert alignment.unpaired[f"{HOST}/es/pagina-77"] in ("same_text", "copy")
+
+
+def test_pages_without_text_of_their_own_are_no_pair() -> None:
+    menus = {language: "".join(f"<p>{text}</p>" for text in NOTES[language]) for language in NOTES}
+    pages = half_translated(announced=True)
+    for number in range(50, 60):
+        for language, other, url, target in (
+            ("eng", "es", f"/en/empty-{number}", f"/es/vacio-{number}"),
+            ("spa", "en", f"/es/vacio-{number}", f"/en/empty-{number}"),
+        ):
+            head = f"<title>{number}</title>{link(other, target)}"
+            pages[url] = f"<html><head>{head}</head><body>{menus[language]}</body></html>".encode()
+    alignment = aligned(pages)
+    assert not any("empty" in a for a, _ in pairs_of(alignment))
+    assert {reason for url, reason in alignment.unpaired.items() if "empty" in url} == {"no_text"}
+
+
+def candidates(said: int, unsaid: int) -> tuple[np.ndarray, dict[str, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """Documents 0 to *said* - 1 with an announced partner and a wrong candidate each, others with one candidate."""
+    i = np.array([*range(said), *range(said), *range(said, said + unsaid)])
+    j = np.array([*range(said), *np.roll(np.arange(said), 1), *range(said, said + unsaid)])
+    held = np.array([*np.full(said, 4.0), *np.linspace(-3, 1, said), *np.linspace(-3, 3, unsaid)])
+    columns = dict.fromkeys(
+        ("hreflang", "switcher", "key", "refused", "one_sided", "rivals_a", "rivals_b", "marked_otherwise"),
+        np.zeros(len(i), dtype=np.float32),
+    ) | dict.fromkeys(("title_numbers", "url_numbers"), np.zeros(len(i), dtype=np.float32))
+    columns["hreflang"] = np.array([*np.full(said, 2), *np.zeros(said + unsaid)], dtype=np.float32)
+    return held, columns, (i, j)
+
+
+def test_sure_pairs_show_what_a_wrong_candidate_looks_like() -> None:
+    held, columns, places = candidates(said=10, unsaid=5)
+    alike = np.arange(15), np.arange(15)
+    found = site_columns(held, columns, places, alike)
+    assert found.keys() == set(SITE_FEATURES)
+    unsaid = slice(20, 25)
+    # the better a candidate is, the fewer known wrong ones are as good, and the more known right ones no better
+    assert np.all(np.diff(found["usual_wrong"][unsaid]) <= 0)
+    assert found["usual_wrong"][20] > 2 > -2 > found["usual_wrong"][24]
+    assert np.all(np.diff(found["usual_right"][unsaid]) >= 0)
+    assert found["site_said"][20] == pytest.approx(10 / 15)
+    # nothing of it counts where the site itself says that a pair is one
+    assert not any(found[name][:10].any() for name in ("usual_wrong", "usual_right", "site_said", "site_likely"))
+
+
+def test_a_site_without_sure_pairs_shows_nothing() -> None:
+    held, columns, places = candidates(said=0, unsaid=5)
+    found = site_columns(held, columns, places, (np.arange(5), np.arange(5)))
+    assert found["usual_unknown"].all()
+    assert not found["usual_wrong"].any()
+    assert all(np.isfinite(column).all() for column in found.values())
+
+
+def test_the_sentences_of_a_translation_align_and_those_of_another_page_do_not() -> None:
+    pages = {f"/en/page-{n}": indicator("eng", n) for n in range(20)}
+    pages |= {f"/es/pagina-{n}": indicator("spa", n) for n in range(20)}
+    documents = corpus(pages)
+    (group,) = documents.groups()
+    domain = Domain.from_profiles(group, documents, PAIRS.pairs[0], documents.profiles(group))
+    numbers = np.arange(20)
+    i, j = np.concatenate((numbers, [0, 1])), np.concatenate((numbers, [9, 12]))
+    probabilities = np.concatenate((np.full(18, 0.95), [0.6, 0.6, 0.4, 0.4]))
+    asked = doubtful(domain, i, j, probabilities, np.ones(len(i), dtype=bool))
+    assert set(asked) == set(range(20))  # each document once
+    found = BitextReader(domain, i, j, probabilities).columns(np.array([18, 19, 20, 21]))
+    assert found["aligned"][:2].min() > found["aligned"][2:].max()
+
+
+def test_a_missing_judge_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"config\.json"):
+        LinearJudge.load(tmp_path, "site", SITE_FEATURES)
+    folder = tmp_path / "document-pairs"
+    folder.mkdir()
+    (folder / "config.json").write_text('{"views": {}, "site": {"intercept": 0, "weights": {"held": 1}}}')
+    with pytest.raises(ModelError, match="train it again"):
+        LinearJudge.load(tmp_path, "site", SITE_FEATURES)
+    with pytest.raises(ModelError, match="no judge bitext"):
+        LinearJudge.load(tmp_path, "bitext", ("site",))
