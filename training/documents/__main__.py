@@ -41,7 +41,7 @@ from bilingual_crawler.alignment.documents.structure import PAPER_FEATURES
 from bilingual_crawler.alignment.encoders.base import load_encoder
 from bilingual_crawler.harvest.sites import read_tasks
 from bilingual_crawler.settings import BILINGUAL_MIN_SCORE
-from training.documents.classifier import Regression, fit_trees, held_out, report
+from training.documents.classifier import Regression, corrected, fit_correction, fit_trees, held_out, report
 from training.documents.examples import SEED, TaskSites
 from training.documents.trees import boosted_to_onnx, tree_to_onnx
 
@@ -115,10 +115,9 @@ def main() -> None:
     views["thorough"], _ = _train("thorough", thorough, args.out)
 
     read = [one for found in _each(_read_sentences, doubts) for one in found]
-    slope, shift, odds = held_out(read, BITEXT_FEATURES, Regression)
     report("before sentences", read, [one.columns["site"].astype(np.float64) for one in read], BILINGUAL_MIN_SCORE)
-    report("sentences", read, odds, BILINGUAL_MIN_SCORE)
-    judges["bitext"] = Regression(read, BITEXT_FEATURES).judge(slope, shift)
+    report("sentences", read, corrected(read, "site", BITEXT_FEATURES), BILINGUAL_MIN_SCORE)
+    judges["bitext"] = fit_correction(read, "site", BITEXT_FEATURES)
 
     tree = DecisionTreeClassifier(max_depth=6, min_samples_leaf=20, random_state=SEED)
     rows = np.concatenate([one.rows(PAPER_FEATURES)[one.judged] for one in whole])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from training.documents.examples import Examples
 
 FOLDS = 4
-REGULARISATION = 0.3
+REGULARISATION = 3.0
 """``C`` of the logistic regressions, on standardised features."""
 
 LIKER = {
@@ -29,9 +30,14 @@ LIKER = {
     *("total", "tags", "number_order", "paragraphs", "lead_a", "lead_b", "tag_lead_a", "tag_lead_b"),
     *("translated_a", "translated_b", "translated_lead_a", "translated_lead_b"),
     *("dde", "dde_csls", "dde_lead_a", "dde_lead_b", "sae", "sae_csls", "sae_lead_a", "sae_lead_b"),
+    *("held", "said_url", "said_switcher", "said_hreflang", "said_both"),
+    *("usual_right", "site_likely", "site_mutual", "site_unsaid"),
 }
 """Features that never speak against a pair where they are higher: what few sites show by accident is not learnt."""
-UNLIKER = {"verbatim", "word_residual", "text_residual"}
+UNLIKER = {
+    *("verbatim", "word_residual", "text_residual", "refused", "rivals_a", "rivals_b", "marked_otherwise"),
+    *("usual_wrong", "site_said", "title_numbers", "url_numbers", "unaligned", "behind"),
+}
 """Those that never speak for it."""
 
 
@@ -72,17 +78,48 @@ def fit_trees(examples: Sequence[Examples], features: Sequence[str]) -> HistGrad
     return model.fit(rows, labels, sample_weight=weights)
 
 
+def _logistic(
+    x: NDArray[np.float64],
+    labels: NDArray[np.bool_],
+    weights: NDArray[np.float64],
+    features: Sequence[str],
+    given: NDArray[np.float64] | float = 0.0,
+) -> NDArray[np.float64]:
+    """Weights of a logistic regression on *x*, whose last columns are *features*; those before are free and unpunished.
+
+    *given*: log-odds to which the regression adds. Weights keep the sign of :data:`LIKER` and :data:`UNLIKER`.
+    """
+    y, free = np.where(labels, 1.0, -1.0), x.shape[1] - len(features)
+    punished = np.array([*np.zeros(free), *np.ones(len(features))]) / REGULARISATION
+
+    def loss(weight: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        margin = y * (given + x @ weight)
+        gradient = punished * weight - (weights * y * expit(-margin)) @ x
+        return float(weights @ np.logaddexp(0, -margin) + punished @ weight**2 / 2), gradient
+
+    signs = [(0 if name in LIKER else None, 0 if name in UNLIKER else None) for name in features]
+    bounds = [*([(None, None)] * free), *signs]
+    return np.asarray(minimize(loss, np.zeros(x.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds).x)
+
+
+def fit_correction(examples: Sequence[Examples], given: str, features: Sequence[str]) -> LinearJudge:
+    """What *features* add to the log-odds in the column *given*; nothing where they are 0."""
+    rows, labels, weights = _training(examples, (given, *features))
+    found = _logistic(rows[:, 1:].astype(np.float64), labels, weights, features, rows[:, 0].astype(np.float64))
+    return LinearJudge(0.0, {name: round(float(weight), 5) for name, weight in zip(features, found, strict=True)})
+
+
 class Regression:
     """A logistic regression that sees *features*."""
 
     def __init__(self, examples: Sequence[Examples], features: Sequence[str]) -> None:
         rows, labels, weights = _training(examples, features)
         scaler = StandardScaler().fit(rows)
-        model = LogisticRegression(C=REGULARISATION, max_iter=1000)
-        model.fit(scaler.transform(rows), labels, sample_weight=weights)
         spread = np.where(scaler.scale_ > 0, scaler.scale_, 1)
-        self._weights = model.coef_[0] / spread
-        self._intercept = float(model.intercept_[0] - self._weights @ scaler.mean_)
+        x = np.column_stack((np.ones(len(rows)), scaler.transform(rows)))
+        found = _logistic(x, labels, weights, features)
+        self._weights = found[1:] / spread
+        self._intercept = float(found[0] - self._weights @ scaler.mean_)
         self._features = features
 
     def decision_function(self, rows: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -111,6 +148,16 @@ def held_out(
                 scores[place] = judge.decision_function(one.rows(features))
     slope, shift = _calibrate(examples, scores)
     return slope, shift, [slope * score + shift for score in scores]
+
+
+def corrected(examples: Sequence[Examples], given: str, features: Sequence[str]) -> list[NDArray[np.float64]]:
+    """Log-odds in the column *given* with what *features* add, learnt on sites of other kinds."""
+    odds = []
+    for one in examples:
+        judge = fit_correction([other for other in examples if other.kind != one.kind], given, features)
+        columns = {name: one.columns[name].astype(np.float64) for name in features}
+        odds.append(one.columns[given] + judge.log_odds(columns))
+    return odds
 
 
 def _calibrate(examples: Sequence[Examples], scores: Sequence[NDArray[np.float64]]) -> tuple[float, float]:

@@ -30,9 +30,12 @@ SENTENCES = 40
 GOOD, VERY_GOOD = 0.5, 0.9
 """Scores of sentence pairs that count as aligned."""
 
-BITEXT_FEATURES = ("site", "aligned", "ahead")
-"""Log-odds before; share of both texts, by characters, that aligns very well; how much more of them aligns well than of
-the first document and its second candidate. Shares are 0 to 1."""
+USUAL = 0.8
+"""Share of the texts of translations, by characters, that aligns very well at least."""
+
+BITEXT_FEATURES = ("unaligned", "behind")
+"""What speaks against a pair: how much less than usual of both texts aligns very well; how much less of them aligns
+well than of the first document and its second candidate. Shares of characters, 0 to 1."""
 
 
 def doubtful(
@@ -60,9 +63,9 @@ class BitextReader:
         self._aligner.learn_lexicon([self._sides(k) for k in sure])
 
     def columns(self, asked: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
-        """The columns of :data:`BITEXT_FEATURES` of the candidates *asked*, without the first, ``(asked,)``."""
-        rows = np.array(list(self._rows(asked)), dtype=np.float64).reshape(-1, 2)
-        return {"aligned": rows[:, 1], "ahead": rows[:, 0]}
+        """The columns of :data:`BITEXT_FEATURES` of the candidates *asked*, ``(asked,)``."""
+        ahead, aligned = np.array(list(self._rows(asked)), dtype=np.float64).reshape(-1, 2).T
+        return {"unaligned": np.maximum(0, USUAL - aligned), "behind": np.maximum(0, -ahead)}
 
     def _rows(self, asked: NDArray[np.intp]) -> Iterator[tuple[float, float]]:
         places = self._domain.alike_b[self._j]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
-from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -108,17 +107,12 @@ def url_columns(
     ]
     columns["marked_otherwise"] = marked[0][i] + marked[1][j]
     columns["title_numbers"] = _differ(_title_numbers(domain.a), _title_numbers(domain.b), i, j)
-    columns["url_numbers"] = _differ(_url_numbers(domain.a), _url_numbers(domain.b), i, j)
+    columns["url_numbers"] = _other_numbers([p.key for p in domain.a], [p.key for p in domain.b], i, j)
     return columns
 
 
 def _title_numbers(side: Sequence[Profile]) -> list[frozenset[int]]:
     return [frozenset(np.intersect1d(profile.title, profile.numbers).tolist()) for profile in side]
-
-
-def _url_numbers(side: Sequence[Profile]) -> list[frozenset[str]]:
-    parts = (urlsplit(profile.key) for profile in side)
-    return [frozenset(_NUMBER.findall(f"{part.path}?{part.query}")) for part in parts]
 
 
 def _differ(
@@ -127,6 +121,21 @@ def _differ(
     """Share of the numbers of each candidate that only one page has, 0 to 1; 0 if neither has one."""
     shares = [len(a[x] ^ b[y]) / max(1, len(a[x] | b[y])) for x, y in zip(i.tolist(), j.tolist(), strict=True)]
     return np.array(shares, dtype=np.float32)
+
+
+def _other_numbers(a: Sequence[str], b: Sequence[str], i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.float32]:
+    """1 for candidates whose addresses are equal but for some of their numbers, as ``/12-4-1`` and ``/12-5-1``.
+
+    A single number may be that of an article, which its translation does not share.
+    """
+    shapes = [[_NUMBER.sub("#", key) for key in side] for side in (a, b)]
+    return np.array(
+        [
+            shapes[0][x] == shapes[1][y] and shapes[0][x].count("#") > 1 and a[x] != b[y]
+            for x, y in zip(i.tolist(), j.tolist(), strict=True)
+        ],
+        dtype=np.float32,
+    )
 
 
 def site_columns(

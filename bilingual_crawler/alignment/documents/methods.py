@@ -139,7 +139,7 @@ class SiteJudge:
         if not len(asked):
             return candidates
         columns = BitextReader(domain, i, j, scores).columns(asked)
-        found = expit(self._bitext.log_odds({"site": logit(scores[asked]), **columns}))
+        found = expit(logit(scores[asked]) + self._bitext.log_odds(columns))
         limit_a, limit_b = np.ones(len(domain.a)), np.ones(len(domain.b))
         limit_a[i[asked]], limit_b[j[asked]] = found, found
         limited = np.minimum(scores, np.minimum(limit_a[i], limit_b[j]))
