@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from multiprocessing.connection import Connection
 
 IMPORTED = (
@@ -41,7 +42,7 @@ _context.set_forkserver_preload(list(IMPORTED))
 class Forked:
     """A forked ``scrapy`` in a process group of its own; what it has of :class:`subprocess.Popen` does the same."""
 
-    def __init__(self, folder: Path, command: list[str], environment: dict[str, str]) -> None:
+    def __init__(self, folder: Path, command: Sequence[str], environment: dict[str, str]) -> None:
         self.args = command
         pipes = [_context.Pipe(duplex=False) for _ in ("stdout", "stderr")]
         theirs = [their for _, their in pipes]
@@ -95,8 +96,10 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
 
-def _become(folder: Path, command: list[str], environment: dict[str, str], out: Connection, err: Connection) -> None:
-    """Become the process that ``python -m scrapy`` is, in *folder* and with *environment*."""
+def _become(
+    folder: Path, command: Sequence[str], environment: dict[str, str], out: Connection, err: Connection
+) -> None:
+    """Become the process that *command*, ``python -m …``, is in *folder* and with *environment*."""
     os.setsid()
     os.chdir(folder)
     os.environ.clear()
