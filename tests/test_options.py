@@ -193,16 +193,7 @@ def test_a_crawl_imports_nothing_heavy_that_it_does_not_use(tmp_path: Path, monk
     assert result.returncode == 0, result.stderr
     imported = set(re.findall(r"^import time:.*\| +(\w+)", result.stderr, re.MULTILINE))
     assert "onnxruntime" in imported
-    unused = {
-        "duckdb",
-        "matplotlib",
-        "pandas",
-        "playwright",
-        "prometheus_client",
-        "pypdfium2",
-        "redis",
-        "scipy",
-    }
+    unused = {"duckdb", "matplotlib", "pandas", "playwright", "prometheus_client", "pypdfium2", "redis", "scipy"}
     assert not unused & imported
 
 
