@@ -18,25 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from multiprocessing.connection import Connection
 
-IMPORTED = (
-    *(f"bilingual_crawler.commands.{name}" for name in ("align", "crawl", "harvest", "mine", "report", "review")),
-    *(f"bilingual_crawler.crawl.middlewares.{name}" for name in ("addresses", "archived", "backoff", "language")),
-    *(f"bilingual_crawler.crawl.middlewares.{name}" for name in ("links", "render", "robots", "stop", "traps", "warc")),
-    *(f"bilingual_crawler.crawl.spiders.{name}" for name in ("bilingual", "discovery")),
-    *(f"bilingual_crawler.{name}" for name in ("crawl.budgets", "crawl.handlers", "pipelines", "scheduler")),
-    "bilingual_crawler.reporting.status",
-    "scrapy.core.downloader.handlers.http11",
-    *(f"scrapy.extensions.{name}" for name in ("memusage", "remote_control", "telnet", "throttle")),
-    *("itemadapter", "scrapy.commands.shell", "aiohttp.web", "language_data.name_data", "marisa_trie", "numpy.ma"),
-)
-"""What a crawl imports, except the event loop of Twisted, which cannot be shared."""
 OURS = {str(Path(__file__).parent), str(Path(__file__).parents[1])}
 """Folders that the tests add to the module search path."""
 
 used = False
 """Whether ``scrapy`` is forked; benchmarks start a new interpreter."""
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(list(IMPORTED))
+# the server has the folder from which the tests are run on its path
+_context.set_forkserver_preload(["tests.crawl_loads"])
 
 
 class Forked:
