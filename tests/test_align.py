@@ -17,7 +17,8 @@ from bilingual_crawler.alignment.documents.copies import group_similar
 from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
 from bilingual_crawler.alignment.documents.matching import greedy, lead, optimal
 from bilingual_crawler.alignment.documents.methods import make_method
-from bilingual_crawler.alignment.documents.model import REASONS, EncoderError
+from bilingual_crawler.alignment.documents.model import REASONS
+from bilingual_crawler.alignment.encoders import EncoderError
 from bilingual_crawler.alignment.documents.reading import (
     DocumentJob,
     LeftOut,

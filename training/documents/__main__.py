@@ -103,7 +103,9 @@ def main() -> None:
     for place, found in zip(places, by_task, strict=True):
         shown = [one for one in found if one.form == "whole"]
         chosen = [one.chosen(probabilities[id(one)], BILINGUAL_MIN_SCORE) for one in shown]
-        taught.append((place, [(one.a[kept], one.b[kept]) for one, kept in zip(shown, chosen, strict=True)]))
+        pairs = [(one.a[kept], one.b[kept]) for one, kept in zip(shown, chosen, strict=True)]
+        if _is_complete(*place):
+            taught.append((place, pairs))
         for form in ("whole", "silent"):
             shown = [one for one in found if one.form == form]
             doubts.append(
@@ -184,6 +186,15 @@ def _read_sentences(place: Place, form: str, scores: Scores) -> list[Examples]:
         floats = {name: column.astype(np.float32) for name, column in columns.items()}
         found.append(sites.examples(form, domain, truth, Proposals(i[asked], j[asked], floats)))
     return found
+
+
+def _is_complete(folder: Path, task: Task) -> bool:
+    """Whether no document of the site is known to have no translation.
+
+    The thorough judge learns from such sites only: texts alone say too little to tell orphans, and the site's judge
+    comes after it.
+    """
+    return not (folder / task.site / "orphans.tsv").exists()
 
 
 def _unsaid(one: Examples, held: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -194,6 +194,12 @@ def announcing(held: NDArray[np.float64], columns: Columns) -> NDArray[np.float3
     return np.asarray(np.where(confirmed, 1, columns["hreflang"]), dtype=np.float32)
 
 
+def says_enough(held: NDArray[np.float64], columns: Columns, i: NDArray[np.intp], j: NDArray[np.intp]) -> bool:
+    """Whether the site says of at least :data:`FEWEST` pairs that they are; else it has no convention to go by."""
+    said = (announcing(held, columns) > 0) | (columns["switcher"] == 2) | (columns["key"] > 0)
+    return min(len(np.unique(i[said])), len(np.unique(j[said]))) >= FEWEST
+
+
 def _log_odds(share: NDArray[np.float64]) -> NDArray[np.float64]:
     share = share.clip(SELDOM, 1 - SELDOM)
     return np.asarray(np.log(share / (1 - share)))

@@ -38,7 +38,7 @@ BAND = 4
 SIMILAR = 0.95
 """Jaccard similarity of the lines of two near-duplicates."""
 SHORTEST = 200
-"""Minimum characters of main text of a near-duplicate; shorter ones must be the same, title included."""
+"""Minimum characters of main text that is compared; shorter near-duplicates must be the same, title included."""
 
 
 def merge_copies(
@@ -119,7 +119,7 @@ def objection(one: Profile, main_one: NDArray[np.bool_], other: Profile, main_ot
         int(profile.lengths[kept][np.isin(profile.lines[kept], lines)].sum())
         for profile, kept, lines in ((one, main_one, other.lines), (other, main_other, one.lines))
     ]
-    if all(0 < SAME_TEXT * characters <= shared for characters, shared in zip(own, same, strict=True)):
+    if min(own) >= SHORTEST and all(SAME_TEXT * size <= shared for size, shared in zip(own, same, strict=True)):
         return "same_text"
     return None
 

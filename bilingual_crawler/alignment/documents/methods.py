@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 from bilingual_crawler.alignment.documents.bitext import BITEXT_FEATURES, BitextReader, doubtful
 from bilingual_crawler.alignment.documents.candidates import alike_urls, url_evidence
-from bilingual_crawler.alignment.documents.convention import SITE_FEATURES, announcing, site_columns
+from bilingual_crawler.alignment.documents.convention import SITE_FEATURES, announcing, says_enough, site_columns
 from bilingual_crawler.alignment.documents.evidence import FOLDER, CandidateEvidence, LinearJudge, PairClassifier
 from bilingual_crawler.alignment.documents.matching import greedy
 from bilingual_crawler.alignment.documents.urls import SCORES
@@ -115,13 +115,15 @@ class SiteJudge:
         self._threshold = threshold
 
     def __call__(self, domain: Domain, proposed: Proposals, held: NDArray[np.float64]) -> Candidates:
-        """Score the *proposed* candidates; *held*: their log-odds by what both pages hold."""
+        """Score the *proposed* candidates; *held*: their log-odds by what both pages hold.
+
+        These are all that there is for texts without HTML, under addresses that say nothing.
+        """
         i, j, columns = proposed.a, proposed.b, proposed.columns
-        if len(i):
+        scores = expit(held)
+        if len(i) and (any(profile.tags for profile in (*domain.a, *domain.b)) or says_enough(held, columns, i, j)):
             said = site_columns(held, columns, (i, j), (domain.alike_a, domain.alike_b))
             scores = expit(self._site.log_odds(said))
-        else:
-            scores = np.zeros(0)
         names = _strongest(columns)
         for column, least, name in ((columns["key"], 1, "url"), (columns["switcher"], 2, "switcher")):
             names[column >= least] = name
