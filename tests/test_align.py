@@ -18,7 +18,6 @@ from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
 from bilingual_crawler.alignment.documents.matching import greedy, lead, optimal
 from bilingual_crawler.alignment.documents.methods import make_method
 from bilingual_crawler.alignment.documents.model import REASONS
-from bilingual_crawler.alignment.encoders import EncoderError
 from bilingual_crawler.alignment.documents.reading import (
     DocumentJob,
     LeftOut,
@@ -26,6 +25,7 @@ from bilingual_crawler.alignment.documents.reading import (
     read_document,
     read_pages,
 )
+from bilingual_crawler.alignment.encoders import EncoderError
 from bilingual_crawler.alignment.encoders.base import is_installed, load_encoder
 from bilingual_crawler.alignment.encoders.e5 import E5Encoder
 from bilingual_crawler.crawl.signals import Fetch
