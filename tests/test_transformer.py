@@ -18,8 +18,7 @@ import tiny_xlmr
 import torch
 from transformers import BertConfig, BertModel, XLMRobertaForSequenceClassification, XLMRobertaModel
 
-from bilingual_crawler.alignment.encoders import e5_weights
-from bilingual_crawler.alignment.encoders import EncoderError
+from bilingual_crawler.alignment.encoders import EncoderError, e5_weights
 from bilingual_crawler.alignment.encoders.e5_weights import E5Weights
 from training import evaluate
 from training.common.data import DataError

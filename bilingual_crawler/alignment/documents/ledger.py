@@ -247,7 +247,7 @@ class Conventions:
         """
         counts = self._of(site)
         least = min((counts[one] for one in properties), default=counts["pairs"])
-        return min(0.5, (least + 1) / (counts["pairs"] + 2))
+        return min(0.5, (least + 2) / (counts["pairs"] + 4))
 
     def _of(self, site: str) -> Counter[str]:
         return self._sites.setdefault(site, Counter())

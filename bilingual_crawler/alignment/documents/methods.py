@@ -11,7 +11,13 @@ from scipy.special import expit, logit
 
 from bilingual_crawler.alignment.documents.bitext import BITEXT_FEATURES, BitextReader, doubtful
 from bilingual_crawler.alignment.documents.candidates import alike_urls, url_evidence
-from bilingual_crawler.alignment.documents.convention import SITE_FEATURES, announcing, says_enough, site_columns
+from bilingual_crawler.alignment.documents.convention import (
+    CONFIRMED,
+    SITE_FEATURES,
+    announcing,
+    says_enough,
+    site_columns,
+)
 from bilingual_crawler.alignment.documents.evidence import FOLDER, CandidateEvidence, LinearJudge, PairClassifier
 from bilingual_crawler.alignment.documents.matching import greedy
 from bilingual_crawler.alignment.documents.urls import SCORES
@@ -124,6 +130,8 @@ class SiteJudge:
         if len(i) and (any(profile.tags for profile in (*domain.a, *domain.b)) or says_enough(held, columns, i, j)):
             said = site_columns(held, columns, (i, j), (domain.alike_a, domain.alike_b))
             scores = expit(self._site.log_odds(said))
+        # anybody can announce the pages of another domain: what is not confirmed speaks for nothing
+        scores[(columns["one_sided"] > 0) & (held < CONFIRMED)] = 0.0
         names = _strongest(columns)
         for column, least, name in ((columns["key"], 1, "url"), (columns["switcher"], 2, "switcher")):
             names[column >= least] = name
