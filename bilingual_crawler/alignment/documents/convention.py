@@ -68,7 +68,7 @@ the site says of it, cumulative; of the two pages, how many have another announc
 another language than the text's. From ``usual_wrong`` on only for candidates of which the site says nothing: log-odds
 by what is usual on the site, and differing numbers in titles and addresses."""
 
-CONFIRMED = 3.0
+CONFIRMED = 0.0
 """Log-odds by what both pages hold from which it confirms what only one of two registered domains announces."""
 MAX_HELD = 8.0
 MAX_LEAD = 6.0

@@ -222,6 +222,10 @@ Unusual = Literal["unannounced", "renumbered"]
 only in language marks; the numbers in their URLs differ."""
 
 
+FEWEST = 3
+"""Pairs of a site that show what is usual."""
+
+
 class Conventions:
     """How documents and pairs of each site are, as counted so far."""
 
@@ -243,11 +247,13 @@ class Conventions:
     def probability(self, site: str, properties: Collection[Unusual]) -> float:
         """Return P(pair | its least usual property) at even prior odds.
 
-        It is at most 1/2, for what is usual proves nothing.
+        It is at most 1/2, for what is usual proves nothing, and 1/2 where too few pairs show what is usual.
         """
         counts = self._of(site)
+        if counts["pairs"] < FEWEST:
+            return 0.5
         least = min((counts[one] for one in properties), default=counts["pairs"])
-        return min(0.5, (least + 2) / (counts["pairs"] + 4))
+        return min(0.5, (least + 1) / (counts["pairs"] + 2))
 
     def _of(self, site: str) -> Counter[str]:
         return self._sites.setdefault(site, Counter())

@@ -129,9 +129,9 @@ class SiteJudge:
         scores = expit(held)
         if len(i) and (any(profile.tags for profile in (*domain.a, *domain.b)) or says_enough(held, columns, i, j)):
             said = site_columns(held, columns, (i, j), (domain.alike_a, domain.alike_b))
-            scores = expit(self._site.log_odds(said))
-        # anybody can announce the pages of another domain: what is not confirmed speaks for nothing
-        scores[(columns["one_sided"] > 0) & (held < CONFIRMED)] = 0.0
+            found = expit(self._site.log_odds(said))
+            # that a site says nothing of a pair never speaks for it
+            scores = np.where(said["said_url"] > 0, found, np.minimum(found, scores))
         names = _strongest(columns)
         for column, least, name in ((columns["key"], 1, "url"), (columns["switcher"], 2, "switcher")):
             names[column >= least] = name
