@@ -12,7 +12,6 @@ from scipy.special import expit, logit
 from bilingual_crawler.alignment.documents.bitext import BITEXT_FEATURES, BitextReader, doubtful
 from bilingual_crawler.alignment.documents.candidates import alike_urls, url_evidence
 from bilingual_crawler.alignment.documents.convention import (
-    CONFIRMED,
     SITE_FEATURES,
     announcing,
     says_enough,
