@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from bilingual_crawler.alignment.documents.align import align
 from bilingual_crawler.alignment.documents.bitext import BitextReader, doubtful
 from bilingual_crawler.alignment.documents.convention import SITE_FEATURES, site_columns
 from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
-from bilingual_crawler.alignment.documents.evidence import LinearJudge
+from bilingual_crawler.alignment.documents.evidence import LinearJudge, PairClassifier
 from bilingual_crawler.alignment.documents.methods import make_method
 from bilingual_crawler.alignment.documents.reading import DocumentJob, RawPage
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -148,6 +149,10 @@ def test_pages_without_text_of_their_own_are_no_pair() -> None:
     alignment = aligned(pages)
     assert not any("empty" in a for a, _ in pairs_of(alignment))
     assert {reason for url, reason in alignment.unpaired.items() if "empty" in url} == {"no_text"}
+    # the partner that is refused is named with the score that it would have had
+    nearest = alignment.nearest[f"{HOST}/en/empty-50"]
+    assert nearest[0].startswith(f"{HOST}/es/vacio-")
+    assert nearest[1] > 0.5
 
 
 def candidates(said: int, unsaid: int) -> tuple[np.ndarray, dict[str, np.ndarray], tuple[np.ndarray, np.ndarray]]:
@@ -169,13 +174,12 @@ def test_sure_pairs_show_what_a_wrong_candidate_looks_like() -> None:
     found = site_columns(held, columns, places, alike)
     assert found.keys() == set(SITE_FEATURES)
     unsaid = slice(20, 25)
-    # the better a candidate is, the fewer known wrong ones are as good, and the more known right ones no better
+    # the better a candidate is, the fewer known wrong ones are as good
     assert np.all(np.diff(found["usual_wrong"][unsaid]) <= 0)
     assert found["usual_wrong"][20] > 2 > -2 > found["usual_wrong"][24]
-    assert np.all(np.diff(found["usual_right"][unsaid]) >= 0)
     assert found["site_said"][20] == pytest.approx(10 / 15)
     # nothing of it counts where the site itself says that a pair is one
-    assert not any(found[name][:10].any() for name in ("usual_wrong", "usual_right", "site_said", "site_likely"))
+    assert not any(found[name][:10].any() for name in ("usual_wrong", "usual_unknown", "site_said", "site_unsaid"))
 
 
 def test_a_site_without_sure_pairs_shows_nothing() -> None:
@@ -200,6 +204,16 @@ def test_the_sentences_of_a_translation_align_and_those_of_another_page_do_not()
     assert set(asked) == set(range(20))  # each document once
     found = BitextReader(domain, i, j, probabilities).columns(np.array([18, 19, 20]))
     assert found["unaligned"][:2].max() < found["unaligned"][2]
+
+
+def test_a_judge_of_another_version_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "document-pairs"
+    folder.mkdir()
+    view = {"features": ["total"], "slope": 1, "shift": 0, "threshold": 0.5}
+    (folder / "config.json").write_text(json.dumps({"views": {"structure": view}}))
+    for name in ("structure", "auto"):
+        with pytest.raises(ModelError, match=f"no view {name} of this version: train it again"):
+            PairClassifier(tmp_path, name)
 
 
 def test_a_missing_judge_is_named(tmp_path: Path) -> None:

@@ -16,19 +16,20 @@ import json
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 import numpy as np
 from rich.progress import track
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn.tree import DecisionTreeClassifier
 
 from bilingual_crawler.alignment.documents.bitext import BITEXT_FEATURES, BitextReader, doubtful
 from bilingual_crawler.alignment.documents.candidates import Editions, url_evidence
 from bilingual_crawler.alignment.documents.content import CONTENT_FEATURES
-from bilingual_crawler.alignment.documents.convention import SITE_FEATURES, announcing, site_columns, url_columns
+from bilingual_crawler.alignment.documents.convention import SITE_FEATURES, says, site_columns, url_columns
 from bilingual_crawler.alignment.documents.evidence import (
     CONFIG,
     FOLDER,
@@ -40,6 +41,7 @@ from bilingual_crawler.alignment.documents.evidence import (
 from bilingual_crawler.alignment.documents.structure import PAPER_FEATURES
 from bilingual_crawler.alignment.encoders.base import load_encoder
 from bilingual_crawler.harvest.sites import read_tasks
+from bilingual_crawler.pages.sandbox.pool import processes
 from bilingual_crawler.settings import BILINGUAL_MIN_SCORE
 from training.documents.classifier import Regression, corrected, fit_correction, fit_trees, held_out, report
 from training.documents.examples import SEED, TaskSites
@@ -56,13 +58,11 @@ if TYPE_CHECKING:
     Place = tuple[Path, Task]
     T = TypeVar("T")
     Pairs = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
-    Scores = list[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64], NDArray[np.bool_]]]
 
 SAYING = ("whole", "unannounced", "silent")
 """Forms in which the site's judge meets a site: what pages hold is the same, what the site says is not."""
 SHOWING = ("whole", "text")
 """Forms in which the thorough judge meets a site."""
-PROCESSES = 2
 
 
 def main() -> None:
@@ -84,7 +84,7 @@ def main() -> None:
     examples = [one for found in by_task for one in found]
     whole = [one for one in examples if one.form == "whole"]
     for name in ("structure", "content", "structure-content"):
-        views[name], _ = _train(name, whole, args.out)
+        views[name] = _train(name, whole, args.out)
 
     _, _, held = held_out(examples, VIEWS["structure"], fit_trees)
     said = [
@@ -96,25 +96,25 @@ def main() -> None:
     judges = {"site": Regression(said, SITE_FEATURES).judge(slope, shift)}
 
     # of each task what the next judges are asked, by those that saw no site of its kind
-    probabilities = {id(one): np.asarray(expit(own), dtype=np.float64) for one, own in zip(examples, odds, strict=True)}
-    of_held = dict(zip(map(id, examples), held, strict=True))
+    judged = iter(
+        [
+            one.with_columns({"probability": expit(own), "unsaid": ~says(by_pages, one.columns)})
+            for one, own, by_pages in zip(examples, odds, held, strict=True)
+        ]
+    )
     taught: list[tuple[Place, Pairs]] = []
-    doubts: list[tuple[Place, str, Scores]] = []
+    doubts: list[tuple[Place, str, list[Examples]]] = []
     for place, found in zip(places, by_task, strict=True):
-        shown = [one for one in found if one.form == "whole"]
-        chosen = [one.chosen(probabilities[id(one)], BILINGUAL_MIN_SCORE) for one in shown]
-        pairs = [(one.a[kept], one.b[kept]) for one, kept in zip(shown, chosen, strict=True)]
+        by_form: dict[str, list[Examples]] = {}
+        for one in islice(judged, len(found)):
+            by_form.setdefault(one.form, []).append(one)
         if _is_complete(*place):
-            taught.append((place, pairs))
-        for form in ("whole", "silent"):
-            shown = [one for one in found if one.form == form]
-            doubts.append(
-                (place, form, [(one.a, one.b, probabilities[id(one)], _unsaid(one, of_held[id(one)])) for one in shown])
-            )
+            taught.append((place, [one.pairs(BILINGUAL_MIN_SCORE) for one in by_form.get("whole", ())]))
+        doubts += [(place, form, by_form[form]) for form in ("whole", "silent") if form in by_form]
     thorough = [one for found in _each(partial(_read_thoroughly, *encoder), taught) for one in found]
     # the encoder may be missing
     thorough += [one.without(CONTENT_FEATURES) for one in thorough]
-    views["thorough"], _ = _train("thorough", thorough, args.out)
+    views["thorough"] = _train("thorough", thorough, args.out)
 
     read = [one for found in _each(_read_sentences, doubts) for one in found]
     report("before sentences", read, [one.columns["site"].astype(np.float64) for one in read], BILINGUAL_MIN_SCORE)
@@ -137,7 +137,7 @@ def main() -> None:
 
 def _each(read: Callable[..., T], tasks: Iterable[tuple[object, ...]]) -> list[T]:
     """*read* each of *tasks* in other processes."""
-    with ProcessPoolExecutor(PROCESSES) as pool:
+    with ProcessPoolExecutor(processes()) as pool:
         waiting = [pool.submit(read, *task) for task in tasks]
         return [future.result() for future in track(waiting)]
 
@@ -173,16 +173,16 @@ def _read_thoroughly(encoder: str, cache: Path, place: Place, taught: Pairs) -> 
     return found
 
 
-def _read_sentences(place: Place, form: str, scores: Scores) -> list[Examples]:
+def _read_sentences(place: Place, form: str, judged: Sequence[Examples]) -> list[Examples]:
     """The doubtful candidates of a task with the features of its sentences."""
     sites = TaskSites(*place)
     found = []
-    for (domain, truth), (i, j, probabilities, unsaid) in zip(sites.domains(form), scores, strict=True):
-        asked = doubtful(domain, i, j, probabilities, unsaid) if len(i) else i
+    for (domain, truth), one in zip(sites.domains(form), judged, strict=True):
+        i, j, probabilities = one.a, one.b, one.columns["probability"].astype(np.float64)
+        asked = doubtful(domain, i, j, probabilities, one.columns["unsaid"].astype(bool)) if len(i) else i
         if not len(asked):
             continue
-        columns = BitextReader(domain, i, j, probabilities).columns(asked)
-        columns["site"] = np.log(probabilities[asked] / (1 - probabilities[asked]))
+        columns = BitextReader(domain, i, j, probabilities).columns(asked) | {"site": logit(probabilities[asked])}
         floats = {name: column.astype(np.float32) for name, column in columns.items()}
         found.append(sites.examples(form, domain, truth, Proposals(i[asked], j[asked], floats)))
     return found
@@ -197,20 +197,13 @@ def _is_complete(folder: Path, task: Task) -> bool:
     return not (folder / task.site / "orphans.tsv").exists()
 
 
-def _unsaid(one: Examples, held: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Candidates of which the site says nothing."""
-    columns = one.columns
-    said = (announcing(held, columns) > 0) | (columns["switcher"] == 2) | (columns["key"] > 0)
-    return np.asarray(~said)
-
-
-def _train(name: str, examples: Sequence[Examples], out: Path) -> tuple[View, list[NDArray[np.float64]]]:
-    """Write the trees of a view; returns the view, and the log-odds by trees that saw no site of the kind."""
+def _train(name: str, examples: Sequence[Examples], out: Path) -> View:
+    """Write the trees of a view."""
     features = VIEWS[name]
     slope, shift, odds = held_out(examples, features, fit_trees)
     report(name, examples, odds, BILINGUAL_MIN_SCORE)
     (out / f"{name}.onnx").write_bytes(boosted_to_onnx(fit_trees(examples, features)))
-    return View(tuple(features), slope, shift), odds
+    return View(tuple(features), slope, shift)
 
 
 if __name__ == "__main__":

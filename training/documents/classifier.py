@@ -30,8 +30,7 @@ LIKER = {
     *("total", "tags", "number_order", "paragraphs", "lead_a", "lead_b", "tag_lead_a", "tag_lead_b"),
     *("translated_a", "translated_b", "translated_lead_a", "translated_lead_b"),
     *("dde", "dde_csls", "dde_lead_a", "dde_lead_b", "sae", "sae_csls", "sae_lead_a", "sae_lead_b"),
-    *("held", "said_url", "said_switcher", "said_hreflang", "said_both"),
-    *("usual_right", "site_likely", "site_mutual", "site_unsaid"),
+    *("held", "said", "said_by_both", "site_mutual", "site_unsaid"),
 }
 """Features that never speak against a pair where they are higher: what few sites show by accident is not learnt."""
 UNLIKER = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class Examples:
     b: NDArray[np.intp]
     alike: tuple[NDArray[np.intp], NDArray[np.intp]]
     """Groups of near-duplicates of both sides, ``(documents,)``."""
-    columns: dict[str, NDArray[np.float32]]
+    columns: dict[str, NDArray[Any]]
     parallel: NDArray[np.bool_]
     judged: NDArray[np.bool_]
     """Whether one of the two documents is in a gold pair, or is known to have no translation."""
@@ -67,7 +67,12 @@ class Examples:
         """Candidates that a one-to-one matching chooses, with a score of *least* or more, best first."""
         return greedy(self.alike[0][self.a], self.alike[1][self.b], scores, least)
 
-    def with_columns(self, columns: Mapping[str, NDArray[np.floating]]) -> Examples:
+    def pairs(self, least: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Pairs that a matching chooses by the column ``probability``, from *least* on, best first."""
+        chosen = self.chosen(self.columns["probability"].astype(np.float64), least)
+        return self.a[chosen], self.b[chosen]
+
+    def with_columns(self, columns: Mapping[str, NDArray[Any]]) -> Examples:
         """The same with more or other *columns*."""
         return replace(self, columns={**self.columns, **columns})
 

@@ -135,8 +135,8 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy, ed
     Of near-duplicates one is paired: the better score, then the longer text. *editions*: pair the ``best`` edition of a
     page, or ``all``, which makes every good candidate between the pages of a pair a pair.
     """
-    candidates = method(domain)
-    candidates, objections = _without_objections(domain, candidates)
+    proposed = method(domain)
+    candidates, objections = _without_objections(domain, proposed)
     group_a, group_b = domain.alike_a, domain.alike_b
     order = np.argsort(-_lengths(domain, candidates), kind="stable")
     a, b, scores = group_a[candidates.a[order]], group_b[candidates.b[order]], candidates.scores[order]
@@ -155,7 +155,7 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy, ed
     )
     good = np.flatnonzero(candidates.scores >= candidates.threshold)
     unpaired = dict.fromkeys(domain.copies, "copy")
-    nearest = _nearest(domain, candidates)
+    nearest = _nearest(domain, proposed)
     for profiles, places, groups in ((domain.a, candidates.a, group_a), (domain.b, candidates.b, group_b)):
         paired, rivals, seen = set(places[chosen].tolist()), set(places[good].tolist()), set(places.tolist())
         done = set(groups[places[chosen]].tolist())
@@ -164,11 +164,12 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy, ed
                 continue
             if int(groups[place]) in done:
                 unpaired[profile.url] = "copy"
+            elif profile.url in objections:
+                unpaired[profile.url] = objections[profile.url]
             elif place in rivals:
                 unpaired[profile.url] = "taken"
             else:
                 unpaired[profile.url] = "low_score" if place in seen else "no_candidate"
-            unpaired[profile.url] = objections.get(profile.url, unpaired[profile.url])
     refused = {"low_score": len(candidates.scores) - len(good), "taken": len(good) - len(chosen)}
     return Alignment(
         domain.group,
@@ -180,16 +181,20 @@ def align_domain(domain: Domain, method: Method, matching: Matching = greedy, ed
 
 
 def _without_objections(domain: Domain, candidates: Candidates) -> tuple[Candidates, dict[str, str]]:
-    """Candidates that are no pairs whatever their score get the score 0; returns the reason by URL, too."""
+    """Candidates that are no pairs whatever their score get the score 0.
+
+    Returns also, for documents whose best candidate is one of these, the reason by URL.
+    """
     scores = candidates.scores.copy()
-    reasons: dict[str, str] = {}
-    for k in np.flatnonzero(scores >= max(candidates.threshold, 1e-9)):
+    reasons: dict[str, str | None] = {}
+    order = np.argsort(scores, kind="stable")
+    for k in order[scores[order] >= max(candidates.threshold, 1e-9)]:
         i, j = candidates.a[k], candidates.b[k]
         reason = objection(domain.a[i], domain.main_a[i], domain.b[j], domain.main_b[j])
         if reason:
             scores[k] = 0.0
-            reasons |= {domain.a[i].url: reason, domain.b[j].url: reason}
-    return replace(candidates, scores=scores), reasons
+        reasons |= {domain.a[i].url: reason, domain.b[j].url: reason}
+    return replace(candidates, scores=scores), {url: reason for url, reason in reasons.items() if reason}
 
 
 def _with_editions(chosen: NDArray[np.intp], domain: Domain, candidates: Candidates) -> NDArray[np.intp]:

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from scipy.special import logit
 
-from bilingual_crawler.alignment.documents.matching import greedy, lead
+from bilingual_crawler.alignment.documents.matching import lead
 from bilingual_crawler.alignment.documents.urls import agrees
 
 if TYPE_CHECKING:
@@ -44,29 +45,26 @@ SITE_FEATURES = (
     "held",
     "lead_a",
     "lead_b",
-    "said_url",
-    "said_switcher",
-    "said_hreflang",
-    "said_both",
+    "said",
+    "said_by_both",
     "held_if_said",
     "refused",
     "rivals_a",
     "rivals_b",
     "marked_otherwise",
     "usual_wrong",
-    "usual_right",
     "usual_unknown",
-    "site_likely",
     "site_said",
     "site_mutual",
     "site_unsaid",
     "title_numbers",
     "url_numbers",
 )
-"""Features of a candidate, for a linear judge: the log-odds of what both pages hold, and how far they are ahead; what
-the site says of it, cumulative; of the two pages, how many have another announced partner, and an address that names
-another language than the text's. From ``usual_wrong`` on only for candidates of which the site says nothing: log-odds
-by what is usual on the site, and differing numbers in titles and addresses."""
+"""Features of a candidate, for a linear judge: the log-odds of what both pages hold, and how far they are ahead;
+whether the site says that it is a pair, and both pages announce each other; of the two pages, how many have another
+announced partner, and an address that names another language than the text's. From ``usual_wrong`` on only for
+candidates of which the site says nothing: log-odds by what is usual on the site, and differing numbers in titles and
+addresses."""
 
 CONFIRMED = 0.0
 """Log-odds by what both pages hold from which it confirms what only one of two registered domains announces."""
@@ -95,7 +93,7 @@ def url_columns(
     columns = {
         name: np.array([0 if row is None else getattr(row, name) for row in rows], dtype=np.float32) for name in names
     }
-    strong = (columns["hreflang"] > 0) | (columns["switcher"] == 2) | (columns["key"] > 0)
+    strong = _says(columns["hreflang"], columns)
     for name, places, others in (("a", i, pages.b[j]), ("b", j, pages.a[i])):
         counts = np.bincount(places, weights=strong, minlength=1)
         _, same = np.unique(places * (others.max(initial=0) + 1) + others, return_inverse=True)
@@ -151,41 +149,32 @@ def site_columns(
     two registered domains announces counts if *held* confirms it.
     """
     (i, j), (alike_a, alike_b) = places, (alike[0][places[0]], alike[1][places[1]])
-    announced = announcing(held, columns)
-    switched = columns["switcher"] == 2
-    said = (announced > 0) | switched | (columns["key"] > 0)
+    said = says(held, columns)
     unsaid = ~said
-    known_wrong, known_right = _usual(held, said, i, j, alike_a, alike_b)
-    best = greedy(alike_a, alike_b, held, -np.inf)
-    mutual = np.zeros(len(held), dtype=bool)
-    mutual[_mutual(held, i, j)] = True
+    known_wrong = _usual_wrong(held, said, i, j, alike_a, alike_b)
+    mutual = (held >= _best(held, i)[i]) & (held >= _best(held, j)[j])
+    likely = (unsaid & mutual & (held > 0)).sum()
     smaller = max(1, min(map(len, alike)))
-    likely = mutual & (held > 0)
-    few = (unsaid & likely).sum() + 1, (said.sum() + (unsaid & likely).sum() + 2)
-    result: dict[str, NDArray[np.float64]] = {
-        "held": held.clip(-MAX_HELD, MAX_HELD),
+    clipped = held.clip(-MAX_HELD, MAX_HELD)
+    return {
+        "held": clipped,
         "lead_a": lead(held - NOTHING, i, alike_b).clip(-MAX_LEAD, MAX_LEAD),
         "lead_b": lead(held - NOTHING, j, alike_a).clip(-MAX_LEAD, MAX_LEAD),
-        "said_url": said.astype(float),
-        "said_switcher": ((announced > 0) | switched).astype(float),
-        "said_hreflang": (announced > 0).astype(float),
-        "said_both": (announced == 2).astype(float),
-        "held_if_said": np.where(said, held.clip(-MAX_HELD, MAX_HELD), 0),
+        "said": said.astype(float),
+        "said_by_both": (columns["hreflang"] == 2).astype(float),
+        "held_if_said": said * clipped,
         "refused": columns["refused"].astype(float),
         "rivals_a": np.minimum(columns["rivals_a"], 2).astype(float),
         "rivals_b": np.minimum(columns["rivals_b"], 2).astype(float),
         "marked_otherwise": columns["marked_otherwise"].astype(float),
-        "usual_wrong": np.where(unsaid & ~np.isnan(known_wrong), _log_odds(np.nan_to_num(known_wrong, nan=0.5)), 0),
-        "usual_right": np.where(unsaid & ~np.isnan(known_right), _log_odds(np.nan_to_num(known_right, nan=0.5)), 0),
-        "usual_unknown": (unsaid & np.isnan(known_wrong)).astype(float),
-        "site_likely": np.where(unsaid, _log_odds(_others_mean(held, best)), 0),
-        "site_said": unsaid * (min(len(np.unique(i[said])), len(np.unique(j[said]))) / smaller),
+        "usual_wrong": unsaid * (0.0 if known_wrong is None else _log_odds(known_wrong)),
+        "usual_unknown": unsaid * float(known_wrong is None),
+        "site_said": unsaid * (_documents(said, i, j) / smaller),
         "site_mutual": unsaid * (mutual.sum() / smaller),
-        "site_unsaid": np.where(unsaid, _log_odds(np.full(len(held), few[0] / few[1])), 0),
+        "site_unsaid": unsaid * _log_odds((likely + 1) / (said.sum() + likely + 2)),
         "title_numbers": unsaid * columns["title_numbers"].astype(float),
         "url_numbers": unsaid * columns["url_numbers"].astype(float),
     }
-    return result
 
 
 def announcing(held: NDArray[np.float64], columns: Columns) -> NDArray[np.float32]:
@@ -194,15 +183,27 @@ def announcing(held: NDArray[np.float64], columns: Columns) -> NDArray[np.float3
     return np.asarray(np.where(confirmed, 1, columns["hreflang"]), dtype=np.float32)
 
 
-def says_enough(held: NDArray[np.float64], columns: Columns, i: NDArray[np.intp], j: NDArray[np.intp]) -> bool:
-    """Whether the site says of at least :data:`FEWEST` pairs that they are; else it has no convention to go by."""
-    said = (announcing(held, columns) > 0) | (columns["switcher"] == 2) | (columns["key"] > 0)
-    return min(len(np.unique(i[said])), len(np.unique(j[said]))) >= FEWEST
+def says(held: NDArray[np.float64], columns: Columns) -> NDArray[np.bool_]:
+    """Of which candidates the site says that they are pairs: announcements, both switchers, or addresses."""
+    return _says(announcing(held, columns), columns)
 
 
-def _log_odds(share: NDArray[np.float64]) -> NDArray[np.float64]:
-    share = share.clip(SELDOM, 1 - SELDOM)
-    return np.asarray(np.log(share / (1 - share)))
+def _says(announced: NDArray[np.float32], columns: Columns) -> NDArray[np.bool_]:
+    return np.asarray((announced > 0) | (columns["switcher"] == 2) | (columns["key"] > 0))
+
+
+def has_convention(held: NDArray[np.float64], columns: Columns, i: NDArray[np.intp], j: NDArray[np.intp]) -> bool:
+    """Whether the site says of at least :data:`FEWEST` documents of both sides that they are in pairs."""
+    return _documents(says(held, columns), i, j) >= FEWEST
+
+
+def _documents(said: NDArray[np.bool_], i: NDArray[np.intp], j: NDArray[np.intp]) -> int:
+    """Documents in candidates of which the site says that they are pairs, on the side with fewer."""
+    return min(len(np.unique(i[said])), len(np.unique(j[said])))
+
+
+def _log_odds(share: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    return np.asarray(logit(np.clip(share, SELDOM, 1 - SELDOM)))
 
 
 def _best(values: NDArray[np.float64], places: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -212,22 +213,17 @@ def _best(values: NDArray[np.float64], places: NDArray[np.intp]) -> NDArray[np.f
     return best
 
 
-def _mutual(held: NDArray[np.float64], i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which candidates are the best of both documents."""
-    return np.asarray((held >= _best(held, i)[i]) & (held >= _best(held, j)[j]))
-
-
-def _usual(
+def _usual_wrong(
     held: NDArray[np.float64],
     said: NDArray[np.bool_],
     i: NDArray[np.intp],
     j: NDArray[np.intp],
     alike_a: NDArray[np.intp],
     alike_b: NDArray[np.intp],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Shares of the best wrong candidates of documents with a sure partner that are as good, and of the sure no better.
+) -> NDArray[np.float64] | None:
+    """Share of the best wrong candidates, of documents with a sure partner, that are as good as each candidate.
 
-    NaN if there are too few of them.
+    None if there are too few of them.
     """
     wrong = []
     for places, others in ((i, alike_b), (j, alike_a)):
@@ -236,18 +232,7 @@ def _usual(
         other = partnered & ~np.isin(places * width + others, (places * width + others)[said])
         best = _best(held[other], places[other])
         wrong.append(best[np.isfinite(best)])
-    bad, good = np.sort(np.concatenate(wrong)), np.sort(held[said])
-    unknown = np.full(len(held), np.nan)
-    as_good = (len(bad) - np.searchsorted(bad, held, side="left") + 0.5) / (len(bad) + 1)
-    no_better = (np.searchsorted(good, held, side="right") + 0.5) / (len(good) + 1)
-    return (as_good if len(bad) >= FEWEST else unknown), (no_better if len(good) >= FEWEST else unknown)
-
-
-def _others_mean(held: NDArray[np.float64], best: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Mean probability of the site's other pairs by what they hold; .3 without others."""
-    probability = 1 / (1 + np.exp(-held))
-    own = np.zeros(len(held))
-    own[best] = probability[best]
-    if len(best) < 2:
-        return np.full(len(held), 0.3)
-    return np.asarray((own.sum() - own) / (len(best) - 1))
+    known = np.sort(np.concatenate(wrong))
+    if len(known) < FEWEST:
+        return None
+    return np.asarray((len(known) - np.searchsorted(known, held, side="left") + 0.5) / (len(known) + 1))

@@ -159,10 +159,11 @@ class PairClassifier:
 
     def __init__(self, models: Traversable, view: str) -> None:
         """Load a view; ModelError names the file that is missing or unreadable."""
-        config = read_config(models)["views"].get(view)
-        if config is None:
-            raise ModelError(f"{models / FOLDER / CONFIG}: no view {view}: train it again")
-        self.view = View(**config | {"features": tuple(config["features"])})
+        try:
+            config = read_config(models)["views"][view]
+            self.view = View(**config | {"features": tuple(config["features"])})
+        except (KeyError, TypeError) as error:
+            raise ModelError(f"{models / FOLDER / CONFIG}: no view {view} of this version: train it again") from error
         options = ort.SessionOptions()
         options.intra_op_num_threads = processes()
         self._session = ort.InferenceSession(read_model_file(models / FOLDER / f"{view}.onnx"), options)

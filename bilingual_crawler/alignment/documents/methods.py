@@ -14,7 +14,7 @@ from bilingual_crawler.alignment.documents.candidates import alike_urls, url_evi
 from bilingual_crawler.alignment.documents.convention import (
     SITE_FEATURES,
     announcing,
-    says_enough,
+    has_convention,
     site_columns,
 )
 from bilingual_crawler.alignment.documents.evidence import FOLDER, CandidateEvidence, LinearJudge, PairClassifier
@@ -126,11 +126,11 @@ class SiteJudge:
         """
         i, j, columns = proposed.a, proposed.b, proposed.columns
         scores = expit(held)
-        if len(i) and (any(profile.tags for profile in (*domain.a, *domain.b)) or says_enough(held, columns, i, j)):
+        if len(i) and (any(profile.tags for profile in (*domain.a, *domain.b)) or has_convention(held, columns, i, j)):
             said = site_columns(held, columns, (i, j), (domain.alike_a, domain.alike_b))
             found = expit(self._site.log_odds(said))
             # that a site says nothing of a pair never speaks for it
-            scores = np.where(said["said_url"] > 0, found, np.minimum(found, scores))
+            scores = np.where(said["said"] > 0, found, np.minimum(found, scores))
         names = _strongest(columns)
         for column, least, name in ((columns["key"], 1, "url"), (columns["switcher"], 2, "switcher")):
             names[column >= least] = name
