@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from frozen_sites import write_frozen
+from test_harvest import BASE, TEXT
 from webserver import run_scrapy
 
 from benchmarks.alignment import main
@@ -125,13 +126,6 @@ class TestReliability:
         assert path.read_text().startswith("<?xml")
 
 
-BASE = "https://saga.example/"
-TEXT = {
-    "eng": "The library is open every day from nine to five, and everybody is welcome to read the old books, "
-    "listen to the stories and ask the staff for help with whatever they are looking for in this house. ",
-    "isl": "Bókasafnið er opið alla daga frá níu til fimm og allir eru velkomnir að lesa gömlu bækurnar, "
-    "hlusta á sögurnar og biðja starfsfólkið um aðstoð við hvað sem þeir eru að leita að í þessu húsi. ",
-}
 COUPLES = 3
 
 

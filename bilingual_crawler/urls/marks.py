@@ -85,6 +85,22 @@ def marked_language(url: str, languages: Collection[str] | None = None) -> str |
     return next((marker.language for marker in found if marker.language is not None and not marker.is_country), None)
 
 
+MAX_CODE = 5
+"""Characters of the code of a language, as ``pt-br``."""
+
+
+def coded_language(url: str) -> str | None:
+    """ISO 639-3 of the code that is a directory of *url*, a parameter, or a part of its file name between points.
+
+    None without such a code: other marks, such as names of languages and hosts, are less often right.
+    """
+    for mark in find_markers(url):
+        between_points = mark.component is Component.SUFFIX and url[mark.start - 1] == "." and not mark.is_country
+        if between_points or mark.component in (Component.DIRECTORY, Component.QUERY):
+            return mark.language if len(mark.token) <= MAX_CODE else None
+    return None
+
+
 @url_cache(16384)
 def _find(url: str, languages: frozenset[str] | None) -> tuple[Marker, ...]:
     parts = _PARTS.match(url)

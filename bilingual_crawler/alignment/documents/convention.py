@@ -192,11 +192,6 @@ def _says(announced: NDArray[np.float32], columns: Columns) -> NDArray[np.bool_]
     return np.asarray((announced > 0) | (columns["switcher"] == 2) | (columns["key"] > 0))
 
 
-def has_convention(held: NDArray[np.float64], columns: Columns, i: NDArray[np.intp], j: NDArray[np.intp]) -> bool:
-    """Whether the site says of at least :data:`FEWEST` documents of both sides that they are in pairs."""
-    return _documents(says(held, columns), i, j) >= FEWEST
-
-
 def _documents(said: NDArray[np.bool_], i: NDArray[np.intp], j: NDArray[np.intp]) -> int:
     """Documents in candidates of which the site says that they are pairs, on the side with fewer."""
     return min(len(np.unique(i[said])), len(np.unique(j[said])))

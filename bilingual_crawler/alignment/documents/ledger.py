@@ -17,7 +17,7 @@ from bilingual_crawler.alignment.documents.urls import UrlEvidence, agrees, toge
 from bilingual_crawler.items import Pair, Partners, Proposal, Unpaired
 from bilingual_crawler.scoring.models import models_folder
 from bilingual_crawler.urls.canonical import registered_domain
-from bilingual_crawler.urls.marks import Component, find_markers, marked_language, strip_language
+from bilingual_crawler.urls.marks import coded_language, marked_language, strip_language
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -259,22 +259,11 @@ class Conventions:
         return self._sites.setdefault(site, Counter())
 
 
-def _named_language(url: str) -> str | None:
-    """The language whose code is a directory of *url*, a parameter, or a part of its file name between points."""
-    for mark in find_markers(url):
-        between_points = mark.component is Component.SUFFIX and url[mark.start - 1] == "." and not mark.is_country
-        if between_points or mark.component in (Component.DIRECTORY, Component.QUERY):
-            return mark.language if len(mark.token) <= MAX_CODE else None
-    return None
-
-
 @lru_cache(1)
 def _weights() -> Weights:
     return Weights.load(models_folder(None))
 
 
-MAX_CODE = 5
-"""Characters of the code of a language, as ``pt-br``."""
 _NUMBER = re.compile(r"\d+")
 
 MOST_PROPOSED = 0.8
@@ -347,7 +336,7 @@ class PairLedger:
             return None
         key = strip_language(page.url, self.pair.languages)
         marked = marked_language(page.url, self.pair.languages)
-        named = _named_language(page.url)
+        named = coded_language(page.url)
         mismarked = named is not None and self.pair.side(named) != page.side
         if named is not None:
             self._conventions.observe_mark(registered_domain(page.url), agrees=not mismarked)

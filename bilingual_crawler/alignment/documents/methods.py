@@ -14,7 +14,6 @@ from bilingual_crawler.alignment.documents.candidates import alike_urls, url_evi
 from bilingual_crawler.alignment.documents.convention import (
     SITE_FEATURES,
     announcing,
-    has_convention,
     site_columns,
 )
 from bilingual_crawler.alignment.documents.evidence import FOLDER, CandidateEvidence, LinearJudge, PairClassifier
@@ -39,17 +38,15 @@ if TYPE_CHECKING:
     from bilingual_crawler.alignment.documents.evidence import Proposals
     from bilingual_crawler.alignment.encoders.base import Encoder
 
-LIKELY = 0.95
-"""Probability from which a partner is certain."""
-MANY_DOUBTS = 0.05
-"""Share of documents without a certain partner from which words and content are compared as well."""
+MANY_MISTAKES = 0.05
+"""Expected share of documents with a wrong decision from which words and content are compared as well."""
 SURE = 0.95
 """Probability from which the parallelness model makes a pair by itself.
 
 Under it, the model confuses pages whose URLs end in names, such as those of talks and articles.
 """
-FEW_DOUBTS = 4
-"""Uncertain documents with HTML up to which the encoder is not loaded, which takes 400 MB and a second."""
+FEW_MISTAKES = 2
+"""Expected wrong decisions up to which the encoder is not loaded where there is HTML: 400 MB and a second."""
 LEADS = 0.2
 """Sum of both leads by content from which content is the strongest evidence."""
 
@@ -120,17 +117,16 @@ class SiteJudge:
         self._threshold = threshold
 
     def __call__(self, domain: Domain, proposed: Proposals, held: NDArray[np.float64]) -> Candidates:
-        """Score the *proposed* candidates; *held*: their log-odds by what both pages hold.
-
-        These are all that there is for texts without HTML, under addresses that say nothing.
-        """
+        """Score the *proposed* candidates; *held*: their log-odds by what both pages hold."""
         i, j, columns = proposed.a, proposed.b, proposed.columns
         scores = expit(held)
-        if len(i) and (any(profile.tags for profile in (*domain.a, *domain.b)) or has_convention(held, columns, i, j)):
+        if len(i):
             said = site_columns(held, columns, (i, j), (domain.alike_a, domain.alike_b))
             found = expit(self._site.log_odds(said))
-            # that a site says nothing of a pair never speaks for it
-            scores = np.where(said["said"] > 0, found, np.minimum(found, scores))
+            html_a, html_b = (np.array([bool(profile.tags) for profile in side]) for side in (domain.a, domain.b))
+            # that a site says nothing of a pair never speaks for it; nor against texts, which cannot announce anything
+            unsaid = np.where(html_a[i] & html_b[j], np.minimum(found, scores), scores)
+            scores = np.where(said["said"] > 0, found, unsaid)
         names = _strongest(columns)
         for column, least, name in ((columns["key"], 1, "url"), (columns["switcher"], 2, "switcher")):
             names[column >= least] = name
@@ -195,10 +191,10 @@ class AutoMethod:
         proposed = CandidateEvidence(domain, "structure", urls=True).candidates()
         candidates = self._site(domain, proposed, self._structure.log_odds(proposed.columns))
         html = any(profile.tags for profile in (*domain.a, *domain.b))
-        documents = min(len(domain.a), len(domain.b))
-        likely, _ = candidates.pairs(LIKELY)
-        doubts = documents - len(likely)
-        if not (html and self._encoder is None) and doubts > max(FEW_DOUBTS if html else 0, MANY_DOUBTS * documents):
+        chosen = candidates.scores[greedy(candidates.a, candidates.b, candidates.scores)]
+        mistakes = np.minimum(chosen, 1 - chosen).sum()
+        allowed = max(FEW_MISTAKES if html else 0, MANY_MISTAKES * min(len(domain.a), len(domain.b)))
+        if mistakes > allowed and not (html and self._encoder is None):
             encoder = self._encoder() if self._encoder is not None else None
             evidence = CandidateEvidence(domain, "thorough", encoder, urls=True)
             proposed = evidence.candidates(candidates.pairs(candidates.threshold))
