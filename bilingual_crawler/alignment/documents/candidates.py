@@ -43,7 +43,7 @@ class Channel:
 
     def cosine(self, a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the cosine of each pair of rows, 0 to 1; NaN where a document has no shared token."""
-        result = _row_products(self.a, self.b, a, b)
+        result = row_products(self.a, self.b, a, b)
         empty = (np.diff(self.a.indptr)[a] == 0) | (np.diff(self.b.indptr)[b] == 0)
         result[empty] = np.nan
         return result
@@ -147,9 +147,10 @@ def normal_rows(matrix: sparse.csr_array, weights: NDArray[np.float64]) -> spars
     return sparse.csr_array(sparse.diags_array(1 / np.maximum(lengths, 1e-9)) @ weighted)
 
 
-def _row_products(
+def row_products(
     left: sparse.csr_array, right: sparse.csr_array, a: NDArray[np.intp], b: NDArray[np.intp]
 ) -> NDArray[np.float64]:
+    """The products of row *a* of *left* and row *b* of *right*, for each of them."""
     parts = [
         np.asarray(left[a[at : at + 10_000]].multiply(right[b[at : at + 10_000]]).sum(axis=1)).ravel()
         for at in range(0, len(a), 10_000)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from scipy.special import logit
 
+from bilingual_crawler.alignment.documents.candidates import incidence, row_products
 from bilingual_crawler.alignment.documents.matching import lead
 from bilingual_crawler.alignment.documents.urls import agrees
 
@@ -88,11 +89,12 @@ def url_columns(
     pages: Editions,
 ) -> dict[str, NDArray[np.float32]]:
     """What announcements, switchers, addresses and titles say of the candidates *i*, *j*: :data:`URL_FEATURES`."""
-    rows = [found.get(places) for places in zip(i.tolist(), j.tolist(), strict=True)]
     names = ("hreflang", "switcher", "key", "refused", "one_sided")
-    columns = {
-        name: np.array([0 if row is None else getattr(row, name) for row in rows], dtype=np.float32) for name in names
-    }
+    columns = {name: np.zeros(len(i), dtype=np.float32) for name in names}
+    for place, (x, y) in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
+        if (evidence := found.get((x, y))) is not None:
+            for name in names:
+                columns[name][place] = getattr(evidence, name)
     strong = _says(columns["hreflang"], columns)
     for name, places, others in (("a", i, pages.b[j]), ("b", j, pages.a[i])):
         counts = np.bincount(places, weights=strong, minlength=1)
@@ -104,36 +106,36 @@ def url_columns(
         for side in (domain.a, domain.b)
     ]
     columns["marked_otherwise"] = marked[0][i] + marked[1][j]
-    columns["title_numbers"] = _differ(_title_numbers(domain.a), _title_numbers(domain.b), i, j)
-    columns["url_numbers"] = _other_numbers([p.key for p in domain.a], [p.key for p in domain.b], i, j)
+    columns["title_numbers"] = _differing(_title_numbers(domain.a), _title_numbers(domain.b), i, j)
+    columns["url_numbers"] = _renumbered([p.key for p in domain.a], [p.key for p in domain.b], i, j)
     return columns
 
 
-def _title_numbers(side: Sequence[Profile]) -> list[frozenset[int]]:
-    return [frozenset(np.intersect1d(profile.title, profile.numbers).tolist()) for profile in side]
+def _title_numbers(side: Sequence[Profile]) -> list[NDArray[np.uint32]]:
+    return [np.intersect1d(profile.title, profile.numbers) for profile in side]
 
 
-def _differ(
-    a: Sequence[frozenset[object]], b: Sequence[frozenset[object]], i: NDArray[np.intp], j: NDArray[np.intp]
+def _differing(
+    a: Sequence[NDArray[np.uint32]], b: Sequence[NDArray[np.uint32]], i: NDArray[np.intp], j: NDArray[np.intp]
 ) -> NDArray[np.float32]:
     """Share of the numbers of each candidate that only one page has, 0 to 1; 0 if neither has one."""
-    shares = [len(a[x] ^ b[y]) / max(1, len(a[x] | b[y])) for x, y in zip(i.tolist(), j.tolist(), strict=True)]
-    return np.array(shares, dtype=np.float32)
+    numbers = np.unique(np.concatenate([*a, *b]))
+    shared = row_products(incidence(a, numbers), incidence(b, numbers), i, j)
+    union = np.array([len(one) for one in a])[i] + np.array([len(one) for one in b])[j] - shared
+    return np.asarray(1 - np.where(union > 0, shared / np.maximum(union, 1), 1), dtype=np.float32)
 
 
-def _other_numbers(a: Sequence[str], b: Sequence[str], i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.float32]:
+def _renumbered(a: Sequence[str], b: Sequence[str], i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.float32]:
     """1 for candidates whose addresses are equal but for some of their numbers, as ``/12-4-1`` and ``/12-5-1``.
 
     A single number may be that of an article, which its translation does not share.
     """
-    shapes = [[_NUMBER.sub("#", key) for key in side] for side in (a, b)]
-    return np.array(
-        [
-            shapes[0][x] == shapes[1][y] and shapes[0][x].count("#") > 1 and a[x] != b[y]
-            for x, y in zip(i.tolist(), j.tolist(), strict=True)
-        ],
-        dtype=np.float32,
-    )
+    keys = [*a, *b]
+    shapes = [_NUMBER.sub("#", key) for key in keys]
+    several = np.array([shape.count("#") > 1 for shape in shapes])
+    key_of, shape_of = (np.unique(texts, return_inverse=True)[1] for texts in (keys, shapes))
+    k = len(a) + j
+    return np.asarray((shape_of[i] == shape_of[k]) & several[i] & (key_of[i] != key_of[k]), dtype=np.float32)
 
 
 def site_columns(
