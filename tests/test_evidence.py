@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
-from bilingual_crawler.pages.model import Link
+from bilingual_crawler.pages.model import Link, LinkPosition
 from bilingual_crawler.policies.evidence.base import Known, place_of
 from bilingual_crawler.policies.evidence.language import Folders, Marks
 from bilingual_crawler.policies.evidence.prospects import PairRate
@@ -95,6 +95,35 @@ def test_how_reliable_mirrors_are_is_learnt_by_site() -> None:
         fetch(crawl, f"https://a.org/en/{number}", "eng")
         fetch(crawl, f"https://a.org/fi/{number}", "fin")
     assert worse < chance("a.org") < 1
+
+
+@pytest.mark.parametrize("announced", [True, False], ids=["hreflang", "switcher"])
+def test_announcements_that_lie_are_believed_less_and_less(announced: bool) -> None:
+    """A site that shows one text under the addresses of both languages, and announces each as the translation."""
+    policy = Gain(PAIR)
+    crawl = Learner(policy)
+
+    def told(number: int) -> float:
+        other = f"https://a.org/fi/{number}"
+        link = (
+            Link(other, hreflang="fin", alternate=True, position=LinkPosition.HEAD)
+            if announced
+            else Link(other, label="fin", position=LinkPosition.SWITCHER)
+        )
+        fetch(crawl, f"https://a.org/en/{number}", "eng", link)
+        return policy.explain(other).total
+
+    before = told(0)
+    assert before > 0.6
+    for number in range(60):
+        told(number)
+        fetch(crawl, f"https://a.org/fi/{number}", "eng")
+    assert told(60) < 0.2
+    # elsewhere announcements are still believed
+    other = "https://b.org/fi/1"
+    claim = Link(other, hreflang="fin", alternate=True, position=LinkPosition.HEAD)
+    fetch(crawl, "https://b.org/en/1", "eng", claim)
+    assert policy.explain(other).total > 0.6
 
 
 def test_the_wording_of_links_is_believed_as_far_as_it_was_right_on_the_site() -> None:

@@ -10,6 +10,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
+from cachetools import LRUCache
+
 from bilingual_crawler.items import Partners
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.hosts import url_cache
@@ -51,22 +53,31 @@ def counted(belief: Belief, counts: Sequence[float], weight: float) -> Belief:
 
 
 class Reliability:
-    """The share of cases in which evidence was right, by place, such as a site (the mean of a Beta distribution)."""
+    """The share of cases in which evidence was right, by place, such as a site (the mean of a Beta distribution).
+
+    Places may be nested: one in which little was seen is judged by the place around it.
+    """
 
     def __init__(self, right: float, wrong: float) -> None:
         """*right* and *wrong* are cases as if counted before a place has shown any."""
-        self._prior = right, wrong
-        self._counts: dict[Hashable, list[float]] = {}
+        self._prior, self._weight = right / ((right + wrong) or 1.0), right + wrong
+        self._counts: LRUCache[Hashable, list[float]] = LRUCache(MAX_COUNTED)
 
-    def count(self, place: Hashable, right: bool) -> None:
-        """The evidence was right, or wrong, once more at *place*."""
-        self._counts.setdefault(place, [*self._prior])[not right] += 1
+    def count(self, *places: Hashable, right: bool) -> None:
+        """The evidence was right, or wrong, once more at *places*."""
+        for place in places:
+            self._counts.setdefault(place, [0.0, 0.0])[not right] += 1
 
-    def probability(self, place: Hashable) -> float:
-        """Probability that the evidence is right at *place*."""
-        right, wrong = self._counts.get(place, self._prior)
-        return right / (right + wrong)
+    def probability(self, *places: Hashable) -> float:
+        """Probability that the evidence is right at the last of *places*, outermost first."""
+        probability = self._prior
+        for place in places:
+            right, wrong = self._counts.get(place, _NONE_COUNTED)
+            probability = (right + self._weight * probability) / ((right + wrong + self._weight) or 1.0)
+        return probability
 
+
+_NONE_COUNTED: Sequence[float] = (0.0, 0.0)
 
 MAX_FOLDERS = 4
 """Depth to which folders are told apart."""

@@ -15,7 +15,7 @@ from bilingual_crawler.policies.evidence.base import PartnerEvidence, Reliabilit
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Hashable, Iterable, Sequence
 
     from bilingual_crawler.items import FetchedPage
     from bilingual_crawler.pages.model import Link
@@ -31,20 +31,24 @@ MAX_TIMES = 100_000
 class Claims(PartnerEvidence):
     """The best of what documents without a partner say of a URL, believed less if its language seems wrong.
 
-    Anybody can claim the pages of another registered domain. Such claims are believed at first, since many addresses
-    redirect to the own domain, and then as often as those of the one domain about the other were mutual.
+    A claim is believed as often as those about the site were right, about its pages in that language, and about those
+    in that folder. Anybody can claim the pages of another registered domain. Such claims are believed at first, since
+    many addresses redirect to the own domain, and then as often as those of the one domain about the other were mutual.
     """
 
     trust: float
-    """Probability that a claim is right about a page that is surely in the other language."""
+    """Probability that a claim is right about a page that is surely in the other language, before any is followed."""
     slope: float
     base: float
     """The part of the trust that is left, ``slope`` x belief in the other language + ``base``, at most 1."""
     mutual: float = 1.0
     one_sided: float = 0.0
     """Claims between two registered domains that were mutual, and that were not, as if counted before any is seen."""
+    weight: float = 5.0
+    """Claims at a place that count as much as what is believed of the place around it."""
 
     def __post_init__(self) -> None:
+        self._right = Reliability(self.trust * self.weight, (1 - self.trust) * self.weight)
         self._by_domains = Reliability(self.mutual, self.one_sided)
         self._sources: defaultdict[str, dict[str, None]] = defaultdict(dict)
         """URL -> documents that claim it, in the order of their downloads."""
@@ -53,11 +57,15 @@ class Claims(PartnerEvidence):
     def claimed(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         """The URLs that *page* claims as its translations; none if it is in neither language of the pair."""
 
-    def trust_in(self, url: str) -> float:
-        """Probability that a claim is right that *url* is a translation, if it is in the other language."""
-        return self.trust
+    def trust_in(self, url: str, other: int) -> float:
+        """Probability that a claim is right that *url* is a translation into the language of index *other*.
+
+        If it is in that language.
+        """
+        return self._right.probability(*self._places(url, other))
 
     def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        self._count(page.url)
         claimed = dict.fromkeys(self.claimed(page, links))
         self._count_foreign(page, claimed)
         for url in claimed:
@@ -71,10 +79,12 @@ class Claims(PartnerEvidence):
         sources = self._sources.get(target.url)
         if not sources:
             return 0.0
-        trust, lacking = self.trust_in(target.url), self.known.lacking(sources)
+        lacking = self.known.lacking(sources)
         return max(
             (
-                trust * self._mutual(source, target.url) * part_left(belief[other], self.slope, self.base)
+                self.trust_in(target.url, other)
+                * self._mutual(source, target.url)
+                * part_left(belief[other], self.slope, self.base)
                 for source, other in lacking
             ),
             default=0.0,
@@ -92,6 +102,23 @@ class Claims(PartnerEvidence):
         domains = registered_domain(source), registered_domain(url)
         return 1.0 if domains[0] == domains[1] else self._by_domains.probability(domains)
 
+    def _places(self, url: str, other: int) -> tuple[Hashable, ...]:
+        """The site of *url*, what it has in the language of index *other*, and its folder."""
+        place = self.known.place(url)
+        return place.site, (place.site, other), (place.folders[-1], other)
+
+    def _count(self, url: str) -> None:
+        """The page at *url* was downloaded: those that claimed it were right, or not."""
+        sources = self._sources.get(url)
+        if not sources:
+            return
+        partner = self.known.partner(url)
+        if partner in sources:
+            self._right.count(*self._places(url, self.known.index(self.known.side(url))), right=True)
+            return
+        for _, other in islice(self.known.lacking(sources), 1):
+            self._right.count(*self._places(url, other), right=False)
+
     def _count_foreign(self, page: FetchedPage, claimed: Collection[str]) -> None:
         """Other domains have claimed *page*, which is their partner, or claims them as well, or does not."""
         domain = registered_domain(page.url)
@@ -102,7 +129,7 @@ class Claims(PartnerEvidence):
                 right = source in claimed or self.known.partner(page.url) == source
                 mutual[claiming] = mutual.get(claiming, False) or right
         for claiming, right in mutual.items():
-            self._by_domains.count((claiming, domain), right)
+            self._by_domains.count((claiming, domain), right=right)
 
     def _claim(self, url: str, source: str) -> None:
         """The document *source* claims *url*, which is of use as long as that is no document itself."""
@@ -146,8 +173,10 @@ class Switchers(Claims):
 
     def candidates(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[Proposal]:
         # one that does not lead back: what both pages hold decides
-        leading_here = ((url, self.trust_in(page.url)) for url in self._sources.get(page.url, ()))
-        leading_there = ((url, self.trust_in(url)) for url in self.claimed(page, links) if self.known.side(url))
+        side = self.known.index(page.side)
+        leading_here = ((url, self.trust_in(page.url, side)) for url in self._sources.get(page.url, ()))
+        claimed = filter(self.known.side, self.claimed(page, links))
+        leading_there = ((url, self.trust_in(url, 1 - side)) for url in claimed)
         domain = registered_domain(page.url)
         return [
             Proposal(url, "switcher", trust)
@@ -156,20 +185,17 @@ class Switchers(Claims):
         ]
 
     def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        claimed = dict.fromkeys(self.claimed(page, links))
-        self._count_foreign(page, claimed)
-        for url in claimed:
+        for url in dict.fromkeys(self.claimed(page, links)):
             self._times[url] = self._times.get(url, 0) + 1
-            self._claim(url, page.url)
-        return ()
+        return super().observe_page(page, links)
 
     def claimed(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         claims = page.claims_for(self.known.pair, links)
         announced = {claim.url for claim in claims if claim.announced}
         return [claim.url for claim in claims if claim.url not in announced]
 
-    def trust_in(self, url: str) -> float:
-        return self.trust / max(1, self._times.get(url, 0) - self.spared)
+    def trust_in(self, url: str, other: int) -> float:
+        return super().trust_in(url, other) / max(1, self._times.get(url, 0) - self.spared)
 
 
 @dataclass
@@ -188,7 +214,7 @@ class Mirrors(PartnerEvidence):
         others = [url for held in self.known.twins(self.known.target(page.url)) for url in held if url != page.url]
         paired = self.known.partner(page.url) is not None
         if others and (paired or page.side is None or any(self.known.side(url) == page.side for url in others)):
-            self._by_site.count(self.known.place(page.url).site, paired)
+            self._by_site.count(self.known.place(page.url).site, right=paired)
         return self.known.queued_twins(self.known.target(page.url)) if page.side else ()
 
     def observe_pair(self, url: str, partner: str) -> Iterable[str]:

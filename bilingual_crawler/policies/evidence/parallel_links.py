@@ -75,7 +75,7 @@ class ParallelLinks(PartnerEvidence):
         likeliest = max(couples, key=couples.__getitem__)
         partner = self.known.partner(page.url)
         if partner or self.known.side(likeliest) is not None:
-            self._by_site.count(self.known.place(page.url).site, partner == likeliest)
+            self._by_site.count(self.known.place(page.url).site, right=partner == likeliest)
         return [url for url in couples if self.known.is_queued(url)]
 
     def observe_pair(self, url: str, partner: str) -> Iterable[str]:

@@ -101,7 +101,7 @@ class SharedWords(PartnerEvidence):
         nearest = self._nearest(page.url)
         partner = self.known.partner(page.url)
         if nearest and (partner or page.side is None or page.side == self.known.side(nearest[0])):
-            self._by_step.count((self.known.place(page.url).site, _step(nearest[1])), partner == nearest[0])
+            self._by_step.count((self.known.place(page.url).site, _step(nearest[1])), right=partner == nearest[0])
         if self.known.side(page.url) is None:
             return ()
         new = self._documents.add(page.url, _words_of_url(page.url).union(self._queued.words(page.url)))
