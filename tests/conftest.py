@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import fork_server
 import pytest
 from hypothesis import settings
 
 # tests assert behaviour, not timing: the first example may build a table
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+fork_server.used = True
 
 LONGEST = (
     "test_faults",

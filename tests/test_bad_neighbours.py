@@ -17,9 +17,10 @@ from webserver import TEXT, bilingual_site, html, start_scrapy, varied
 from bilingual_crawler.storage.records import read_tsv
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Iterator
     from pathlib import Path
+
+    from webserver import Process
 
 PAGES = 60
 HONEST = {path: page for path, page in varied(bilingual_site(PAGES)).items() if path != "/"}
@@ -63,14 +64,15 @@ def neighbours() -> Iterator[tuple[Scripted, dict[str, Scripted]]]:
         yield honest, bad
 
 
-def start(folder: Path, honest: Scripted, bad: dict[str, Scripted]) -> subprocess.Popen[str]:
+def start(folder: Path, honest: Scripted, bad: dict[str, Scripted]) -> Process:
     seeds = ",".join((*(f"{site.url}/" for site in bad.values()), f"{honest.url}/fi/"))
     settings = (f"BILINGUAL_OUTPUT_DIR={folder / 'out'}", f"JOBDIR={folder / 'job'}")
     chosen = (part for setting in settings for part in ("-s", setting))
-    return start_scrapy(folder, "crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={seeds}", *chosen)
+    command = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={seeds}", *chosen)
+    return start_scrapy(folder, *command, fresh=True)
 
 
-def end(process: subprocess.Popen[str]) -> str:
+def end(process: Process) -> str:
     """Let the crawl and its alignment end by themselves; returns the log."""
     with PeakMemory(process.pid) as peak:
         _, log = process.communicate(timeout=60 * MINUTES)

@@ -36,12 +36,13 @@ def site() -> Iterator[Site]:
         yield site
 
 
-def crawl(folder: Path, seeds: str, *more: str, policy: str = "bfs") -> Any:
+def crawl(folder: Path, seeds: str, *more: str, policy: str = "bfs", fresh: bool = False) -> Any:
     return run_scrapy(
         folder,
         *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={seeds}", "-a", f"policy={policy}"),
         *("-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}"),
         *more,
+        fresh=fresh,
     )
 
 
@@ -61,7 +62,7 @@ def expected_pairs() -> set[tuple[str, str]]:
 @pytest.mark.parametrize("policy", ["bfs", "smart", "gain"])
 def test_documents_pairs_and_summary_of_a_site(tmp_path: Path, site: Site, policy: str) -> None:
     seeds = f"{site.url}/en/" if policy == "smart" else f"{site.url}/"
-    result = crawl(tmp_path, seeds, "-O", "feed.jsonl", *ALIGNED, policy=policy)
+    result = crawl(tmp_path, seeds, "-O", "feed.jsonl", *ALIGNED, policy=policy, fresh=True)
     assert result.returncode == 0, result.stderr
     assert pairs(tmp_path, site) == expected_pairs()
     found = documents(tmp_path)
@@ -327,7 +328,7 @@ def test_modules_that_are_not_compiled_yet_cost_no_page(
 ) -> None:
     # as `uv pip install` and `pip install --no-compile` leave them
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "cache"))
-    result = crawl(tmp_path, f"{site.url}/en/", "-a", "max_pages=3")
+    result = crawl(tmp_path, f"{site.url}/en/", "-a", "max_pages=3", fresh=True)
     assert result.returncode == 0, result.stderr
     assert "could not be read" not in result.stderr
     assert len(documents(tmp_path)) == 3

@@ -21,7 +21,7 @@ from webserver import ALIGNED, bilingual_site, run_scrapy, serve, start_scrapy, 
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
-    import subprocess
+    from webserver import Process
 
 PAGES = 12
 
@@ -31,7 +31,7 @@ def crawl(url: str, *more: str) -> tuple[str, ...]:
     return ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={url}/en/", *settings, *more)
 
 
-def wait_for_alignment(process: subprocess.Popen[str]) -> int:
+def wait_for_alignment(process: Process) -> int:
     """The process id of the alignment."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:

@@ -251,7 +251,7 @@ def test_kills_at_any_moment_lose_nothing(tmp_path: Path, site: Site, shared: bo
 @pytest.mark.parametrize("closed", ["terminal", "stdout", "stderr"])
 def test_a_crawl_ends_in_order_with_its_terminal_or_pipe(tmp_path: Path, site: Site, closed: str) -> None:
     site.delay = 0.2
-    crawl = start_scrapy(tmp_path, *arguments(tmp_path, site))
+    crawl = start_scrapy(tmp_path, *arguments(tmp_path, site), fresh=True)
     assert crawl.stdout
     assert crawl.stderr
     try:

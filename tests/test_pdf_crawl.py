@@ -79,9 +79,9 @@ def crawled(site: Scripted, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder in which the site was crawled with PDFs."""
     folder: Path = tmp_path_factory.mktemp("pdf")
     out = (*ALIGNED, "-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}")
-    process = start_scrapy(
-        folder, "crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}{LISTINGS['en']}", *out, *WITH_PDF
-    )
+    seeds = f"seeds={site.url}{LISTINGS['en']}"
+    command = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", seeds, *out, *WITH_PDF)
+    process = start_scrapy(folder, *command, fresh=True)
     with PeakMemory(process.pid) as peak:
         _, log = process.communicate(timeout=240)
     assert process.returncode == 0, log
@@ -226,8 +226,8 @@ def test_hostile_pdfs_cost_an_honest_site_nothing(tmp_path: Path) -> None:
     pages["/"] = Answer(html("en", "home", "".join(f"<a href={path}>{path}</a> " for path in bodies)))
     with scripted(lambda path: pages.get(path, Answer(status=404))) as site:
         out = ("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}")
-        seeds = f"seeds={site.url}/"
-        process = start_scrapy(tmp_path, "crawl", "bilingual", "-a", "pair=eng-spa", "-a", seeds, *out, *WITH_PDF)
+        command = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/", *out, *WITH_PDF)
+        process = start_scrapy(tmp_path, *command, fresh=True)
         with PeakMemory(process.pid) as peak:
             _, log = process.communicate(timeout=480)
         assert process.returncode == 0, log

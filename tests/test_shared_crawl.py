@@ -18,12 +18,11 @@ from webserver import bilingual_site, serve, start_scrapy, varied
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Iterator
     from pathlib import Path
 
     from redis_server import RedisServer
-    from webserver import Site
+    from webserver import Process, Site
 
 HOSTS = 6
 PAGES = 12
@@ -49,7 +48,7 @@ def server(tmp_path: Path) -> Iterator[RedisServer]:
 
 def start_worker(
     folder: Path, sites: list[Site], server: RedisServer | None, *settings: str, policy: str = "gain"
-) -> subprocess.Popen[str]:
+) -> Process:
     folder.mkdir(exist_ok=True)
     frontier = (f"BILINGUAL_FRONTIER={server.url}",) if server else ()
     chosen = (*frontier, f"BILINGUAL_OUTPUT_DIR={folder / 'out'}", *settings)
@@ -61,7 +60,7 @@ def start_worker(
     )
 
 
-def end(process: subprocess.Popen[str]) -> str:
+def end(process: Process) -> str:
     _, log = process.communicate(timeout=120)
     assert process.returncode == 0, log
     return log

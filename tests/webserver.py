@@ -12,10 +12,12 @@ import time
 from collections import Counter
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+
+import fork_server
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 TEXT = {
@@ -154,6 +156,7 @@ def serve(
         server.server_close()
 
 
+Process: TypeAlias = "subprocess.Popen[str] | fork_server.Forked"
 QUICK = ("-s", "DOWNLOAD_DELAY=0", "-s", "AUTOTHROTTLE_ENABLED=0", "-s", "BILINGUAL_ALIGN=")
 """Without delays, and without the alignment at the end, which takes two more processes."""
 ALIGNED = ("-s", "BILINGUAL_ALIGN=auto")
@@ -168,10 +171,16 @@ def scrapy_environment() -> dict[str, str]:
     return {**os.environ, "SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings"}
 
 
-def start_scrapy(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Start ``scrapy`` in *folder* and a process group of its own, with the project's settings and those of `QUICK`."""
+def start(folder: Path, command: Sequence[str], *, fresh: bool = False) -> Process:
+    """Start *command*, ``python -m …``, in *folder* and a process group of its own, with the project's settings.
+
+    In tests it is forked from a process that has imported what a crawl imports, unless it is to be *fresh*: where a
+    test measures memory, or sets what the interpreter or a module reads when it begins.
+    """
+    if fork_server.used and not fresh:
+        return fork_server.Forked(folder, command, scrapy_environment())
     return subprocess.Popen(
-        scrapy_command(*arguments),
+        command,
         cwd=folder,
         env=scrapy_environment(),
         stdout=subprocess.PIPE,
@@ -181,11 +190,24 @@ def start_scrapy(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def run_scrapy(folder: Path, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    process = start_scrapy(folder, *arguments)
+def run(
+    folder: Path, command: Sequence[str], *, timeout: float = 120, fresh: bool = False
+) -> subprocess.CompletedProcess[str]:
+    process = start(folder, command, fresh=fresh)
     try:
         out, err = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         raise
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def start_scrapy(folder: Path, *arguments: str, fresh: bool = False) -> Process:
+    """Start ``scrapy`` with *arguments* and the settings of `QUICK`."""
+    return start(folder, scrapy_command(*arguments), fresh=fresh)
+
+
+def run_scrapy(
+    folder: Path, *arguments: str, timeout: float = 120, fresh: bool = False
+) -> subprocess.CompletedProcess[str]:
+    return run(folder, scrapy_command(*arguments), timeout=timeout, fresh=fresh)
