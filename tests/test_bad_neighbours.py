@@ -17,10 +17,9 @@ from webserver import TEXT, bilingual_site, html, start_scrapy, varied
 from bilingual_crawler.storage.records import read_tsv
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
     from pathlib import Path
-
-    from webserver import Process
 
 PAGES = 60
 HONEST = {path: page for path, page in varied(bilingual_site(PAGES)).items() if path != "/"}
@@ -64,7 +63,7 @@ def neighbours() -> Iterator[tuple[Scripted, dict[str, Scripted]]]:
         yield honest, bad
 
 
-def start(folder: Path, honest: Scripted, bad: dict[str, Scripted]) -> Process:
+def start(folder: Path, honest: Scripted, bad: dict[str, Scripted]) -> subprocess.Popen[str]:
     seeds = ",".join((*(f"{site.url}/" for site in bad.values()), f"{honest.url}/fi/"))
     settings = (f"BILINGUAL_OUTPUT_DIR={folder / 'out'}", f"JOBDIR={folder / 'job'}")
     chosen = (part for setting in settings for part in ("-s", setting))
@@ -72,7 +71,7 @@ def start(folder: Path, honest: Scripted, bad: dict[str, Scripted]) -> Process:
     return start_scrapy(folder, *command, fresh=True)
 
 
-def end(process: Process) -> str:
+def end(process: subprocess.Popen[str]) -> str:
     """Let the crawl and its alignment end by themselves; returns the log."""
     with PeakMemory(process.pid) as peak:
         _, log = process.communicate(timeout=60 * MINUTES)

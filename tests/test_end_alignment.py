@@ -21,7 +21,7 @@ from webserver import ALIGNED, bilingual_site, run_scrapy, serve, start_scrapy, 
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
-    from webserver import Process
+    import subprocess
 
 PAGES = 12
 
@@ -31,7 +31,7 @@ def crawl(url: str, *more: str) -> tuple[str, ...]:
     return ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={url}/en/", *settings, *more)
 
 
-def wait_for_alignment(process: Process) -> int:
+def wait_for_alignment(process: subprocess.Popen[str]) -> int:
     """The process id of the alignment."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
@@ -47,7 +47,7 @@ def wait_for_alignment(process: Process) -> int:
 @pytest.mark.parametrize("victim", ["crawl", "alignment"])
 def test_a_stopped_alignment_leaves_the_pairs_found_on_the_way(tmp_path: Path, victim: str) -> None:
     with serve(varied(bilingual_site(PAGES))) as site:
-        process = start_scrapy(tmp_path, *crawl(site.url))
+        process = start_scrapy(tmp_path, *crawl(site.url), fresh=True)
         child = wait_for_alignment(process)
         began = time.monotonic()
         if victim == "crawl":

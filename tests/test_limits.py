@@ -18,7 +18,7 @@ from test_manners import outcomes
 from webserver import html, start_scrapy
 
 if TYPE_CHECKING:
-    from webserver import Process
+    import subprocess
 
 HOME = html("en", "home", "<a href=/bad>bad</a>")
 MEGABYTE = b"<p>" + b"a" * (1 << 20)
@@ -38,7 +38,7 @@ def only(folder: Path, bad: Answer) -> str:
     return outcomes(folder, site.url)["/bad"]
 
 
-def peak_memory(process: Process) -> int:
+def peak_memory(process: subprocess.Popen[str]) -> int:
     """The most kilobytes that *process* had, once it has ended well."""
     peak = 0
     while process.poll() is None:

@@ -18,11 +18,12 @@ from webserver import bilingual_site, serve, start_scrapy, varied
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
     from pathlib import Path
 
     from redis_server import RedisServer
-    from webserver import Process, Site
+    from webserver import Site
 
 HOSTS = 6
 PAGES = 12
@@ -47,8 +48,13 @@ def server(tmp_path: Path) -> Iterator[RedisServer]:
 
 
 def start_worker(
-    folder: Path, sites: list[Site], server: RedisServer | None, *settings: str, policy: str = "gain"
-) -> Process:
+    folder: Path,
+    sites: list[Site],
+    server: RedisServer | None,
+    *settings: str,
+    policy: str = "gain",
+    fresh: bool = False,
+) -> subprocess.Popen[str]:
     folder.mkdir(exist_ok=True)
     frontier = (f"BILINGUAL_FRONTIER={server.url}",) if server else ()
     chosen = (*frontier, f"BILINGUAL_OUTPUT_DIR={folder / 'out'}", *settings)
@@ -57,10 +63,11 @@ def start_worker(
         *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", "seeds=" + ",".join(f"{site.url}/" for site in sites)),
         *("-a", f"policy={policy}"),
         *(part for setting in chosen for part in ("-s", setting)),
+        fresh=fresh,
     )
 
 
-def end(process: Process) -> str:
+def end(process: subprocess.Popen[str]) -> str:
     _, log = process.communicate(timeout=120)
     assert process.returncode == 0, log
     return log
@@ -223,7 +230,8 @@ def test_a_password_in_the_query_is_in_no_output_and_no_command_line(tmp_path: P
     with redis_server(tmp_path, requirepass="sesame") as server:
         folder = tmp_path / "one"
         place = f"BILINGUAL_FRONTIER={server.url}?password=sesame#crawl"
-        worker = start_worker(folder, sites[:1], None, place, "BILINGUAL_STATUS=127.0.0.1:0", "DOWNLOAD_DELAY=0.1")
+        settings = (place, "BILINGUAL_STATUS=127.0.0.1:0", "DOWNLOAD_DELAY=0.1")
+        worker = start_worker(folder, sites[:1], None, *settings, fresh=True)
         while worker.poll() is None:
             with suppress(psutil.NoSuchProcess):
                 for child in psutil.Process(worker.pid).children(recursive=True):

@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import fork_server
 
@@ -156,7 +156,6 @@ def serve(
         server.server_close()
 
 
-Process: TypeAlias = "subprocess.Popen[str] | fork_server.Forked"
 QUICK = ("-s", "DOWNLOAD_DELAY=0", "-s", "AUTOTHROTTLE_ENABLED=0", "-s", "BILINGUAL_ALIGN=")
 """Without delays, and without the alignment at the end, which takes two more processes."""
 ALIGNED = ("-s", "BILINGUAL_ALIGN=auto")
@@ -171,15 +170,14 @@ def scrapy_environment() -> dict[str, str]:
     return {**os.environ, "SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings"}
 
 
-def start(folder: Path, command: Sequence[str], *, fresh: bool = False) -> Process:
+def start(folder: Path, command: Sequence[str], *, fresh: bool = False) -> subprocess.Popen[str]:
     """Start *command*, ``python -m …``, in *folder* and a process group of its own, with the project's settings.
 
-    In tests it is forked from a process that has imported what a crawl imports, unless it is to be *fresh*: where a
-    test measures memory, or sets what the interpreter or a module reads when it begins.
+    In tests it is forked from a process that has the imports, unless environment variables have been changed or it is
+    to be *fresh*: where a test measures memory, or is about the process itself.
     """
-    if fork_server.used and not fresh:
-        return fork_server.Forked(folder, command, scrapy_environment())
-    return subprocess.Popen(
+    kind = fork_server.Popen if fork_server.used and not fresh else subprocess.Popen
+    return kind(
         command,
         cwd=folder,
         env=scrapy_environment(),
@@ -202,7 +200,7 @@ def run(
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
-def start_scrapy(folder: Path, *arguments: str, fresh: bool = False) -> Process:
+def start_scrapy(folder: Path, *arguments: str, fresh: bool = False) -> subprocess.Popen[str]:
     """Start ``scrapy`` with *arguments* and the settings of `QUICK`."""
     return start(folder, scrapy_command(*arguments), fresh=fresh)
 
