@@ -16,7 +16,7 @@ class _Later(ModuleType):
     """A module that is imported when one of its names is first used."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name != "__path__":
+        if name == "__file__":
             raise AttributeError(name)  # ``inspect`` asks every module where its file is
         if sys.modules[self.__name__] is self:
             del sys.modules[self.__name__]
