@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import fork_server
@@ -33,9 +34,13 @@ LONGEST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files."""
+    """Begin with the longest files; leave the slow tests to CI."""
     place = {stem: number for number, stem in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path.stem, len(LONGEST)))
+    if not os.environ.get("CI"):
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason="slow: runs where CI is set, as in .ci/run"))
 
 
 @pytest.fixture(scope="session")

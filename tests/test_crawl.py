@@ -231,7 +231,7 @@ def test_a_crawl_that_was_stopped_is_resumed_without_loss(
         process = start_scrapy(tmp_path, *arguments)
         site.wait_until_asked(after)
         process.send_signal(how)
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
         before = set(site.asked)
         result = run_scrapy(tmp_path, *arguments)
         assert result.returncode == 0, result.stderr

@@ -241,7 +241,7 @@ def test_a_large_page_and_a_sitemap_are_queued_in_parts(tmp_path: Path) -> None:
             env={**scrapy_environment(), "PYTHONPATH": paths},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         assert result.returncode == 0, result.stderr
@@ -272,7 +272,7 @@ def test_a_site_that_has_filled_its_share_waits_and_the_other_is_crawled(tmp_pat
             env={**scrapy_environment(), "PYTHONPATH": paths},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         assert result.returncode == 0, result.stderr

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from hostile import HONEST, PAGES, hostile
 from test_crawl import documents
 from test_manners import outcomes, summary
@@ -27,6 +28,7 @@ QUICK = {
 MINUTES = 8
 
 
+@pytest.mark.slow
 def test_the_crawl_ends_with_the_honest_pairs_and_touches_nothing_forbidden(tmp_path: Path) -> None:
     out = tmp_path / "out"
     arguments = ["-a", "pair=eng-spa", "-a", "scope=web"]

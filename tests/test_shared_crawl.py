@@ -68,7 +68,7 @@ def start_worker(
 
 
 def end(process: subprocess.Popen[str]) -> str:
-    _, log = process.communicate(timeout=120)
+    _, log = process.communicate(timeout=300)
     assert process.returncode == 0, log
     return log
 
@@ -183,7 +183,7 @@ def test_a_redis_that_is_restarted_empty_ends_the_crawl_with_an_error(tmp_path: 
             assert worker.poll() is None
         server.stop()
         server.start()
-        _, log = worker.communicate(timeout=120)
+        _, log = worker.communicate(timeout=300)
     assert worker.returncode == 1, log
     assert log.count("Stopping: Redis at 127.0.0.1:") == 1
     assert "a resume goes on from here" not in log
@@ -201,7 +201,7 @@ def test_a_stop_does_not_wait_for_a_redis_that_is_gone(tmp_path: Path, sites: li
     time.sleep(2)
     worker.send_signal(signal.SIGINT)
     begun = time.monotonic()
-    _, log = worker.communicate(timeout=120)
+    _, log = worker.communicate(timeout=300)
     assert time.monotonic() - begun < 45
     assert worker.returncode == 0, log
     assert "Traceback" not in log
@@ -254,6 +254,6 @@ def test_a_wrong_address_ends_with_what_to_do_and_no_password(tmp_path: Path, si
         ("postgres://u:secret@127.0.0.1/0", "give redis://"),
     ):
         worker = start_worker(tmp_path, sites, None, f"BILINGUAL_FRONTIER={url}")
-        _, log = worker.communicate(timeout=60)
+        _, log = worker.communicate(timeout=300)
         assert said in log
         assert "secret" not in log

@@ -87,7 +87,7 @@ class Site:
 
     def wait_until_asked(self, count: int) -> None:
         """Until the site has answered, or is about to answer, *count* requests."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while self.asked.total() < count and time.monotonic() < deadline:
             time.sleep(0.01)
         assert self.asked.total() >= count
@@ -189,7 +189,7 @@ def start(folder: Path, command: Sequence[str], *, fresh: bool = False) -> subpr
 
 
 def run(
-    folder: Path, command: Sequence[str], *, timeout: float = 120, fresh: bool = False
+    folder: Path, command: Sequence[str], *, timeout: float = 300, fresh: bool = False
 ) -> subprocess.CompletedProcess[str]:
     process = start(folder, command, fresh=fresh)
     try:
@@ -206,6 +206,6 @@ def start_scrapy(folder: Path, *arguments: str, fresh: bool = False) -> subproce
 
 
 def run_scrapy(
-    folder: Path, *arguments: str, timeout: float = 120, fresh: bool = False
+    folder: Path, *arguments: str, timeout: float = 300, fresh: bool = False
 ) -> subprocess.CompletedProcess[str]:
     return run(folder, scrapy_command(*arguments), timeout=timeout, fresh=fresh)
