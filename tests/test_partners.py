@@ -182,6 +182,24 @@ def test_sure_pairs_show_what_a_wrong_candidate_looks_like() -> None:
     assert not any(found[name][:10].any() for name in ("usual_wrong", "usual_unknown", "site_said", "site_unsaid"))
 
 
+def test_a_switcher_to_pages_that_are_not_translated_yet_takes_no_partner_away() -> None:
+    pages = {f"/en/page-{n}": indicator("eng", n) for n in range(10)}
+    pages |= {f"/es/page-{n}": indicator("spa", n) for n in range(10)}
+    for number in range(4):
+        # the switcher of each edition leads to all, and the Irish and the Romanian one are in English still
+        editions = {code: f"/{code}/page-{number}" for code in ("en", "es", "ga", "ro")}
+        names = {"en": "English", "es": "Español", "ga": "Gaeilge", "ro": "Română"}
+        switcher = "".join(
+            f'<li><a hreflang="{code}" href="{HOST}{url}">{names[code]}' for code, url in editions.items()
+        )
+        for code, url in editions.items():
+            body = indicator("spa" if code == "es" else "eng", number)
+            note = f"<p>{WHEN[number]} {code} {number * 31}</p>" if code in ("ga", "ro") else ""
+            pages[url] = body.replace(b"<h1>", f"<ul>{switcher}</ul>{note}<h1>".encode())
+    found = pairs_of(aligned(pages))
+    assert {(f"/en/page-{n}", f"/es/page-{n}") for n in range(10)} <= found
+
+
 def test_a_site_without_sure_pairs_shows_nothing() -> None:
     held, columns, places = candidates(said=0, unsaid=5)
     found = site_columns(held, columns, places, (np.arange(5), np.arange(5)))

@@ -95,12 +95,8 @@ def url_columns(
         if (evidence := found.get((x, y))) is not None:
             for name in names:
                 columns[name][place] = getattr(evidence, name)
-    strong = _says(columns["hreflang"], columns)
     for name, places, others in (("a", i, pages.b[j]), ("b", j, pages.a[i])):
-        counts = np.bincount(places, weights=strong, minlength=1)
-        _, same = np.unique(places * (others.max(initial=0) + 1) + others, return_inverse=True)
-        own = np.bincount(same, weights=strong, minlength=1)
-        columns[f"rivals_{name}"] = (counts[places] - own[same]).astype(np.float32)
+        columns[f"rivals_{name}"] = _rivals(_voices(columns["hreflang"], columns), places, others)
     marked = [
         np.array([not agrees(profile.marked, profile.language, domain.pair) for profile in side], dtype=np.float32)
         for side in (domain.a, domain.b)
@@ -109,6 +105,20 @@ def url_columns(
     columns["title_numbers"] = _differing(_title_numbers(domain.a), _title_numbers(domain.b), i, j)
     columns["url_numbers"] = _renumbered([p.key for p in domain.a], [p.key for p in domain.b], i, j)
     return columns
+
+
+def _rivals(voices: NDArray[np.float32], places: NDArray[np.intp], pages: NDArray[np.intp]) -> NDArray[np.float32]:
+    """How many candidates with other *pages* the site calls a translation, of the document in *places*, as loudly.
+
+    A switcher also leads to pages that are not translated yet, and are in the language of the partner.
+    """
+    _, same = np.unique(places * (pages.max(initial=0) + 1) + pages, return_inverse=True)
+    rivals = np.zeros(len(voices))
+    for least in np.unique(np.maximum(voices, 1)):
+        calls = voices >= least
+        counts, own = (np.bincount(documents, weights=calls, minlength=1)[documents] for documents in (places, same))
+        rivals = np.where(np.maximum(voices, 1) == least, counts - own, rivals)
+    return rivals.astype(np.float32)
 
 
 def _title_numbers(side: Sequence[Profile]) -> list[NDArray[np.uint32]]:
@@ -191,7 +201,12 @@ def says(held: NDArray[np.float64], columns: Columns) -> NDArray[np.bool_]:
 
 
 def _says(announced: NDArray[np.float32], columns: Columns) -> NDArray[np.bool_]:
-    return np.asarray((announced > 0) | (columns["switcher"] == 2) | (columns["key"] > 0))
+    return np.asarray(_voices(announced, columns) > 0)
+
+
+def _voices(announced: NDArray[np.float32], columns: Columns) -> NDArray[np.float32]:
+    """How many things the site says for each candidate: an announcement on each page, both switchers, the addresses."""
+    return np.asarray(announced + (columns["switcher"] == 2) + (columns["key"] > 0), dtype=np.float32)
 
 
 def _documents(said: NDArray[np.bool_], i: NDArray[np.intp], j: NDArray[np.intp]) -> int:
