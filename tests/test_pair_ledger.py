@@ -148,6 +148,20 @@ def test_a_pair_that_nothing_announces_is_unlikely_where_the_site_announces_its_
     assert judged(10) is None
 
 
+def test_files_that_cannot_announce_anything_are_not_held_to_what_pages_announce() -> None:
+    def judged(ending: str) -> Pair | None:
+        ledger = PairLedger(PAIR)
+        for n in range(10):
+            ledger.add_page(page(f"https://a.is/is/{n}", "isl"))
+            assert ledger.add_page(page(f"https://a.is/en/{n}", "eng", announced("isl", f"https://a.is/is/{n}")))
+        ledger.add_page(page(f"https://a.is/files/1f2c{ending}", "isl"))
+        proposal = Proposal(f"https://a.is/files/1f2c{ending}", "parallel", 0.8)
+        return ledger.add_page(page(f"https://a.is/files/9a0b{ending}", "eng"), [proposal])
+
+    assert judged(".pdf")
+    assert judged("") is None
+
+
 def test_numbers_that_differ_speak_against_a_pair_where_those_of_other_pairs_do_not() -> None:
     def judged(number: str) -> Pair | None:
         ledger = PairLedger(PAIR)

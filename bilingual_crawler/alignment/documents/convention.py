@@ -129,7 +129,7 @@ def _differing(
     a: Sequence[NDArray[np.uint32]], b: Sequence[NDArray[np.uint32]], i: NDArray[np.intp], j: NDArray[np.intp]
 ) -> NDArray[np.float32]:
     """Share of the numbers of each candidate that only one page has, 0 to 1; 0 if neither has one."""
-    numbers = np.unique(np.concatenate([*a, *b]))
+    numbers = np.unique(np.concatenate([np.zeros(0, dtype=np.uint32), *a, *b]))
     shared = row_products(incidence(a, numbers), incidence(b, numbers), i, j)
     union = np.array([len(one) for one in a])[i] + np.array([len(one) for one in b])[j] - shared
     return np.asarray(1 - np.where(union > 0, shared / np.maximum(union, 1), 1), dtype=np.float32)
@@ -142,10 +142,16 @@ def _renumbered(a: Sequence[str], b: Sequence[str], i: NDArray[np.intp], j: NDAr
     """
     keys = [*a, *b]
     shapes = [_NUMBER.sub("#", key) for key in keys]
-    several = np.array([shape.count("#") > 1 for shape in shapes])
-    key_of, shape_of = (np.unique(texts, return_inverse=True)[1] for texts in (keys, shapes))
+    several = np.array([shape.count("#") > 1 for shape in shapes], dtype=bool)
+    key_of, shape_of = _identified(keys), _identified(shapes)
     k = len(a) + j
     return np.asarray((shape_of[i] == shape_of[k]) & several[i] & (key_of[i] != key_of[k]), dtype=np.float32)
+
+
+def _identified(texts: Sequence[str]) -> NDArray[np.intp]:
+    """The same number for equal *texts*."""
+    places: dict[str, int] = {}
+    return np.array([places.setdefault(text, len(places)) for text in texts], dtype=np.intp)
 
 
 def site_columns(

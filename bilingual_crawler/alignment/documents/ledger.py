@@ -15,6 +15,7 @@ from cachetools import LRUCache
 from bilingual_crawler.alignment.documents.resemblance import CONFIRMED, Resemblance, Weights, is_same, items_of
 from bilingual_crawler.alignment.documents.urls import UrlEvidence, agrees, together
 from bilingual_crawler.items import Pair, Partners, Proposal, Unpaired
+from bilingual_crawler.pages.formats import is_page
 from bilingual_crawler.scoring.models import models_folder
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.marks import coded_language, marked_language, strip_language
@@ -553,7 +554,8 @@ class PairLedger:
         return (one.mismarked or two.mismarked) and self._conventions.trusts_marks(site)
 
     def _unusual(self, url: str, other: str, evidence: UrlEvidence) -> list[Unusual]:
-        if evidence.score:
+        # what is no page announces nothing, and has a name of its own
+        if evidence.score or not (is_page(url) and is_page(other)):
             return []
         one, two = (_NUMBER.findall(self._held[each].key) for each in (url, other))
         return ["unannounced"] if one == two else ["unannounced", "renumbered"]
