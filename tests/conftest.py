@@ -14,6 +14,8 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 fork_server.used = True
+# several tests run at once, and threads of OpenMP that wait for one another keep the cores from the other tests
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 LONGEST = (
     "test_faults",

@@ -25,12 +25,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-PROGRAMS = {
-    "scrapy",
-    "bilingual_crawler",
-    "bilingual_crawler.alignment.at_end",
-    "bilingual_crawler.pages.sandbox.helper",
-}
+HELPER = "bilingual_crawler.pages.sandbox.helper"
+PROGRAMS = {"scrapy", "bilingual_crawler", "bilingual_crawler.alignment.at_end", HELPER}
 """Modules that are run in forked processes."""
 VARYING = ("PYTEST_", "SCRAPY_")
 """Environment variables with these prefixes are not read before a program begins."""
@@ -184,19 +180,22 @@ def _serve(connection: socket.socket, own_path: list[str]) -> list[str]:
         sys.path[:] = [request["folder"], *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)), *own_path]
         reply = max(request["files"]) + 1
         _keep([*files, connection.detach()], [*request["files"], reply])
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        if server := os.fork():
+        program: list[str] = request["program"]
+        if program[0] != HELPER:  # which starts no process
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            server = os.fork()
+            if not server:
+                nothing = os.open(os.devnull, os.O_RDWR)
+                _keep([nothing, nothing, nothing, theirs.detach()], [0, 1, 2, 3])
+                ours.detach()
+                connection = socket.socket(fileno=3)
+                continue
             theirs.close()
-            with socket.socket(fileno=reply) as asked:
-                asked.send(str(os.getpid()).encode())
             _server = _Server(ours, server, nested=True)
             subprocess.Popen = Popen
-            program: list[str] = request["program"]
-            return program
-        nothing = os.open(os.devnull, os.O_RDWR)
-        _keep([nothing, nothing, nothing, theirs.detach()], [0, 1, 2, 3])
-        ours.detach()
-        connection = socket.socket(fileno=3)
+        with socket.socket(fileno=reply) as asked:
+            asked.send(str(os.getpid()).encode())
+        return program
 
 
 def main() -> None:

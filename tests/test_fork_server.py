@@ -71,7 +71,7 @@ def test_it_ends_as_a_new_one(tmp_path: Path) -> None:
     assert [done.returncode for done in refused] == [2, 2]
     assert refused[0].stderr == refused[1].stderr
     (tmp_path / "waits.py").write_text("import time\nprint('begun', flush=True)\ntime.sleep(60)\n")
-    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGKILL, signal.SIGTERM):
         process = start_scrapy(tmp_path, "runspider", "waits.py")
         assert process.stdout
         assert process.stdout.readline() == "begun\n"
