@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+import fork_server
 import pytest
 from hypothesis import settings
 
 # tests assert behaviour, not timing: the first example may build a table
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+fork_server.used = True
+# several tests run at once, and threads of OpenMP that wait for one another keep the cores from the other tests
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 LONGEST = (
     "test_faults",
@@ -30,9 +36,13 @@ LONGEST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files."""
+    """Begin with the longest files; leave the slow tests to CI."""
     place = {stem: number for number, stem in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path.stem, len(LONGEST)))
+    if not os.environ.get("CI"):
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason="slow: runs where CI is set, as in .ci/run"))
 
 
 @pytest.fixture(scope="session")

@@ -96,7 +96,7 @@ class Machine:
             env=outside_environment(HOME=str(self.home), PATH=path, **pip, **lent),
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=300,
         )
         assert result.returncode == 0, f"{commands}\n{result.stdout}{result.stderr}"
         return result.stdout

@@ -103,7 +103,7 @@ def crawl(directory: Path, *urls: str, before: Callable[[], None] | None = None,
         [sys.executable, __file__, str(out), json.dumps(settings), *urls],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         preexec_fn=before,
         cwd=Path(__file__).parents[1],
     )

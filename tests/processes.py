@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
 import psutil
+from fork_server import is_server
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -41,7 +42,7 @@ class PeakMemory:
     def _look(self) -> None:
         while not self._over.wait(INTERVAL):
             with suppress(psutil.Error):
-                family = self._process.children(recursive=True)
+                family = [one for one in self._process.children(recursive=True) if not is_server(one.pid)]
                 self.most = max(self.most, sum(map(_memory, family if self._below else (self._process, *family))))
 
 

@@ -62,7 +62,7 @@ class Scrapyd:
         )
         deploy = (sys.executable, "-m", "scrapyd_client.deploy", "--version", version)
         result = subprocess.run(
-            deploy, cwd=checkout, env=outside_environment(), capture_output=True, text=True, timeout=120
+            deploy, cwd=checkout, env=outside_environment(), capture_output=True, text=True, timeout=300
         )
         assert result.returncode == 0, result.stdout + result.stderr
 
@@ -74,7 +74,7 @@ class Scrapyd:
         job: str = self.post("schedule", *given, *([("jobid", jobid)] if jobid else []))["jobid"]
         return job
 
-    def wait(self, job: str, runs: int = 1, timeout: float = 90) -> None:
+    def wait(self, job: str, runs: int = 1, timeout: float = 300) -> None:
         """Until *job* has finished for the time number *runs*."""
         deadline = time.monotonic() + timeout
         while sum(done["id"] == job for done in self.get("listjobs", project=PROJECT)["finished"]) < runs:
@@ -124,7 +124,7 @@ def rename_bot(checkout: Path, bot: str) -> None:
 
 
 def _wait_until_up(server: Scrapyd, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while True:
         try:
             server.get("daemonstatus")
@@ -137,7 +137,7 @@ def _wait_until_up(server: Scrapyd, process: subprocess.Popen[bytes]) -> None:
 
 
 def _answer(url: str, data: bytes | None = None) -> dict[str, Any]:
-    with urlopen(url, data, timeout=60) as response:
+    with urlopen(url, data, timeout=300) as response:
         answer: dict[str, Any] = json.load(response)
     assert answer["status"] == "ok", answer
     return answer

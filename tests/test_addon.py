@@ -296,7 +296,7 @@ def test_the_example_project_finds_pairs_and_its_archive_is_crawled_again(tmp_pa
     quick = {"BILINGUAL_ALIGN": "url"}
     with example.serving() as site:
         process = project(tmp_path, "crawl", "headings", "-a", f"site={site}", "-O", str(items), settings=quick)
-        log = process.communicate(timeout=120)[0]
+        log = process.communicate(timeout=300)[0]
     assert process.returncode == 0, log
     assert "Traceback" not in log
     found = lines(items)
@@ -323,7 +323,7 @@ def test_the_example_project_finds_pairs_and_its_archive_is_crawled_again(tmp_pa
         "BILINGUAL_OUTPUT_DIR": str(tmp_path / "second"),
     }
     process = project(tmp_path, "crawl", "headings", "-a", f"site={site}", "-O", str(again), settings=settings)
-    log = process.communicate(timeout=120)[0]
+    log = process.communicate(timeout=300)[0]
     assert process.returncode == 0, log
     assert "Traceback" not in log
 
@@ -356,7 +356,7 @@ def test_all_requests_reach_their_callbacks_in_the_order_of_the_policy_also_afte
         first.communicate()
         seen_before = len(lines(notes))
         second = start(site.url)
-        log = second.communicate(timeout=120)[0]
+        log = second.communicate(timeout=300)[0]
         asked, home = dict(site.asked), site.url
     assert second.returncode == 0, log
     assert "Traceback" not in log
@@ -408,7 +408,7 @@ def test_items_that_others_drop_or_an_errback_yields_do_not_keep_the_crawl(tmp_p
         arguments = ("runspider", str(spider), "-a", f"site={site.url}", "-a", f"dead={dead}", "-O", str(items))
         process = project(tmp_path, *arguments, settings={"JOBDIR": str(tmp_path / "job")})
         try:
-            log = process.communicate(timeout=120)[0]
+            log = process.communicate(timeout=300)[0]
         finally:
             process.kill()
         assert process.returncode == 0, log
@@ -417,7 +417,7 @@ def test_items_that_others_drop_or_an_errback_yields_do_not_keep_the_crawl(tmp_p
         found = lines(items)
         pages, asked = set(site.pages) - {"/", "/fi/"}, dict(site.asked)
         again = project(tmp_path, *arguments, settings={"JOBDIR": str(tmp_path / "job")})
-        assert again.wait(timeout=120) == 0
+        assert again.wait(timeout=300) == 0
     assert pages <= asked.keys()
     assert dict(site.asked) == asked, "all were finished"
     assert {"failed": dead} in found

@@ -233,7 +233,7 @@ def test_of_two_crawls_in_one_process_each_is_guarded_after_the_other_has_ended(
         settings = {"SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings"}
         arguments = [sys.executable, "-c", TWO_CRAWLS, f"{short.url}/", f"{long.url}/en/"]
         result = subprocess.run(
-            arguments, cwd=tmp_path, env=os.environ | settings, capture_output=True, text=True, timeout=120
+            arguments, cwd=tmp_path, env=os.environ | settings, capture_output=True, text=True, timeout=300
         )
     assert contacts == []
     rows = {row["url"]: row["outcome"] for row in read_tsv(tmp_path / "out-long" / "crawl.tsv")}

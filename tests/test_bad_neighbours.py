@@ -8,6 +8,7 @@ import time
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from processes import PeakMemory
 from scripted import Answer, Scripted, scripted
 from test_crawl import documents
@@ -67,7 +68,8 @@ def start(folder: Path, honest: Scripted, bad: dict[str, Scripted]) -> subproces
     seeds = ",".join((*(f"{site.url}/" for site in bad.values()), f"{honest.url}/fi/"))
     settings = (f"BILINGUAL_OUTPUT_DIR={folder / 'out'}", f"JOBDIR={folder / 'job'}")
     chosen = (part for setting in settings for part in ("-s", setting))
-    return start_scrapy(folder, "crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={seeds}", *chosen)
+    command = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={seeds}", *chosen)
+    return start_scrapy(folder, *command, fresh=True)
 
 
 def end(process: subprocess.Popen[str]) -> str:
@@ -97,6 +99,7 @@ def check(folder: Path, honest: Scripted, bad: dict[str, Scripted]) -> None:
     assert {kind: count for kind, count in found["dropped"].items() if kind.startswith("unreadable")} == left
 
 
+@pytest.mark.slow
 def test_bad_hosts_cost_an_honest_one_nothing(tmp_path: Path) -> None:
     with neighbours() as (honest, bad):
         log = end(start(tmp_path, honest, bad))
@@ -105,6 +108,7 @@ def test_bad_hosts_cost_an_honest_one_nothing(tmp_path: Path) -> None:
     assert log.count(" could not be read: ") == len(LEFT)
 
 
+@pytest.mark.slow
 def test_a_killed_crawl_among_bad_hosts_goes_on(tmp_path: Path) -> None:
     with neighbours() as (honest, bad):
         process = start(tmp_path, honest, bad)

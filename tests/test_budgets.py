@@ -52,7 +52,7 @@ def test_a_pause_does_not_wait_for_delays_and_a_resume_completes(tmp_path: Path)
         time.sleep(1)
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
         assert time.monotonic() - began < 10
         site.robots = ""
         assert run_scrapy(tmp_path, *arguments).returncode == 0

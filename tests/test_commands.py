@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from webserver import ALIGNED, QUICK, bilingual_site, run_scrapy, scrapy_environment, serve, varied
+import webserver
+from webserver import ALIGNED, QUICK, bilingual_site, run_scrapy, serve, varied
 
 import bilingual_crawler
 from bilingual_crawler.alignment.at_end import time_left
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from subprocess import CompletedProcess
 
 TOOL = (sys.executable, "-m", "bilingual_crawler")
 LOCAL = ("-s", "BILINGUAL_OUTPUT_DIR=out")
 
 
-def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        (*TOOL, *command), cwd=folder, env=scrapy_environment(), capture_output=True, text=True, timeout=120
-    )
+def run(folder: Path, *command: str, fresh: bool = False) -> CompletedProcess[str]:
+    return webserver.run(folder, (*TOOL, *command), fresh=fresh)
 
 
 @pytest.mark.parametrize(
@@ -58,11 +57,11 @@ def test_an_error_is_one_line(tmp_path: Path, command: tuple[str, ...], message:
 
 
 def test_version(tmp_path: Path) -> None:
-    assert run(tmp_path, "--version").stdout == f"bilingual-crawler {bilingual_crawler.__version__}\n"
+    assert run(tmp_path, "--version", fresh=True).stdout == f"bilingual-crawler {bilingual_crawler.__version__}\n"
 
 
 def test_scrapy_names_itself_in_its_errors(tmp_path: Path) -> None:
-    result = run_scrapy(tmp_path, "align", "nonexist")
+    result = run_scrapy(tmp_path, "align", "nonexist", fresh=True)
     assert result.returncode == 2
     assert result.stderr == "scrapy: error: INPUT=nonexist: there is no such file or folder\n"
 

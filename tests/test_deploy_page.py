@@ -66,7 +66,7 @@ def jobs(node: Machine, url: str, state: str = "finished") -> list[str]:
 
 
 def wait_for(happened: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while not happened():
         assert time.monotonic() < deadline, what
         time.sleep(0.5)
@@ -89,6 +89,7 @@ def documents_of(node: Machine, job: str) -> list[str]:
     return [record["url"] for record in read_json_lines(node.state / "crawls" / job / "documents.jsonl.gz")]
 
 
+@pytest.mark.slow
 def test_one_node(tmp_path: Path, repository: Path) -> None:
     port = free_port()
     url = f"http://localhost:{port}"
@@ -113,6 +114,7 @@ def test_one_node(tmp_path: Path, repository: Path) -> None:
     assert {count for path, count in site.asked.items() if path in SITE} == {1}
 
 
+@pytest.mark.slow
 def test_several_nodes_with_one_redis(tmp_path: Path, repository: Path) -> None:
     server = program("redis-server", package="redis-server")
     program("openssl", package="openssl")

@@ -401,7 +401,7 @@ def test_a_discovery_that_was_stopped_is_resumed_without_loss(tmp_path: Path, ho
         process = start_scrapy(tmp_path, *command)
         servers[2].wait_until_asked(2)
         process.send_signal(how)
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
         result = run_scrapy(tmp_path, *command)
         assert result.returncode == 0, result.stderr
         found = sites(tmp_path)
@@ -423,7 +423,7 @@ def test_two_workers_judge_each_site_once(tmp_path: Path) -> None:
             for folder in folders
         ]
         for worker in workers:
-            _, errors = worker.communicate(timeout=100)
+            _, errors = worker.communicate(timeout=300)
             assert worker.returncode == 0, errors
         judged = [(row["site"], row["verdict"]) for one in folders for row in read_tsv(one / "out" / "sites.tsv")]
         assert sorted(judged) == sorted(VERDICTS.items())

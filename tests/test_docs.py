@@ -77,7 +77,7 @@ def test_the_examples_of_the_api_run(page: Path, tmp_path: Path) -> None:
         env=outside_environment(PYTHONPATH=str(ROOT)),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert run.returncode == 0, run.stdout + run.stderr
 

@@ -33,7 +33,7 @@ def crawl(url: str, *more: str) -> tuple[str, ...]:
 
 def wait_for_alignment(process: subprocess.Popen[str]) -> int:
     """The process id of the alignment."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline and process.poll() is None:
         # a child that has just ended has no command line any more
         with suppress(OSError):
@@ -47,14 +47,14 @@ def wait_for_alignment(process: subprocess.Popen[str]) -> int:
 @pytest.mark.parametrize("victim", ["crawl", "alignment"])
 def test_a_stopped_alignment_leaves_the_pairs_found_on_the_way(tmp_path: Path, victim: str) -> None:
     with serve(varied(bilingual_site(PAGES))) as site:
-        process = start_scrapy(tmp_path, *crawl(site.url))
+        process = start_scrapy(tmp_path, *crawl(site.url), fresh=True)
         child = wait_for_alignment(process)
         began = time.monotonic()
         if victim == "crawl":
             process.send_signal(signal.SIGINT)
         else:
             os.kill(child, signal.SIGKILL)
-        _, log = process.communicate(timeout=60)
+        _, log = process.communicate(timeout=300)
     assert process.returncode == 0, log
     assert time.monotonic() - began < 20
     assert "found on the way" in log
@@ -73,7 +73,7 @@ def test_no_alignment_begins_after_ctrl_c_and_the_resumed_crawl_aligns(tmp_path:
         process = start_scrapy(tmp_path, *command)
         site.wait_until_asked(10)
         process.send_signal(signal.SIGINT)
-        _, log = process.communicate(timeout=60)
+        _, log = process.communicate(timeout=300)
         assert "not all documents were aligned, since the crawl was stopped" in log
         result = run_scrapy(tmp_path, *command)
     assert result.returncode == 0, result.stderr

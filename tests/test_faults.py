@@ -64,7 +64,7 @@ def test_a_full_disk_stops_the_crawl_and_costs_nothing(tmp_path: Path, site: Sit
         crawl = start_scrapy(tmp_path, *arguments(tmp_path, site, *settings))
         site.wait_until_asked(5)
         resource.prlimit(crawl.pid, resource.RLIMIT_FSIZE, (size, size))
-        _, log = crawl.communicate(timeout=120)
+        _, log = crawl.communicate(timeout=300)
         assert log.count("Stopping, a resume goes on from here") == 1, log
         assert crawl.returncode == 1
         result = run_scrapy(tmp_path, *arguments(tmp_path, site, *settings))
@@ -133,7 +133,7 @@ def test_a_clock_that_jumps_by_a_day_changes_nothing(tmp_path: Path, site: Site,
             env=environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
     assert result.returncode == 0, result.stderr
@@ -184,7 +184,7 @@ def test_a_page_that_kills_the_crawl_twice_is_left_and_no_other(tmp_path: Path, 
         settings = ["CONCURRENT_REQUESTS_PER_DOMAIN=8"] + [f"BILINGUAL_FRONTIER={server.url}"] * shared
         for deaths, folder in enumerate(folders[:2], start=1):
             deadly.crawl = start_scrapy(folder, *arguments(folder, site, *settings), *in_order)
-            deadly.crawl.communicate(timeout=120)
+            deadly.crawl.communicate(timeout=300)
             assert len(deadly.died_with) == deaths
             leased += leases(server)
             silent_for_long(server)
@@ -225,7 +225,7 @@ def test_only_a_death_makes_suspects(tmp_path: Path, site: Site, stopped: signal
     crawl = start_scrapy(tmp_path, *arguments(tmp_path, site))
     site.wait_until_asked(6)
     crawl.send_signal(stopped)
-    crawl.communicate(timeout=60)
+    crawl.communicate(timeout=300)
     died = stopped is signal.SIGKILL
     assert (tmp_path / "job" / "frontier" / "in-flight").exists() == died
     result = run_scrapy(tmp_path, *arguments(tmp_path, site))
@@ -243,7 +243,8 @@ def test_kills_at_any_moment_lose_nothing(tmp_path: Path, site: Site, shared: bo
             site.wait_until_asked(8 * number)
             crawl.send_signal(signal.SIGKILL)
             crawl.communicate()
-        result = run_scrapy(tmp_path, *arguments(tmp_path, site, *settings))
+        # a new interpreter has another hash seed
+        result = run_scrapy(tmp_path, *arguments(tmp_path, site, *settings), fresh=True)
     assert result.returncode == 0, result.stderr
     assert_complete(tmp_path, site, twice=16 * kills)
 
@@ -251,7 +252,7 @@ def test_kills_at_any_moment_lose_nothing(tmp_path: Path, site: Site, shared: bo
 @pytest.mark.parametrize("closed", ["terminal", "stdout", "stderr"])
 def test_a_crawl_ends_in_order_with_its_terminal_or_pipe(tmp_path: Path, site: Site, closed: str) -> None:
     site.delay = 0.2
-    crawl = start_scrapy(tmp_path, *arguments(tmp_path, site))
+    crawl = start_scrapy(tmp_path, *arguments(tmp_path, site), fresh=True)
     assert crawl.stdout
     assert crawl.stderr
     try:
@@ -262,7 +263,7 @@ def test_a_crawl_ends_in_order_with_its_terminal_or_pipe(tmp_path: Path, site: S
                 crawl.send_signal(signal.SIGHUP)
         else:
             {"stdout": crawl.stdout, "stderr": crawl.stderr}[closed].close()
-        assert crawl.wait(60) == 0
+        assert crawl.wait(300) == 0
     finally:
         crawl.kill()
     before = site.asked.total()
@@ -285,7 +286,7 @@ def test_nohup_keeps_a_crawl_running(tmp_path: Path, site: Site) -> None:
     try:
         site.wait_until_asked(6)
         crawl.send_signal(signal.SIGHUP)
-        assert crawl.wait(60) == 0
+        assert crawl.wait(300) == 0
     finally:
         crawl.kill()
     assert_complete(tmp_path, site, twice=0)

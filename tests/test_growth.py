@@ -241,7 +241,7 @@ def test_a_large_page_and_a_sitemap_are_queued_in_parts(tmp_path: Path) -> None:
             env={**scrapy_environment(), "PYTHONPATH": paths},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         assert result.returncode == 0, result.stderr
@@ -260,9 +260,9 @@ def test_a_site_that_has_filled_its_share_waits_and_the_other_is_crawled(tmp_pat
             return Answer(status=404)
         return Answer(long_links(site.url, len(site.asked)))
 
-    honest_pages = bilingual_site(60)
+    honest_pages = bilingual_site(20)
     with scripted(answer) as site, serve(honest_pages, address="127.0.0.2") as honest:
-        arguments = ["-a", "pair=eng-spa", "-a", f"seeds={site.url}/,{honest.url}/en/", "-a", "max_pages_per_site=150"]
+        arguments = ["-a", "pair=eng-spa", "-a", f"seeds={site.url}/,{honest.url}/en/", "-a", "max_pages_per_site=60"]
         settings = [f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}", f"JOBDIR={tmp_path / 'job'}", "BILINGUAL_ALIGN="]
         chosen = [part for setting in settings for part in ("-s", setting)]
         paths = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
@@ -272,16 +272,17 @@ def test_a_site_that_has_filled_its_share_waits_and_the_other_is_crawled(tmp_pat
             env={**scrapy_environment(), "PYTHONPATH": paths},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         assert result.returncode == 0, result.stderr
-        assert len(site.asked) > 100
+        assert len(site.asked) > 40
         pages = {f"{honest.url}{path}" for path in honest_pages if path[1:3] in ("en", "es")}
     assert pages <= documents(tmp_path).keys()
     assert summary(tmp_path)["traps"]["links/queue-full"] > 1000
     frontier = sum(path.stat().st_size for path in (tmp_path / "job" / "frontier").iterdir())
-    assert frontier < 60 << 20
+    # 78 MB without the share
+    assert frontier < 30 << 20
 
 
 class Listener:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import lzma
-import subprocess
 import sys
 from dataclasses import replace
 from itertools import permutations
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from frozen_sites import write_frozen
 from rich.console import Console
+from webserver import run
 
 from bilingual_crawler.harvest.curve import (
     Measure,
@@ -37,6 +37,7 @@ from bilingual_crawler.policies.baselines import BreadthFirst, LanguageBreadthFi
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from subprocess import CompletedProcess
 
     from bilingual_crawler.items import FetchedPage
 
@@ -463,10 +464,9 @@ class TestReports:
         assert path.read_bytes().startswith(b"\x89PNG")
 
 
-def scrapy_harvest(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def scrapy_harvest(*arguments: str | Path) -> CompletedProcess[str]:
     root = Path(__file__).parent.parent
-    command = [sys.executable, "-m", "scrapy", "harvest", *map(str, arguments)]
-    return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=300, check=False)
+    return run(root, [sys.executable, "-m", "scrapy", "harvest", *map(str, arguments)], timeout=300)
 
 
 class TestCommand:

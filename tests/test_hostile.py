@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from hostile import HONEST, PAGES, hostile
 from test_crawl import documents
 from test_manners import outcomes, summary
@@ -27,13 +28,14 @@ QUICK = {
 MINUTES = 8
 
 
+@pytest.mark.slow
 def test_the_crawl_ends_with_the_honest_pairs_and_touches_nothing_forbidden(tmp_path: Path) -> None:
     out = tmp_path / "out"
     arguments = ["-a", "pair=eng-spa", "-a", "scope=web"]
     settings = {**QUICK, "BILINGUAL_OUTPUT_DIR": out, "JOBDIR": tmp_path / "job"}
     with hostile() as (site, contacts):
         arguments += ["-a", f"seeds={site.url}/", *(x for k, v in settings.items() for x in ("-s", f"{k}={v}"))]
-        process = start_scrapy(tmp_path, "crawl", "bilingual", *arguments)
+        process = start_scrapy(tmp_path, "crawl", "bilingual", *arguments, fresh=True)
         peak = _watch(process.pid, lambda: process.poll() is None)
         stdout, stderr = process.communicate(timeout=10)
     assert process.returncode == 0, stderr

@@ -113,7 +113,7 @@ def test_the_same_command_beside_a_crawl_is_refused_and_the_crawl_goes_on(tmp_pa
             # the folder of a running crawl is read as before
             report = run_scrapy(tmp_path, "report", "out")
             assert report.returncode == 0, report.stderr
-            _, log = first.communicate(timeout=120)
+            _, log = first.communicate(timeout=300)
         finally:
             first.kill()
         assert first.returncode == 0, log
@@ -125,7 +125,7 @@ def test_two_crawls_into_one_new_folder_write_each_document_once(tmp_path: Path,
     command = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/", "-s", "BILINGUAL_OUTPUT_DIR=out")
     site.delay = 0.2
     crawls = [start_scrapy(tmp_path, *command) for _ in range(2)]
-    logs = [crawl.communicate(timeout=120)[1] for crawl in crawls]
+    logs = [crawl.communicate(timeout=300)[1] for crawl in crawls]
     assert sorted(crawl.returncode for crawl in crawls) == [0, 2], logs
     assert len(documents(tmp_path / "out")) == 2 * PAGES + 2
 

@@ -30,7 +30,9 @@ def only(folder: Path, bad: Answer) -> str:
     out = folder / "out"
     with scripted(lambda path: pages.get(path, Answer(status=404))) as site:
         arguments = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}", "-a", "policy=bfs", "-s", "RETRY_ENABLED=0")
-        process = start_scrapy(folder, "crawl", "bilingual", *arguments, "-s", f"BILINGUAL_OUTPUT_DIR={out}")
+        process = start_scrapy(
+            folder, "crawl", "bilingual", *arguments, "-s", f"BILINGUAL_OUTPUT_DIR={out}", fresh=True
+        )
         assert peak_memory(process) < 600_000
     assert len(documents(folder)) >= 1
     return outcomes(folder, site.url)["/bad"]
@@ -112,6 +114,7 @@ def test_many_robots_txt_of_the_largest_size(tmp_path: Path) -> None:
         port = site.url.rpartition(":")[2]
         seeds = ",".join(f"http://127.0.1.{number}:{port}/" for number in range(hosts))
         arguments = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}", "-a", "policy=bfs")
-        process = start_scrapy(tmp_path, "crawl", "bilingual", *arguments, "-s", f"BILINGUAL_OUTPUT_DIR={tmp_path}/out")
+        out = ("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}")
+        process = start_scrapy(tmp_path, "crawl", "bilingual", *arguments, *out, fresh=True)
         assert peak_memory(process) < 400_000
     assert len(documents(tmp_path)) == hosts

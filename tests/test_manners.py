@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
 import sys
 from collections import Counter
 from contextlib import ExitStack, contextmanager
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scripted import Answer, scripted
 from test_crawl import crawl, documents
-from webserver import bilingual_site, scrapy_environment, serve
+from webserver import bilingual_site, run, serve
 
 from bilingual_crawler.storage.records import read_tsv
 
@@ -40,15 +39,7 @@ def slow_crawl(folder: Path, seeds: str, *settings: str, pages: int = 6) -> Comp
     """A crawl of a few pages with delays, which other tests switch off."""
     arguments = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}", "-a", "policy=bfs", "-a", f"max_pages={pages}")
     command = [sys.executable, "-m", "scrapy", "crawl", "bilingual", *arguments]
-    return subprocess.run(
-        [*command, *(part for one in settings for part in ("-s", one))],
-        cwd=folder,
-        env=scrapy_environment(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return run(folder, [*command, *(part for one in settings for part in ("-s", one))])
 
 
 def outcomes(folder: Path, url: str) -> dict[str, str]:
@@ -357,7 +348,7 @@ def test_cookies_ask_nothing_of_the_network(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("TLDEXTRACT_CACHE", str(cache))
     headers = {"Set-Cookie": "visit=1; Domain=127.0.0.1; Path=/"}
     with scripted(lambda path: Answer(SITE[path], headers=headers) if path in SITE else Answer(status=404)) as site:
-        result = crawl(tmp_path, f"{site.url}/en/", "-s", "COOKIES_ENABLED=1")
+        result = crawl(tmp_path, f"{site.url}/en/", "-s", "COOKIES_ENABLED=1", fresh=True)
     assert result.returncode == 0, result.stderr
     assert "Traceback" not in result.stderr
     assert not cache.exists()

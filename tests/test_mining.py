@@ -285,7 +285,7 @@ def test_a_mining_survives_a_bad_server_and_a_kill(sites: Path, tmp_path: Path) 
         )
         site.held = lambda name, offset: (name, offset) in tor
         process = start_scrapy(tmp_path, *command, "--base-url", site.url)
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while not list(tmp_path.glob("out/done/*.json")) and time.monotonic() < deadline:
             time.sleep(0.05)
         workers = psutil.Process(process.pid).children(recursive=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -182,6 +183,18 @@ def test_nothing_heavy_is_imported_to_read_settings() -> None:
     code += "print({'onnxruntime', 'scipy', 'torch', 'numpy'} & set(sys.modules))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "set()"
+
+
+def test_a_crawl_imports_nothing_heavy_that_it_does_not_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
+    with serve(bilingual_site(2)) as site:
+        given = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", "-s", "BILINGUAL_OUTPUT_DIR=out")
+        result = run_scrapy(tmp_path, "crawl", "bilingual", *given, fresh=True)
+    assert result.returncode == 0, result.stderr
+    imported = set(re.findall(r"^import time:.*\| +(\w+)", result.stderr, re.MULTILINE))
+    assert "onnxruntime" in imported
+    unused = {"duckdb", "matplotlib", "pandas", "playwright", "prometheus_client", "pypdfium2", "redis", "scipy"}
+    assert not unused & imported
 
 
 def test_the_settings_of_a_crawl_that_is_well_reach_its_parts(tmp_path: Path) -> None:

@@ -64,6 +64,7 @@ def test_a_source_is_learnt_neither_from_itself_nor_from_its_domains() -> None:
     assert by_name["sites"].inside.tolist() == [4, 5]
 
 
+@pytest.mark.slow
 def test_one_command_compares_four_systems(tmp_path: Path) -> None:
     sources = tiny_sources(tmp_path, hosts=12)
     places = ["--pairs", str(sources.pairs), "--sites", str(sources.sites), "--work", str(tmp_path / "work")]

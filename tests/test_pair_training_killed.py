@@ -42,6 +42,7 @@ def command(tmp_path: Path) -> list[str]:
     return [sys.executable, "-m", "training.parallelness", *named, *OPTIONS]
 
 
+@pytest.mark.slow
 def test_a_killed_training_goes_on_and_its_model_is_good(tmp_path: Path, command: list[str]) -> None:
     first = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}

@@ -57,7 +57,7 @@ def test_a_death_between_page_document_and_pair_loses_no_pair(
             env={**scrapy_environment(), "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         assert killed.returncode == -9, killed.stderr

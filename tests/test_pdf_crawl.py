@@ -79,11 +79,11 @@ def crawled(site: Scripted, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder in which the site was crawled with PDFs."""
     folder: Path = tmp_path_factory.mktemp("pdf")
     out = (*ALIGNED, "-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}")
-    process = start_scrapy(
-        folder, "crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}{LISTINGS['en']}", *out, *WITH_PDF
-    )
+    seeds = f"seeds={site.url}{LISTINGS['en']}"
+    command = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", seeds, *out, *WITH_PDF)
+    process = start_scrapy(folder, *command, fresh=True)
     with PeakMemory(process.pid) as peak:
-        _, log = process.communicate(timeout=240)
+        _, log = process.communicate(timeout=300)
     assert process.returncode == 0, log
     assert "Traceback" not in log, log
     assert peak.most < MEGABYTES << 20
@@ -218,6 +218,7 @@ def test_a_pdf_is_known_by_what_the_server_says_or_by_its_name(tmp_path: Path) -
     assert found == {"/": "document", "/a": "document", "/b.pdf": "document", "/c": "not-html", "/d.pdf": "document"}
 
 
+@pytest.mark.slow
 def test_hostile_pdfs_cost_an_honest_site_nothing(tmp_path: Path) -> None:
     hostile = {f"/hostile/{name}.pdf": body for name, body in hostile_pdfs().items()}
     honest = {f"/{language}/report.pdf": text_pdf(*report(language, 11)) for language in ("en", "es")}
@@ -226,8 +227,8 @@ def test_hostile_pdfs_cost_an_honest_site_nothing(tmp_path: Path) -> None:
     pages["/"] = Answer(html("en", "home", "".join(f"<a href={path}>{path}</a> " for path in bodies)))
     with scripted(lambda path: pages.get(path, Answer(status=404))) as site:
         out = ("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}")
-        seeds = f"seeds={site.url}/"
-        process = start_scrapy(tmp_path, "crawl", "bilingual", "-a", "pair=eng-spa", "-a", seeds, *out, *WITH_PDF)
+        command = ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={site.url}/", *out, *WITH_PDF)
+        process = start_scrapy(tmp_path, *command, fresh=True)
         with PeakMemory(process.pid) as peak:
             _, log = process.communicate(timeout=480)
         assert process.returncode == 0, log

@@ -156,7 +156,7 @@ def test_a_stop_from_the_terminal_leaves_no_page_half_rendered(tmp_path: Path) -
         process = start_scrapy(tmp_path, *command)
         site.wait_until_asked(8)
         os.killpg(process.pid, signal.SIGINT)
-        _, log = process.communicate(timeout=60)
+        _, log = process.communicate(timeout=300)
         assert len(documents(tmp_path)) < len(PLAIN), log
         resumed = run_scrapy(tmp_path, *command)
     assert resumed.returncode == 0, resumed.stderr
@@ -184,7 +184,7 @@ def test_a_browser_that_dies_is_started_again(tmp_path: Path) -> None:
             if "--remote-debugging-pipe" in child.cmdline() and "--type=" not in " ".join(child.cmdline())
         )
         browser.kill()
-        _, log = process.communicate(timeout=120)
+        _, log = process.communicate(timeout=300)
     assert process.returncode == 0, log
     assert log.count("Launching browser") == 2
     assert len(documents(tmp_path)) >= len(PLAIN) - 2
@@ -199,6 +199,7 @@ def test_where_scripts_go_elsewhere_the_crawl_follows(tmp_path: Path) -> None:
     assert site.asked["/en/page-0.html"] == 1
 
 
+@pytest.mark.slow
 def test_hostile_pages_cost_their_time_and_nothing_else(tmp_path: Path) -> None:
     hostile = {
         "/en/page-1.html": "setInterval(() => fetch('/news?' + Math.random()), 20)",

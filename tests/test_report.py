@@ -176,7 +176,7 @@ def test_the_templates_are_read_from_a_zipped_egg(output: Path, tmp_path_factory
     program += "from bilingual_crawler.reporting.report import write_report; write_report(Path(sys.argv[1]))"
     environment = os.environ | {"PYTHONPATH": str(folder / "crawler.egg")}
     command = [sys.executable, "-c", program, str(output)]
-    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     assert result.stdout.startswith(str(folder / "crawler.egg")), result.stderr
     assert "The 3 best of 3 pairs" in (output / "report.html").read_text(encoding="utf-8")
 

@@ -182,7 +182,7 @@ REMEDIES = {
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, object]:
-    run = subprocess.run([sys.executable, "-c", CRAWL], capture_output=True, text=True, timeout=120, check=False)
+    run = subprocess.run([sys.executable, "-c", CRAWL], capture_output=True, text=True, timeout=300, check=False)
     assert run.returncode == 0, f"crawl/scrapy_internals.py cannot be used at all: {run.stderr[-2000:]}"
     result: dict[str, object] = json.loads(run.stdout)
     return result

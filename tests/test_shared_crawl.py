@@ -48,7 +48,12 @@ def server(tmp_path: Path) -> Iterator[RedisServer]:
 
 
 def start_worker(
-    folder: Path, sites: list[Site], server: RedisServer | None, *settings: str, policy: str = "gain"
+    folder: Path,
+    sites: list[Site],
+    server: RedisServer | None,
+    *settings: str,
+    policy: str = "gain",
+    fresh: bool = False,
 ) -> subprocess.Popen[str]:
     folder.mkdir(exist_ok=True)
     frontier = (f"BILINGUAL_FRONTIER={server.url}",) if server else ()
@@ -58,11 +63,12 @@ def start_worker(
         *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", "seeds=" + ",".join(f"{site.url}/" for site in sites)),
         *("-a", f"policy={policy}"),
         *(part for setting in chosen for part in ("-s", setting)),
+        fresh=fresh,
     )
 
 
 def end(process: subprocess.Popen[str]) -> str:
-    _, log = process.communicate(timeout=120)
+    _, log = process.communicate(timeout=300)
     assert process.returncode == 0, log
     return log
 
@@ -177,7 +183,7 @@ def test_a_redis_that_is_restarted_empty_ends_the_crawl_with_an_error(tmp_path: 
             assert worker.poll() is None
         server.stop()
         server.start()
-        _, log = worker.communicate(timeout=120)
+        _, log = worker.communicate(timeout=300)
     assert worker.returncode == 1, log
     assert log.count("Stopping: Redis at 127.0.0.1:") == 1
     assert "a resume goes on from here" not in log
@@ -195,7 +201,7 @@ def test_a_stop_does_not_wait_for_a_redis_that_is_gone(tmp_path: Path, sites: li
     time.sleep(2)
     worker.send_signal(signal.SIGINT)
     begun = time.monotonic()
-    _, log = worker.communicate(timeout=120)
+    _, log = worker.communicate(timeout=300)
     assert time.monotonic() - begun < 45
     assert worker.returncode == 0, log
     assert "Traceback" not in log
@@ -224,7 +230,8 @@ def test_a_password_in_the_query_is_in_no_output_and_no_command_line(tmp_path: P
     with redis_server(tmp_path, requirepass="sesame") as server:
         folder = tmp_path / "one"
         place = f"BILINGUAL_FRONTIER={server.url}?password=sesame#crawl"
-        worker = start_worker(folder, sites[:1], None, place, "BILINGUAL_STATUS=127.0.0.1:0", "DOWNLOAD_DELAY=0.1")
+        settings = (place, "BILINGUAL_STATUS=127.0.0.1:0", "DOWNLOAD_DELAY=0.1")
+        worker = start_worker(folder, sites[:1], None, *settings, fresh=True)
         while worker.poll() is None:
             with suppress(psutil.NoSuchProcess):
                 for child in psutil.Process(worker.pid).children(recursive=True):
@@ -247,6 +254,6 @@ def test_a_wrong_address_ends_with_what_to_do_and_no_password(tmp_path: Path, si
         ("postgres://u:secret@127.0.0.1/0", "give redis://"),
     ):
         worker = start_worker(tmp_path, sites, None, f"BILINGUAL_FRONTIER={url}")
-        _, log = worker.communicate(timeout=60)
+        _, log = worker.communicate(timeout=300)
         assert said in log
         assert "secret" not in log

@@ -99,7 +99,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
                 json.loads(get(f"{crawl.address}/explain?url={url}/es/new", "application/json")),
             ]
             show = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", f"{crawl.address}/"]
-            crawl.drawn = subprocess.run(show, capture_output=True, text=True, timeout=60, check=True).stdout
+            crawl.drawn = subprocess.run(show, capture_output=True, text=True, timeout=300, check=True).stdout
             elsewhere = Request(f"{crawl.address}/status.json", headers={"host": "evil.example"})
             with pytest.raises(HTTPError) as error:
                 urlopen(elsewhere, timeout=10)
@@ -298,7 +298,7 @@ def test_idle_connections_do_not_stop_a_crawl(tmp_path: Path) -> None:
             assert process.poll() is None
         with suppress(ConnectionError):
             idle(int(found[1]), stack, 400)
-        assert process.wait(120) == 0
+        assert process.wait(300) == 0
     assert "Too many open files" not in log.read_text()
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["pairs"] == 7
 

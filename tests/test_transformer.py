@@ -129,6 +129,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return taken
 
 
+@pytest.mark.slow
 def test_language_from_list_to_evaluation_through_a_kill(tmp_path: Path, steps: list[int]) -> None:
     data, out = url_list(tmp_path / "urls.tsv", 500), tmp_path / "out"
     settings = {"base": checkpoint(tmp_path / "base", 0.1), "batch": 16, "epochs": 8, "fold": 100, **TINY}
@@ -154,6 +155,7 @@ def test_language_from_list_to_evaluation_through_a_kill(tmp_path: Path, steps: 
         assert json.loads(scores.read_text())["macro"]["f1"] > 0.7
 
 
+@pytest.mark.slow
 def test_parallelness_on_two_processes_goes_on_alone(tmp_path: Path, steps: list[int]) -> None:
     data, out = tmp_path / "pairs.tsv", tmp_path / "out"
     pair_sets.main(

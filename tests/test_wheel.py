@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.slow
 NO_ENCODER = ("-s", "BILINGUAL_ENCODER=")
 
 

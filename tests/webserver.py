@@ -14,8 +14,10 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
+import fork_server
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 TEXT = {
@@ -85,7 +87,7 @@ class Site:
 
     def wait_until_asked(self, count: int) -> None:
         """Until the site has answered, or is about to answer, *count* requests."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while self.asked.total() < count and time.monotonic() < deadline:
             time.sleep(0.01)
         assert self.asked.total() >= count
@@ -168,10 +170,15 @@ def scrapy_environment() -> dict[str, str]:
     return {**os.environ, "SCRAPY_SETTINGS_MODULE": "bilingual_crawler.settings"}
 
 
-def start_scrapy(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Start ``scrapy`` in *folder* and a process group of its own, with the project's settings and those of `QUICK`."""
-    return subprocess.Popen(
-        scrapy_command(*arguments),
+def start(folder: Path, command: Sequence[str], *, fresh: bool = False) -> subprocess.Popen[str]:
+    """Start *command*, ``python -m …``, in *folder* and a process group of its own, with the project's settings.
+
+    In tests it is forked from a process that has the imports, unless environment variables have been changed or it is
+    to be *fresh*: where a test measures memory, or is about the process itself.
+    """
+    kind = fork_server.Popen if fork_server.used and not fresh else subprocess.Popen
+    return kind(
+        command,
         cwd=folder,
         env=scrapy_environment(),
         stdout=subprocess.PIPE,
@@ -181,11 +188,24 @@ def start_scrapy(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def run_scrapy(folder: Path, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    process = start_scrapy(folder, *arguments)
+def run(
+    folder: Path, command: Sequence[str], *, timeout: float = 300, fresh: bool = False
+) -> subprocess.CompletedProcess[str]:
+    process = start(folder, command, fresh=fresh)
     try:
         out, err = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         raise
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def start_scrapy(folder: Path, *arguments: str, fresh: bool = False) -> subprocess.Popen[str]:
+    """Start ``scrapy`` with *arguments* and the settings of `QUICK`."""
+    return start(folder, scrapy_command(*arguments), fresh=fresh)
+
+
+def run_scrapy(
+    folder: Path, *arguments: str, timeout: float = 300, fresh: bool = False
+) -> subprocess.CompletedProcess[str]:
+    return run(folder, scrapy_command(*arguments), timeout=timeout, fresh=fresh)

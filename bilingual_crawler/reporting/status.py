@@ -24,7 +24,6 @@ from bilingual_crawler.options import PREFIX, Options, wrong
 from bilingual_crawler.reporting.ledger import CrawlLogExtension, is_fetched
 from bilingual_crawler.reporting.markup import render, step_chart
 from bilingual_crawler.reporting.results import FoundPair, SiteCounts, read_course
-from bilingual_crawler.reporting.status_pages import StatusSite
 from bilingual_crawler.reporting.summary import SummaryExtension
 from bilingual_crawler.urls.canonical import registered_domain
 
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.pairs import LanguagePairs
+    from bilingual_crawler.reporting.status_pages import StatusSite
 
 MAX_POINTS = 1200
 """Points of the curve; when it has more, every second one is dropped."""
@@ -148,6 +148,9 @@ class StatusExtension:
         self._asked = 0.0
         self._made = 0.0
         self._status: dict[str, Any] = {}
+        # few crawls are watched, and the web pages import the client of Prometheus
+        from bilingual_crawler.reporting.status_pages import StatusSite
+
         self._port = _listen(StatusSite(self, address[0]), address)
         host = self._port.getHost()
         logger.info(f"Status of the crawl: http://{f'[{host.host}]' if ':' in host.host else host.host}:{host.port}/")

@@ -1,0 +1,60 @@
+"""What every crawl imports and loads, for the fork server, except what a forked process cannot share.
+
+That is the event loop of Twisted, and onnxruntime, which waits at its exit for a thread that a forked process has not.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+
+class _Later(ModuleType):
+    """A module that is imported when one of its names is first used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__file__":
+            raise AttributeError(name)  # ``inspect`` asks every module where its file is
+        if sys.modules[self.__name__] is self:
+            del sys.modules[self.__name__]
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+MODULES = (
+    *(f"bilingual_crawler.alignment.{name}" for name in ("at_end", "documents.align", "documents.methods")),
+    *(f"bilingual_crawler.alignment.sentences.{name}" for name in ("exports", "produce")),
+    *(f"bilingual_crawler.commands.{name}" for name in ("align", "crawl", "harvest", "mine", "report", "review")),
+    *(f"bilingual_crawler.crawl.middlewares.{name}" for name in ("addresses", "archived", "backoff", "language")),
+    *(f"bilingual_crawler.crawl.middlewares.{name}" for name in ("links", "render", "robots", "stop", "traps", "warc")),
+    *(f"bilingual_crawler.crawl.spiders.{name}" for name in ("bilingual", "discovery")),
+    *(f"bilingual_crawler.{name}" for name in ("crawl.budgets", "crawl.handlers", "pipelines", "reporting.status")),
+    *(f"bilingual_crawler.{name}" for name in ("pages.jobs", "pages.sandbox.helper", "scheduler")),
+    "scrapy.core.downloader.handlers.http11",
+    *(f"scrapy.extensions.{name}" for name in ("memusage", "remote_control", "telnet", "throttle")),
+    *("itemadapter", "scrapy.commands.shell", "aiohttp.web", "language_data.name_data", "marisa_trie", "numpy.ma"),
+)
+
+
+def load() -> None:
+    spec = find_spec("onnxruntime")
+    sys.modules["onnxruntime"] = _Later("onnxruntime")
+    sys.modules["onnxruntime"].__spec__ = spec
+    for module in MODULES:
+        importlib.import_module(module)
+
+    from bilingual_crawler.pages.labels import load_names
+    from bilingual_crawler.pages.language import BY_DEFAULT
+    from bilingual_crawler.policies.evidence.language import _identifier
+    from bilingual_crawler.reporting.markup import _templates
+    from bilingual_crawler.urls.hosts import split_domain
+
+    BY_DEFAULT.load()
+    load_names()
+    _identifier()
+    split_domain("example.org")
+    for template in ("page.html", "parts.html", "report.html"):
+        _templates.get_template(template)
+    assert not {"onnxruntime.capi", "twisted.internet.reactor"} & sys.modules.keys()

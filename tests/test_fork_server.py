@@ -1,0 +1,92 @@
+"""A forked process is what a new one would be."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fork_server import Popen
+from webserver import run_scrapy, scrapy_command, scrapy_environment, start_scrapy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROBE = """
+import atexit, json, os, resource, signal, sys, threading
+import bilingual_crawler, onnxruntime
+
+onnxruntime.InferenceSession  # a crawl loads it
+marked = hasattr(bilingual_crawler, "marked")
+bilingual_crawler.marked = True
+atexit.register(print, "over")
+files = os.listdir("/proc/self/fd")
+itself = {
+    "arguments": sys.argv[1:],
+    "name": sys.modules["__main__"].__spec__.name,
+    "path": sys.path,
+    "folder": os.getcwd(),
+    "environment": {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
+    "standard files": {"0", "1", "2"} <= {*files},
+    "open files": len(files),
+    "signals": [str(signal.getsignal(number)) for number in (1, 2, 10, 13, 15, 17, 25)],
+    "parent": os.getppid(),
+    "leads": [os.getpgrp() == os.getpid(), os.getsid(0) == os.getpid()],
+    "limits": [resource.getrlimit(number) for number in range(10)],
+    "threads": [thread.name for thread in threading.enumerate()],
+    "buffered": [sys.stdout.line_buffering, sys.stderr.line_buffering, sys.stdin.read()],
+    "marked": marked,
+}
+print(json.dumps(itself))
+print("ends", file=sys.stderr)
+sys.exit(7)
+"""
+
+
+def probe(folder: Path, *, fresh: bool) -> dict[str, Any]:
+    (folder / "probe.py").write_text(PROBE)
+    done = run_scrapy(folder, "runspider", "probe.py", "-L", "ERROR", "-a", "some=thing", fresh=fresh)
+    said, over = done.stdout.splitlines()
+    assert (done.returncode, over, done.stderr) == (7, "over", "ends\n")
+    itself: dict[str, Any] = json.loads(said)
+    return itself
+
+
+def test_a_forked_process_is_as_a_new_one_and_has_seen_no_other(tmp_path: Path) -> None:
+    new = probe(tmp_path, fresh=True)
+    assert new["parent"] == os.getpid()
+    assert new["leads"] == [True, True]
+    for _ in range(2):
+        forked = probe(tmp_path, fresh=False)
+        # one more leads to the process from which its helpers are forked
+        forked["open files"] -= 1
+        assert forked == new
+
+
+def test_it_ends_as_a_new_one(tmp_path: Path) -> None:
+    refused = [run_scrapy(tmp_path, "align", "nonexist", fresh=fresh) for fresh in (True, False)]
+    assert [done.returncode for done in refused] == [2, 2]
+    assert refused[0].stderr == refused[1].stderr
+    (tmp_path / "waits.py").write_text("import time\nprint('begun', flush=True)\ntime.sleep(60)\n")
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        process = start_scrapy(tmp_path, "runspider", "waits.py")
+        assert process.stdout
+        assert process.stdout.readline() == "begun\n"
+        begun = time.monotonic()
+        os.killpg(process.pid, number)
+        process.communicate(timeout=300)
+        assert process.returncode == -number
+        assert time.monotonic() - begun < 30
+
+
+@pytest.mark.parametrize("name", ["PYTHONHASHSEED", "PYTHONPATH", "TZ"])
+def test_a_changed_environment_is_a_new_process(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "1")
+    (tmp_path / "shows.py").write_text("import sys\nprint(sys.orig_argv[1:3])\nsys.exit(0)\n")
+    command = scrapy_command("runspider", "shows.py")
+    with Popen(command, cwd=tmp_path, env=scrapy_environment(), stdout=-1, text=True) as process:
+        assert process.stdout
+        assert process.stdout.read() == "['-m', 'scrapy']\n"
