@@ -306,12 +306,12 @@ def test_a_mining_survives_a_bad_server_and_a_kill(sites: Path, tmp_path: Path) 
             within = [moment for moment in site.times[i:] if moment < start + 1]
             assert len(within) <= 20 + 2 * (os.cpu_count() or 1)
     pairs = pairs_in(tmp_path / "out")
-    assert len(pairs) == len(set(pairs)) == 54
+    assert len(pairs) == len(set(pairs)) == 57
     report = json.loads((tmp_path / "out" / "report.json").read_bytes())
     total = report["content"]["total"]
     assert total["left_out"] == dict.fromkeys(bad, 1) | total["left_out"]
     assert all(total["left_out"][reason] == 1 and "hi.is/" in total["examples"][reason] for reason in bad)
-    assert sum(total["pairs"]["eng-isl"].values()) == 54
+    assert sum(total["pairs"]["eng-isl"].values()) == 57
     assert report["sentence_pairs"]["eng-isl"] > 300
     assert "another record: 1, such as https://irhpcwiki.hi.is/0/" in run.stdout
     assert (tmp_path / "bitext" / "en-is.tmx.gz").exists()
@@ -339,7 +339,7 @@ def test_spark_finds_the_same_pairs_of_documents(sites: Path, tmp_path: Path, sp
         assert not content.failed
         results[name] = (pairs_in(tmp_path / name), content.total)
     assert results["duck"] == results["spark"]
-    assert len(results["duck"][0]) == 54
+    assert len(results["duck"][0]) == 57
 
 
 def test_requests_keep_their_distance_after_a_long_sleep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -377,7 +377,7 @@ def test_a_bucket_that_fails_is_left_to_the_next_run(sites: Path, tmp_path: Path
         second = Mining(request(sites, tmp_path / "out", base=site.url)).mine_content(engine, urls, lambda: None)
         assert (second.failed, second.done) == ({}, 2)
         assert site.asked.total() > asked
-    assert len(pairs_in(tmp_path / "out")) == 54
+    assert len(pairs_in(tmp_path / "out")) == 57
 
 
 # ---- what cannot be mined
