@@ -64,6 +64,8 @@ class FetchedPage:
     """What it may have in common with its translation; None if it was not looked at."""
     canonical: str | None = None
     """The address that ``rel=canonical`` gives it; None if it gives none."""
+    new_text: float = 1.0
+    """Share of its text that its folder has not shown before, 0 to 1."""
 
     def seen_by(self, pair: LanguagePair) -> FetchedPage:
         """The page as a crawl of only this *pair* sees it: in neither language if its own is not in the pair."""

@@ -31,9 +31,9 @@ from bilingual_crawler.crawl.traps import (
     Traps,
     folders,
     sequences,
-    shapes,
 )
 from bilingual_crawler.frontier.entry import Entry, Kind
+from bilingual_crawler.urls.traps import shapes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,7 +106,7 @@ def test_filters_and_sort_orders_of_the_same_things_become_stale() -> None:
 def test_a_large_site_of_one_shape_is_never_stale() -> None:
     staleness = Staleness(STALE_PAGES)
     for number in range(3000):
-        assert staleness.learn(f"https://a.is/node/{number}", sequences(prose(number, 300))) is None
+        assert staleness.learn(f"https://a.is/node/{number}", sequences(prose(number, 300)))[0] is None
 
 
 def test_a_template_that_is_translated_is_no_trap_for_ten_times_as_long() -> None:
@@ -114,7 +114,7 @@ def test_a_template_that_is_translated_is_no_trap_for_ten_times_as_long() -> Non
     text = sequences(prose(0))
     for number in range(10_000):
         pair = f"https://a.is/en/{number}/data/", f"https://a.is/is/{number}/data/"
-        left = [staleness.learn(url, text) for url in pair]
+        left = [staleness.learn(url, text)[0] for url in pair]
         staleness.note_pair(*pair)
         if any(left):
             break
@@ -126,7 +126,7 @@ def test_one_new_page_ends_a_row() -> None:
     staleness = Staleness(STALE_PAGES)
     for number in range(10 * STALE_PAGES):
         text = prose(number) if number % (STALE_PAGES - 1) == 0 else prose(0)
-        assert staleness.learn(f"https://a.is/?p={number}", sequences(text)) is None
+        assert staleness.learn(f"https://a.is/?p={number}", sequences(text))[0] is None
 
 
 def test_a_host_without_pairs_is_left_and_one_pair_is_enough_to_stay() -> None:

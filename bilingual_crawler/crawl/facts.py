@@ -42,7 +42,7 @@ class _Link(msgspec.Struct, array_like=True, frozen=True):
 
 
 class _Page(msgspec.Struct, array_like=True, frozen=True):
-    """A page that was downloaded, and its claims; if it is a document, also its outline and its other links."""
+    """A page that was downloaded, its claims and its new text; if it is a document, also its outline and other links."""
 
     language: str
     seed: bool
@@ -55,6 +55,7 @@ class _Page(msgspec.Struct, array_like=True, frozen=True):
     """URLs and positions, packed and compressed."""
     canonical: str | None = None
     """Another address that the page gives itself."""
+    new_text: float = 1.0
 
 
 _News = dict[str, bytes]
@@ -98,7 +99,7 @@ def page_fact(page: FetchedPage, links: Sequence[Link], pairs: LanguagePairs) ->
         canonical = page.canonical if page.canonical != page.url else None
         others = _compress([_Link(link.url, link.position) for link in links if not link.claims][:MAX_LINKS])
     told = page.language, page.seed, page.depth, page.length, claims, page.noindex
-    return _pack(_Page(*told, outline, others, canonical))
+    return _pack(_Page(*told, outline, others, canonical, page.new_text))
 
 
 def news_fact(page: FetchedPage, links: Sequence[Link]) -> bytes:
@@ -145,6 +146,7 @@ def relearn(
                 fact.noindex,
                 fact.outline,
                 fact.canonical,
+                fact.new_text,
             )
             yield from learner.observe_page(page, (*claims, *_links(fact.links)))
     learner.resume(queued)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.crawl.signals import ENTRY, LANGUAGE, OUTLINE, PAGE, WARC_LOCATION
+from bilingual_crawler.crawl.signals import ENTRY, LANGUAGE, NEW_TEXT, OUTLINE, PAGE, WARC_LOCATION
 from bilingual_crawler.crawl.visits import utc_now
 from bilingual_crawler.items import Document, FetchedPage, claims_in
 
@@ -60,6 +60,7 @@ class Reading:
             self.noindex,
             self.response.meta[OUTLINE],
             self.page.canonical,
+            self.response.meta.get(NEW_TEXT, 1.0),
         )
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from bilingual_crawler.urls.canonical import registered_domain
-from bilingual_crawler.urls.traps import grown
+from bilingual_crawler.urls.traps import grown, shapes
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -39,40 +39,12 @@ def sequences(text: str, url: str = "") -> set[int]:
 
 MAX_FOLDERS = 3
 
-_DIGITS = re.compile(r"\d+")
-_ID_LENGTH = 10
-_ID_DIGITS = 3
-
-
-def shapes(url: str) -> tuple[str, ...]:
-    """The groups that *url* belongs to, the smallest first.
-
-    Its path with numbers and ids masked and the names of its parameters; the same with any parameters; everything in
-    its folder. ``/calendar/2031/5?view=day`` is in ``/calendar/0/0?view``, ``/calendar/0/0?*`` and ``/calendar/0/*``.
-    """
-    parts = urlsplit(url)
-    path = parts.netloc + "/".join(map(_mask, parts.path.split("/")))
-    folder = path.rpartition("/")[0] + "/*"
-    if not parts.query:
-        return path, folder
-    names = "&".join(sorted({_DIGITS.sub("0", part.partition("=")[0]) for part in parts.query.split("&")}))
-    return f"{path}?{names}", f"{path}?*", folder
-
 
 def folders(url: str) -> list[str]:
     """The host of *url* and the first three folders of its path."""
     parts = urlsplit(url)
     names = parts.path.split("/")[1:-1][:MAX_FOLDERS]
     return ["/".join((parts.netloc, *names[:depth])) + "/" for depth in range(len(names) + 1)]
-
-
-def _mask(segment: str) -> str:
-    digits = sum(map(str.isdigit, segment))
-    if not digits:
-        return segment
-    if len(segment) >= _ID_LENGTH and _ID_DIGITS <= digits < len(segment) and "." not in segment:
-        return "x"
-    return _DIGITS.sub("0", segment)
 
 
 _FOLDERS = 100_000
@@ -233,7 +205,8 @@ class _Group:
         self.row = 0
         self.alone = 0
 
-    def read(self, sample: list[int]) -> None:
+    def read(self, sample: list[int]) -> float:
+        """Add the word sequences of a page; return the share of them that is new."""
         new = 0
         for value in sample:
             place = (value >> 2) % _BITS
@@ -247,6 +220,7 @@ class _Group:
         stale = new <= NEW_SHARE * len(sample)
         self.row = self.row + 1 if stale else 0
         self.alone = self.alone + 1 if stale else 0
+        return new / max(1, len(sample))
 
 
 class Staleness:
@@ -260,20 +234,23 @@ class Staleness:
         self._groups: LRUCache[str, _Group] = LRUCache(_GROUPS)
         self._stale: LRUCache[str, bool] = LRUCache(10 * _GROUPS)
 
-    def learn(self, url: str, text: AbstractSet[int]) -> str | None:
-        """Add the page *url* with its word sequences; returns the group that it makes stale, if any."""
+    def learn(self, url: str, text: AbstractSet[int]) -> tuple[str | None, float]:
+        """Add the page *url* with its word sequences; returns the group that it makes stale, if any, and its new text.
+
+        New text is the share of the sequences that its folder has not shown, 0 to 1.
+        """
         sample = [value for value in text if not value & _SAMPLE]
-        found = None
+        found, new = None, 1.0
         for shape in shapes(url):
             group = self._groups.get(shape)
             if group is None:
                 group = self._groups[shape] = _Group()
-            group.read(sample)
+            new = group.read(sample)
             limit = self._limit * (FOLDER_FACTOR if shape.endswith("/*") else 1)
             if 0 < limit <= max(group.alone, group.row // PAIRS_FACTOR) and shape not in self._stale:
                 self._stale[shape] = True
                 found = found or shape
-        return found
+        return found, new
 
     def note_pair(self, *urls: str) -> None:
         """The pages *urls* are in a pair, so they do not count as stale pages of their groups."""
@@ -316,11 +293,14 @@ class Traps:
             return "unreadable"
         return grown(url)
 
-    def learn(self, page: Page) -> list[tuple[str, str]]:
-        """Add a fetched page; returns (kind, group of URLs) of the traps that it completes."""
-        found = [("stale", self._staleness.learn(page.url, sequences(page.text)))]
-        found.append(("barren", self._barren.learn(page.url)))
-        return [(kind, group) for kind, group in found if group is not None]
+    def learn(self, page: Page) -> tuple[list[tuple[str, str]], float]:
+        """Add a fetched page; returns (kind, group of URLs) of the traps that it completes, and its share of new text.
+
+        The share is of what its folder has not shown, 0 to 1.
+        """
+        stale, new = self._staleness.learn(page.url, sequences(page.text))
+        found = (("stale", stale), ("barren", self._barren.learn(page.url)))
+        return [(kind, group) for kind, group in found if group is not None], new
 
     def wants_sitemap(self, entry: Entry) -> bool:
         """Whether one more sitemap of its site is read. Called once per sitemap."""

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from bilingual_crawler import settings as project
 from bilingual_crawler.crawl.learner import Learner
+from bilingual_crawler.crawl.traps import Staleness, sequences
 from bilingual_crawler.frontier.entry import Entry, State
 from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.local import LocalFrontier
@@ -79,6 +80,8 @@ class FrozenPage:
     outline: Outline
     canonical: str | None = None
     """The address that ``rel=canonical`` gives the page."""
+    sequences: frozenset[int] = frozenset()
+    """Hashes of its word sequences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,8 @@ def freeze(directory: Path, urls: Iterable[str]) -> FrozenSite:
         page = page_of(walk, url)
         links = tuple(link for link in page.links if scope.admits(link.url))
         language = BY_DEFAULT.identify_page(page.text).identification.language
-        pages[url] = FrozenPage(language, links, len(page.text), outline_of(walk, url), page.canonical)
+        said = frozenset(sequences(page.text))
+        pages[url] = FrozenPage(language, links, len(page.text), outline_of(walk, url), page.canonical, said)
         for link in links:
             if link.url not in targets:
                 targets[link.url] = _target(archive, link.url)
@@ -114,7 +118,7 @@ def freeze(directory: Path, urls: Iterable[str]) -> FrozenSite:
 def simulate(site: FrozenSite, seeds: Iterable[str], policy: Policy) -> list[str]:
     """The pages in the order in which *policy* downloads them, one request at a time."""
     frontier = LocalFrontier(MemoryStore(), Limits(), clock=float, reconsider=policy.reconsider)
-    learner = Learner(policy)
+    learner, staleness = Learner(policy), Staleness(0)
     seeds = list(seeds)
     frontier.push([Entry(url, SLOT, policy.seed_priority(url)) for url in seeds])
     order: list[str] = []
@@ -140,6 +144,7 @@ def simulate(site: FrozenSite, seeds: Iterable[str], policy: Policy) -> list[str
                 claims,
                 outline=page.outline,
                 canonical=page.canonical,
+                new_text=staleness.learn(entry.url, page.sequences)[1],
             )
             learner.observe_page(fetched, page.links)
             frontier.rescore(policy.changed())

@@ -13,7 +13,7 @@ from bilingual_crawler.policies.evidence.base import Evidence, Known, PartnerEvi
 from bilingual_crawler.policies.evidence.claims import Hreflang, Mirrors, Switchers
 from bilingual_crawler.policies.evidence.language import Folders, Labels, LinkingPages, Marks, Wording
 from bilingual_crawler.policies.evidence.parallel_links import ParallelLinks
-from bilingual_crawler.policies.evidence.prospects import PairRate, Served, Surplus
+from bilingual_crawler.policies.evidence.prospects import NewText, PairRate, Served, Surplus
 from bilingual_crawler.policies.evidence.shared_words import SharedWords
 from bilingual_crawler.policies.evidence.substitutions import Substitutions
 
@@ -35,7 +35,8 @@ PARTNER: tuple[type[PartnerEvidence], ...] = (
     *(ParallelLinks, SharedWords, Surplus),
 )
 PROSPECTS: tuple[type[Prospect], ...] = (PairRate, Served)
-EVIDENCE: Mapping[str, type[Evidence]] = {kind.name: kind for kind in (*chain(*LANGUAGE), *PARTNER, *PROSPECTS)}
+TEXT: tuple[type[Prospect], ...] = (NewText,)
+EVIDENCE: Mapping[str, type[Evidence]] = {kind.name: kind for kind in (*chain(*LANGUAGE), *PARTNER, *PROSPECTS, *TEXT)}
 """Every kind of evidence by name."""
 
 
@@ -63,6 +64,8 @@ class Worth:
     """Chance that it completes a pair, by each kind of partner evidence."""
     later: float
     """Worth as one half of a pair to come."""
+    new_text: float
+    """Part of the worth that is left, 0 to 1, by how much new text such pages have."""
     seed: float
 
     @property
@@ -77,7 +80,7 @@ class Worth:
     @property
     def total(self) -> float:
         completes = self.completes
-        return completes + self.later * (1 - completes) + self.seed
+        return (completes + self.later * (1 - completes)) * self.new_text + self.seed
 
 
 class Gain(Policy):
@@ -117,14 +120,16 @@ class Gain(Policy):
         def asked(kinds: Iterable[Kind]) -> list[Kind]:
             return [kind for kind in kinds if kind.name not in without]
 
-        language, partner, prospects = [make(group) for group in LANGUAGE], make(PARTNER), make(PROSPECTS)
-        self._evidence: list[Evidence] = [*chain(*language), *partner, *prospects]
+        language, partner = [make(group) for group in LANGUAGE], make(PARTNER)
+        prospects, text = make(PROSPECTS), make(TEXT)
+        self._evidence: list[Evidence] = [*chain(*language), *partner, *prospects, *text]
         # most kinds of evidence do not read the links of a page, or see no couples of queued URLs
         self._noting = [kind for kind in self._evidence if type(kind).observe_link is not Evidence.observe_link]
         self._language = [asked(group) for group in language]
-        self._partner, self._prospects = asked(partner), asked(prospects)
+        self._partner, self._prospects, self._text = asked(partner), asked(prospects), asked(text)
         self._couples = [kind for kind in self._partner if type(kind).counterpart is not PartnerEvidence.counterpart]
-        self._changed: set[str] = set()
+        self._changed: dict[str, None] = {}
+        """Queued URLs to be weighed anew, in an order that does not depend on hashes."""
         self._seeds: set[str] = set()
 
     def explain(self, url: str) -> Worth:
@@ -142,7 +147,8 @@ class Gain(Policy):
         counterpart = self._weights.counterpart * max([kind.counterpart(target) for kind in self._couples], default=0.0)
         later = in_pair * max(counterpart, prod([prospect.factor(target) for prospect in self._prospects]))
         seed = self._weights.seed * in_pair if url in self._seeds else 0.0
-        return Worth(belief, chances, self._weights.future * later, seed)
+        new_text = prod([kind.factor(target) for kind in self._text])
+        return Worth(belief, chances, self._weights.future * later, new_text, seed)
 
     def terms(self, url: str) -> Mapping[str, float]:
         worth = self.explain(url)
@@ -152,6 +158,7 @@ class Gain(Policy):
             **{f"belief: {language}": share for language, share in zip(languages, worth.belief, strict=True)},
             **{f"completes a pair, by {kind}": chance for kind, chance in worth.chances.items()},
             "pair to come": worth.later,
+            "new text": worth.new_text,
             "seed": worth.seed,
         }
 
@@ -176,16 +183,16 @@ class Gain(Policy):
         if partner:
             self._join(page.url, partner)
         for kind in self._evidence:
-            self._changed.update(kind.observe_page(page, links))
+            self._changed.update(dict.fromkeys(kind.observe_page(page, links)))
             if partner:
-                self._changed.update(kind.observe_pair(page.url, partner))
+                self._changed.update(dict.fromkeys(kind.observe_pair(page.url, partner)))
             kind.forget(page.url)
         self._forget_lapsed()
 
     def observe_pair(self, url: str, partner: str) -> None:
         self._join(url, partner)
         for kind in self._evidence:
-            self._changed.update(kind.observe_pair(url, partner))
+            self._changed.update(dict.fromkeys(kind.observe_pair(url, partner)))
         self._forget_lapsed()
 
     def priorities(
@@ -203,7 +210,7 @@ class Gain(Policy):
             self._known.enqueue(url)
 
     def changed(self) -> Mapping[str, float]:
-        changed, self._changed = self._changed, set()
+        changed, self._changed = self._changed, {}
         return {url: self.explain(url).total for url in changed}
 
     def reconsider(self, url: str, priority: float) -> float:

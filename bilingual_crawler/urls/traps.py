@@ -1,10 +1,11 @@
-"""URLs that only faulty or hostile sites have: links that grow with every page."""
+"""URLs of traps: links that grow with every page, and the groups of URLs that one script or template makes."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from itertools import groupby
+from urllib.parse import urlsplit
 
 from bilingual_crawler.urls.tokens import languages_of
 
@@ -55,3 +56,32 @@ def _nests_languages(codes: list[str]) -> bool:
     return any(
         named and len(list(run)) > MAX_LANGUAGES for named, run in groupby(codes, lambda c: bool(languages_of(c)))
     )
+
+
+_DIGITS = re.compile(r"\d+")
+_ID_LENGTH = 10
+_ID_DIGITS = 3
+
+
+def shapes(url: str) -> tuple[str, ...]:
+    """The groups that *url* belongs to, the smallest first.
+
+    Its path with numbers and ids masked and the names of its parameters; the same with any parameters; everything in
+    its folder. ``/calendar/2031/5?view=day`` is in ``/calendar/0/0?view``, ``/calendar/0/0?*`` and ``/calendar/0/*``.
+    """
+    parts = urlsplit(url)
+    path = parts.netloc + "/".join(map(_mask, parts.path.split("/")))
+    folder = path.rpartition("/")[0] + "/*"
+    if not parts.query:
+        return path, folder
+    names = "&".join(sorted({_DIGITS.sub("0", part.partition("=")[0]) for part in parts.query.split("&")}))
+    return f"{path}?{names}", f"{path}?*", folder
+
+
+def _mask(segment: str) -> str:
+    digits = sum(map(str.isdigit, segment))
+    if not digits:
+        return segment
+    if len(segment) >= _ID_LENGTH and _ID_DIGITS <= digits < len(segment) and "." not in segment:
+        return "x"
+    return _DIGITS.sub("0", segment)

@@ -15,7 +15,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.middlewares.language import Reader, page_job
-from bilingual_crawler.crawl.signals import COPY, ENTRY, LANGUAGE, PAGE, Refused, pair_found
+from bilingual_crawler.crawl.signals import COPY, ENTRY, LANGUAGE, NEW_TEXT, PAGE, Refused, pair_found
 from bilingual_crawler.items import FoundLinks
 from bilingual_crawler.options import Options
 
@@ -76,7 +76,8 @@ class TrapPagesMiddleware:
         if request.meta[ENTRY].parent and self._traps.missing.is_missing(page.url, page.text):
             self._note("bilingual/traps/soft-404", page.url)
             raise Refused("soft-404", "shows what its host shows for any URL", status=200)
-        for kind, group in self._traps.learn(page):
+        traps, request.meta[NEW_TEXT] = self._traps.learn(page)
+        for kind, group in traps:
             logger.info(f"{group}: a trap ({kind}), refused from now on", extra={"spider": self._crawler.spider})
         if self._traps.is_copy(page):
             self._note("bilingual/copies", page.url)

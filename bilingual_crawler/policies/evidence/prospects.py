@@ -1,4 +1,4 @@
-"""Evidence: whether pages like this one find partners."""
+"""Evidence: whether pages like this one find partners, and whether they say anything new."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 from bilingual_crawler.policies.evidence.base import PartnerEvidence, Prospect, rare_folders
+from bilingual_crawler.urls.hosts import url_cache
+from bilingual_crawler.urls.traps import shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -90,6 +92,48 @@ class Served(Prospect):
     def factor(self, target: Target) -> float:
         twins = [*chain.from_iterable(self.known.twins(target))]
         return self.left if twins and not any(self.known.lacking(twins)) else 1.0
+
+
+@dataclass
+class NewText(Prospect):
+    """How much new text pages of its folder, and those of its script or template, have had.
+
+    A calendar, or a list that a script sorts in every way, makes pairs without end and says the same in all of them.
+    """
+
+    name: ClassVar[str] = "new_text"
+    enough: float = 0.2
+    """Share of new text from which a page counts whole."""
+    weight: float = 2.0
+    """Pages of a group that count as much as the one around it."""
+
+    def __post_init__(self) -> None:
+        self._pages: defaultdict[str, float] = defaultdict(float)
+        self._new: defaultdict[str, float] = defaultdict(float)
+
+    def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
+        new = min(1.0, page.new_text / self.enough)
+        for group in self._groups(page.url):
+            self._pages[group] += 1
+            self._new[group] += new
+        for group in rare_folders(self._pages, self._pages.__getitem__):
+            del self._pages[group], self._new[group]
+        return ()
+
+    def factor(self, target: Target) -> float:
+        share = 1.0
+        for group in self._groups(target.url):
+            pages = self._pages.get(group)
+            if pages:
+                share = (self._new[group] + self.weight * share) / (pages + self.weight)
+        return share
+
+    def _groups(self, url: str) -> Iterable[str]:
+        """The largest first."""
+        return (*self.known.place(url).folders, *reversed(_shapes(url)))
+
+
+_shapes = url_cache(1 << 16)(shapes)
 
 
 @dataclass
