@@ -42,7 +42,7 @@ class _Link(msgspec.Struct, array_like=True, frozen=True):
 
 
 class _Page(msgspec.Struct, array_like=True, frozen=True):
-    """A page that was downloaded, its claims and its new text; if it is a document, also its outline and other links."""
+    """A page that was downloaded, its claims and its new text; of a document also its outline and its other links."""
 
     language: str
     seed: bool

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
-from bilingual_crawler.policies.evidence.base import PartnerEvidence, Prospect, rare_folders
+from bilingual_crawler.policies.evidence.base import PartnerEvidence, Prospect, place_of, rare_folders
 from bilingual_crawler.urls.hosts import url_cache
 from bilingual_crawler.urls.traps import shapes
 
@@ -113,7 +113,7 @@ class NewText(Prospect):
 
     def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
         new = min(1.0, page.new_text / self.enough)
-        for group in self._groups(page.url):
+        for group in _groups(page.url):
             self._pages[group] += 1
             self._new[group] += new
         for group in rare_folders(self._pages, self._pages.__getitem__):
@@ -122,18 +122,18 @@ class NewText(Prospect):
 
     def factor(self, target: Target) -> float:
         share = 1.0
-        for group in self._groups(target.url):
+        for group in _groups(target.url):
             pages = self._pages.get(group)
-            if pages:
-                share = (self._new[group] + self.weight * share) / (pages + self.weight)
+            if not pages:
+                break
+            share = (self._new[group] + self.weight * share) / (pages + self.weight)
         return share
 
-    def _groups(self, url: str) -> Iterable[str]:
-        """The largest first."""
-        return (*self.known.place(url).folders, *reversed(_shapes(url)))
 
-
-_shapes = url_cache(1 << 16)(shapes)
+@url_cache(1 << 16)
+def _groups(url: str) -> tuple[str, ...]:
+    """The folders of *url*, the outermost first, and the group of its script or template."""
+    return (*place_of(url).folders, shapes(url)[0])
 
 
 @dataclass
