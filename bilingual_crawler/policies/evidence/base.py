@@ -359,8 +359,8 @@ class PartnerEvidence(Evidence, ABC):
 
 
 class Prospect(Evidence, ABC):
-    """Tells how likely it is that a page finds its partner later."""
+    """Tells how likely it is that a page finds its partner later, or that it says something new."""
 
     @abstractmethod
     def factor(self, target: Target) -> float:
-        """Return the factor, 0 to 1, of the worth of *target* as half of a pair to come."""
+        """Return the factor, 0 to 1, of the worth of *target*, or of it as half of a pair to come."""
