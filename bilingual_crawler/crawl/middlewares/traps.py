@@ -73,12 +73,13 @@ class TrapPagesMiddleware:
         if page is None or response.status != 200:
             return response
         await self._probe(page, request)
-        if request.meta[ENTRY].parent and self._traps.missing.is_missing(page.url, page.text):
-            self._note("bilingual/traps/soft-404", page.url)
-            raise Refused("soft-404", "shows what its host shows for any URL", status=200)
+        # before the check: of pages that say nothing but that they are missing there may be thousands
         traps, request.meta[NEW_TEXT] = self._traps.learn(page)
         for kind, group in traps:
             logger.info(f"{group}: a trap ({kind}), refused from now on", extra={"spider": self._crawler.spider})
+        if request.meta[ENTRY].parent and self._traps.missing.is_missing(page.url, page.text):
+            self._note("bilingual/traps/soft-404", page.url)
+            raise Refused("soft-404", "shows what its host shows for any URL", status=200)
         if self._traps.is_copy(page):
             self._note("bilingual/copies", page.url)
             request.meta[COPY] = True
