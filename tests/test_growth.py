@@ -281,8 +281,8 @@ def test_a_site_that_has_filled_its_share_waits_and_the_other_is_crawled(tmp_pat
     assert pages <= documents(tmp_path).keys()
     assert summary(tmp_path)["traps"]["links/queue-full"] > 1000
     frontier = sum(path.stat().st_size for path in (tmp_path / "job" / "frontier").iterdir())
-    # 78 MB without the share
-    assert frontier < 30 << 20
+    # 16 to 31 MB, and 78 without the share
+    assert frontier < 50 << 20
 
 
 class Listener:
