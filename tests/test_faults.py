@@ -263,7 +263,7 @@ def test_a_crawl_ends_in_order_with_its_terminal_or_pipe(tmp_path: Path, site: S
                 crawl.send_signal(signal.SIGHUP)
         else:
             {"stdout": crawl.stdout, "stderr": crawl.stderr}[closed].close()
-        assert crawl.wait(300) == 0
+        assert crawl.wait(60) == 0
     finally:
         crawl.kill()
     before = site.asked.total()

@@ -38,7 +38,7 @@ def test_a_policy_knows_after_a_resume_what_it_knew_before(tmp_path: Path) -> No
         Link("https://a.is/um", hreflang="isl", alternate=True),
         Link(SWITCHED, label="isl", position=LinkPosition.SWITCHER),
     )
-    page = FetchedPage(EN, "eng", "eng", claims=claims)
+    page = FetchedPage(EN, "eng", "eng", claims=claims, new_text=0.05)
     learner.observe_page(page, claims)
     before.priorities(page, [*claims, Link(QUEUED)], None)
     learner.observe_redirect("https://a.is/um", "https://a.is/is/um")

@@ -95,8 +95,8 @@ def url_columns(
         if (evidence := found.get((x, y))) is not None:
             for name in names:
                 columns[name][place] = getattr(evidence, name)
-    for name, places, others in (("a", i, pages.b[j]), ("b", j, pages.a[i])):
-        columns[f"rivals_{name}"] = _rivals(_voices(columns["hreflang"], columns), places, others)
+    voices = _voices(columns["hreflang"], columns)
+    columns |= {"rivals_a": _rivals(voices, i, pages.b[j]), "rivals_b": _rivals(voices, j, pages.a[i])}
     marked = [
         np.array([not agrees(profile.marked, profile.language, domain.pair) for profile in side], dtype=np.float32)
         for side in (domain.a, domain.b)
@@ -108,17 +108,16 @@ def url_columns(
 
 
 def _rivals(voices: NDArray[np.float32], places: NDArray[np.intp], pages: NDArray[np.intp]) -> NDArray[np.float32]:
-    """How many candidates with other *pages* the site calls a translation, of the document in *places*, as loudly.
+    """For each candidate, others of the document in *places* with other *pages*, of which the site says as much.
 
     A switcher also leads to pages that are not translated yet, and are in the language of the partner.
     """
     _, same = np.unique(places * (pages.max(initial=0) + 1) + pages, return_inverse=True)
-    rivals = np.zeros(len(voices))
-    for least in np.unique(np.maximum(voices, 1)):
-        calls = voices >= least
-        counts, own = (np.bincount(documents, weights=calls, minlength=1)[documents] for documents in (places, same))
-        rivals = np.where(np.maximum(voices, 1) == least, counts - own, rivals)
-    return rivals.astype(np.float32)
+    least, rivals = np.maximum(voices, 1), np.zeros(len(voices), dtype=np.float32)
+    for level in np.unique(least):
+        counts, own = (np.bincount(of, weights=voices >= level, minlength=1)[of] for of in (places, same))
+        rivals = np.where(least == level, counts - own, rivals)
+    return np.asarray(rivals, dtype=np.float32)
 
 
 def _title_numbers(side: Sequence[Profile]) -> list[NDArray[np.uint32]]:
@@ -203,11 +202,7 @@ def announcing(held: NDArray[np.float64], columns: Columns) -> NDArray[np.float3
 
 def says(held: NDArray[np.float64], columns: Columns) -> NDArray[np.bool_]:
     """Of which candidates the site says that they are pairs: announcements, both switchers, or addresses."""
-    return _says(announcing(held, columns), columns)
-
-
-def _says(announced: NDArray[np.float32], columns: Columns) -> NDArray[np.bool_]:
-    return np.asarray(_voices(announced, columns) > 0)
+    return np.asarray(_voices(announcing(held, columns), columns) > 0)
 
 
 def _voices(announced: NDArray[np.float32], columns: Columns) -> NDArray[np.float32]:

@@ -7,10 +7,8 @@ from collections import deque
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import urlsplit
-
-from cachetools import LRUCache
 
 from bilingual_crawler.items import Partners
 from bilingual_crawler.urls.canonical import registered_domain
@@ -26,6 +24,8 @@ if TYPE_CHECKING:
 
 Belief: TypeAlias = tuple[float, float, float]
 """Probabilities that a page is in the first language of the pair, in the second, in neither."""
+
+Folder = TypeVar("Folder", bound="Hashable")
 
 NOTHING: Sequence[float] = (0.0, 0.0, 0.0)
 """Counts of a place where no page was seen."""
@@ -61,12 +61,14 @@ class Reliability:
     def __init__(self, right: float, wrong: float) -> None:
         """*right* and *wrong* are cases as if counted before a place has shown any."""
         self._prior, self._weight = right / ((right + wrong) or 1.0), right + wrong
-        self._counts: LRUCache[Hashable, list[float]] = LRUCache(MAX_COUNTED)
+        self._counts: dict[Hashable, list[float]] = {}
 
     def count(self, *places: Hashable, right: bool) -> None:
         """The evidence was right, or wrong, once more at *places*."""
         for place in places:
             self._counts.setdefault(place, [0.0, 0.0])[not right] += 1
+        for place in rare_folders(self._counts, lambda place: sum(self._counts[place])):
+            del self._counts[place]
 
     def probability(self, *places: Hashable) -> float:
         """Probability that the evidence is right at the last of *places*, outermost first."""
@@ -122,8 +124,8 @@ def _place(host: str, folder: str, mark: tuple[str, str] | None, marked: str | N
     return Place(site, tuple(folders), mark and (site, *mark), marked, weak)
 
 
-def rare_folders(folders: Collection[str], pages: Callable[[str], float]) -> list[str]:
-    """Those of *folders* to forget: none up to :data:`MAX_COUNTED`, then half, those with the fewest *pages*."""
+def rare_folders(folders: Collection[Folder], pages: Callable[[Folder], float]) -> list[Folder]:
+    """Those of *folders* to forget (or of other places): none up to :data:`MAX_COUNTED`, then half, the least seen."""
     return sorted(folders, key=pages)[: MAX_COUNTED // 2] if len(folders) > MAX_COUNTED else []
 
 

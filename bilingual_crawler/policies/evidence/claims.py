@@ -58,10 +58,7 @@ class Claims(PartnerEvidence):
         """The URLs that *page* claims as its translations; none if it is in neither language of the pair."""
 
     def trust_in(self, url: str, other: int) -> float:
-        """Probability that a claim is right that *url* is a translation into the language of index *other*.
-
-        If it is in that language.
-        """
+        """Probability that a claim of *url* is right if *url* is in the language of index *other*."""
         return self._right.probability(*self._places(url, other))
 
     def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
@@ -79,13 +76,11 @@ class Claims(PartnerEvidence):
         sources = self._sources.get(target.url)
         if not sources:
             return 0.0
-        lacking = self.known.lacking(sources)
+        trust = [self.trust_in(target.url, other) for other in range(2)]
         return max(
             (
-                self.trust_in(target.url, other)
-                * self._mutual(source, target.url)
-                * part_left(belief[other], self.slope, self.base)
-                for source, other in lacking
+                trust[other] * self._mutual(source, target.url) * part_left(belief[other], self.slope, self.base)
+                for source, other in self.known.lacking(sources)
             ),
             default=0.0,
         )
