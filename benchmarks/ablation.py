@@ -47,7 +47,13 @@ def gain(*without: str, bridges: bool = True, **weights: Any) -> Callable[[Langu
 ALWAYS = 1e300
 """Weight of a prior that no count changes."""
 UNTEACHABLE = {
-    **dict.fromkeys(("folders__weight", "marks__weight", "wording__weight", "pair_rate__weight"), ALWAYS),
+    **dict.fromkeys(
+        (
+            f"{kind}__weight"
+            for kind in ("folders", "marks", "wording", "hreflang", "switchers", "pair_rate", "new_text")
+        ),
+        ALWAYS,
+    ),
     "linking_pages__own": LinkingPages.own * ALWAYS,
     "linking_pages__other": LinkingPages.other * ALWAYS,
     **{
@@ -63,6 +69,8 @@ VARIANTS: Mapping[str, Callable[[LanguagePair], Policy]] = {
     "without hreflang": gain("hreflang"),
     "without language switchers": gain("switchers"),
     "without either": gain("hreflang", "switchers"),
+    "without learning whether they lie": gain(hreflang__weight=ALWAYS, switchers__weight=ALWAYS),
+    "without new text": gain("new_text"),
     "without languages named by links": gain("labels"),
     "without the wording of links": gain("wording"),
     "without parallel links": gain("parallel_links"),
