@@ -56,6 +56,7 @@ SPIDER_ARGUMENTS = {
     "scope": "site: the registered domains of the seeds; host: their hosts; web: everything (site)",
     "max_pages": "budget of pages; 0 is no limit (0)",
     "max_pages_per_site": "budget of pages of each site; 0 is no limit (0)",
+    "until": "share of the pairs of a site, as estimated, after which it is left, such as 0.98; 1 is all (1)",
     "render": f"when pages go through Chromium: {', '.join(RENDER_MODES)} (BILINGUAL_RENDER)",
 }
 """Name and help of each argument, with its default in brackets."""
@@ -69,6 +70,7 @@ DISCOVERY_ARGUMENTS = {
     "detector": "how a site is judged: evidence, barbosa (evidence)",
     "max_pages": "budget of pages; 0 is no limit (0)",
     "max_pages_per_site": SPIDER_ARGUMENTS["max_pages_per_site"],
+    "until": f"of the crawl of the sites found: {SPIDER_ARGUMENTS['until']}",
     "render": SPIDER_ARGUMENTS["render"],
     "then": "crawl: afterwards crawl the sites found, into the folder crawl/ of the outputs",
 }
@@ -192,7 +194,9 @@ class Command(CrawlCommand):
         for name, value in _places_of_the_crawl(crawler.settings, folder).items():
             # the process gives its own settings, which have the priority of the command line, to every crawler again
             crawler.settings.set(name, value, SETTINGS_PRIORITIES["cmdline"] + 1)
-        known = {name: opts.spargs[name] for name in ("pair", "max_pages_per_site", "render") if name in opts.spargs}
+        known = {
+            name: opts.spargs[name] for name in ("pair", "max_pages_per_site", "until", "render") if name in opts.spargs
+        }
         self.crawler_process.crawl(crawler, seeds=str(folder / SITES), **known)
         yield crawler
 

@@ -46,7 +46,8 @@ class Command(ScrapyCommand):
             "Crawl the archived sites of SITES_DIR with each policy, one request at a time, and compare the"
             " order of downloads with that of an oracle that knows the gold pairs. Writes results.json,"
             " deciles.tsv, orders/ and harvest.png into DIR; earlier results in DIR are kept, so policies can"
-            " be added later."
+            " be added later. With --until the crawls end by themselves, and until.png compares what they"
+            " estimate with what they found."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -70,6 +71,13 @@ class Command(ScrapyCommand):
         )
         add("--tasks", type=int, metavar="N", help="only the first N tasks")
         add("--site", metavar="ID", help="only the tasks of this site")
+        add(
+            "--until",
+            type=float,
+            default=1.0,
+            metavar="SHARE",
+            help="the crawls leave a site when so many of its pairs are found (%(default)g: all)",
+        )
         add("--links", choices=LINK_SOURCES, default="all", help="links that are followed (%(default)s)")
         add("--explain", nargs=2, metavar=("SITE", "URL"), help="show how gain ranked this URL, and exit")
         add("--jobs", type=int, default=os.cpu_count() or 1, help="number of crawls at a time (%(default)s)")
@@ -81,6 +89,8 @@ class Command(ScrapyCommand):
         assert self.settings
         Options.of(self.settings)
         check_folder("--out", opts.out)
+        if not 0 < opts.until <= 1:
+            raise wrong("--until", opts.until, "give a share of the pairs, above 0 and up to 1, such as 0.98")
         try:
             if opts.explain:
                 self._explain(Path(args[0]), *opts.explain)
@@ -98,8 +108,8 @@ class Command(ScrapyCommand):
     def _harvest(self, sites: Path, opts: argparse.Namespace) -> None:
         policies = [policy_class(name).name for name in (opts.policies or "bfs,cld2,smart,oracle").split(",")]
         tasks = _select(read_tasks(sites), opts.site, opts.pairs)[: opts.tasks]
-        store = ResultStore(opts.out / "results.json", opts.links)
-        harvest = Harvest(sites, opts.out.resolve(), opts.links, tuple(opts.set), max(opts.jobs, 1))
+        store = ResultStore(opts.out / "results.json", opts.links, opts.until)
+        harvest = Harvest(sites, opts.out.resolve(), opts.links, tuple(opts.set), max(opts.jobs, 1), opts.until)
         console = Console()
         failed = 0
         with (
@@ -116,9 +126,11 @@ class Command(ScrapyCommand):
         written = ["results.json", "deciles.tsv", "orders/"]
         if curves := with_gold(store.results):
             # matplotlib takes a second to import, and every scrapy command imports this module
-            from bilingual_crawler.harvest.plot import plot_results
+            from bilingual_crawler.harvest.plot import plot_estimates, plot_results
 
             written.append(plot_results(curves, opts.out / "harvest.png").name)
+            if any(result.estimate for result in curves) and opts.until < 1:
+                written.append(plot_estimates(curves, opts.out / "until.png").name)
         console.print(f"{', '.join(written[:-1])} and {written[-1]} are in {opts.out}", highlight=False)
         self.exitcode = int(failed > 0)
 

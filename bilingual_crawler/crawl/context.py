@@ -149,6 +149,8 @@ class CrawlContext:
     """Budget of pages; 0 is no limit."""
     max_pages_per_site: int
     """Budget of pages of each politeness slot; 0 is no limit."""
+    until: float
+    """Share of the pairs of a site after which it is left; 1 is all."""
     budget: SiteBudget | None
     """Whose best URL comes next; None if that is the best URL of all sites."""
     render: str

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import contextmanager
 from itertools import tee
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.alignment.documents.ledger import PairLedger
+from bilingual_crawler.crawl.remaining import Outcome, RemainingPairs
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.urls.canonical import registered_domain
 
@@ -24,8 +26,8 @@ class Learner:
 
     Each pair of languages has its part of the policy, and a ledger. Both take a page of another language for one in
     neither. A URL is learnt once. After a crash it may be fetched again, and a worker that gets a site back is told all
-    of it. *budget* learns how many pairs each fetch made, so a resume restores it as well. A fetch without a page made
-    none.
+    of it. *budget* and :attr:`remaining` learn how many pairs each fetch made, so a resume restores them as well. A
+    fetch without a page made none.
     """
 
     def __init__(self, policy: Policy, budget: SiteBudget | None = None) -> None:
@@ -33,6 +35,7 @@ class Learner:
         self._budget = budget
         self.ledgers = {part.pair: PairLedger(part.pair) for part in policy.parts}
         self.pairs = LanguagePairs(tuple(self.ledgers))
+        self.remaining = RemainingPairs(policy.parts)
         self._done: set[int] = set()
         """Hashes of the URLs that were fetched or given up; they take less memory than texts."""
 
@@ -48,42 +51,38 @@ class Learner:
         if self.is_done(page.url):
             self._leave(page.url)
             return []
-        self._done.add(hash(page.url))
-        promised = self._promised(page.url)
-        found: list[Pair] = []
-        for part in self.policy.parts:
-            seen = page.seen_by(part.pair)
-            pair = self.ledgers[part.pair].add_page(seen, part.candidates(seen, links))
-            completed = pair is not None and page.url in (pair.url_a, pair.url_b)
-            part.observe_page(seen, links, pair.partner(page.url) if pair and completed else None)
-            if pair and not completed:
-                # the page is a copy, and brought its claims to the original
-                part.observe_pair(pair.url_a, pair.url_b)
-            found += [pair, *self._settle(part)] if pair else self._settle(part)
-        return self._paid(page.url, promised, found)
+        with self._fetch(page.url, page) as found:
+            for part in self.policy.parts:
+                seen = page.seen_by(part.pair)
+                pair = self.ledgers[part.pair].add_page(seen, part.candidates(seen, links))
+                completed = pair is not None and page.url in (pair.url_a, pair.url_b)
+                part.observe_page(seen, links, pair.partner(page.url) if pair and completed else None)
+                if pair and not completed:
+                    # the page is a copy, and brought its claims to the original
+                    part.observe_pair(pair.url_a, pair.url_b)
+                found += [pair, *self._settle(part)] if pair else self._settle(part)
+        return found
 
     def observe_redirect(self, url: str, target: str) -> list[Pair]:
         """Learn that *url* redirects to *target*; return the new pairs of documents held."""
         if self.is_done(url):
             return []
-        self._done.add(hash(url))
-        promised = self._promised(url)
-        found: list[Pair] = []
-        for part in self.policy.parts:
-            part.observe_redirect(url, target)
-            if self.is_done(target):
-                part.drop_url(target)
-            pair = self.ledgers[part.pair].alias(url, target)
-            if pair:
-                part.observe_pair(pair.url_a, pair.url_b)
-                found += [pair, *self._settle(part)]
-        return self._paid(url, promised, found)
+        with self._fetch(url) as found:
+            for part in self.policy.parts:
+                part.observe_redirect(url, target)
+                if self.is_done(target):
+                    part.drop_url(target)
+                pair = self.ledgers[part.pair].alias(url, target)
+                if pair:
+                    part.observe_pair(pair.url_a, pair.url_b)
+                    found += [pair, *self._settle(part)]
+        return found
 
     def observe_failure(self, url: str) -> None:
         """Learn that *url* gave no page."""
         if not self.is_done(url):
-            self._paid(url, self._promised(url), [])
-        self._done.add(hash(url))
+            with self._fetch(url):
+                pass
         self._leave(url)
 
     def observe_links(self, page: FetchedPage, links: Iterable[Link]) -> None:
@@ -116,15 +115,24 @@ class Learner:
         for part in self.policy.parts:
             part.drop_url(url)
 
-    def _promised(self, url: str) -> float:
-        """What the policy thought of *url* before it was fetched."""
-        return self.policy.reconsider(url, 0.0) if self._budget else 0.0
-
-    def _paid(self, url: str, promised: float, pairs: list[Pair]) -> list[Pair]:
-        """The fetch of *url* made *pairs*."""
+    @contextmanager
+    def _fetch(self, url: str, page: FetchedPage | None = None) -> Iterator[list[Pair]]:
+        """Learn how far what the policy promised of *url* was kept by the pairs that are put into the list."""
+        self._done.add(hash(url))
+        site = registered_domain(url)
+        parts = self.policy.parts
+        promised = [part.reconsider(url, 0.0) for part in parts]
+        before = [len(self.ledgers[part.pair]) for part in parts]
+        found: list[Pair] = []
+        yield found
+        outcomes = []
+        for part, promise, pairs in zip(parts, promised, before, strict=True):
+            side = page.seen_by(part.pair).side if page else None
+            place = None if side is None else int(side == part.pair.b)
+            outcomes.append(Outcome(promise, len(self.ledgers[part.pair]) - pairs, place))
+        self.remaining.observe_fetch(site, outcomes)
         if self._budget:
-            self._budget.observe_download(registered_domain(url), len(pairs), promised)
-        return pairs
+            self._budget.observe_download(site, len(found), sum(promised))
 
     def _settle(self, part: Policy) -> Iterator[Pair]:
         """The pairs that follow from those found last, and from these in turn."""

@@ -38,14 +38,14 @@ from bilingual_crawler.crawl.signals import (
 from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.frontier.budget import QueueQuota
 from bilingual_crawler.frontier.entry import FIXED, NEVER, Entry, Kind, Push, State
-from bilingual_crawler.frontier.frontier import Limits, StoreError, StoreLost, ignore
+from bilingual_crawler.frontier.frontier import UNTIL, Limits, StoreError, StoreLost, ignore
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.frontier.shared import SharedFrontier
 from bilingual_crawler.options import Options
 from bilingual_crawler.storage.files import to_disk
-from bilingual_crawler.urls.canonical import canonicalise
+from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -170,7 +170,7 @@ class Visits:
     was in flight, the latter at last and one by one. With ``BILINGUAL_FRONTIER`` it is in Redis and shared with other
     workers.
     Stats: ``bilingual/frontier/new|raised|ignored|retried|http_tried``, ``bilingual/redirect/<what came of it>``,
-    ``bilingual/dropped/<outcome>``.
+    ``bilingual/dropped/<outcome>``, ``bilingual/until/sites_left``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -254,6 +254,8 @@ class Visits:
         """
         self._finish_processed()
         entry = self.frontier.pop()
+        while entry is not None and self._is_left(entry):
+            entry = self.frontier.pop()
         if entry is not None:
             self.quota.remove(self._source(entry), entry.url)
             if entry.kind is Kind.PAGE and self._context.scope.join(entry.url):
@@ -415,6 +417,20 @@ class Visits:
         active = {request.meta[ENTRY].url for request in scraped if ENTRY in request.meta}
         for url in [url for url in self._with_spider if url not in active]:
             self.frontier.finish(self._with_spider.pop(url))
+
+    def _is_left(self, entry: Entry) -> bool:
+        """Whether enough pairs of the site of *entry* are found; then *entry* is queued again."""
+        site, until = registered_domain(entry.url), self._context.until
+        if until >= 1 or not self.learner.remaining.is_finished(site, until):
+            return False
+        self.frontier.put_back(entry, entry.priority)
+        if self.frontier.close(entry.slot, UNTIL):
+            self._stats.inc_value("bilingual/until/sites_left")
+            logger.info(
+                f"{site} is left: {self.learner.remaining.estimate(site) or 'it brings no more pairs'}",
+                extra=self._extra,
+            )
+        return True
 
     def _gone(self, entry: Entry) -> None:
         """*entry* gave no page that policy and ledger have learnt from."""

@@ -139,8 +139,14 @@ class SlotState(StrEnum):
     """It has URLs that may be fetched."""
     SPENT = "spent"
     """It has URLs, and no budget."""
+    LEFT = "left"
+    """It has URLs, and enough of its pairs are found."""
     FINISHED = "finished"
     """It has no URL."""
+
+
+PAGE_BUDGET, SITE_BUDGET, UNTIL = "page_budget", "site_budget", "until"
+"""Why queued URLs are not handed out: the budget of the crawl, that of a slot, or enough of its pairs are found."""
 
 
 def ignore(_: object) -> None:
@@ -175,9 +181,9 @@ class Frontier(Protocol):
 
     @property
     def spent(self) -> str:
-        """The budget for which queued URLs are not handed out, when nothing is pending; empty if nothing is left.
+        """Why queued URLs are not handed out, when nothing is pending; empty if nothing is left.
 
-        ``page_budget`` is that of the crawl, ``site_budget`` that of one or more slots.
+        One of :data:`PAGE_BUDGET`, :data:`SITE_BUDGET` and :data:`UNTIL`, the first that holds for some URL.
         """
 
     def push(self, entries: Sequence[Entry], on_done: Callable[[list[Push]], None] = ignore) -> None:
@@ -213,8 +219,8 @@ class Frontier(Protocol):
     def server(self, slot: str) -> str:
         """The unit of the limit of requests in flight: the slot itself, or the server that it shares with others."""
 
-    def close(self, slot: str) -> bool:
-        """Hand out no more URLs of *slot*; false if it was closed before."""
+    def close(self, slot: str, reason: str = SITE_BUDGET) -> bool:
+        """Hand out no more URLs of *slot*, for the *reason* that :attr:`spent` gives; false if it was closed before."""
 
     def has_pending(self) -> bool:
         """Whether a URL is in flight or may still be handed out."""

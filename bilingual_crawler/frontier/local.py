@@ -9,7 +9,16 @@ from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from bilingual_crawler.frontier.entry import NEVER, SUSPECT, Entry, Push, State
-from bilingual_crawler.frontier.frontier import MAX_RECONSIDERED, Limits, SlotState, StoreError, ignore
+from bilingual_crawler.frontier.frontier import (
+    MAX_RECONSIDERED,
+    PAGE_BUDGET,
+    SITE_BUDGET,
+    UNTIL,
+    Limits,
+    SlotState,
+    StoreError,
+    ignore,
+)
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
@@ -168,7 +177,8 @@ class LocalFrontier:
         self._servers: dict[str, str] = {}
         self._held_up: defaultdict[str, set[str]] = defaultdict(set)
         self._resting: dict[str, float] = {}
-        self._closed: set[str] = set()
+        self._closed: dict[str, str] = {}
+        """Slot -> reason."""
         self._leaving: set[str] = set()
         self._offers = Offers(budget)
         self.slot_states: dict[str, SlotState] = {}
@@ -270,9 +280,9 @@ class LocalFrontier:
         self._servers[slot] = server
         self.offer(self._held_up.pop(before, ()))
 
-    def close(self, slot: str) -> bool:
+    def close(self, slot: str, reason: str = SITE_BUDGET) -> bool:
         closed = slot in self._closed
-        self._closed.add(slot)
+        self._closed.setdefault(slot, reason)
         return not closed
 
     @property
@@ -301,8 +311,9 @@ class LocalFrontier:
             return ""
         queued = [head.slot for head in self.store.heads() if head.priority != NEVER]
         if queued and self._spent():
-            return "page_budget"
-        return "site_budget" if any(map(self._slot_spent, queued)) else ""
+            return PAGE_BUDGET
+        reasons = {self._closed.get(slot, SITE_BUDGET) for slot in queued if self._slot_spent(slot)}
+        return next((reason for reason in (SITE_BUDGET, UNTIL) if reason in reasons), "")
 
     def hurry(self) -> None:
         """Does nothing: the store answers at once."""
@@ -318,8 +329,14 @@ class LocalFrontier:
         with suppress(StoreError):
             self._remaining = self.remaining
             queued = {head.slot for head in self.store.heads() if head.priority != NEVER}
-            left = {slot: SlotState.SPENT if self._slot_spent(slot) else SlotState.OPEN for slot in queued}
+            left = {slot: self._state(slot) for slot in queued}
             self.slot_states = dict.fromkeys(self.store.slots(), SlotState.FINISHED) | left
+
+    def _state(self, slot: str) -> SlotState:
+        """The state of *slot*, which has queued URLs."""
+        if not self._slot_spent(slot):
+            return SlotState.OPEN
+        return SlotState.LEFT if self._closed.get(slot) == UNTIL else SlotState.SPENT
 
     def open_slots(self) -> list[str]:
         """Slots with a URL to hand out, now or later."""

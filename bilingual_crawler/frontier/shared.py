@@ -12,7 +12,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bilingual_crawler.frontier.entry import Entry, Push, State
-from bilingual_crawler.frontier.frontier import MAX_RECONSIDERED, Limits, StoreError, batched, ignore
+from bilingual_crawler.frontier.frontier import (
+    MAX_RECONSIDERED,
+    SITE_BUDGET,
+    Limits,
+    StoreError,
+    batched,
+    ignore,
+)
 from bilingual_crawler.frontier.local import LocalFrontier
 
 if TYPE_CHECKING:
@@ -134,10 +141,10 @@ class SharedFrontier:
         """The slot itself: workers do not know each other's addresses."""
         return slot
 
-    def close(self, slot: str) -> bool:
+    def close(self, slot: str, reason: str = SITE_BUDGET) -> bool:
         closed = slot in self._closed
         self._closed.add(slot)
-        self._do(self._frontier.close, slot)
+        self._do(self._frontier.close, slot, reason)
         return not closed
 
     def has_pending(self) -> bool:

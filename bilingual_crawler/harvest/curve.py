@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from heapq import heapify, heappop, heappush
 from math import ceil
 from statistics import fmean
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -174,6 +175,10 @@ class Result:
     """Pages known to have no translation that can be reached."""
     orphans_paired: int = 0
     """Those of them that are in a pair."""
+    until: float = 1.0
+    """Share of the pairs of a site after which the crawl left it."""
+    estimate: dict[str, float] = field(default_factory=dict)
+    """What the crawl estimated at its end, as ``summary.json`` has it; empty if its policy promises no pairs."""
 
     @property
     def task(self) -> str:
@@ -258,6 +263,8 @@ class Reference:
         seconds: float = 0.0,
         error: str | None = None,
         pairs: Iterable[Pair] | None = None,
+        until: float = 1.0,
+        estimate: Mapping[str, float] = MappingProxyType({}),
     ) -> Result:
         """Measure a crawl by the URLs it downloaded, in order, and by the pairs it found if it has not failed."""
         tally = self._site.judge(self._task, pairs or ())
@@ -290,6 +297,8 @@ class Reference:
             sure_and_false=tally.sure_and_false,
             orphans=tally.orphans,
             orphans_paired=tally.orphans_paired,
+            until=until,
+            estimate=dict(estimate),
         )
 
 

@@ -28,19 +28,22 @@ from bilingual_crawler.storage.sites import find_sources, site_prefixes
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
+    from typing import Any
 
 
 class ResultStore:
     """The results in a file; a new result replaces the earlier one of the same task and policy."""
 
-    def __init__(self, path: Path, links: str) -> None:
-        """Read the file, if it exists; raises SiteError if it is unreadable or was measured with other links."""
+    def __init__(self, path: Path, links: str, until: float = 1.0) -> None:
+        """Read the file, if it exists; raises SiteError if it is unreadable or was measured with other options."""
         self._path = path
         self._results: dict[tuple[str, str], Result] = {}
         for result in _read(path):
             self._results[result.task, result.policy] = result
             if result.links != links:
                 raise SiteError(f"{path} holds crawls with --links {result.links}: choose another --out")
+            if result.until != until:
+                raise SiteError(f"{path} holds crawls with --until {result.until:g}: choose another --out")
 
     @property
     def results(self) -> list[Result]:
@@ -83,6 +86,8 @@ class Harvest:
     """``NAME=VALUE`` settings of every crawl."""
     jobs: int = 1
     """Crawls at a time."""
+    until: float = 1.0
+    """Share of the pairs of a site after which it is left."""
 
     def run(self, tasks: Sequence[Task], policies: Sequence[str]) -> Generator[Result]:
         """Crawl every task with every policy and yield the results as they come.
@@ -132,10 +137,19 @@ class Harvest:
             error = f"exit status {status}, {len(order)} downloads\n{tail(directory / 'crawl.log')}"
         else:
             tidy(directory)
+        summary = {} if error else read_summary(directory / "summary.json")
         # a crawl that was killed also leaves pairs that better ones have replaced
         pairs = None if error else read_pairs(directory / PAIRS, LanguagePairs.parse(task.pair))
         return measured.reference(task).measure(
-            policy, order, missing=missing, links=self.links, seconds=seconds, error=error, pairs=pairs
+            policy,
+            order,
+            missing=missing,
+            links=self.links,
+            seconds=seconds,
+            error=error,
+            pairs=pairs,
+            until=self.until,
+            estimate=summary.get("estimate", {}),
         )
 
     def command(self, task: Task, policy: str, directory: Path) -> list[str]:
@@ -143,8 +157,13 @@ class Harvest:
         settings = self.settings
         if policy == "oracle":
             settings += (f"BILINGUAL_ORACLE_ORDER={directory / 'oracle.txt'}",)
-        arguments = {"pair": task.pair, "policy": policy}
+        arguments = {"pair": task.pair, "policy": policy, "until": f"{self.until:g}"}
         return crawl_command(arguments, task.seeds, [self.sites / task.site], directory, self.links, settings)
+
+
+def read_summary(path: Path) -> Mapping[str, Any]:
+    """Return the ``summary.json`` of a crawl; nothing if there is none."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 class _Measured:

@@ -115,8 +115,16 @@ def freeze(directory: Path, urls: Iterable[str]) -> FrozenSite:
     return FrozenSite(pages, {url: target for url, target in targets.items() if target != url})
 
 
-def simulate(site: FrozenSite, seeds: Iterable[str], policy: Policy) -> list[str]:
-    """The pages in the order in which *policy* downloads them, one request at a time."""
+def simulate(
+    site: FrozenSite,
+    seeds: Iterable[str],
+    policy: Policy,
+    goes_on: Callable[[Learner, str], bool] = lambda *_: True,
+) -> list[str]:
+    """Return the pages in the order in which *policy* downloads them, one request at a time.
+
+    *goes_on* is called with each page that was learnt; the simulation ends when it returns False.
+    """
     frontier = LocalFrontier(MemoryStore(), Limits(), clock=float, reconsider=policy.reconsider)
     learner, staleness = Learner(policy), Staleness(0)
     seeds = list(seeds)
@@ -158,6 +166,8 @@ def simulate(site: FrozenSite, seeds: Iterable[str], policy: Policy) -> list[str
                     ]
                 )
         frontier.finish(entry)
+        if page is not None and target == entry.url and not goes_on(learner, entry.url):
+            break
     return order
 
 

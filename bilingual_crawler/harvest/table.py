@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from statistics import fmean
+from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -38,6 +38,8 @@ def print_tables(results: Sequence[Result], console: Console, worst: int = 8) ->
         console.print(policy_table(groups), "")
     if judged := by_policy([result for result in results if result.judged is not None]):
         console.print(pairs_table(judged), "")
+    if any(result.until < 1 for result in results):
+        console.print(ends_table(by_policy(results)), "")
     best = best_policy(groups)
     if best and len(groups[best]) > 1:
         console.print(worst_table(groups, best, worst))
@@ -102,6 +104,34 @@ def pairs_table(groups: Mapping[str, Sequence[Result]]) -> Table:
             decimals(share(sum(r.paired for r in group), sum(r.gold_pairs for r in group))),
             f"{sum(r.orphans_paired for r in group)} of {orphans}" if orphans else "–",
             str(sum(r.sure_and_false for r in group)),
+        )
+    return table
+
+
+def ends_table(groups: Mapping[str, Sequence[Result]]) -> Table:
+    """Return the table of where the crawls of each policy ended."""
+    table = _table(
+        "Where the crawls ended",
+        caption="recall: share of the gold pairs of all tasks; min: of one task; downloads: share of the pages that"
+        " can be reached; estimated: mean of the estimated shares; true: mean of the shares that were found; inside:"
+        " tasks whose true share lies in the estimated interval; no pair: most and median pages of tasks without one",
+    )
+    table.add_column("policy", style="bold", no_wrap=True)
+    for heading in ("recall", "min", "downloads", "estimated", "true", "inside", "no pair"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, group in groups.items():
+        gold, barren = with_gold(group), [result.downloads for result in group if not result.gold_pairs]
+        told = [result for result in gold if result.estimate]
+        inside = [r.estimate["low"] <= r.found / r.gold_pairs <= r.estimate["high"] for r in told]
+        table.add_row(
+            name,
+            decimals(share(sum(r.found for r in gold), sum(r.gold_pairs for r in gold))),
+            decimals(min((r.found / r.gold_pairs for r in gold), default=None)),
+            decimals(share(sum(r.downloads for r in gold), sum(r.reachable_pages for r in gold))),
+            decimals(fmean(r.estimate["share"] for r in told) if told else None),
+            decimals(fmean(r.found / r.gold_pairs for r in told) if told else None),
+            f"{sum(inside)} of {len(inside)}" if told else "–",
+            f"{max(barren)}, {median(barren):.0f}" if barren else "–",
         )
     return table
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from itertools import chain
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from bilingual_crawler.frontier.entry import NEVER
 
@@ -23,6 +23,13 @@ SEED_PRIORITY = float("inf")
 
 class PolicyError(ValueError):
     """There is no such policy, or it has no such part."""
+
+
+class Promise(NamedTuple):
+    """What the queued URLs of a site are expected to bring."""
+
+    urls: int
+    pairs: float
 
 
 class Policy(ABC):
@@ -72,6 +79,10 @@ class Policy(ABC):
     def reconsider(self, url: str, priority: float) -> float:
         """Return the priority of *url* when its turn has come; a lower one sends it back into the queue."""
         return priority
+
+    def promise(self, site: str) -> Promise | None:
+        """Return what the queued URLs of *site*, a registered domain, promise; None if the policy promises no pairs."""
+        return None
 
     def terms(self, url: str) -> Mapping[str, float]:
         """Return the terms of the priority of *url* by name; empty if the policy does not keep them."""

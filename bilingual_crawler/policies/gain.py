@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.items import FetchedPage, Proposal
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.policies.base import Promise
     from bilingual_crawler.policies.evidence.base import Belief, LanguageEvidence, Prospect
     from bilingual_crawler.scoring.links import LinkScore
 
@@ -166,7 +167,7 @@ class Gain(Policy):
         """Seeds are worth more than other URLs, but not if they are known to be in another language."""
         self._seeds.add(url)
         self._known.enqueue(url)
-        return self.explain(url).total
+        return self._weigh(url)
 
     def expands(self, page: FetchedPage) -> bool:
         return self._bridges or page.seed or page.side is not None
@@ -198,7 +199,7 @@ class Gain(Policy):
     def priorities(
         self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> Sequence[float]:
-        return [self.explain(link.url).total if self._is_news(page, link) else NEVER for link in links]
+        return [self._weigh(link.url) if self._is_news(page, link) else NEVER for link in links]
 
     def observe_links(self, page: FetchedPage, links: Sequence[Link]) -> None:
         for link in links:
@@ -208,13 +209,17 @@ class Gain(Policy):
         self._changed.clear()
         for url in queued:
             self._known.enqueue(url)
+            self._weigh(url)
 
     def changed(self) -> Mapping[str, float]:
         changed, self._changed = self._changed, {}
-        return {url: self.explain(url).total for url in changed}
+        return {url: self._weigh(url) for url in changed}
 
     def reconsider(self, url: str, priority: float) -> float:
-        return self.explain(url).total
+        return self._weigh(url)
+
+    def promise(self, site: str) -> Promise:
+        return self._known.promise(site)
 
     def drop_url(self, url: str) -> None:
         self._known.dequeue(url)
@@ -226,6 +231,12 @@ class Gain(Policy):
             kind.observe_redirect(url, target)
         self.drop_url(url)
         self._known.enqueue(target)
+
+    def _weigh(self, url: str) -> float:
+        """What *url* is worth now, noted for what its site promises."""
+        worth = self.explain(url).total
+        self._known.note_worth(url, worth)
+        return worth
 
     def _join(self, url: str, partner: str) -> None:
         for parted in self._known.join(url, partner):

@@ -138,14 +138,17 @@ class ProgressExtension:
     def _line(self, since: float, fetched: int) -> str:
         """Return the counts, and the pages per second since the moment *since*, when *fetched* pages were fetched."""
         assert self._crawler.stats
-        tally = self._tally
+        tally, visits = self._tally, Visits.from_crawler(self._crawler)
         doing = f"{self._phase}: " if self._phase else ""
         found = self._crawler.get_extension(SitesExtension)
         sites = f"{found.funnel.bilingual} of {found.funnel.judged} sites bilingual, " if found else ""
         counts = (
             f"{doing}{sites}{tally.fetched} pages, {tally.documents.total()} documents, "
             f"{self._crawler.stats.get_value('bilingual/pairs/found', 0)} pairs, "
-            f"{Visits.from_crawler(self._crawler).frontier.remaining} queued"
+            f"{visits.frontier.remaining} queued"
         )
+        if (estimate := visits.learner.remaining.in_all()) and estimate.found:
+            low, high = estimate.interval
+            counts += f", about {estimate.share:.0%} ({low:.0%} to {high:.0%}) of the pairs found"
         rate = (tally.fetched - fetched) / (time.monotonic() - since)
         return counts if self._phase else f"{counts}, {rate:.1f} pages/s"

@@ -57,8 +57,12 @@ def _remedy(summary: Mapping[str, Any], missing: str) -> str:
 
 
 def _early(summary: Mapping[str, Any]) -> str:
-    ended = summary.get("finish_reason") == "finished"
-    return "" if ended else " The crawl ended early; a larger budget may help."
+    match summary.get("finish_reason"):
+        case "finished":
+            return ""
+        case "until":
+            return " The crawl left the site, as it seems to have no pair: -a until=1 fetches all of it."
+    return " The crawl ended early; a larger budget may help."
 
 
 MAX_SITES = 200
@@ -71,6 +75,7 @@ _SUMMARY = {
     **{name: {} for name in ("languages", "pdf", "document_links")},
     **dict.fromkeys(("policy", "finish_reason"), "unknown"),
     "seeds": [],
+    "estimate": {},
 }
 
 
@@ -129,7 +134,10 @@ def _by_pair(summary: Mapping[str, Any]) -> list[list[str | int]]:
 def _sites(sites: Mapping[str, Mapping[str, Any]]) -> list[list[str | int]]:
     """A row for each site; those with the most pages come first."""
     return [
-        [site, row["fetched"], f"{row['share']:.1%}", row["pairs"], f"{row['yield']:.3f}", row["state"]]
+        [
+            *(site, row["fetched"], f"{row['share']:.1%}", row["pairs"], f"{row['yield']:.3f}", row["state"]),
+            f"{row['estimate']['share']:.0%}" if row["estimate"] else "–",
+        ]
         for site, row in sites.items()
     ]
 

@@ -292,7 +292,7 @@ def _recounted(
 def _sites(
     sites: Mapping[str, SiteCounts], before: Mapping[str, Mapping[str, Any]], fetched: int
 ) -> dict[str, dict[str, Any]]:
-    """The sites of a summary, those with the most pages first; their states are those *before*."""
+    """The sites of a summary, those with the most pages first; their states and estimates are those *before*."""
     largest = sorted(sites.items(), key=lambda item: (-item[1].fetched, item[0]))[:MAX_SITES]
     return {
         site: {
@@ -301,6 +301,7 @@ def _sites(
             "pairs": counts.pairs,
             "yield": round(counts.pairs / counts.fetched, 4) if counts.fetched else 0.0,
             "state": before.get(site, {}).get("state", "unknown"),
+            "estimate": before.get(site, {}).get("estimate", {}),
         }
         for site, counts in largest
     }

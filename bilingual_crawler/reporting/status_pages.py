@@ -231,6 +231,12 @@ class _Metrics:
             ("pages_per_second", status["pages_per_second"], "Pages per second of the last minute"),
         ):
             yield GaugeMetricFamily(f"{NAMESPACE}_{name}", text, value=value)
+        if estimate := summary["estimate"]:
+            for name, key, text in (
+                ("estimated_pairs_remaining", "remaining", "Pairs that are estimated to be left"),
+                ("estimated_share_found", "share", "Share of the pairs that is found, as estimated"),
+            ):
+                yield GaugeMetricFamily(f"{NAMESPACE}_{name}", text, value=estimate[key])
         # a better pair takes the place of two, and the alignment replaces them all
         pairs = GaugeMetricFamily(f"{NAMESPACE}_pairs", "Document pairs", labels=["pair"])
         for name, counts in summary["by_pair"].items():

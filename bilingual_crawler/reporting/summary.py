@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -28,7 +29,6 @@ from bilingual_crawler.reporting.results import ResultsError, read_summary, writ
 from bilingual_crawler.storage.records import SUMMARY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -155,8 +155,12 @@ class SummaryExtension:
     def _summary(self, reason: str) -> dict[str, Any]:
         assert self._crawler.stats
         context, tally, stats = self._context, self._tally, self._crawler.stats.get_stats()
-        frontier = Visits.from_crawler(self._crawler).frontier
+        visits = Visits.from_crawler(self._crawler)
+        frontier, remaining = visits.frontier, visits.learner.remaining
         states = by_site(frontier.slot_states, lambda *states: min(states, key=list(SlotState).index))
+        # at the end, when the states are known
+        estimates = {site: estimate.as_dict() for site, estimate in (remaining.estimates() if states else {}).items()}
+        in_all = remaining.in_all()
         return {
             "version": bilingual_crawler.__version__,
             "pair": str(context.pairs),
@@ -178,7 +182,8 @@ class SummaryExtension:
             "out_of_scope": self._before.get("out_of_scope", 0) + stats.get("bilingual/links/out_of_scope", 0),
             "bytes": self._before.get("bytes", 0) + self._bytes,
             "queued": frontier.remaining,
-            "sites": {site: {"state": state} for site, state in states.items()},
+            "estimate": in_all.as_dict() if in_all else {},
+            "sites": {site: {"state": state, "estimate": estimates.get(site, {})} for site, state in states.items()},
             "output_dir": str(context.output_dir),
         }
 
@@ -253,8 +258,19 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         if summary[name]:
             facts.append((sum(summary[name].values()), text + _reasons(summary[name])))
     if summary["queued"]:
-        facts.append((summary["queued"], "addresses are still queued"))
+        facts.append((summary["queued"], "addresses are still queued" + said_of_rest(summary["estimate"])))
     return [(str(number), text) for number, text in facts]
+
+
+def said_of_rest(estimate: Mapping[str, float] | int) -> str:
+    """Return what the *estimate* of a summary says of its queued addresses; nothing without one."""
+    if not estimate:
+        return ""
+    assert isinstance(estimate, Mapping)
+    return (
+        f", with about {estimate['remaining']:.0f} pairs: an estimated {estimate['share']:.0%} "
+        f"({estimate['low']:.0%} to {estimate['high']:.0%}) of the pairs are found"
+    )
 
 
 def _each(by_pair: Mapping[str, Mapping[str, int]], count: str) -> dict[str, int]:

@@ -65,11 +65,12 @@ def parse_arguments(
     scope: str = "site",
     max_pages: str = "0",
     max_pages_per_site: str = "0",
+    until: str = "1",
     render: str | None = None,
     **unknown: Any,
 ) -> CrawlContext:
     """Check spider arguments and the settings they depend on; raises UsageError naming the value and the fix."""
-    job = _job_id(unknown, "pair, languages, seeds, policy, scope, max_pages, max_pages_per_site, render")
+    job = _job_id(unknown, "pair, languages, seeds, policy, scope, max_pages, max_pages_per_site, until, render")
     options = Options.of(settings)
     pairs = parse_pairs(pair, languages, options)
     parsed = parse_seeds(seeds)
@@ -82,6 +83,7 @@ def parse_arguments(
         scope=_scope(scope, parsed, options),
         max_pages=_count("max_pages", max_pages),
         max_pages_per_site=_count("max_pages_per_site", max_pages_per_site),
+        until=_until(until),
         budget=_budget(scope, parsed, seeds, chosen, pairs, options),
         render=_render_mode(render or options.render, settings),
         detection=_detection(pairs, options),
@@ -107,15 +109,18 @@ def parse_discovery(
     archive: str = "",
     max_pages: str = "0",
     max_pages_per_site: str = "0",
+    until: str = "1",
     render: str | None = None,
     then: str = "",
     **unknown: Any,
 ) -> DiscoveryContext:
     """As :func:`parse_arguments`, for ``scrapy crawl discovery``."""
     own = "pair, seeds, candidates, backlinks, policy, detector, archive"
-    job = _job_id(unknown, f"{own}, max_pages, max_pages_per_site, render, then")
+    job = _job_id(unknown, f"{own}, max_pages, max_pages_per_site, until, render, then")
     if then not in ("", "crawl"):
         raise _error(f"then={then}: give crawl, or leave it out")
+    if _until(until) < 1 and not then:
+        raise _error(f"until={until}: is for the crawl of the sites found; give -a then=crawl, too")
     if not seeds and not candidates:
         raise _error("where to start? Give -a seeds=URL[,URL...], a file of them, or -a candidates=tsv:FILE")
     options = Options.of(settings)
@@ -132,6 +137,8 @@ def parse_discovery(
         scope=_scope("web", parsed, options),
         max_pages=_count("max_pages", max_pages),
         max_pages_per_site=_count("max_pages_per_site", max_pages_per_site),
+        # what is given is for the crawl that follows
+        until=1.0,
         budget=None,
         render=_render_mode(render or options.render, settings),
         detection=_detection(pairs, options),
@@ -198,6 +205,7 @@ def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
         scope=_scope("web", (), options),
         max_pages=0,
         max_pages_per_site=0,
+        until=1.0,
         budget=_budget("web", (), None, chosen, pairs, options),
         render="never",
         detection=_detection(pairs, options),
@@ -384,6 +392,16 @@ def _check_job(context: CrawlContext, settings: BaseSettings) -> None:
         method_of(options.align, settings)
     except (ModelError, EncoderError) as error:
         raise _error(str(error)) from error
+
+
+def _until(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise _error(f"until={text}: give a share of the pairs of a site, above 0 and up to 1, such as 0.98")
+    return share
 
 
 def _count(name: str, value: str) -> int:

@@ -38,7 +38,7 @@ class BilingualSpider(Spider):
     """Crawls the sites of its seeds and yields the documents in the languages of ``pair``.
 
     Arguments: ``pair``, ``languages``, ``seeds``, ``policy``, ``scope``, ``max_pages``, ``max_pages_per_site``,
-    ``render``; see :func:`~bilingual_crawler.crawl.spiders.arguments.parse_arguments`.
+    ``until``, ``render``; see :func:`~bilingual_crawler.crawl.spiders.arguments.parse_arguments`.
     """
 
     name = "bilingual"

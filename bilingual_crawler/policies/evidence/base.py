@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from bilingual_crawler.items import Partners
+from bilingual_crawler.policies.base import Promise
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.hosts import url_cache
 from bilingual_crawler.urls.marks import find_markers, strip_language
@@ -172,6 +173,9 @@ class Known:
         for each URL."""
         self._queued_twins: dict[int, str | tuple[str, ...]] = {}
         """Key -> URL, or several."""
+        self._worths: dict[str, float] = {}
+        self._promises: dict[str, list[float]] = {}
+        """Site -> number of its queued URLs, and sum of their worths."""
         self._mentioned: deque[str] = deque()
 
     def index(self, side: str | None) -> int:
@@ -233,6 +237,7 @@ class Known:
         twins = self._twins_of(key)
         if len(twins) < MAX_TWINS:
             self._queued_twins[key] = (*twins, url) if twins else url
+        self._promises.setdefault(self.place(url).site, [0, 0.0])[0] += 1
         return True
 
     def is_queued(self, url: str) -> bool:
@@ -242,11 +247,25 @@ class Known:
         key = self._queued.pop(url, None)
         if key is None:
             return
+        promise = self._promises[self.place(url).site]
+        promise[0] -= 1
+        promise[1] -= self._worths.pop(url, 0.0)
         twins = tuple(twin for twin in self._twins_of(key) if twin != url)
         if twins:
             self._queued_twins[key] = twins if len(twins) > 1 else twins[0]
         else:
             self._queued_twins.pop(key, None)
+
+    def note_worth(self, url: str, worth: float) -> None:
+        """A queued *url* is worth so much now."""
+        if url in self._queued:
+            before, self._worths[url] = self._worths.get(url, 0.0), worth
+            self._promises[self.place(url).site][1] += worth - before
+
+    def promise(self, site: str) -> Promise:
+        """What the queued URLs of *site* promise."""
+        urls, pairs = self._promises.get(site, (0, 0.0))
+        return Promise(int(urls), pairs)
 
     def mention(self, url: str) -> None:
         """Evidence begins to keep something of *url*, which may be queued later or never."""

@@ -1,0 +1,237 @@
+"""When a crawl with `until` leaves a site: recall, downloads, and the estimate of the remaining pairs beside the truth.
+
+    python -m benchmarks.until SITES_DIR [SITES_DIR …] [--until 0.98] [--fit] [--jobs 2]
+
+`gain` on archived sites in the simulator, one row for each folder: the pairs that are found when the rule ends the
+crawl, over all tasks and on the worst, and the downloads as a share of all. A second row asks each site for a pair that
+it does not have. `--fit` fits the weights of `crawl/remaining.py` to the folders, prints them, and measures each site
+with weights that were fitted to the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import groupby, repeat
+from pathlib import Path
+from statistics import mean, median
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bilingual_crawler import settings as project
+from bilingual_crawler.crawl.remaining import DEVIATION, INTERCEPT, OFFSET, RECENT, WEIGHTS, Estimate, is_enough
+from bilingual_crawler.harvest.simulator import freeze, simulate
+from bilingual_crawler.harvest.sites import Task, read_site, read_tasks
+from bilingual_crawler.languages.codes import LanguagePair
+from bilingual_crawler.policies.gain import Gain
+from bilingual_crawler.urls.canonical import registered_domain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from bilingual_crawler.crawl.learner import Learner
+    from bilingual_crawler.harvest.simulator import FrozenSite
+    from bilingual_crawler.harvest.sites import Partners, Site
+
+LACKING = ("mlt", "fin", "ukr", "por")
+"""A site is asked for the first of these languages that it lacks."""
+ENOUGH = 1500
+"""Downloads after which a site that is asked for a pair that it lacks is given up in any case."""
+FOLDS = 8
+PENALTY = 3.0
+"""Of the squared weights, against the squared errors of one task."""
+FIRST = 10
+"""Downloads before the first moment of a crawl that the fit uses."""
+STEP = 1.03
+"""The moments lie this factor apart."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """What the rule sees after each download of a task, and the truth."""
+
+    folder: str
+    task: Task
+    gold: int
+    moments: NDArray[np.float64]
+    """A row for each download: fetches, found, recently, queued URLs, and the features."""
+    gold_found: NDArray[np.int64]
+
+    @property
+    def lacks(self) -> bool:
+        return self.gold == 0
+
+    @property
+    def to_come(self) -> NDArray[np.float64]:
+        """Pairs that the crawl finds after each download."""
+        found = self.moments[:, 1]
+        to_come: NDArray[np.float64] = np.maximum(found[-1] - found, 0.0)
+        return to_come
+
+    @property
+    def chosen(self) -> list[int]:
+        """Downloads after which the fit looks."""
+        rows, n = [], float(FIRST)
+        while n <= len(self.moments):
+            rows.append(int(n) - 1)
+            n = max(n + 1, n * STEP)
+        return rows or [len(self.moments) - 1]
+
+
+@dataclass(frozen=True)
+class Weights:
+    intercept: float
+    weights: NDArray[np.float64]
+    deviation: float
+
+    def remaining(self, course: Course) -> NDArray[np.float64]:
+        predicted = self.intercept + course.moments[:, 4:] @ self.weights
+        return np.where(course.moments[:, 3] > 0, np.maximum(np.exp(predicted) - OFFSET, 0.0), 0.0)
+
+    def end(self, course: Course, until: float) -> int:
+        """Downloads after which the rule ends the crawl."""
+        for number, (row, left) in enumerate(zip(course.moments, self.remaining(course), strict=True), 1):
+            if is_enough(until, int(row[0]), int(row[1]), int(row[2]), float(left)):
+                return number
+        return len(course.moments)
+
+
+PRESENT = Weights(INTERCEPT, np.array(WEIGHTS), DEVIATION)
+
+
+def record(sites: Path, tasks: Sequence[Task]) -> list[Course]:
+    """Crawl one site for each of its *tasks*, and for pairs that it lacks."""
+    site = read_site(sites / tasks[0].site)
+    frozen = freeze(sites / tasks[0].site, site.languages)
+    has = set(site.languages.values())
+    lacks = next((language for language in LACKING if language not in has), None)
+    kept = {language: task for task in tasks for language in (task.lang_a, task.lang_b)}
+    missing = [
+        Task(task.site, min(language, lacks), max(language, lacks), task.seeds)
+        for language, task in kept.items()
+        if lacks
+    ]
+    return [
+        *(_course(sites.name, site, frozen, task, site.partners(task)) for task in tasks),
+        *(_course(sites.name, site, frozen, task, {}) for task in missing),
+    ]
+
+
+def _course(folder: str, site: Site, frozen: FrozenSite, task: Task, partners: Partners) -> Course:
+    """Crawl *site* for *task*, whose gold pairs are those of *partners*."""
+    policy = Gain(LanguagePair.parse(task.pair, equivalents=project.BILINGUAL_EQUIVALENT_LANGUAGES))
+    moments: list[tuple[float, ...]] = []
+
+    def note(learner: Learner, url: str) -> bool:
+        key = registered_domain(url)
+        (course,), queue = learner.remaining.courses(key), policy.promise(key)
+        moments.append((course.fetches, course.found, course.brought(RECENT), queue.urls, *course.features(queue)))
+        return bool(partners) or len(moments) < ENOUGH
+
+    held: set[str] = set()
+    found, gold_found = 0, []
+    for url in map(site.page, simulate(frozen, task.seeds, policy, note)):
+        held.add(url)
+        found += len(held & partners.get(url, frozenset()))
+        gold_found.append(found)
+    gold = sum(map(len, partners.values())) // 2
+    return Course(folder, task, gold, np.array(moments), np.array(gold_found))
+
+
+def fit(courses: Iterable[Course]) -> Weights:
+    """Fit the weights to *courses*, each of which counts the same (ridge regression)."""
+    rows, targets, counts = [], [], []
+    for course in courses:
+        chosen = course.chosen
+        rows.append(course.moments[chosen, 4:])
+        targets.append(np.log(course.to_come[chosen] + OFFSET))
+        counts.append(np.full(len(chosen), 1 / len(chosen)))
+    x, y, w = np.concatenate(rows), np.concatenate(targets), np.concatenate(counts)
+    centre, scale = np.average(x, axis=0, weights=w), x.std(axis=0) + 1e-9
+    z, level = (x - centre) / scale, np.average(y, weights=w)
+    normal = z.T @ (z * w[:, None]) + PENALTY / 1000 * np.eye(z.shape[1])
+    slopes = np.linalg.solve(normal, z.T @ (w * (y - level))) / scale
+    intercept = float(level - centre @ slopes)
+    errors = y - intercept - x @ slopes
+    return Weights(intercept, slopes, float(np.sqrt(np.average(errors**2, weights=w))))
+
+
+def left_out(courses: Sequence[Course]) -> dict[str, Weights]:
+    """Return for each site the weights that were fitted to the sites of other folds."""
+    sites = sorted({course.task.site for course in courses})
+    fold = {site: number % FOLDS for number, site in enumerate(np.random.default_rng(0).permutation(sites))}
+    by_fold = [fit(course for course in courses if fold[course.task.site] != number) for number in range(FOLDS)]
+    return {site: by_fold[number] for site, number in fold.items()}
+
+
+def _error(course: Course, weights: Weights) -> float:
+    """Mean squared error of the logarithm of the remaining pairs."""
+    chosen = course.chosen
+    true, estimated = (one[chosen] + OFFSET for one in (course.to_come, weights.remaining(course)))
+    return float(np.mean(np.log(true / estimated) ** 2))
+
+
+def row(name: str, courses: Sequence[Course], weights: Mapping[str, Weights], until: float) -> str:
+    """Return one row of the table."""
+    ends = [weights[course.task.site].end(course, until) for course in courses]
+    if courses[0].lacks:
+        pages = f"median {median(ends):.0f}, most {max(ends)}"
+        return f"| {name}, a pair that it lacks | {len(courses)} | – | – | – | {pages} | – |"
+    share = sum(ends) / sum(len(course.moments) for course in courses)
+    found = [int(course.gold_found[end - 1]) for course, end in zip(courses, ends, strict=True)]
+    recalls = [one / course.gold for one, course in zip(found, courses, strict=True)]
+    worst = sorted(zip(recalls, map(str, (course.task for course in courses)), strict=True))[:2]
+    inside = mean(_inside(course, end, weights[course.task.site]) for course, end in zip(courses, ends, strict=True))
+    return (
+        f"| {name} | {len(courses)} | {sum(found) / sum(course.gold for course in courses):.3f} | {mean(recalls):.3f} "
+        f"| {', '.join(f'{recall:.2f} {task}' for recall, task in worst)} | {share:.3f} | {inside:.2f} |"
+    )
+
+
+def _inside(course: Course, end: int, weights: Weights) -> float:
+    """Whether the true share, when the crawl ends after so many downloads, lies in the estimated interval."""
+    remaining = float(weights.remaining(course)[end - 1])
+    found, in_all = course.moments[end - 1, 1], max(course.moments[-1, 1], course.moments[end - 1, 1])
+    low, high = Estimate(int(found), remaining, remaining**2 * math.expm1(weights.deviation**2)).interval
+    return float(low <= (found / in_all if in_all else 1.0) <= high)
+
+
+HEAD = "| sites | tasks | recall | mean | worst | downloads | in the interval |\n|---|---|---|---|---|---|---|"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sites", type=Path, nargs="+", help="folders with different names")
+    parser.add_argument("--until", type=float, default=0.98)
+    parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    courses: list[Course] = []
+    with ProcessPoolExecutor(options.jobs) as pool:
+        for sites in options.sites:
+            groups = [list(group) for _, group in groupby(read_tasks(sites), key=lambda task: task.site)]
+            for some in pool.map(record, repeat(sites), groups):
+                courses += some
+    weights = {course.task.site: PRESENT for course in courses}
+    if options.fit:
+        fitted = fit(courses)
+        print(f"INTERCEPT = {fitted.intercept:.3f}")
+        print(f"WEIGHTS = ({', '.join(f'{weight:.3f}' for weight in fitted.weights)})")
+        weights = left_out(courses)
+        errors = [_error(course, weights[course.task.site]) for course in courses]
+        print(f"DEVIATION = {mean(errors) ** 0.5:.3f}  # of sites left out")
+    print(HEAD)
+    for sites in options.sites:
+        for lacks in (False, True):
+            some = [course for course in courses if course.folder == sites.name and course.lacks == lacks]
+            if some:
+                print(row(sites.name, some, weights, options.until))
+
+
+if __name__ == "__main__":
+    main()

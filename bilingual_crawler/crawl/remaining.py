@@ -1,0 +1,238 @@
+"""How many pairs of a site are still to be found, and whether a crawl may leave the site: docs/until.md."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from dataclasses import dataclass, field
+from math import ceil, exp, expm1, floor, log, log1p, sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bilingual_crawler.policies.base import Policy, Promise
+
+FIRST_FETCHES = 40
+"""Fetches of a site before it may be left."""
+FETCHES_WITHOUT_PAIR = 200
+"""Fetches after which a site without a pair is left in any case."""
+NO_PAIR = 0.5
+"""Remaining pairs up to which a site without a pair counts as one that has none."""
+BEST_OF = 10
+"""Latest fetches of which the greatest promise counts."""
+OFFSET = 0.2
+"""Added to the remaining pairs before their logarithm is taken."""
+INTERCEPT = -0.117
+WEIGHTS = (0.918, -0.108, -1.102, -0.457, 0.894, -0.143)
+"""Of the features of :meth:`SiteCourse.features`; ``python -m benchmarks.until --fit`` gives them."""
+DEVIATION = 1.0
+"""Standard deviation of the logarithm of the remaining pairs."""
+NOTHING = 1e-6
+"""Remaining pairs that are as good as none."""
+QUANTILE = 1.2816
+"""Standard deviations to each side of the mean that hold 80 % of a normal distribution."""
+
+
+class Window(NamedTuple):
+    """The latest fetches of a site: so many, or this share of all, whichever is more."""
+
+    fetches: int
+    share: float
+
+
+RECENT = Window(30, 0.05)
+"""A site is not left while these bring pairs."""
+RECENT_WITHOUT_PROMISES = Window(100, 0.25)
+"""The same where the policy promises no pairs, so that nothing else tells what is left."""
+
+
+class Estimate(NamedTuple):
+    """The pairs of one site or several: found, and estimated to remain."""
+
+    found: int
+    remaining: float
+    variance: float = 0.0
+    """Of the remaining pairs, whose distribution is log-normal."""
+
+    @property
+    def share(self) -> float:
+        """Share of all pairs that is found, 0 to 1; 1 if there are none."""
+        return self._share(self.remaining)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Least and greatest share, between which the true one is with a probability of 80 %."""
+        deviation = sqrt(log1p(self.variance / self.remaining**2)) if self.remaining > NOTHING else 0.0
+        factor = exp(QUANTILE * deviation)
+        return self._share(ceil(self.remaining * factor)), self._share(floor(self.remaining / factor))
+
+    def as_dict(self) -> dict[str, float]:
+        """Return the remaining pairs, the share that is found, and its interval, as the summary has them."""
+        low, high = self.interval
+        return {
+            "remaining": round(self.remaining, 2),
+            **{name: round(share, 4) for name, share in (("share", self.share), ("low", low), ("high", high))},
+        }
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"an estimated {self.share:.0%} ({low:.0%} to {high:.0%}) of the pairs are found"
+
+    def _share(self, remaining: float) -> float:
+        return self.found / (self.found + remaining) if self.found + remaining > 0 else 1.0
+
+
+def added_up(estimates: Iterable[Estimate]) -> Estimate:
+    """The sum of *estimates*, whose errors count as independent."""
+    found, remaining, variance = 0, 0.0, 0.0
+    for one in estimates:
+        found, remaining, variance = found + one.found, remaining + one.remaining, variance + one.variance
+    return Estimate(found, max(remaining, 0.0), max(variance, 0.0))
+
+
+class Outcome(NamedTuple):
+    """What a fetch was expected to bring, and what it brought, for one pair of languages."""
+
+    promised: float
+    """Pairs."""
+    pairs: int
+    """Pairs more than before, or fewer if some were broken."""
+    side: int | None = None
+    """The place in the pair of the language of its document; None without one."""
+
+
+@dataclass(slots=True)
+class SiteCourse:
+    """What the fetches of a site have brought, for one pair of languages."""
+
+    fetches: int = 0
+    found: int = 0
+    """Pairs at present."""
+    promised: float = 0.0
+    """Pairs that the fetched URLs promised, at most one each."""
+    _documents: list[int] = field(default_factory=lambda: [0, 0])
+    """In the first and in the second language."""
+    _brought: list[int] = field(default_factory=list)
+    """The number of the fetch that brought each pair, also of pairs that were broken later."""
+    _latest: deque[float] = field(default_factory=lambda: deque(maxlen=BEST_OF))
+
+    def observe_fetch(self, outcome: Outcome) -> None:
+        self.fetches += 1
+        self.found += outcome.pairs
+        self._brought += [self.fetches] * outcome.pairs
+        if outcome.side is not None:
+            self._documents[outcome.side] += 1
+        promised = min(max(outcome.promised, 0.0), 1.0)
+        self.promised += promised
+        self._latest.append(promised)
+
+    def brought(self, window: Window) -> int:
+        """Return the number of pairs that the latest fetches brought."""
+        before = self.fetches - max(window.fetches, int(window.share * self.fetches))
+        return len(self._brought) - bisect_left(self._brought, before + 1)
+
+    def features(self, queue: Promise) -> tuple[float, ...]:
+        """Return the features of the estimate, when so many pairs are promised by the *queue* of the site.
+
+        Logarithms of: the pairs that the queue promises, as far as promises were kept so far; the queued URLs; the
+        pairs found; the fetches since the last one, as a share of all; the documents in the rarer language; and the
+        greatest promise of the latest fetches.
+        """
+        best = max(self._latest, default=0.0)
+        # the best URL comes first: what promises more waits for something, such as suspects and other workers' hosts
+        promised = min(max(queue.pairs, 0.0), queue.urls * best)
+        kept = (len(self._brought) + 0.5) / (self.promised + 0.5)
+        barren = self.fetches - (self._brought[-1] if self._brought else 0)
+        return (
+            log(kept * promised + 0.1),
+            log(queue.urls + 1),
+            log(max(self.found, 0) + 0.5),
+            log((barren + 1) / (self.fetches + 1)),
+            log(min(self._documents) + 0.5),
+            log(best + 0.001),
+        )
+
+    def estimate(self, queue: Promise) -> Estimate:
+        """Estimate the remaining pairs of the site, when so many are promised by its *queue*."""
+        found = max(self.found, 0)
+        if not queue.urls:
+            return Estimate(found, 0.0)
+        mean = INTERCEPT + sum(weight * one for weight, one in zip(WEIGHTS, self.features(queue), strict=True))
+        remaining = max(exp(mean) - OFFSET, 0.0)
+        return Estimate(found, remaining, remaining**2 * expm1(DEVIATION**2))
+
+
+class RemainingPairs:
+    """The courses of all sites of a crawl, and what remains there. A site is a registered domain."""
+
+    def __init__(self, parts: Sequence[Policy]) -> None:
+        """*parts* are the policies of the single pairs of languages."""
+        self._parts = parts
+        self._courses: dict[str, list[SiteCourse]] = {}
+        self._estimates: dict[str, Estimate] = {}
+        self._in_all = Estimate(0, 0.0)
+
+    def observe_fetch(self, site: str, outcomes: Sequence[Outcome]) -> None:
+        """Learn the outcome of a fetch of *site* for each pair of languages."""
+        courses = self._courses.setdefault(site, [SiteCourse() for _ in self._parts])
+        for course, outcome in zip(courses, outcomes, strict=True):
+            course.observe_fetch(outcome)
+        self.estimate(site)
+
+    def courses(self, site: str) -> Sequence[SiteCourse]:
+        """Return the course of *site* for each pair of languages; nothing if no page of it was fetched."""
+        return self._courses.get(site, ())
+
+    def estimate(self, site: str) -> Estimate | None:
+        """Estimate the remaining pairs of *site*; None if the policy promises none, so that nothing tells of them."""
+        queues = [queue for part in self._parts if (queue := part.promise(site))]
+        if not queues or site not in self._courses:
+            return None
+        courses = zip(self._courses[site], queues, strict=True)
+        estimate = added_up(course.estimate(queue) for course, queue in courses)
+        before = self._estimates.get(site, Estimate(0, 0.0))
+        self._estimates[site] = estimate
+        taken = Estimate(-before.found, -before.remaining, -before.variance)
+        self._in_all = added_up((self._in_all, taken, estimate))
+        return estimate
+
+    def in_all(self) -> Estimate | None:
+        """Return the estimate of all sites, each as at its last fetch; None if nothing tells of them."""
+        return self._in_all if self._estimates else None
+
+    def estimates(self) -> dict[str, Estimate]:
+        """Estimate the remaining pairs of each site anew, unless nothing tells of them."""
+        return {site: estimate for site in self._courses if (estimate := self.estimate(site))}
+
+    def is_finished(self, site: str, until: float) -> bool:
+        """Return whether the share *until* of the pairs of *site* is found, or whether it has clearly none.
+
+        No site is left while it brings pairs, however few are estimated to remain. With a policy that promises no
+        pairs, a site is left by what it has brought alone.
+        """
+        courses = self._courses.get(site)
+        if not courses:
+            return False
+        estimate = self.estimate(site)
+        recent = RECENT if estimate else RECENT_WITHOUT_PROMISES
+        return is_enough(
+            until,
+            courses[0].fetches,
+            sum(course.found for course in courses),
+            sum(course.brought(recent) for course in courses),
+            estimate.remaining if estimate else None,
+        )
+
+
+def is_enough(until: float, fetches: int, found: int, recently: int, remaining: float | None) -> bool:
+    """Return whether a site is finished after so many *fetches*, which brought *found* pairs, *recently* of these.
+
+    *remaining* is the estimate, or None without one.
+    """
+    if fetches < FIRST_FETCHES:
+        return False
+    if found <= 0:
+        return fetches >= FETCHES_WITHOUT_PAIR or (remaining is not None and remaining <= NO_PAIR)
+    remaining = max(remaining or 0.0, recently)
+    return remaining <= (1 - until) * (found + remaining)

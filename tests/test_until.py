@@ -1,0 +1,302 @@
+"""How many pairs of a site remain, and crawls that end when enough of them are found."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from redis_server import redis_server
+from test_crawl import crawl
+from webserver import TEXT, bilingual_site, html, serve, start_scrapy, varied
+
+from bilingual_crawler.crawl.remaining import (
+    FETCHES_WITHOUT_PAIR,
+    FIRST_FETCHES,
+    RECENT,
+    Estimate,
+    Outcome,
+    SiteCourse,
+    added_up,
+    is_enough,
+)
+from bilingual_crawler.harvest.simulator import FrozenPage, FrozenSite, simulate
+from bilingual_crawler.languages.codes import LanguagePair
+from bilingual_crawler.pages.model import Link
+from bilingual_crawler.pages.outline import Outline
+from bilingual_crawler.policies.base import Promise
+from bilingual_crawler.policies.gain import Gain
+from bilingual_crawler.storage.records import read_json_lines, read_tsv
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bilingual_crawler.crawl.learner import Learner
+
+SITE = "example.org"
+BLOG = 300
+PAGES = 30
+
+counts = st.integers(0, 10**6)
+outcomes = st.lists(
+    st.builds(Outcome, st.floats(-1, 10, allow_nan=False), st.integers(-3, 3), st.sampled_from([None, 0, 1])),
+    max_size=80,
+)
+promises = st.builds(Promise, counts, st.floats(-1e-6, 1e6))
+
+
+@given(outcomes, promises)
+def test_an_estimate_is_a_share_within_its_interval(course: list[Outcome], queue: Promise) -> None:
+    site = SiteCourse()
+    for outcome in course:
+        site.observe_fetch(outcome)
+    estimate = site.estimate(queue)
+    low, high = estimate.interval
+    assert 0 <= low <= high <= 1
+    assert low <= estimate.share <= high
+    assert estimate.remaining >= 0
+    if not queue.urls:
+        assert estimate == Estimate(max(site.found, 0), 0.0)
+
+
+@given(st.lists(st.builds(Estimate, counts, st.floats(0, 1e6), st.floats(0, 1e6)), max_size=5))
+def test_several_sites_are_surer_than_each(estimates: list[Estimate]) -> None:
+    summed = added_up(estimates)
+    assert summed.found == sum(one.found for one in estimates)
+    assert summed.remaining == pytest.approx(sum(one.remaining for one in estimates))
+    low, high = summed.interval
+    assert low <= summed.share <= high
+
+
+def test_what_is_promised_counts_as_far_as_promises_were_kept() -> None:
+    kept, broken = SiteCourse(), SiteCourse()
+    for number in range(100):
+        kept.observe_fetch(Outcome(0.5, number % 2, number % 2))
+        broken.observe_fetch(Outcome(0.5, number == 1, number % 2))
+    queue = Promise(200, 50.0)
+    assert kept.estimate(queue).remaining > 3 * broken.estimate(queue).remaining
+    assert kept.estimate(queue).remaining > kept.estimate(Promise(200, 0.5)).remaining
+
+
+def test_urls_that_cannot_be_fetched_now_promise_no_more_than_the_best_one() -> None:
+    site = SiteCourse()
+    for number in range(100):
+        site.observe_fetch(Outcome(0.001, 0, number % 2))
+    assert site.estimate(Promise(10, 2.0)) == site.estimate(Promise(10, 0.01))
+
+
+@given(st.floats(0.01, 0.99), st.integers(0, 2000), st.integers(0, 500), st.integers(0, 20), st.floats(0, 500))
+def test_a_site_is_left_in_time_and_not_too_early(
+    until: float, fetches: int, found: int, recently: int, remaining: float
+) -> None:
+    left = is_enough(until, fetches, found, recently, remaining)
+    if fetches < FIRST_FETCHES:
+        assert not left
+    elif not found:
+        assert left or (fetches < FETCHES_WITHOUT_PAIR and remaining > 0.5)
+    elif left:
+        assert recently <= (1 - until) * (found + recently) + 1e-9
+        assert found / (found + remaining) >= until - 1e-9
+        assert is_enough(until / 2, fetches, found, recently, remaining)
+
+
+def test_a_policy_without_promises_leaves_a_site_by_what_it_brings() -> None:
+    assert not is_enough(0.98, 100, 50, 2, None)
+    assert is_enough(0.98, 100, 50, 1, None)
+    assert not is_enough(0.98, FETCHES_WITHOUT_PAIR - 1, 0, 0, None)
+    assert is_enough(0.98, FETCHES_WITHOUT_PAIR, 0, 0, None)
+
+
+def test_recent_pairs_are_those_of_a_window_that_grows_with_the_site() -> None:
+    site = SiteCourse()
+    for _ in range(1000):
+        site.observe_fetch(Outcome(1.0, 1))
+    assert site.brought(RECENT) == 50
+    for _ in range(49):
+        site.observe_fetch(Outcome(1.0, 0))
+    assert site.brought(RECENT) == 3
+
+
+# a policy, and what its queue promises --------------------------------------------------------------------------------
+
+
+def frozen_site(pages: int, rng: random.Random) -> FrozenSite:
+    """Pages in two languages that link to each other at random."""
+    names = [f"https://{SITE}/{lang}/{number}" for number in range(pages) for lang in ("en", "es")]
+    made = {
+        name: FrozenPage(
+            "eng" if "/en/" in name else "spa",
+            tuple(Link(other, text=other[-4:]) for other in rng.sample(names, 6)),
+            1000,
+            Outline(0, 0, b"", b"", b"", b"", b""),
+        )
+        for name in names
+    }
+    return FrozenSite(made, {})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_queue_promises_the_sum_of_what_its_urls_are_worth(seed: int) -> None:
+    site = frozen_site(40, random.Random(seed))
+    policy = Gain(LanguagePair.parse("eng-spa"))
+    sizes = []
+
+    def check(learner: Learner, url: str) -> bool:
+        promise = policy.promise(SITE)
+        queued = [url for url in site.pages if policy._known.is_queued(url)]
+        assert promise.urls == len(queued)
+        assert promise.pairs == pytest.approx(sum(policy._known._worths.get(url, 0.0) for url in queued))
+        in_all = learner.remaining.in_all()
+        assert in_all is not None
+        assert in_all.found == len(learner.ledgers[policy.pair])
+        sizes.append(len(queued))
+        return True
+
+    simulate(site, [f"https://{SITE}/en/0"], policy, check)
+    assert max(sizes) > 20
+    assert policy.promise(SITE) == (0, pytest.approx(0))
+    assert policy.promise("other.example") == (0, 0.0)
+
+
+# crawls ---------------------------------------------------------------------------------------------------------------
+
+
+def with_blog() -> dict[str, str]:
+    """A bilingual site with a blog in English only, each page of which leads to the next ones."""
+    site = varied(bilingual_site(PAGES))
+    chooser = random.Random(1)
+    for number in range(BLOG):
+        onward = "".join(f"<a href=/blog/{n}>{n}</a> " for n in range(number + 1, min(number + 9, BLOG)))
+        words = " ".join(chooser.choices(TEXT["en"].split(), k=60))
+        site[f"/blog/{number}"] = html("en", f"blog {number}", f"{onward}<p>{words} {number}</p>")
+    site["/en/"] = site["/en/"].replace("</body>", "<a href=/blog/0>blog</a></body>")
+    return site
+
+
+def outcome(folder: Path) -> tuple[set[str], set[tuple[str, str]]]:
+    """The documents and the pairs of a crawl."""
+    documents = {record["url"] for record in read_json_lines(folder / "out" / "documents.jsonl.gz")}
+    return documents, {(row["url_a"], row["url_b"]) for row in read_tsv(folder / "out" / "pairs.tsv")}
+
+
+def summary(folder: Path) -> dict[str, object]:
+    read: dict[str, object] = json.loads((folder / "out" / "summary.json").read_text())
+    return read
+
+
+def test_a_crawl_ends_by_itself_and_a_resume_fetches_the_rest(tmp_path: Path) -> None:
+    (tmp_path / "whole").mkdir()
+    with serve(with_blog()) as server:
+        seeds = f"{server.url}/en/"
+        job = ("-s", f"JOBDIR={tmp_path / 'job'}", "-s", "BILINGUAL_STALE_PAGES=0")
+        first = crawl(tmp_path, seeds, "-a", "until=0.98", *job, policy="gain")
+        assert first.returncode == 0, first.stderr
+        documents, pairs = outcome(tmp_path)
+        found = summary(tmp_path)
+        assert len(pairs) == PAGES + 1
+        assert len(documents) < (2 * PAGES + BLOG) / 2
+        assert found["finish_reason"] == "until"
+        assert found["queued"]
+        assert found["estimate"]["share"] >= 0.98  # type: ignore[index]
+        assert found["sites"]["127.0.0.1"]["state"] == "left"  # type: ignore[index]
+        assert "127.0.0.1 is left: an estimated" in first.stderr
+        assert "addresses are still queued, with about 0 pairs: an estimated" in first.stderr
+        asked = server.asked.total()
+        # the same share is there already
+        assert crawl(tmp_path, seeds, "-a", "until=0.98", *job, policy="gain").returncode == 0
+        assert server.asked.total() <= asked + 2
+        assert crawl(tmp_path, seeds, *job, policy="gain").returncode == 0
+        again = summary(tmp_path)
+        assert again["finish_reason"] == "finished"
+        assert again["estimate"]["share"] == 1  # type: ignore[index]
+        assert {path: times for path, times in server.asked.items() if times > 1} == {"/robots.txt": 2}
+    with serve(with_blog()) as server:
+        crawl(tmp_path / "whole", f"{server.url}/en/", "-s", "BILINGUAL_STALE_PAGES=0", policy="gain")
+        whole = outcome(tmp_path / "whole")
+    bare = [{str(one).split(":", 2)[-1].split("/", 1)[-1] for one in part} for part in (*outcome(tmp_path), *whole)]
+    assert bare[0] == bare[2]
+    assert len(outcome(tmp_path)[1]) == len(whole[1])
+
+
+def test_a_killed_crawl_knows_what_it_had_found(tmp_path: Path) -> None:
+    with serve(with_blog(), delay=0.01) as server:
+        arguments = ("-a", "pair=eng-spa", "-a", f"seeds={server.url}/en/", "-a", "until=0.98")
+        job = ("-s", f"JOBDIR={tmp_path / 'job'}", "-s", "BILINGUAL_STALE_PAGES=0")
+        folder = ("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}")
+        process = start_scrapy(tmp_path, "crawl", "bilingual", *arguments, *job, *folder, fresh=True)
+        server.wait_until_asked(40)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        done = crawl(tmp_path, f"{server.url}/en/", "-a", "until=0.98", *job, policy="gain")
+        assert done.returncode == 0, done.stderr
+        assert summary(tmp_path)["finish_reason"] == "until"
+        assert server.asked.total() < (2 * PAGES + BLOG) / 2
+        # what was in flight when the process died comes last
+        assert len(outcome(tmp_path)[1]) >= PAGES - 1
+        assert crawl(tmp_path, f"{server.url}/en/", *job, policy="gain").returncode == 0
+        assert len(outcome(tmp_path)[1]) == PAGES + 1
+
+
+def test_a_site_without_the_pair_is_left(tmp_path: Path) -> None:
+    with serve({path: page for path, page in with_blog().items() if path.startswith("/blog/")}) as server:
+        whole = ("-s", "BILINGUAL_STALE_PAGES=0")
+        done = crawl(tmp_path, f"{server.url}/blog/0", "-a", "until=0.98", *whole, policy="gain")
+        assert done.returncode == 0, done.stderr
+        assert summary(tmp_path)["finish_reason"] == "until"
+        assert FIRST_FETCHES <= server.asked.total() <= FETCHES_WITHOUT_PAIR
+        assert "-a until=1 fetches all of it" in done.stderr
+
+
+@pytest.mark.parametrize("policy", ["bfs", "ilsp"])
+def test_other_policies_end_by_what_they_bring(tmp_path: Path, policy: str) -> None:
+    with serve(with_blog()) as server:
+        seeds = f"{server.url}/en/"
+        done = crawl(tmp_path, seeds, "-a", "until=0.98", "-s", "BILINGUAL_STALE_PAGES=0", policy=policy)
+        assert done.returncode == 0, done.stderr
+        assert summary(tmp_path)["finish_reason"] == "until"
+        assert summary(tmp_path)["estimate"] == {}
+        assert len(outcome(tmp_path)[1]) == PAGES + 1
+        assert server.asked.total() < 2 * PAGES + BLOG
+
+
+def test_the_reason_of_the_end_is_that_of_the_budget(tmp_path: Path) -> None:
+    with serve(with_blog()) as server:
+        crawl(tmp_path, f"{server.url}/en/", "-a", "until=0.98", "-a", "max_pages=20", policy="gain")
+        assert summary(tmp_path)["finish_reason"] == "page_budget"
+        estimate = summary(tmp_path)["estimate"]
+        assert isinstance(estimate, dict)
+        assert estimate["low"] <= estimate["share"] < 0.98
+
+
+def test_workers_of_one_frontier_leave_their_sites(tmp_path: Path) -> None:
+    with serve(with_blog()) as one, serve(with_blog(), address="127.0.0.2") as two, redis_server(tmp_path) as server:
+        workers = []
+        for name in ("a", "b"):
+            (tmp_path / name).mkdir()
+            whole = ("-s", "BILINGUAL_STALE_PAGES=0")
+            workers.append(
+                start_scrapy(
+                    tmp_path / name,
+                    *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={one.url}/en/,{two.url}/en/"),
+                    *("-a", "until=0.98", "-s", f"BILINGUAL_FRONTIER={server.url}"),
+                    *("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / name / 'out'}", *whole),
+                )
+            )
+        for worker in workers:
+            _, said = worker.communicate(timeout=300)
+            assert worker.returncode == 0, said
+        pairs = {pair for name in ("a", "b") for pair in outcome(tmp_path / name)[1]}
+        assert len(pairs) >= 0.98 * 2 * (PAGES + 1)
+        assert one.asked.total() + two.asked.total() < 2 * PAGES + BLOG
+
+
+@pytest.mark.parametrize("share", ["0", "98", "-1", "nan", "much"])
+def test_no_share_is_refused_in_one_line(tmp_path: Path, share: str) -> None:
+    done = crawl(tmp_path, "http://127.0.0.1:9/", "-a", f"until={share}", policy="gain")
+    assert done.returncode
+    assert f"until={share}: give a share of the pairs of a site, above 0 and up to 1, such as 0.98" in done.stderr
+    assert "Traceback" not in done.stderr
