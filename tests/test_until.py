@@ -17,6 +17,7 @@ from webserver import TEXT, bilingual_site, html, serve, start_scrapy, varied
 from bilingual_crawler.crawl.remaining import (
     FETCHES_WITHOUT_PAIR,
     FIRST_FETCHES,
+    NO_PAIR,
     RECENT,
     Estimate,
     Outcome,
@@ -97,7 +98,7 @@ def test_a_site_is_left_in_time_and_not_too_early(
     if fetches < FIRST_FETCHES:
         assert not left
     elif not found:
-        assert left or (fetches < FETCHES_WITHOUT_PAIR and remaining > 0.5)
+        assert left or (fetches < FETCHES_WITHOUT_PAIR and remaining > NO_PAIR)
     elif left:
         assert recently <= (1 - until) * (found + recently) + 1e-9
         assert found / (found + remaining) >= until - 1e-9

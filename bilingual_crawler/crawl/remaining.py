@@ -17,7 +17,7 @@ FIRST_FETCHES = 40
 """Fetches of a site before it may be left."""
 FETCHES_WITHOUT_PAIR = 200
 """Fetches after which a site without a pair is left in any case."""
-NO_PAIR = 0.5
+NO_PAIR = 0.1
 """Remaining pairs up to which a site without a pair counts as one that has none."""
 BEST_OF = 10
 """Latest fetches of which the greatest promise counts."""
