@@ -140,7 +140,7 @@ class Command(ScrapyCommand):
             raise wrong("--together", opts.together, f"choose among {', '.join(SITE_BUDGETS)}")
         tasks = read_tasks(sites)
         pairs = list(dict.fromkeys(task.pair for task in _select(tasks, opts.site, opts.pairs)[: opts.tasks]))
-        together = Together(sites, opts.out.resolve(), tasks, opts.links, opts.set)
+        together = Together(sites, opts.out.resolve(), tasks, opts.links, opts.set, opts.until)
         console = Console()
         crawls = []
         for policy in (opts.policies or "gain").split(","):

@@ -43,16 +43,24 @@ class JointCrawl:
     shares: tuple[float, ...]
     """Share of the pairs found after 0, 1, … :data:`PERCENT` percent of the reachable pages."""
     error: str | None = None
+    recall: float = 0.0
+    """Share of the pairs found at the end of the crawl."""
 
 
 class Together:
     """Crawls the sites of *tasks* as one, from all seeds of all their tasks, one request at a time."""
 
-    def __init__(self, sites: Path, out: Path, tasks: Sequence[Task], links: str, settings: Sequence[str]) -> None:
-        """Raises SiteError or ArchiveError for a site that cannot be read."""
+    def __init__(
+        self, sites: Path, out: Path, tasks: Sequence[Task], links: str, settings: Sequence[str], until: float = 1.0
+    ) -> None:
+        """*until* is the share of the pairs of a site after which it is left; with 1, the crawl is cut off.
+
+        Raises SiteError or ArchiveError for a site that cannot be read.
+        """
         self._out = out
         self._links = links
         self._settings = settings
+        self._until = until
         self._seeds: defaultdict[str, dict[str, None]] = defaultdict(dict)
         for task in tasks:
             self._seeds[task.site].update(dict.fromkeys(task.seeds))
@@ -71,7 +79,7 @@ class Together:
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(parents=True)
         command = crawl_command(
-            {"pair": pair, "policy": policy, "max_pages": str(round(self._pages * PERCENT / 100 * _ROOM))},
+            {"pair": pair, "policy": policy, **self._end()},
             [url for urls in self._seeds.values() for url in urls],
             self._folders,
             directory,
@@ -89,8 +97,15 @@ class Together:
         error = f"exit status {status}, {len(order)} downloads\n{tail(log)}" if status or not order else None
         if error is None:
             tidy(directory)
-        shares = measure.shares(curve)[: PERCENT + 1]
-        return JointCrawl(pair, policy, budget, self._pages, measure.total, len(order), shares, error)
+        shares = measure.shares(curve)
+        counts = self._pages, measure.total, len(order)
+        return JointCrawl(pair, policy, budget, *counts, shares[: PERCENT + 1], error, shares[-1])
+
+    def _end(self) -> dict[str, str]:
+        """The argument that ends the crawl."""
+        if self._until < 1:
+            return {"until": f"{self._until:g}"}
+        return {"max_pages": str(round(self._pages * PERCENT / 100 * _ROOM))}
 
     def _weights(self, pair: str) -> dict[str, dict[str, int]]:
         weights = {}
@@ -118,14 +133,19 @@ def joint_table(crawls: Sequence[JointCrawl]) -> Table:
     )
     for heading in ("pair", "policy", "budget"):
         table.add_column(heading)
-    for heading in ("pairs", *(f"{percent} %" for percent in _SHOWN)):
+    for heading in ("pairs", *(f"{percent} %" for percent in _SHOWN), "at the end", "pages"):
         table.add_column(heading, justify="right")
     groups: defaultdict[tuple[str, str], list[JointCrawl]] = defaultdict(list)
     for crawl in crawls:
         name = crawl.policy, crawl.budget
         groups[name].append(crawl)
-        table.add_row(crawl.pair, *name, str(crawl.gold_pairs), *(f"{crawl.shares[at]:.3f}" for at in _SHOWN))
+        shares = (f"{crawl.shares[at]:.3f}" for at in _SHOWN)
+        end = f"{crawl.recall:.3f}", f"{crawl.downloads / crawl.reachable_pages:.1%}"
+        table.add_row(crawl.pair, *name, str(crawl.gold_pairs), *shares, *end)
     for name, group in groups.items():
         means = (fmean(crawl.shares[at] for crawl in group) for at in _SHOWN)
-        table.add_row("mean", *name, "", *(f"{mean:.3f}" for mean in means), style="bold")
+        recall = fmean(crawl.recall for crawl in group)
+        pages = fmean(crawl.downloads / crawl.reachable_pages for crawl in group)
+        shown = (*(f"{mean:.3f}" for mean in means), f"{recall:.3f}", f"{pages:.1%}")
+        table.add_row("mean", *name, "", *shown, style="bold")
     return table
