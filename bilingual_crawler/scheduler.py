@@ -12,7 +12,7 @@ from scrapy.exceptions import IgnoreRequest, StopDownload
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
 from bilingual_crawler.crawl.requests import asks_for_page, of_its_own, packed, unpacked
-from bilingual_crawler.crawl.signals import ENTRY, RANK, REST
+from bilingual_crawler.crawl.signals import ENTRY, RANK, REST, SWITCH
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.frontier.entry import Entry, Kind
@@ -76,7 +76,7 @@ class FrontierScheduler(BaseScheduler):
         if entry is None:
             self._push(request)
         elif "redirect_urls" in request.meta:
-            return self.visits.redirect(entry, request.url, _redirect_status(request))
+            return self.visits.redirect(entry, request.url, _redirect_status(request), request.meta.get(SWITCH))
         else:
             self.visits.put_back(entry, request.meta.get(REST) or Rest(min(MAX_REST, 2.0**entry.attempts)))
         return True

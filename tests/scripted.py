@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from webserver import QuietServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from email.message import Message
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,17 @@ class Scripted:
         return [path for _, path in self.asked]
 
 
-@contextmanager
-def scripted(answer: Callable[[str], Answer], address: str = "127.0.0.1") -> Iterator[Scripted]:
+def scripted(answer: Callable[[str], Answer], address: str = "127.0.0.1") -> AbstractContextManager[Scripted]:
     """Serve on a free port; *answer* is called with the path in a thread of the request.
+
+    An answer with ``ETag`` or ``Last-Modified`` becomes a 304 if the request has it already.
+    """
+    return negotiating(lambda path, _: answer(path), address)
+
+
+@contextmanager
+def negotiating(answer: Callable[[str, Message], Answer], address: str = "127.0.0.1") -> Iterator[Scripted]:
+    """The same where *answer* is called with the headers of the request as well.
 
     An answer with ``ETag`` or ``Last-Modified`` becomes a 304 if the request has it already.
     """
@@ -56,7 +65,7 @@ def scripted(answer: Callable[[str], Answer], address: str = "127.0.0.1") -> Ite
         def do_GET(self) -> None:
             site.asked.append((time.monotonic(), self.path))
             site.requests.append(f"{self.requestline}\n{self.headers}")
-            given = answer(self.path)
+            given = answer(self.path, self.headers)
             with suppress(OSError):
                 if given.raw is not None:
                     self.close_connection = True

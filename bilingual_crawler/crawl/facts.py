@@ -60,8 +60,8 @@ class _Page(msgspec.Struct, array_like=True, frozen=True):
 
 _News = dict[str, bytes]
 """What a page said of queued URLs: its language -> its links, packed and compressed. Or what the policy recalls."""
-_OWN, _SCOPE = "policy", "scope"
-"""In place of a language, before what the policy recalls, and where there is nothing else to tell."""
+_OWN, _SCOPE, _COOKIES = "policy", "scope", "cookies"
+"""In place of a language: before what the policy recalls, where there is nothing else to tell, and before cookies."""
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(_Page | _News | str | None).decode
@@ -81,6 +81,11 @@ def redirect_fact(target: str) -> bytes:
 def own_fact(fact: bytes) -> bytes:
     """What the policy recalls of the URL by :meth:`~bilingual_crawler.policies.base.Policy.recall`."""
     return _pack({_OWN: fact})
+
+
+def cookies_fact(fact: bytes) -> bytes:
+    """The site of the URL has set the cookies in *fact*."""
+    return _pack({_COOKIES: fact})
 
 
 def page_fact(page: FetchedPage, links: Sequence[Link], pairs: LanguagePairs) -> bytes:
@@ -113,10 +118,12 @@ def relearn(
     facts: Iterable[tuple[str, bytes]],
     queued: Iterable[str],
     join: Callable[[str], object] = ignore,
+    keep_cookies: Callable[[str, bytes], object] = lambda *_: None,
 ) -> Iterator[Pair]:
     """Teach *learner* the facts by URL, in the order of learning, then name it the *queued* URLs.
 
-    *join* is called with the URLs whose site joined the scope. Yields the pairs that this makes.
+    *join* is called with the URLs whose site joined the scope, *keep_cookies* with URLs and the cookies that were set.
+    Yields the pairs that this makes.
     """
     side = learner.pairs.side
     for url, packed in facts:
@@ -131,6 +138,8 @@ def relearn(
                 learner.policy.recall(links)
             elif language == _SCOPE:
                 join(url)
+            elif language == _COOKIES:
+                keep_cookies(url, links)
             else:
                 learner.observe_links(FetchedPage(url, language, side(language)), _links(links))
         else:

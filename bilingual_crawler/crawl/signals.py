@@ -17,6 +17,9 @@ REST = "bilingual_rest"
 RANK = "bilingual_rank"
 """The :class:`~bilingual_crawler.items.Rank` of a request that a spider has yielded."""
 
+SWITCH = "bilingual_switch"
+"""The :class:`~bilingual_crawler.crawl.variants.Switch` that came with a redirect."""
+
 PAGE = "bilingual_page"
 """The parsed :class:`~bilingual_crawler.pages.model.Page`."""
 LANGUAGE = "bilingual_language"

@@ -20,7 +20,16 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.job import job_dir
 
 from bilingual_crawler.crawl.context import CrawlContext, with_http, with_https
-from bilingual_crawler.crawl.facts import GONE, JOINED, news_fact, own_fact, page_fact, redirect_fact, relearn
+from bilingual_crawler.crawl.facts import (
+    GONE,
+    JOINED,
+    cookies_fact,
+    news_fact,
+    own_fact,
+    page_fact,
+    redirect_fact,
+    relearn,
+)
 from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.politeness import CrawlDelays, SharedAddresses, slot_by
 from bilingual_crawler.crawl.scrapy_internals import ask_scheduler, being_scraped
@@ -35,6 +44,7 @@ from bilingual_crawler.crawl.signals import (
     reason,
     url_fetched,
 )
+from bilingual_crawler.crawl.variants import Variants
 from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.frontier.budget import QueueQuota
 from bilingual_crawler.frontier.entry import FIXED, NEVER, Entry, Kind, Push, State
@@ -46,6 +56,7 @@ from bilingual_crawler.frontier.shared import SharedFrontier
 from bilingual_crawler.options import Options
 from bilingual_crawler.storage.files import to_disk
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
+from bilingual_crawler.urls.variants import bare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -54,6 +65,7 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
 
+    from bilingual_crawler.crawl.variants import Switch
     from bilingual_crawler.frontier.frontier import Frontier, FrontierStore
     from bilingual_crawler.frontier.shared import Worker
     from bilingual_crawler.items import FetchedPage, Pair
@@ -184,6 +196,8 @@ class Visits:
         self.learner = Learner(self._policy, self._context.budget)
         """What policy and ledgers have learnt, and which URLs are done."""
         self._max_redirects = crawler.settings.getint("REDIRECT_MAX_TIMES")
+        self.variants = Variants(self._context.pairs)
+        """Which sites choose the language by request header or cookie."""
         self.quota = QueueQuota(len(self._policy.parts))
         """What the pages of each politeness slot have put into the queue."""
         self._guesses = {seed.url for seed in self._context.seeds if seed.guessed_scheme}
@@ -270,11 +284,21 @@ class Visits:
         call_later(rest.seconds, self.wake)
         self._stats.inc_value("bilingual/frontier/retried")
 
-    def redirect(self, entry: Entry, location: str, status: int) -> bool:
-        """Replace *entry* in the queue by the target of its redirect; return False if there is no such target."""
+    def redirect(self, entry: Entry, location: str, status: int, switch: Switch | None = None) -> bool:
+        """Replace *entry* in the queue by the target of its redirect; return False if there is no such target.
+
+        If cookies came with it that choose a language, and it leads back to a page that is known, this *switch* is how
+        the site shows its pages in that language.
+        """
         url = canonicalise(location)
         if url is None:
             return self._end_redirect(entry, "nowhere", status, outcome="redirect-nowhere")
+        if switch and self.learner.is_done(bare(url)) and self.variants.is_switched(url, switch):
+            self.frontier.remember(entry, cookies_fact(self.variants.note_switch(entry.url, switch)))
+            self._stats.inc_value("bilingual/variants/switches")
+        else:
+            switch = None
+        url = self.variants.target(entry.url, url, switch)
         if not self._context.scope.admits(url) and entry.parent:
             return self._end_redirect(entry, "offsite", status, location=url)
         if url == entry.url or entry.redirects >= self._max_redirects:
@@ -374,7 +398,9 @@ class Visits:
         return priority if priority in FIXED else self._policy.reconsider(url, priority)
 
     def gained(self, facts: Iterable[tuple[str, bytes]], queued: Iterable[str]) -> None:
-        self._announce(relearn(self.learner, facts, self._queued_before(queued), self._context.scope.join))
+        self._announce(
+            relearn(self.learner, facts, self._queued_before(queued), self._context.scope.join, self.variants.recall)
+        )
 
     def wake(self) -> None:
         """Have the engine ask for a request now; by itself it does so every five seconds."""

@@ -6,6 +6,8 @@ from enum import IntEnum, StrEnum
 
 import msgspec
 
+from bilingual_crawler.urls.variants import asked_language
+
 
 class State(IntEnum):
     """Life of a URL in the frontier; it only ever moves forward, except that a retry or a resume re-queues it."""
@@ -75,6 +77,11 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     request: str = ""
     """The request of a spider that yields requests, packed; empty if it is made from the other fields."""
     state: State = State.QUEUED
+
+    @property
+    def is_variant(self) -> bool:
+        """Whether it is asked for in one language."""
+        return asked_language(self.url) is not None
 
     @property
     def movable(self) -> bool:

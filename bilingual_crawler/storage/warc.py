@@ -19,12 +19,18 @@ import numpy as np
 from w3lib.url import safe_url_string
 
 from bilingual_crawler.urls.canonical import MAX_LENGTH, canonicalise
+from bilingual_crawler.urls.variants import asked_language, variant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+
+VARIANT_FIELD = "WARC-Requested-Language"
+"""The field of a record of a variant that has the language in which it was asked for; WARC allows further fields."""
+_LANGUAGE = re.compile(r"[a-z]{3}")
 
 
 class ArchiveError(ValueError):
@@ -36,7 +42,8 @@ class ArchiveError(ValueError):
 
 
 def record_url(url: str) -> str:
-    """The canonical form of *url* as Scrapy requests it, without the fragment; *url* itself if it has none.
+    """The canonical form of *url* as Scrapy requests it, with no fragment but that of a variant; *url* itself if it has
+    none.
 
     Scrapy escapes more than a canonical URL does (``[``, ``'``), other archivers less.
     """
@@ -44,7 +51,9 @@ def record_url(url: str) -> str:
         asked = safe_url_string(url.partition("#")[0])
     except ValueError:
         return url
-    return canonicalise(asked) or url
+    language = asked_language(url)
+    canonical = canonicalise(asked) or url
+    return variant(canonical, language) if language else canonical
 
 
 def bare_url(url: str, aliases: Mapping[str, str]) -> str:
@@ -178,6 +187,9 @@ def parse_head(data: bytes) -> RecordHead | None:
         return None
     kind = fields.get(b"warc-type", b"").lower()
     url = fields.get(b"warc-target-uri", b"").decode("utf-8", "replace").strip("<>")
+    language = fields.get(VARIANT_FIELD.lower().encode(), b"").decode("ascii", "replace")
+    if _LANGUAGE.fullmatch(language):
+        url = variant(url, language)
     # nobody can ask for a longer URL
     answers = kind == b"response" and url.startswith("http") and len(url) <= 2 * MAX_LENGTH
     status = _STATUS.match(data, end + 4) if answers else None

@@ -18,6 +18,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from bilingual_crawler.storage.records import read_members
+from bilingual_crawler.storage.warc import VARIANT_FIELD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -57,6 +58,8 @@ class Exchange:
     request_body: bytes = b""
     ip: str | None = None
     protocol: str = "HTTP/1.1"
+    language: str | None = None
+    """That a variant was asked for in, ISO 639-3."""
     truncated: str | None = None
     """Why the body is incomplete: ``length``, ``time``, ``disconnect`` or ``unspecified``."""
 
@@ -168,13 +171,14 @@ class WarcWriter:
 
     def _record(self, kind: str, exchange: Exchange, head: _HttpHead, body: bytes, more: dict[str, str]) -> Any:
         ip = {"WARC-IP-Address": exchange.ip} if exchange.ip else {}
+        language = {VARIANT_FIELD: exchange.language} if exchange.language else {}
         return self._warc.create_warc_record(
             urldefrag(exchange.url).url,
             kind,
             payload=BytesIO(body),
             length=len(body),
             http_headers=head,
-            warc_headers_dict=self._fields(exchange.fetched) | ip | more,
+            warc_headers_dict=self._fields(exchange.fetched) | ip | language | more,
         )
 
     def _fields(self, when: datetime) -> dict[str, str]:

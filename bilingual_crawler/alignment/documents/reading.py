@@ -27,6 +27,7 @@ from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, Sand
 from bilingual_crawler.pages.sandbox.pool import processes, submit
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
+from bilingual_crawler.urls.variants import asked_language, variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -190,8 +191,10 @@ def _profile(raw: RawPage, content: _Content, document: DocumentText, share: flo
 
 
 def link_key(url: str) -> str:
-    """Strip scheme, ``www.``, fragment and last slash from *url*: links to one page have one key."""
-    return url.partition("#")[0].partition("://")[2].removeprefix("www.").rstrip("/")
+    """Strip scheme, ``www.``, fragment and last slash from *url*: links to one page have one key, a variant its own."""
+    asked = asked_language(url)
+    key = url.partition("#")[0].partition("://")[2].removeprefix("www.").rstrip("/")
+    return variant(key, asked) if asked else key
 
 
 def _hashes(texts: Iterable[str]) -> NDArray[np.uint32]:

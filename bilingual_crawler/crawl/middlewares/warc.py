@@ -22,6 +22,7 @@ from bilingual_crawler.crawl.signals import (
 )
 from bilingual_crawler.options import Options
 from bilingual_crawler.storage.writer import Exchange, WarcLocation, WarcWriter
+from bilingual_crawler.urls.variants import asked_language
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,6 +142,7 @@ def _exchange(request: Request, response: Response) -> Exchange:
         request_body=request.body,
         ip=str(response.ip_address) if response.ip_address else None,
         protocol=protocol if protocol.startswith("HTTP/1") else "HTTP/1.1",
+        language=asked_language(request.url),
         truncated=truncated,
     )
 

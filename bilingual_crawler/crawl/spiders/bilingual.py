@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,6 +13,7 @@ from bilingual_crawler.crawl.description import write_description
 from bilingual_crawler.crawl.reading import Reading
 from bilingual_crawler.crawl.signals import ENTRY, SITEMAP, sitemaps_named
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments
+from bilingual_crawler.crawl.variants import missing_languages
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.discovery.sites import is_table
 from bilingual_crawler.frontier.entry import Entry, Kind
@@ -19,6 +21,8 @@ from bilingual_crawler.items import FetchedPage, FoundLinks
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.language import REMEDY
+from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.variants import variant
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -89,11 +93,31 @@ class BilingualSpider(Spider):
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[FoundLinks | Document]:
         read = Reading.from_response(response, self.context.pairs, obeys_meta=self._obeys_meta)
+        self._ask_in_other_languages(read)
+        self.visits.variants.note_page(read.entry.url, read.side)
+        read = read.with_page(self.visits.variants.of_page(read.page, read.entry.url))
         self._count_documents(read.page.documents)
         self.visits.log(read.entry, status=response.status, outcome=read.outcome, language=read.identified.language)
         yield FoundLinks(read.fetched, self.links_of(read.page))
         if document := read.document:
             yield document
+
+    def _ask_in_other_languages(self, read: Reading) -> None:
+        """Ask for the seed of a site once more in each language of the crawl that its page does not lead to."""
+        if read.entry.parent or read.entry.is_variant:
+            return
+        seed = self._first_seeds.get(registered_domain(read.entry.url), read.entry.url)
+        languages = self.context.pairs.languages
+        varies = b"accept-language" in b",".join(read.response.headers.getlist("Vary")).lower()
+        missing = languages if varies else missing_languages(read.page, read.side, languages)
+        for language in missing:
+            if language != read.side:
+                self.visits.push_seed(variant(seed, language))
+
+    @cached_property
+    def _first_seeds(self) -> Mapping[str, str]:
+        """Site -> the first of its seeds."""
+        return {registered_domain(seed.url): seed.url for seed in reversed(self.context.seeds)}
 
     def links_of(self, page: Page) -> Sequence[Link]:
         """The links of *page* that may be followed."""

@@ -1,0 +1,184 @@
+"""Language variants of addresses: how they are asked for, and which links of a page lead to them (docs/variants.md)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+from cachetools import LRUCache
+
+from bilingual_crawler.languages.codes import to_bcp47
+from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.marks import marked_language, strip_language
+from bilingual_crawler.urls.variants import asked_language, bare, variant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from bilingual_crawler.languages.pairs import LanguagePairs
+    from bilingual_crawler.pages.model import Link, Page
+
+MAX_SITES = 10_000
+"""Sites and languages whose cookies are kept; the least recently used are forgotten."""
+MAX_COOKIES, MAX_COOKIE = 20, 4096
+"""Cookies of a site in one language, and characters of one."""
+MAX_REFUSED = 3
+"""Variants in another language than asked for after which a site is asked for no more, unless some were right."""
+
+_NAMING = ("lang", "locale", "i18n")
+"""Parts of names of cookies whose value is a language."""
+
+_pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.Decoder(tuple[str, dict[str, str], str]).decode
+
+
+class Switch(NamedTuple):
+    """Cookies that choose a language."""
+
+    language: str
+    """ISO 639-3"""
+    cookies: Mapping[str, str]
+
+
+class Variants:
+    """What is known of the sites of a crawl that choose the language by request header or cookie.
+
+    A site is a registered domain. The header ``Accept-Language`` asks for the languages of the crawl, of a variant for
+    its own language. Cookies are sent with variants only: those that the site has set when a link that names the
+    language led back to a page.
+    """
+
+    def __init__(self, pairs: LanguagePairs) -> None:
+        self._pairs = pairs
+        # English is what most sites answer in if they know none of the languages asked for
+        self._order = sorted(pairs.languages, key=lambda language: language == "eng")
+        self._cookies: LRUCache[tuple[str, str], dict[str, str]] = LRUCache(MAX_SITES)
+        self._refused: LRUCache[str, int] = LRUCache(MAX_SITES)
+        self._usual: LRUCache[str, str] = LRUCache(MAX_SITES)
+        """The language of the first page of a site whose address names none: what it shows without cookies."""
+
+    def accept_language(self, url: str) -> str:
+        """Return the value of ``Accept-Language`` for *url*: the language that it asks for first, then the others."""
+        asked = asked_language(url)
+        first = [asked] if asked else []
+        tags = [to_bcp47(one) for one in (*first, *(one for one in self._order if one != asked))]
+        return ", ".join([tags[0], *(f"{tag};q={max(0.9 - 0.1 * at, 0.1):.1f}" for at, tag in enumerate(tags[1:]))])
+
+    def cookies(self, url: str) -> str:
+        """Return the value of ``Cookie`` for *url*; empty if it is no variant, or its site has set none."""
+        asked = asked_language(url)
+        kept = self._cookies.get((registered_domain(url), asked)) if asked else None
+        return "; ".join(f"{name}={value}" for name, value in kept.items()) if kept else ""
+
+    def note_page(self, url: str, side: str | None) -> None:
+        """A page in the language *side* of the crawl, if any, was read at *url*."""
+        site = registered_domain(url)
+        if side and site not in self._usual and not marked_language(url):
+            self._usual[site] = side
+
+    def note_switch(self, url: str, switch: Switch) -> bytes:
+        """Keep the cookies with which the site of *url* has switched its language; return them as a fact."""
+        kept = dict(self._cookies.get((registered_domain(url), switch.language), {}))
+        kept.update({name: value for name, value in switch.cookies.items() if len(name) + len(value) <= MAX_COOKIE})
+        kept = dict(list(kept.items())[-MAX_COOKIES:])
+        self._cookies[registered_domain(url), switch.language] = kept
+        return _pack((switch.language, kept, self._usual.get(registered_domain(url), "")))
+
+    def recall(self, url: str, fact: bytes) -> None:
+        """Keep the cookies of a *fact* of an earlier run or another worker."""
+        language, cookies, usual = _unpack(fact)
+        self._usual[registered_domain(url)] = usual
+        self.note_switch(url, Switch(language, cookies))
+
+    def note_answer(self, url: str, *, right: bool) -> None:
+        """The variant *url* was answered in the language asked for, or in another one."""
+        site = registered_domain(url)
+        refused = self._refused.get(site, 0)
+        # a site that was right once is not given up
+        self._refused[site] = -1 if right or refused < 0 else refused + 1
+
+    def are_wanted(self, url: str) -> bool:
+        """Return whether the site of *url* may be asked for variants."""
+        return self._refused.get(registered_domain(url), 0) < MAX_REFUSED
+
+    def is_switched(self, url: str, switch: Switch) -> bool:
+        """Return whether *switch* may show the page at *url*, which it leads back to, in another language."""
+        return not marked_language(url) and switch.language != self._usual.get(registered_domain(url))
+
+    def target(self, url: str, location: str, switch: Switch | None) -> str:
+        """Return the URL that a redirect from *url* to *location*, which came with a *switch*, leads to.
+
+        A variant stays one, unless the location names a language itself.
+        """
+        language = switch.language if switch else asked_language(url)
+        location = bare(location)
+        if language is None or marked_language(location) or not self.are_wanted(url):
+            return location
+        return self._in(language, location)
+
+    def switch(self, url: str, set_cookies: Iterable[str]) -> Switch | None:
+        """Return the switch to a language that *set_cookies*, the headers ``Set-Cookie`` of an answer to *url*, may be.
+
+        A cookie names it (``lang=es``), else *url* does (``/lang/es``). None if neither names a language of the crawl.
+        """
+        cookies: dict[str, str] = {}
+        for header in set_cookies:
+            name, equals, value = header.partition(";")[0].strip().partition("=")
+            if equals and name and f"{name}{value}".isprintable():
+                cookies[name.strip()] = value.strip()
+        languages = self._pairs.languages
+        keys = {name: "lang" if any(part in name.lower() for part in _NAMING) else name for name in cookies}
+        named = (marked_language(f"https://cookie/?{keys[name]}={value}", languages) for name, value in cookies.items())
+        language = next(filter(None, named), None) or marked_language(url, languages)
+        return Switch(language, cookies) if cookies and language else None
+
+    def of_page(self, page: Page, url: str) -> Page:
+        """Return *page*, which was read at *url*, with links that lead to the variants that a browser would see.
+
+        Links of a variant lead to variants, unless their addresses name a language, as headers and cookies stay the
+        same. Where cookies choose, a switcher that leads back to the page leads to its variant.
+        """
+        asked, site = asked_language(url), registered_domain(url)
+        by_cookie = {language for language in self._pairs.languages if (site, language) in self._cookies}
+        if asked is None and not by_cookie:
+            return page
+        links = tuple(self._link(link, url, asked, site, by_cookie) for link in page.links)
+        canonical = page.canonical
+        if asked and canonical and registered_domain(canonical) == site and not marked_language(canonical):
+            canonical = variant(canonical, asked)
+        return replace(page, links=links, canonical=canonical)
+
+    def _link(self, link: Link, url: str, asked: str | None, site: str, by_cookie: set[str]) -> Link:
+        if registered_domain(link.url) != site:
+            return link
+        marked = marked_language(link.url)
+        if marked:
+            # an address that names a language keeps it, whatever cookies there are
+            by_cookie = set() if marked_language(bare(url)) else by_cookie
+            leads_back = bool(by_cookie) and strip_language(link.url) == strip_language(bare(url))
+            if leads_back and (marked in by_cookie or marked == self._usual.get(site)):
+                return _to(link, self._in(marked, url))
+            return link
+        if asked is None or self._is_other(link, asked):
+            return link
+        return _to(link, variant(link.url, asked))
+
+    def _in(self, language: str, url: str) -> str:
+        """The URL of the page at *url* in *language*."""
+        return bare(url) if language == self._usual.get(registered_domain(url)) else variant(url, language)
+
+    def _is_other(self, link: Link, asked: str) -> bool:
+        """Whether *link* says that it leads to another language."""
+        names = [name for name in (link.hreflang, link.label) if name]
+        return bool(names) and asked not in map(self._pairs.side, names)
+
+
+def _to(link: Link, url: str) -> Link:
+    return replace(link, url=url)
+
+
+def missing_languages(page: Page, side: str | None, languages: Sequence[str]) -> list[str]:
+    """Return those of *languages* that *page*, which is in the language *side*, neither is in nor links to."""
+    linked = {name for link in page.links for name in (link.hreflang, link.label, marked_language(link.url)) if name}
+    return [language for language in languages if language != side and language not in linked]

@@ -1,0 +1,282 @@
+"""Sites that show several languages under one address, by request header, cookie or session."""
+
+from __future__ import annotations
+
+import random
+import re
+from http.cookies import SimpleCookie
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scripted import Answer, negotiating
+from test_crawl import crawl, documents
+from webserver import ALIGNED, TEXT, html
+
+from bilingual_crawler.crawl.variants import MAX_COOKIES, MAX_REFUSED, Switch, Variants
+from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.storage.archive import iter_responses
+from bilingual_crawler.storage.records import read_tsv
+from bilingual_crawler.urls.canonical import canonicalise
+from bilingual_crawler.urls.marks import marked_language, strip_language
+from bilingual_crawler.urls.variants import asked_language, bare, variant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from email.message import Message
+    from pathlib import Path
+
+    from scripted import Scripted
+
+PAGES = 24
+ADDRESS = "https://example.org/page?id=3"
+
+
+# an address and its variants ------------------------------------------------------------------------------------------
+
+
+@given(st.sampled_from([ADDRESS, "https://example.org/", "http://example.org/a#!/b"]), st.sampled_from(["spa", "mlt"]))
+def test_a_variant_is_a_url_with_a_language(url: str, language: str) -> None:
+    made = variant(url, language)
+    assert (bare(made), asked_language(made)) == (url.partition("#")[0], language)
+    assert variant(made, "eng") == variant(url, "eng")
+    assert canonicalise(made) == made
+    assert marked_language(made) == language
+    assert marked_language(made, ["eng"]) is None
+    assert strip_language(made) == strip_language(url)
+
+
+@pytest.mark.parametrize("url", [ADDRESS, f"{ADDRESS}#!lang=es", f"{ADDRESS}#lang=spa", f"{ADDRESS}#!lang=spa/x"])
+def test_other_fragments_are_no_variants(url: str) -> None:
+    assert asked_language(url) is None
+    assert bare(url) == url
+
+
+# what sites are asked -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def variants() -> Variants:
+    return Variants(LanguagePairs.parse("eng-spa,eng-mlt"))
+
+
+def test_languages_are_asked_for_in_order(variants: Variants) -> None:
+    assert variants.accept_language(ADDRESS) == "es, mt;q=0.9, en;q=0.8"
+    assert variants.accept_language(variant(ADDRESS, "eng")) == "en, es;q=0.9, mt;q=0.8"
+
+
+@pytest.mark.parametrize(
+    ("url", "headers", "language"),
+    [
+        (ADDRESS, ["lang=es; Path=/; HttpOnly"], "spa"),
+        (ADDRESS, ["django_language=es", "csrf=x"], "spa"),
+        ("https://example.org/lang/es", ["PHPSESSID=1"], "spa"),
+        ("https://example.org/?lang=es", ["x=1", "lang=mt"], "mlt"),
+        ("https://example.org/?lang=fr", ["PHPSESSID=1"], None),
+        (ADDRESS, ["lang=fr"], None),
+        (ADDRESS, ["PHPSESSID=1"], None),
+        ("https://example.org/?lang=es", [], None),
+        ("https://example.org/?lang=es", ["", "=", ";", "no"], None),
+    ],
+)
+def test_cookies_choose_a_language_of_the_crawl(
+    variants: Variants, url: str, headers: list[str], language: str | None
+) -> None:
+    switch = variants.switch(url, headers)
+    assert (switch.language if switch else None) == language
+
+
+def test_cookies_are_sent_with_variants_of_their_site_and_are_bounded(variants: Variants) -> None:
+    fact = variants.note_switch(ADDRESS, Switch("spa", {f"n{n}": "v" for n in range(100)} | {"long": "x" * 10_000}))
+    sent = variants.cookies(variant("https://example.org/other", "spa"))
+    assert sent.count("=") == MAX_COOKIES
+    assert "long" not in sent
+    for url in (ADDRESS, variant(ADDRESS, "eng"), variant("https://example.com/", "spa")):
+        assert not variants.cookies(url)
+    again = Variants(LanguagePairs.parse("eng-spa"))
+    again.recall(ADDRESS, fact)
+    assert again.cookies(variant(ADDRESS, "spa")) == sent
+
+
+def test_a_site_that_answers_in_other_languages_is_given_up(variants: Variants) -> None:
+    for _ in range(MAX_REFUSED):
+        assert variants.are_wanted(ADDRESS)
+        variants.note_answer(ADDRESS, right=False)
+    assert not variants.are_wanted(ADDRESS)
+    assert variants.are_wanted("https://example.com/")
+    variants.note_answer("https://example.com/", right=True)
+    for _ in range(100):
+        variants.note_answer("https://example.com/", right=False)
+    assert variants.are_wanted("https://example.com/")
+
+
+# crawls ---------------------------------------------------------------------------------------------------------------
+
+HOME = {"en": "Home", "es": "Inicio"}
+
+
+def text(lang: str, number: int) -> str:
+    words = TEXT[lang].split()
+    random.Random(f"{lang}{number}").shuffle(words)
+    return f"<p>{' '.join(words)} {number}</p>"
+
+
+def page(lang: str, number: int, links: Callable[[int], str], more: str = "") -> str:
+    """The page of a site in the language *lang*; every page leads to the next ones."""
+    onward = "".join(f"<a href={links(n)}>{n}</a> " for n in range(number + 1, min(number + 6, PAGES)))
+    return html(lang, f"{HOME[lang]} {number}", f"{more}<h1>{number}</h1>{text(lang, number)}{onward}")
+
+
+def path_of(number: int) -> str:
+    return f"/page-{number}" if number else "/"
+
+
+def number_of(path: str) -> int | None:
+    found = re.fullmatch(r"/(?:page-(\d+))?", path.partition("?")[0])
+    number = int(found[1] or 0) if found else PAGES
+    return number if number < PAGES else None
+
+
+def preferred(headers: Message) -> str:
+    """The language that a browser with these headers prefers, of the two of the site; English if it knows neither."""
+    tags = [part.partition(";")[0].strip()[:2] for part in (headers["Accept-Language"] or "").split(",")]
+    return next((tag for tag in tags if tag in HOME), "en")
+
+
+def by_header(path: str, headers: Message) -> Answer:
+    number, lang = number_of(path), preferred(headers)
+    if number is None:
+        return Answer(status=404)
+    return Answer(page(lang, number, path_of), headers={"Vary": "Accept-Language"})
+
+
+def by_cookie(path: str, headers: Message) -> Answer:
+    """``?lang=es`` sets a cookie and leads back to the page."""
+    number = number_of(path)
+    if number is None:
+        return Answer(status=404)
+    if "?lang=" in path:
+        chosen = path.rpartition("=")[2]
+        return Answer(status=302, headers={"Location": path_of(number), "Set-Cookie": f"locale={chosen}; Path=/"})
+    morsel = SimpleCookie(headers["Cookie"] or "").get("locale")
+    lang = morsel.value if morsel and morsel.value in HOME else "en"
+    switch = "".join(f"<a href={path_of(number)}?lang={one}>{one}</a> " for one in HOME)
+    return Answer(page(lang, number, path_of, f"<nav class=language-switcher>{switch}</nav>"))
+
+
+def by_session(path: str, headers: Message) -> Answer:
+    """``/lang/es`` begins a session in Spanish and leads to the home page."""
+    if path.startswith("/lang/"):
+        return Answer(status=302, headers={"Location": "/", "Set-Cookie": f"PHPSESSID=x{path[-2:]}; Path=/"})
+    number = number_of(path)
+    if number is None:
+        return Answer(status=404)
+    morsel = SimpleCookie(headers["Cookie"] or "").get("PHPSESSID")
+    lang = morsel.value[1:] if morsel else "en"
+    return Answer(page(lang, number, path_of, "<p><a href=/lang/es>Español</a> <a href=/lang/en>English</a></p>"))
+
+
+def by_root(path: str, headers: Message) -> Answer:
+    """The root leads to ``/en/`` or ``/es/``, which do not lead to each other."""
+    if path == "/":
+        return Answer(status=302, headers={"Location": f"/{preferred(headers)}/", "Vary": "Accept-Language"})
+    found = re.fullmatch(r"/(en|es)(/.*)", path)
+    number = number_of(found[2]) if found else None
+    if found is None or number is None:
+        return Answer(status=404)
+    return Answer(page(found[1], number, lambda n: f"/{found[1]}{path_of(n)}"))
+
+
+def pairs_of(folder: Path) -> list[tuple[str, str]]:
+    return [(row["url_a"], row["url_b"]) for row in read_tsv(folder / "out" / "pairs.tsv")]
+
+
+def number_in(url: str) -> str:
+    return (re.findall(r"page-(\d+)", url) or ["0"])[0]
+
+
+def check_pairs(folder: Path) -> None:
+    """At least 23 of the 24 pairs, and none that is false."""
+    pairs = pairs_of(folder)
+    assert len(pairs) >= PAGES - 1
+    assert all(number_in(one) == number_in(other) for one, other in pairs)
+
+
+def asked_pages(site: Scripted) -> int:
+    return sum(path != "/robots.txt" for path in site.paths())
+
+
+@pytest.mark.parametrize("site", [by_header, by_cookie, by_session, by_root])
+def test_pairs_under_one_address(tmp_path: Path, site: Callable[[str, Message], Answer]) -> None:
+    with negotiating(site) as server:
+        done = crawl(tmp_path, f"{server.url}/", *ALIGNED, "-s", "BILINGUAL_BITEXT=moses", policy="gain")
+        assert done.returncode == 0, done.stderr
+        check_pairs(tmp_path)
+        assert asked_pages(server) <= 1.2 * 2 * PAGES
+    languages = {url: record["language"] for url, record in documents(tmp_path).items()}
+    assert sorted(languages.values()) == ["eng"] * PAGES + ["spa"] * PAGES
+    for url, language in languages.items():
+        assert asked_language(url) in (None, language)
+    [english] = (tmp_path / "out" / "bitext").glob("*.en")
+    assert len(english.read_text().splitlines()) >= PAGES - 1
+
+
+def test_a_site_that_ignores_the_header_costs_one_request(tmp_path: Path) -> None:
+    def answer(path: str, _: Message) -> Answer:
+        number = number_of(path)
+        return Answer(status=404) if number is None else Answer(page("en", number, path_of))
+
+    with negotiating(answer) as server:
+        assert crawl(tmp_path, f"{server.url}/", policy="gain").returncode == 0
+        XX
+    assert len(documents(tmp_path)) == PAGES
+    outcomes = [row["outcome"] for row in read_tsv(tmp_path / "out" / "crawl.tsv")]
+    assert outcomes.count("not-negotiated") == 1
+
+
+@pytest.mark.parametrize("stops", ["kill", "budget"])
+def test_a_resumed_crawl_knows_the_cookies(tmp_path: Path, stops: str) -> None:
+    job = ("-s", f"JOBDIR={tmp_path / 'job'}")
+    with negotiating(by_cookie) as server:
+        limit = ("-a", "max_pages=20") if stops == "budget" else ("-s", "CLOSESPIDER_PAGECOUNT=12")
+        assert crawl(tmp_path, f"{server.url}/", *job, *limit, policy="gain").returncode == 0
+        assert len(documents(tmp_path)) < 2 * PAGES
+        assert crawl(tmp_path, f"{server.url}/", *job, policy="gain").returncode == 0
+        check_pairs(tmp_path)
+        assert len(documents(tmp_path)) == 2 * PAGES
+        assert asked_pages(server) <= 1.2 * 2 * PAGES
+
+
+@pytest.mark.parametrize("site", [by_header, by_cookie])
+def test_an_archive_answers_by_language(tmp_path: Path, site: Callable[[str, Message], Answer]) -> None:
+    with negotiating(site) as server:
+        assert crawl(tmp_path, f"{server.url}/", policy="gain").returncode == 0
+        seeds = f"{server.url}/"
+    urls = {response.url for response in iter_responses([tmp_path / "out"]) if response.status == 200}
+    assert urls >= set(documents(tmp_path))
+    (tmp_path / "again").mkdir()
+    replay = ("-s", f"BILINGUAL_REPLAY={tmp_path / 'out'}")
+    assert crawl(tmp_path / "again", seeds, *replay, policy="gain").returncode == 0
+    assert documents(tmp_path / "again").keys() == documents(tmp_path).keys()
+    check_pairs(tmp_path / "again")
+
+
+def test_hostile_switchers_are_bounded(tmp_path: Path) -> None:
+    """Each page has another switcher that sets cookies without end, and the site is in English whatever is asked."""
+
+    def answer(path: str, headers: Message) -> Answer:
+        number = number_of(path)
+        if number is None:
+            return Answer(status=404)
+        if "?" in path:
+            cookies = "lang=es; " + "x" * 5000
+            return Answer(status=302, headers={"Location": path_of(number), "Set-Cookie": cookies, "Vary": "*"})
+        switch = f"<a href={path_of(number)}?setlang=es&t={random.random()}>Español</a>"
+        more = {"Vary": "Accept-Language, *", "Content-Language": "es"}
+        return Answer(page("en", number, path_of, switch), headers=more)
+
+    with negotiating(answer) as server:
+        assert crawl(tmp_path, f"{server.url}/", policy="gain").returncode == 0
+        assert asked_pages(server) <= 2 * PAGES + MAX_REFUSED + 2
+    assert len(documents(tmp_path)) == PAGES
