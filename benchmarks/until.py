@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler import settings as project
-from bilingual_crawler.crawl.remaining import DEVIATION, INTERCEPT, OFFSET, RECENT, WEIGHTS, Estimate, is_enough
+from bilingual_crawler.crawl.remaining import DEVIATION, INTERCEPT, OFFSET, RECENT, WEIGHTS, Estimate, Progress
 from bilingual_crawler.harvest.simulator import freeze, simulate
 from bilingual_crawler.harvest.sites import Task, read_site, read_tasks
 from bilingual_crawler.languages.codes import LanguagePair
@@ -59,7 +59,7 @@ class Course:
     task: Task
     gold: int
     moments: NDArray[np.float64]
-    """A row for each download: fetches, found, recently, queued URLs, and the features."""
+    """A row for each download: fetches, found, recently, rarer, queued URLs, and the features."""
     gold_found: NDArray[np.int64]
 
     @property
@@ -90,13 +90,13 @@ class Weights:
     deviation: float
 
     def remaining(self, course: Course) -> NDArray[np.float64]:
-        predicted = self.intercept + course.moments[:, 4:] @ self.weights
-        return np.where(course.moments[:, 3] > 0, np.maximum(np.exp(predicted) - OFFSET, 0.0), 0.0)
+        predicted = self.intercept + course.moments[:, 5:] @ self.weights
+        return np.where(course.moments[:, 4] > 0, np.maximum(np.exp(predicted) - OFFSET, 0.0), 0.0)
 
     def end(self, course: Course, until: float) -> int:
         """Downloads after which the rule ends the crawl."""
         for number, (row, left) in enumerate(zip(course.moments, self.remaining(course), strict=True), 1):
-            if is_enough(until, int(row[0]), int(row[1]), int(row[2]), float(left)):
+            if Progress(*map(int, row[:4]), float(left)).is_enough(until):
                 return number
         return len(course.moments)
 
@@ -130,7 +130,8 @@ def _course(folder: str, site: Site, frozen: FrozenSite, task: Task, partners: P
     def note(learner: Learner, url: str) -> bool:
         key = registered_domain(url)
         (course,), queue = learner.remaining.courses(key), policy.promise(key)
-        moments.append((course.fetches, course.found, course.brought(RECENT), queue.urls, *course.features(queue)))
+        counts = course.fetches, course.found, course.brought(RECENT), course.rarer, queue.urls
+        moments.append((*counts, *course.features(queue)))
         return bool(partners) or len(moments) < ENOUGH
 
     held: set[str] = set()
@@ -148,7 +149,7 @@ def fit(courses: Iterable[Course]) -> Weights:
     rows, targets, counts = [], [], []
     for course in courses:
         chosen = course.chosen
-        rows.append(course.moments[chosen, 4:])
+        rows.append(course.moments[chosen, 5:])
         targets.append(np.log(course.to_come[chosen] + OFFSET))
         counts.append(np.full(len(chosen), 1 / len(chosen)))
     x, y, w = np.concatenate(rows), np.concatenate(targets), np.concatenate(counts)

@@ -15,15 +15,16 @@ from test_crawl import crawl
 from webserver import TEXT, bilingual_site, html, serve, start_scrapy, varied
 
 from bilingual_crawler.crawl.remaining import (
+    BOTH_LANGUAGES,
     FETCHES_WITHOUT_PAIR,
     FIRST_FETCHES,
     NO_PAIR,
     RECENT,
     Estimate,
     Outcome,
+    Progress,
     SiteCourse,
     added_up,
-    is_enough,
 )
 from bilingual_crawler.harvest.simulator import FrozenPage, FrozenSite, simulate
 from bilingual_crawler.languages.codes import LanguagePair
@@ -90,26 +91,38 @@ def test_urls_that_cannot_be_fetched_now_promise_no_more_than_the_best_one() -> 
     assert site.estimate(Promise(10, 2.0)) == site.estimate(Promise(10, 0.01))
 
 
-@given(st.floats(0.01, 0.99), st.integers(0, 2000), st.integers(0, 500), st.integers(0, 20), st.floats(0, 500))
-def test_a_site_is_left_in_time_and_not_too_early(
-    until: float, fetches: int, found: int, recently: int, remaining: float
-) -> None:
-    left = is_enough(until, fetches, found, recently, remaining)
-    if fetches < FIRST_FETCHES:
+@given(
+    st.floats(0.01, 0.99),
+    st.builds(
+        Progress,
+        st.integers(0, 2000),
+        st.integers(0, 500),
+        st.integers(0, 20),
+        st.integers(0, 100),
+        st.floats(0, 500),
+    ),
+)
+def test_a_site_is_left_in_time_and_not_too_early(until: float, progress: Progress) -> None:
+    left = progress.is_enough(until)
+    found, recently, remaining = progress.found, progress.recently, progress.remaining
+    assert remaining is not None
+    if progress.fetches < FIRST_FETCHES:
         assert not left
+    elif not found and progress.fetches < FETCHES_WITHOUT_PAIR:
+        assert left == (remaining <= NO_PAIR and progress.rarer < BOTH_LANGUAGES)
     elif not found:
-        assert left or (fetches < FETCHES_WITHOUT_PAIR and remaining > NO_PAIR)
+        assert left
     elif left:
         assert recently <= (1 - until) * (found + recently) + 1e-9
         assert found / (found + remaining) >= until - 1e-9
-        assert is_enough(until / 2, fetches, found, recently, remaining)
+        assert progress.is_enough(until / 2)
 
 
 def test_a_policy_without_promises_leaves_a_site_by_what_it_brings() -> None:
-    assert not is_enough(0.98, 100, 50, 2, None)
-    assert is_enough(0.98, 100, 50, 1, None)
-    assert not is_enough(0.98, FETCHES_WITHOUT_PAIR - 1, 0, 0, None)
-    assert is_enough(0.98, FETCHES_WITHOUT_PAIR, 0, 0, None)
+    assert not Progress(100, 50, 2, 50, None).is_enough(0.98)
+    assert Progress(100, 50, 1, 50, None).is_enough(0.98)
+    assert not Progress(FETCHES_WITHOUT_PAIR - 1, 0, 0, 0, None).is_enough(0.98)
+    assert Progress(FETCHES_WITHOUT_PAIR, 0, 0, 50, None).is_enough(0.98)
 
 
 def test_recent_pairs_are_those_of_a_window_that_grows_with_the_site() -> None:

@@ -229,7 +229,8 @@ def test_a_site_that_ignores_the_header_costs_one_request(tmp_path: Path) -> Non
 
     with negotiating(answer) as server:
         assert crawl(tmp_path, f"{server.url}/", policy="gain").returncode == 0
-        XX
+        asked = [path for path in server.paths() if number_of(path) is not None]
+        assert sorted(asked) == sorted(["/", *map(path_of, range(PAGES))])
     assert len(documents(tmp_path)) == PAGES
     outcomes = [row["outcome"] for row in read_tsv(tmp_path / "out" / "crawl.tsv")]
     assert outcomes.count("not-negotiated") == 1

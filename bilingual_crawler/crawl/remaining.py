@@ -19,6 +19,8 @@ FETCHES_WITHOUT_PAIR = 200
 """Fetches after which a site without a pair is left in any case."""
 NO_PAIR = 0.1
 """Remaining pairs up to which a site without a pair counts as one that has none."""
+BOTH_LANGUAGES = 3
+"""Documents in the rarer language from which a site has both languages, whatever is estimated."""
 BEST_OF = 10
 """Latest fetches of which the greatest promise counts."""
 OFFSET = 0.2
@@ -91,6 +93,29 @@ def added_up(estimates: Iterable[Estimate]) -> Estimate:
     return Estimate(found, max(remaining, 0.0), max(variance, 0.0))
 
 
+class Progress(NamedTuple):
+    """How far the crawl of a site is."""
+
+    fetches: int
+    found: int
+    recently: int
+    """Pairs of these that the latest fetches have brought."""
+    rarer: int
+    """Documents in the rarer language."""
+    remaining: float | None
+    """Pairs, as estimated; None without an estimate."""
+
+    def is_enough(self, until: float) -> bool:
+        """Return whether the site may be left when the share *until* of its pairs is wanted."""
+        if self.fetches < FIRST_FETCHES:
+            return False
+        if self.found <= 0:
+            is_barren = self.remaining is not None and self.remaining <= NO_PAIR and self.rarer < BOTH_LANGUAGES
+            return is_barren or self.fetches >= FETCHES_WITHOUT_PAIR
+        remaining = max(self.remaining or 0.0, self.recently)
+        return remaining <= (1 - until) * (self.found + remaining)
+
+
 class Outcome(NamedTuple):
     """What a fetch was expected to bring, and what it brought, for one pair of languages."""
 
@@ -132,6 +157,11 @@ class SiteCourse:
         before = self.fetches - max(window.fetches, int(window.share * self.fetches))
         return len(self._brought) - bisect_left(self._brought, before + 1)
 
+    @property
+    def rarer(self) -> int:
+        """Number of documents in the rarer language."""
+        return min(self._documents)
+
     def features(self, queue: Promise) -> tuple[float, ...]:
         """Return the features of the estimate, when so many pairs are promised by the *queue* of the site.
 
@@ -149,7 +179,7 @@ class SiteCourse:
             log(queue.urls + 1),
             log(max(self.found, 0) + 0.5),
             log((barren + 1) / (self.fetches + 1)),
-            log(min(self._documents) + 0.5),
+            log(self.rarer + 0.5),
             log(best + 0.001),
         )
 
@@ -216,23 +246,11 @@ class RemainingPairs:
             return False
         estimate = self.estimate(site)
         recent = RECENT if estimate else RECENT_WITHOUT_PROMISES
-        return is_enough(
-            until,
+        progress = Progress(
             courses[0].fetches,
             sum(course.found for course in courses),
             sum(course.brought(recent) for course in courses),
+            max(course.rarer for course in courses),
             estimate.remaining if estimate else None,
         )
-
-
-def is_enough(until: float, fetches: int, found: int, recently: int, remaining: float | None) -> bool:
-    """Return whether a site is finished after so many *fetches*, which brought *found* pairs, *recently* of these.
-
-    *remaining* is the estimate, or None without one.
-    """
-    if fetches < FIRST_FETCHES:
-        return False
-    if found <= 0:
-        return fetches >= FETCHES_WITHOUT_PAIR or (remaining is not None and remaining <= NO_PAIR)
-    remaining = max(remaining or 0.0, recently)
-    return remaining <= (1 - until) * (found + remaining)
+        return progress.is_enough(until)
