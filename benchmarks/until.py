@@ -96,7 +96,8 @@ class Weights:
     def end(self, course: Course, until: float) -> int:
         """Downloads after which the rule ends the crawl."""
         for number, (row, left) in enumerate(zip(course.moments, self.remaining(course), strict=True), 1):
-            if Progress(*map(int, row[:4]), float(left)).is_enough(until):
+            fetches, found, recently, rarer = map(int, row[:4])
+            if Progress(fetches, found, recently, rarer, float(left)).is_enough(until):
                 return number
         return len(course.moments)
 
