@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from redis_server import redis_server
 from scripted import Answer, negotiating
 from test_crawl import crawl, documents
-from webserver import ALIGNED, TEXT, html
+from webserver import ALIGNED, TEXT, html, start_scrapy
 
 from bilingual_crawler.crawl.variants import MAX_COOKIES, MAX_REFUSED, Switch, Variants
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -261,6 +262,38 @@ def test_an_archive_answers_by_language(tmp_path: Path, site: Callable[[str, Mes
     assert crawl(tmp_path / "again", seeds, *replay, policy="gain").returncode == 0
     assert documents(tmp_path / "again").keys() == documents(tmp_path).keys()
     check_pairs(tmp_path / "again")
+
+
+@pytest.mark.parametrize("site", [by_header, by_cookie])
+def test_a_recrawl_asks_for_each_variant_once(tmp_path: Path, site: Callable[[str, Message], Answer]) -> None:
+    (tmp_path / "again").mkdir()
+    with negotiating(site) as server:
+        assert crawl(tmp_path, f"{server.url}/", policy="gain").returncode == 0
+        before = asked_pages(server)
+        known = ("-s", f"BILINGUAL_KNOWN={tmp_path / 'out'}")
+        assert crawl(tmp_path / "again", f"{server.url}/", *known, policy="gain").returncode == 0
+        assert asked_pages(server) - before <= 1.2 * 2 * PAGES
+    assert documents(tmp_path / "again").keys() == documents(tmp_path).keys()
+    check_pairs(tmp_path / "again")
+
+
+@pytest.mark.parametrize("site", [by_header, by_cookie])
+def test_two_workers_lose_no_variant(tmp_path: Path, site: Callable[[str, Message], Answer]) -> None:
+    with negotiating(site) as one, negotiating(site, "127.0.0.2") as two, redis_server(tmp_path) as server:
+        workers = []
+        for name in ("a", "b"):
+            (tmp_path / name).mkdir()
+            chosen = ("-a", "pair=eng-spa", "-a", f"seeds={one.url}/,{two.url}/")
+            shared = ("-s", f"BILINGUAL_FRONTIER={server.url}", "-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / name / 'out'}")
+            workers.append(start_scrapy(tmp_path / name, "crawl", "bilingual", *chosen, *shared))
+        for worker in workers:
+            _, said = worker.communicate(timeout=300)
+            assert worker.returncode == 0, said
+        assert asked_pages(one) + asked_pages(two) <= 1.2 * 2 * 2 * PAGES
+    found = [url for name in ("a", "b") for url in documents(tmp_path / name)]
+    assert len(found) == len(set(found)) == 2 * 2 * PAGES
+    pairs = [pair for name in ("a", "b") for pair in pairs_of(tmp_path / name)]
+    assert len(pairs) >= 2 * (PAGES - 1)
 
 
 def test_hostile_switchers_are_bounded(tmp_path: Path) -> None:
