@@ -58,6 +58,11 @@ class Variants:
         self._usual: LRUCache[str, str] = LRUCache(MAX_SITES)
         """The language of the first page of a site whose address names none: what it shows without cookies."""
 
+    @property
+    def first(self) -> str:
+        """The language that is asked for first where no variant is."""
+        return self._order[0]
+
     def accept_language(self, url: str) -> str:
         """Return the value of ``Accept-Language`` for *url*: the language that it asks for first, then the others."""
         asked = asked_language(url)
@@ -178,7 +183,7 @@ def _to(link: Link, url: str) -> Link:
     return replace(link, url=url)
 
 
-def missing_languages(page: Page, side: str | None, languages: Sequence[str]) -> list[str]:
-    """Return those of *languages* that *page*, which is in the language *side*, neither is in nor links to."""
+def not_linked(page: Page, languages: Sequence[str]) -> list[str]:
+    """Return those of *languages* that no link of *page* names."""
     linked = {name for link in page.links for name in (link.hreflang, link.label, marked_language(link.url)) if name}
-    return [language for language in languages if language != side and language not in linked]
+    return [language for language in languages if language not in linked]

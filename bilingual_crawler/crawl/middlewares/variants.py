@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.settings import default_settings
 
+from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.signals import ENTRY, SWITCH
 from bilingual_crawler.crawl.visits import Visits
 
@@ -29,6 +30,8 @@ class VariantsMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        # another scheduler has no variants
+        CrawlContext.from_crawler(crawler)
         self._crawler = crawler
         headers = crawler.settings.getdict("DEFAULT_REQUEST_HEADERS")
         self._asks_by_default = headers == default_settings.DEFAULT_REQUEST_HEADERS

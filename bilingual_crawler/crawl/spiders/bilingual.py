@@ -13,7 +13,7 @@ from bilingual_crawler.crawl.description import write_description
 from bilingual_crawler.crawl.reading import Reading
 from bilingual_crawler.crawl.signals import ENTRY, SITEMAP, sitemaps_named
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments
-from bilingual_crawler.crawl.variants import missing_languages
+from bilingual_crawler.crawl.variants import not_linked
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.discovery.sites import is_table
 from bilingual_crawler.frontier.entry import Entry, Kind
@@ -103,16 +103,17 @@ class BilingualSpider(Spider):
             yield document
 
     def _ask_in_other_languages(self, read: Reading) -> None:
-        """Ask for the seed of a site once more in each language of the crawl that its page does not lead to."""
-        if read.entry.parent or read.entry.is_variant:
+        """Ask for the seed of a site once more in each language of the crawl that its page does not lead to.
+
+        Only if it is in the language that was asked for first: a site that chooses by the header has no other answer.
+        """
+        if read.entry.parent or read.entry.is_variant or read.side != self.visits.variants.first:
             return
         seed = self._first_seeds.get(registered_domain(read.entry.url), read.entry.url)
-        languages = self.context.pairs.languages
+        others = [language for language in self.context.pairs.languages if language != read.side]
         varies = b"accept-language" in b",".join(read.response.headers.getlist("Vary")).lower()
-        missing = languages if varies else missing_languages(read.page, read.side, languages)
-        for language in missing:
-            if language != read.side:
-                self.visits.push_seed(variant(seed, language))
+        for language in others if varies else not_linked(read.page, others):
+            self.visits.push_seed(variant(seed, language))
 
     @cached_property
     def _first_seeds(self) -> Mapping[str, str]:
