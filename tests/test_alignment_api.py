@@ -24,6 +24,16 @@ def test_two_lists_of_pages_are_paired() -> None:
     assert all(0 < pair.score <= 1 and pair.pair == "eng-isl" for pair in found)
 
 
+def test_pages_of_one_address_in_two_languages_are_variants() -> None:
+    """As two crawls with different request headers find them."""
+    english = [RawPage(f"https://a.example/{name}", None, text=text) for name, text in ENGLISH.items()]
+    icelandic = [RawPage(f"https://a.example/{name}", None, text=text) for name, text in ICELANDIC.items()]
+    found = align_documents([*english, *english], [*icelandic, *icelandic], "eng-isl", "url")
+    assert {(pair.url_a, pair.url_b) for pair in found} == {
+        (f"https://a.example/{name}", f"https://a.example/{name}#!lang=isl") for name in ENGLISH
+    }
+
+
 def test_sentences_of_two_documents_are_aligned() -> None:
     aligner = SentenceAligner("eng", "isl")
     sides = aligner.read([ENGLISH["harbour"]], [ICELANDIC["harbour"]])

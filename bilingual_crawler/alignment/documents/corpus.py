@@ -90,7 +90,13 @@ class Corpus:
         return self.languages.total()
 
     def add(self, document: PackedDocument) -> None:
-        """Add a document; of documents at the same address the longest stays."""
+        """Add a document; of documents at the same address the longest stays.
+
+        A document in another language at an address that has one, as two crawls with different request headers find it,
+        is a variant of that address.
+        """
+        if self._has_other(document):
+            document = document.as_variant()
         key = _key(document)
         if key in self._longest:
             self.replaced += 1
@@ -107,6 +113,14 @@ class Corpus:
         self._domains[registered_domain(document.url)].append(place)
         if document.announces:
             self._announcing.append(place)
+
+    def _has_other(self, document: PackedDocument) -> bool:
+        """Whether there is a document in another language at the address of *document*."""
+        if document.url not in self._places:
+            return False
+        others = (language for language in self.pairs.languages if language != document.language)
+        keys = (f"{language} {link_key(document.url)}" for language in others)
+        return any(self._longest[key][1] == document.url for key in keys if key in self._longest)
 
     def leave_out(self, url: str, language: str, reason: str) -> None:
         """Exclude the document at *url*, in *language*, for a *reason* of ``REASONS``."""

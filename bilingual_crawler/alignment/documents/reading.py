@@ -264,6 +264,13 @@ class PackedDocument:
     document: bytes
     profile: bytes
 
+    def as_variant(self) -> PackedDocument:
+        """Return the document as the variant of its address in its language."""
+        url = variant(self.url, self.language)
+        document, profile = unpack(DocumentText, self.document), unpack(Profile, self.profile)
+        packed = pack(replace(document, url=url)), pack(replace(profile, url=url))
+        return replace(self, url=url, document=packed[0], profile=packed[1])
+
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
