@@ -24,7 +24,7 @@ from bilingual_crawler.harvest.curve import (
     worse_than,
     write_deciles,
 )
-from bilingual_crawler.harvest.plot import plot_results
+from bilingual_crawler.harvest.plot import plot_estimates, plot_results
 from bilingual_crawler.harvest.run import Harvest, ResultStore, read_order
 from bilingual_crawler.harvest.simulator import FrozenPage, FrozenSite, freeze, simulate
 from bilingual_crawler.harvest.sites import GoldPair, Site, SiteError, Task, linked_forms, read_site, read_tasks
@@ -457,6 +457,22 @@ class TestReports:
         write_deciles([nothing], tmp_path / "deciles.tsv")
         assert len((tmp_path / "deciles.tsv").read_text().splitlines()) == 1
 
+    def test_where_crawls_ended_and_what_they_estimated(self, tmp_path: Path) -> None:
+        def ended(site: str, found: int, low: float, high: float) -> Result:
+            estimate = {"remaining": 1.0, "share": 0.9, "low": low, "high": high}
+            done = replace(result("gain", site), until=0.98, estimate=estimate)
+            return replace(done, gold_pairs=10, found=found, downloads=30, reachable_pages=100)
+
+        barren = [replace(ended(site, 0, 0, 1), gold_pairs=0, downloads=n) for site, n in (("y", 40), ("z", 90))]
+        results = [ended("x", 9, 0.8, 1.0), ended("w", 5, 0.8, 1.0), *barren]
+        console = Console(record=True, width=100, force_terminal=False)
+        print_tables(results, console)
+        rows = [line.split() for line in console.export_text().splitlines()]
+        ends = [["gain", "0.700", "0.500", "0.300", "0.900", "0.700", "1", "of", "2", "90,", "65"]]
+        assert [row for row in rows if row[:2] == ["gain", "0.700"]] == ends
+        path = plot_estimates(results[:2], tmp_path / "until.png")
+        assert path.read_bytes().startswith(b"\x89PNG")
+
     def test_plot(self, tmp_path: Path) -> None:
         pairs = [("eng", "isl"), ("isl", "eng"), ("eng", "fin")]
         results = [result(policy, str(n)) for n, _ in enumerate(pairs) for policy in ("bfs", "new", "oracle")]
@@ -506,6 +522,19 @@ class TestCommand:
         assert (out / "harvest.png").stat().st_size > 10_000
         assert "oracle" in done.stdout
 
+    def test_crawls_that_end_by_themselves(self, sites: Path, tmp_path: Path) -> None:
+        out = tmp_path / "out"
+        done = scrapy_harvest(sites, "--policies", "gain", "--until", "0.98", "--out", out)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "Where the crawls ended" in done.stdout
+        (row,) = json.loads((out / "results.json").read_text())
+        assert row["until"] == 0.98
+        assert row["estimate"]["low"] <= row["estimate"]["share"] <= row["estimate"]["high"] == 1
+        assert (out / "until.png").stat().st_size > 5_000
+        refused = scrapy_harvest(sites, "--policies", "gain", "--until", "0.9", "--out", out)
+        assert refused.returncode == 2
+        assert "holds crawls with --until 0.98: choose another --out" in refused.stderr
+
     def test_a_failing_crawl_is_reported(self, sites: Path, tmp_path: Path) -> None:
         out = tmp_path / "out"
         done = scrapy_harvest(sites, "--policies", "bfs", "--out", out, "-s", "SCHEDULER=no.such.Scheduler")
@@ -524,7 +553,12 @@ class TestCommand:
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
-        [(["--policies", "best"], "policy=best"), (["--site", "nowhere"], "nowhere"), ([], "SITES_DIR")],
+        [
+            (["--policies", "best"], "policy=best"),
+            (["--site", "nowhere"], "nowhere"),
+            (["--until", "2"], "--until=2.0: give a share"),
+            ([], "SITES_DIR"),
+        ],
     )
     def test_wrong_arguments(self, sites: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
         where = [sites, "--out", tmp_path / "out"] if arguments else []

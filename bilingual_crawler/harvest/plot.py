@@ -87,21 +87,24 @@ def plot_results(results: Sequence[Result], path: Path) -> Path:
 def plot_estimates(results: Sequence[Result], path: Path) -> Path:
     """Draw the share that was found against its estimate to *path*, a dot for each task; returns *path*.
 
-    Lines are the estimated intervals of 80 %, areas of the dots are numbers of pairs.
+    Lines are the estimated intervals of 80 %, areas of the dots are numbers of pairs. The axes begin below the least
+    share.
     """
     figure = Figure(figsize=(4.6, 4.6), dpi=160, facecolor="white")
     figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
     axes = figure.add_subplot()
     _plain(axes)
     axes.plot((0, 1), (0, 1), color=SOFT, linewidth=1, linestyle=(0, (2.2, 1.6)))
+    least = 0.9
     for name, group in by_policy([result for result in results if result.estimate]).items():
         true = np.array([result.found / result.gold_pairs for result in group])
         share, low, high = (np.array([result.estimate[key] for result in group]) for key in ("share", "low", "high"))
         colour = COLOURS.get(name, _OTHER)
+        least = min(least, *np.floor(10 * np.concatenate((true, low))) / 10)
         axes.hlines(true, low, high, color=colour, linewidth=0.8, alpha=0.5)
         sizes = [12 + 6 * result.gold_pairs**0.5 for result in group]
         axes.scatter(share, true, sizes, color=colour, alpha=0.7, clip_on=False, zorder=3, label=name)
-    axes.set(xlim=(0, 1), ylim=(0, 1))
+    axes.set(xlim=(least, 1), ylim=(least, 1))
     axes.set_xlabel("estimated share of the pairs", color=SOFT, fontsize=9)
     axes.set_ylabel("share that was found", color=SOFT, fontsize=9)
     path.parent.mkdir(parents=True, exist_ok=True)
