@@ -43,7 +43,7 @@ LACKING = ("mlt", "fin", "ukr", "por")
 ENOUGH = 1500
 """Downloads after which a site that is asked for a pair that it lacks is given up in any case."""
 FOLDS = 8
-PENALTY = 3.0
+PENALTY = 0.003
 """Of the squared weights, against the squared errors of one task."""
 FIRST = 10
 """Downloads before the first moment of a crawl that the fit uses."""
@@ -59,7 +59,7 @@ class Course:
     task: Task
     gold: int
     moments: NDArray[np.float64]
-    """A row for each download: fetches, found, recently, rarer, queued URLs, and the features."""
+    """A row for each download: pages, found, recently, rarer, queued URLs, and the features."""
     gold_found: NDArray[np.int64]
 
     @property
@@ -96,8 +96,8 @@ class Weights:
     def end(self, course: Course, until: float) -> int:
         """Downloads after which the rule ends the crawl."""
         for number, (row, left) in enumerate(zip(course.moments, self.remaining(course), strict=True), 1):
-            fetches, found, recently, rarer = map(int, row[:4])
-            if Progress(fetches, found, recently, rarer, float(left)).is_enough(until):
+            pages, found, recently, rarer = map(int, row[:4])
+            if Progress(pages, found, recently, rarer, float(left)).is_enough(until):
                 return number
         return len(course.moments)
 
@@ -131,7 +131,7 @@ def _course(folder: str, site: Site, frozen: FrozenSite, task: Task, partners: P
     def note(learner: Learner, url: str) -> bool:
         key = registered_domain(url)
         (course,), queue = learner.remaining.courses(key), policy.promise(key)
-        counts = course.fetches, course.found, course.brought(RECENT), course.rarer, queue.urls
+        counts = course.pages, course.found, course.brought(RECENT), course.rarer, queue.urls
         moments.append((*counts, *course.features(queue)))
         return bool(partners) or len(moments) < ENOUGH
 
@@ -156,7 +156,7 @@ def fit(courses: Iterable[Course]) -> Weights:
     x, y, w = np.concatenate(rows), np.concatenate(targets), np.concatenate(counts)
     centre, scale = np.average(x, axis=0, weights=w), x.std(axis=0) + 1e-9
     z, level = (x - centre) / scale, np.average(y, weights=w)
-    normal = z.T @ (z * w[:, None]) + PENALTY / 1000 * np.eye(z.shape[1])
+    normal = z.T @ (z * w[:, None]) + PENALTY * np.eye(z.shape[1])
     slopes = np.linalg.solve(normal, z.T @ (w * (y - level))) / scale
     intercept = float(level - centre @ slopes)
     errors = y - intercept - x @ slopes

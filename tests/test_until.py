@@ -5,26 +5,29 @@ from __future__ import annotations
 import json
 import random
 import signal
+import time
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from redis_server import redis_server
+from scripted import Answer, scripted
 from test_crawl import crawl
 from webserver import TEXT, bilingual_site, html, serve, start_scrapy, varied
 
 from bilingual_crawler.crawl.remaining import (
     BOTH_LANGUAGES,
-    FETCHES_WITHOUT_PAIR,
-    FIRST_FETCHES,
+    FIRST_PAGES,
     NO_PAIR,
+    PAGES_WITHOUT_PAIR,
     RECENT,
     Estimate,
     Outcome,
     Progress,
     SiteCourse,
-    added_up,
+    sum_estimates,
 )
 from bilingual_crawler.harvest.simulator import FrozenPage, FrozenSite, simulate
 from bilingual_crawler.languages.codes import LanguagePair
@@ -42,32 +45,39 @@ if TYPE_CHECKING:
 SITE = "example.org"
 BLOG = 300
 PAGES = 30
+WHOLE = ("-s", "BILINGUAL_STALE_PAGES=0")
+"""The blog is not left out as one that says nothing new."""
 
 counts = st.integers(0, 10**6)
 outcomes = st.lists(
-    st.builds(Outcome, st.floats(-1, 10, allow_nan=False), st.integers(-3, 3), st.sampled_from([None, 0, 1])),
+    st.tuples(
+        st.builds(Outcome, st.floats(-1, 10, allow_nan=False), st.booleans(), st.sampled_from([None, 0, 1])),
+        st.integers(0, 40),
+    ),
     max_size=80,
 )
 promises = st.builds(Promise, counts, st.floats(-1e-6, 1e6))
 
 
 @given(outcomes, promises)
-def test_an_estimate_is_a_share_within_its_interval(course: list[Outcome], queue: Promise) -> None:
+def test_an_estimate_is_a_share_within_its_interval(course: list[tuple[Outcome, int]], queue: Promise) -> None:
     site = SiteCourse()
-    for outcome in course:
+    for outcome, found in course:
         site.observe_fetch(outcome)
+        site.observe_pairs(found)
     estimate = site.estimate(queue)
     low, high = estimate.interval
     assert 0 <= low <= high <= 1
     assert low <= estimate.share <= high
     assert estimate.remaining >= 0
     if not queue.urls:
-        assert estimate == Estimate(max(site.found, 0), 0.0)
+        assert estimate == Estimate(site.found, 0.0)
+        assert (low, high) == (1, 1)
 
 
 @given(st.lists(st.builds(Estimate, counts, st.floats(0, 1e6), st.floats(0, 1e6)), max_size=5))
 def test_several_sites_are_surer_than_each(estimates: list[Estimate]) -> None:
-    summed = added_up(estimates)
+    summed = sum_estimates(estimates)
     assert summed.found == sum(one.found for one in estimates)
     assert summed.remaining == pytest.approx(sum(one.remaining for one in estimates))
     low, high = summed.interval
@@ -77,17 +87,18 @@ def test_several_sites_are_surer_than_each(estimates: list[Estimate]) -> None:
 def test_what_is_promised_counts_as_far_as_promises_were_kept() -> None:
     kept, broken = SiteCourse(), SiteCourse()
     for number in range(100):
-        kept.observe_fetch(Outcome(0.5, number % 2, number % 2))
-        broken.observe_fetch(Outcome(0.5, number == 1, number % 2))
+        for course, found in ((kept, number // 2), (broken, min(number, 1))):
+            course.observe_fetch(Outcome(0.5, side=number % 2))
+            course.observe_pairs(found)
     queue = Promise(200, 50.0)
-    assert kept.estimate(queue).remaining > 3 * broken.estimate(queue).remaining
+    assert kept.estimate(queue).remaining > 2 * broken.estimate(queue).remaining
     assert kept.estimate(queue).remaining > kept.estimate(Promise(200, 0.5)).remaining
 
 
 def test_urls_that_cannot_be_fetched_now_promise_no_more_than_the_best_one() -> None:
     site = SiteCourse()
     for number in range(100):
-        site.observe_fetch(Outcome(0.001, 0, number % 2))
+        site.observe_fetch(Outcome(0.001, side=number % 2))
     assert site.estimate(Promise(10, 2.0)) == site.estimate(Promise(10, 0.01))
 
 
@@ -106,9 +117,9 @@ def test_a_site_is_left_in_time_and_not_too_early(until: float, progress: Progre
     left = progress.is_enough(until)
     found, recently, remaining = progress.found, progress.recently, progress.remaining
     assert remaining is not None
-    if progress.fetches < FIRST_FETCHES:
+    if progress.pages < FIRST_PAGES:
         assert not left
-    elif not found and progress.fetches < FETCHES_WITHOUT_PAIR:
+    elif not found and progress.pages < PAGES_WITHOUT_PAIR:
         assert left == (remaining <= NO_PAIR and progress.rarer < BOTH_LANGUAGES)
     elif not found:
         assert left
@@ -121,17 +132,19 @@ def test_a_site_is_left_in_time_and_not_too_early(until: float, progress: Progre
 def test_a_policy_without_promises_leaves_a_site_by_what_it_brings() -> None:
     assert not Progress(100, 50, 2, 50, None).is_enough(0.98)
     assert Progress(100, 50, 1, 50, None).is_enough(0.98)
-    assert not Progress(FETCHES_WITHOUT_PAIR - 1, 0, 0, 0, None).is_enough(0.98)
-    assert Progress(FETCHES_WITHOUT_PAIR, 0, 0, 50, None).is_enough(0.98)
+    assert not Progress(PAGES_WITHOUT_PAIR - 1, 0, 0, 0, None).is_enough(0.98)
+    assert Progress(PAGES_WITHOUT_PAIR, 0, 0, 50, None).is_enough(0.98)
 
 
 def test_recent_pairs_are_those_of_a_window_that_grows_with_the_site() -> None:
     site = SiteCourse()
-    for _ in range(1000):
-        site.observe_fetch(Outcome(1.0, 1))
+    for found in range(1, 1001):
+        site.observe_fetch(Outcome(1.0))
+        site.observe_pairs(found)
     assert site.brought(RECENT) == 50
     for _ in range(49):
-        site.observe_fetch(Outcome(1.0, 0))
+        site.observe_fetch(Outcome(1.0))
+        site.observe_pairs(1000)
     assert site.brought(RECENT) == 3
 
 
@@ -164,7 +177,7 @@ def test_the_queue_promises_the_sum_of_what_its_urls_are_worth(seed: int) -> Non
         queued = [url for url in site.pages if policy._known.is_queued(url)]
         assert promise.urls == len(queued)
         assert promise.pairs == pytest.approx(sum(policy._known._worths.get(url, 0.0) for url in queued))
-        in_all = learner.remaining.in_all()
+        in_all = learner.remaining.total()
         assert in_all is not None
         assert in_all.found == len(learner.ledgers[policy.pair])
         sizes.append(len(queued))
@@ -192,9 +205,10 @@ def with_blog() -> dict[str, str]:
 
 
 def outcome(folder: Path) -> tuple[set[str], set[tuple[str, str]]]:
-    """The documents and the pairs of a crawl."""
-    documents = {record["url"] for record in read_json_lines(folder / "out" / "documents.jsonl.gz")}
-    return documents, {(row["url_a"], row["url_b"]) for row in read_tsv(folder / "out" / "pairs.tsv")}
+    """The paths of the documents, and of the pairs, of a crawl."""
+    documents = {urlsplit(record["url"]).path for record in read_json_lines(folder / "out" / "documents.jsonl.gz")}
+    rows = read_tsv(folder / "out" / "pairs.tsv")
+    return documents, {(urlsplit(row["url_a"]).path, urlsplit(row["url_b"]).path) for row in rows}
 
 
 def summary(folder: Path) -> dict[str, object]:
@@ -231,9 +245,7 @@ def test_a_crawl_ends_by_itself_and_a_resume_fetches_the_rest(tmp_path: Path) ->
     with serve(with_blog()) as server:
         crawl(tmp_path / "whole", f"{server.url}/en/", "-s", "BILINGUAL_STALE_PAGES=0", policy="gain")
         whole = outcome(tmp_path / "whole")
-    bare = [{str(one).split(":", 2)[-1].split("/", 1)[-1] for one in part} for part in (*outcome(tmp_path), *whole)]
-    assert bare[0] == bare[2]
-    assert len(outcome(tmp_path)[1]) == len(whole[1])
+    assert outcome(tmp_path) == whole
 
 
 def test_a_killed_crawl_knows_what_it_had_found(tmp_path: Path) -> None:
@@ -261,7 +273,7 @@ def test_a_site_without_the_pair_is_left(tmp_path: Path) -> None:
         done = crawl(tmp_path, f"{server.url}/blog/0", "-a", "until=0.98", *whole, policy="gain")
         assert done.returncode == 0, done.stderr
         assert summary(tmp_path)["finish_reason"] == "until"
-        assert FIRST_FETCHES <= server.asked.total() <= FETCHES_WITHOUT_PAIR
+        assert FIRST_PAGES <= server.asked.total() <= PAGES_WITHOUT_PAIR
         assert "-a until=1 fetches all of it" in done.stderr
 
 
@@ -303,9 +315,98 @@ def test_workers_of_one_frontier_leave_their_sites(tmp_path: Path) -> None:
         for worker in workers:
             _, said = worker.communicate(timeout=300)
             assert worker.returncode == 0, said
-        pairs = {pair for name in ("a", "b") for pair in outcome(tmp_path / name)[1]}
-        assert len(pairs) >= 0.98 * 2 * (PAGES + 1)
+        rows = [row for name in ("a", "b") for row in read_tsv(tmp_path / name / "out" / "pairs.tsv")]
+        assert len(rows) >= 0.98 * 2 * (PAGES + 1)
         assert one.asked.total() + two.asked.total() < 2 * PAGES + BLOG
+
+
+def test_a_worker_that_goes_on_counts_the_pairs_of_the_run_before(tmp_path: Path) -> None:
+    """They are adopted from pairs.tsv before Redis tells what was fetched."""
+    with serve(with_blog()) as one, redis_server(tmp_path) as server:
+        arguments = ("-a", "pair=eng-spa", "-a", f"seeds={one.url}/en/", "-s", f"BILINGUAL_FRONTIER={server.url}")
+        kept = ("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}", "-s", f"JOBDIR={tmp_path / 'job'}", *WHOLE)
+        for more in (("max_pages=50",), ("until=0.98",)):
+            process = start_scrapy(tmp_path, "crawl", "bilingual", *arguments, "-a", *more, *kept)
+            _, said = process.communicate(timeout=300)
+            assert process.returncode == 0, said
+        assert len(outcome(tmp_path)[1]) >= 0.98 * (PAGES + 1)
+        assert one.asked.total() < (2 * PAGES + BLOG) / 2
+
+
+def across(lang: str, other: str, to: str) -> dict[str, str]:
+    """A site in one language that announces the pages of another site as its translations, and a blog."""
+    names = [f"page-{number}.html" for number in range(2 * PAGES)]
+
+    def announcing(path: str, title: str, body: str) -> str:
+        page = html(lang, title, body)
+        return page.replace("</head>", f'<link rel=alternate hreflang={other} href="{to}{path}"></head>')
+
+    site = {"/": announcing("/", "home", "".join(f"<a href=/{name}>{name}</a> " for name in names))}
+    site |= {f"/{name}": announcing(f"/{name}", name, "") for name in names}
+    return varied(site)
+
+
+def test_pairs_of_two_domains_count_on_both(tmp_path: Path) -> None:
+    with serve({}) as one, serve({}, address="127.0.0.2") as two:
+        one.pages, two.pages = across("en", "es", two.url), across("es", "en", one.url)
+        seeds = f"{one.url}/,{two.url}/"
+        done = crawl(tmp_path, seeds, "-a", "until=0.98", *WHOLE, policy="gain")
+        assert done.returncode == 0, done.stderr
+        assert len(outcome(tmp_path)[1]) >= 0.98 * (2 * PAGES + 1)
+
+
+def test_pages_that_only_a_sitemap_names_are_found(tmp_path: Path) -> None:
+    site = with_blog()
+    hidden = {path.replace("page-", "more-"): page for path, page in site.items() if "page-" in path}
+    site |= {path: page.replace("page-", "more-") for path, page in hidden.items()}
+    with serve(site) as server:
+        index, nested = ("sitemapindex", "sitemap"), ("urlset", "url")
+        for name, (root, item), paths in (("/index.xml", index, ["/nested.xml"]), ("/nested.xml", nested, hidden)):
+            entries = "".join(f"<{item}><loc>{server.url}{path}</loc></{item}>" for path in paths)
+            site[name] = f'<{root} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</{root}>'
+        server.robots = f"User-agent: *\nSitemap: {server.url}/index.xml\n"
+        done = crawl(tmp_path, f"{server.url}/en/", "-a", "until=0.98", *WHOLE, policy="gain")
+        assert done.returncode == 0, done.stderr
+        assert len(outcome(tmp_path)[1]) >= 0.98 * (2 * PAGES + 1)
+
+
+def test_a_site_is_taken_up_again_if_a_late_page_brings_more(tmp_path: Path) -> None:
+    site = with_blog()
+    hidden = {path.replace("page-", "more-"): page for path, page in site.items() if "page-" in path}
+    site |= {path: page.replace("page-", "more-") for path, page in hidden.items()}
+    late = html("en", "late", "".join(f"<a href={path}>more</a> " for path in hidden))
+
+    def answer(path: str) -> Answer:
+        if path == "/en/late.html":
+            time.sleep(6)
+            return Answer(late)
+        page = site.get(path)
+        return Answer(status=404) if page is None else Answer(page)
+
+    site["/en/"] = site["/en/"].replace("<a ", "<a href=/en/late.html>late</a> <a ", 1)
+    with scripted(answer) as server:
+        done = crawl(tmp_path, f"{server.url}/en/", "-a", "until=0.98", *WHOLE, policy="gain")
+        assert done.returncode == 0, done.stderr
+    assert len(outcome(tmp_path)[1]) >= 0.98 * (2 * PAGES + 1)
+
+
+def test_refused_addresses_are_no_pages_without_a_pair(tmp_path: Path) -> None:
+    site = with_blog()
+    site["/"] = html("en", "home", "".join(f"<a href=/login/{n}>x</a>" for n in range(250)) + "<a href=/en/>all</a>")
+    with serve(site) as server:
+        server.robots = "User-agent: *\nDisallow: /login/\n"
+        done = crawl(tmp_path, f"{server.url}/", "-a", "until=0.98", *WHOLE, policy="bfs")
+        assert done.returncode == 0, done.stderr
+        assert len(outcome(tmp_path)[1]) == PAGES + 1
+
+
+def test_several_pairs_of_languages_are_added_up(tmp_path: Path) -> None:
+    with serve(with_blog()) as server:
+        more = ("-a", "pair=eng-spa,eng-eus", "-a", "until=0.98", *WHOLE)
+        done = crawl(tmp_path, f"{server.url}/en/", *more, policy="gain")
+        assert done.returncode == 0, done.stderr
+        assert summary(tmp_path)["finish_reason"] == "until"
+        assert len(outcome(tmp_path)[1]) >= PAGES
 
 
 @pytest.mark.parametrize("share", ["0", "98", "-1", "nan", "much"])

@@ -35,7 +35,7 @@ class Learner:
         self._budget = budget
         self.ledgers = {part.pair: PairLedger(part.pair) for part in policy.parts}
         self.pairs = LanguagePairs(tuple(self.ledgers))
-        self.remaining = RemainingPairs(policy.parts)
+        self.remaining = RemainingPairs(policy.parts, [self.ledgers[part.pair].pairs_on for part in policy.parts])
         self._done: set[int] = set()
         """Hashes of the URLs that were fetched or given up; they take less memory than texts."""
 
@@ -122,15 +122,16 @@ class Learner:
         site = registered_domain(url)
         parts = self.policy.parts
         promised = [part.reconsider(url, 0.0) for part in parts]
-        before = [len(self.ledgers[part.pair]) for part in parts]
         found: list[Pair] = []
         yield found
         outcomes = []
-        for part, promise, pairs in zip(parts, promised, before, strict=True):
+        for part, promise in zip(parts, promised, strict=True):
             side = page.seen_by(part.pair).side if page else None
             place = None if side is None else int(side == part.pair.b)
-            outcomes.append(Outcome(promise, len(self.ledgers[part.pair]) - pairs, place))
+            outcomes.append(Outcome(promise, page is not None, place))
         self.remaining.observe_fetch(site, outcomes)
+        for other in {registered_domain(url) for pair in found for url in (pair.url_a, pair.url_b)} - {site}:
+            self.remaining.observe_pairs(other)
         if self._budget:
             self._budget.observe_download(site, len(found), sum(promised))
 

@@ -9,14 +9,14 @@ from math import ceil, exp, expm1, floor, log, log1p, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from bilingual_crawler.policies.base import Policy, Promise
 
-FIRST_FETCHES = 40
-"""Fetches of a site before it may be left."""
-FETCHES_WITHOUT_PAIR = 200
-"""Fetches after which a site without a pair is left in any case."""
+FIRST_PAGES = 40
+"""Pages of a site before it may be left."""
+PAGES_WITHOUT_PAIR = 200
+"""Pages after which a site without a pair is left in any case."""
 NO_PAIR = 0.1
 """Remaining pairs up to which a site without a pair counts as one that has none."""
 BOTH_LANGUAGES = 3
@@ -44,7 +44,7 @@ class Window(NamedTuple):
 
 
 RECENT = Window(30, 0.05)
-"""A site is not left while these bring pairs."""
+"""What these brought counts as remaining, however low the estimate."""
 RECENT_WITHOUT_PROMISES = Window(100, 0.25)
 """The same where the policy promises no pairs, so that nothing else tells what is left."""
 
@@ -65,8 +65,9 @@ class Estimate(NamedTuple):
     @property
     def interval(self) -> tuple[float, float]:
         """Least and greatest share, between which the true one is with a probability of 80 %."""
-        deviation = sqrt(log1p(self.variance / self.remaining**2)) if self.remaining > NOTHING else 0.0
-        factor = exp(QUANTILE * deviation)
+        if self.remaining < NOTHING:
+            return 1.0, 1.0
+        factor = exp(QUANTILE * sqrt(log1p(self.variance / self.remaining**2)))
         return self._share(ceil(self.remaining * factor)), self._share(floor(self.remaining / factor))
 
     def as_dict(self) -> dict[str, float]:
@@ -85,18 +86,18 @@ class Estimate(NamedTuple):
         return self.found / (self.found + remaining) if self.found + remaining > 0 else 1.0
 
 
-def added_up(estimates: Iterable[Estimate]) -> Estimate:
+def sum_estimates(estimates: Iterable[Estimate]) -> Estimate:
     """The sum of *estimates*, whose errors count as independent."""
     found, remaining, variance = 0, 0.0, 0.0
     for one in estimates:
         found, remaining, variance = found + one.found, remaining + one.remaining, variance + one.variance
-    return Estimate(found, max(remaining, 0.0), max(variance, 0.0))
+    return Estimate(found, remaining, variance)
 
 
 class Progress(NamedTuple):
     """How far the crawl of a site is."""
 
-    fetches: int
+    pages: int
     found: int
     recently: int
     """Pairs of these that the latest fetches have brought."""
@@ -107,11 +108,11 @@ class Progress(NamedTuple):
 
     def is_enough(self, until: float) -> bool:
         """Return whether the site may be left when the share *until* of its pairs is wanted."""
-        if self.fetches < FIRST_FETCHES:
+        if self.pages < FIRST_PAGES:
             return False
         if self.found <= 0:
             is_barren = self.remaining is not None and self.remaining <= NO_PAIR and self.rarer < BOTH_LANGUAGES
-            return is_barren or self.fetches >= FETCHES_WITHOUT_PAIR
+            return is_barren or self.pages >= PAGES_WITHOUT_PAIR
         remaining = max(self.remaining or 0.0, self.recently)
         return remaining <= (1 - until) * (self.found + remaining)
 
@@ -121,8 +122,8 @@ class Outcome(NamedTuple):
 
     promised: float
     """Pairs."""
-    pairs: int
-    """Pairs more than before, or fewer if some were broken."""
+    is_page: bool = True
+    """Whether it brought a page, not a redirect or a failure."""
     side: int | None = None
     """The place in the pair of the language of its document; None without one."""
 
@@ -132,8 +133,9 @@ class SiteCourse:
     """What the fetches of a site have brought, for one pair of languages."""
 
     fetches: int = 0
+    pages: int = 0
     found: int = 0
-    """Pairs at present."""
+    """Pairs with a document of the site, at present."""
     promised: float = 0.0
     """Pairs that the fetched URLs promised, at most one each."""
     _documents: list[int] = field(default_factory=lambda: [0, 0])
@@ -143,14 +145,19 @@ class SiteCourse:
     _latest: deque[float] = field(default_factory=lambda: deque(maxlen=BEST_OF))
 
     def observe_fetch(self, outcome: Outcome) -> None:
+        """Learn the *outcome* of a fetch; :meth:`observe_pairs` follows."""
         self.fetches += 1
-        self.found += outcome.pairs
-        self._brought += [self.fetches] * outcome.pairs
+        self.pages += outcome.is_page
         if outcome.side is not None:
             self._documents[outcome.side] += 1
         promised = min(max(outcome.promised, 0.0), 1.0)
         self.promised += promised
         self._latest.append(promised)
+
+    def observe_pairs(self, found: int) -> None:
+        """Learn how many pairs are *found* after the last fetch, of this site or of another one."""
+        self._brought += [self.fetches] * (found - self.found)
+        self.found = found
 
     def brought(self, window: Window) -> int:
         """Return the number of pairs that the latest fetches brought."""
@@ -159,8 +166,8 @@ class SiteCourse:
 
     @property
     def rarer(self) -> int:
-        """Number of documents in the rarer language."""
-        return min(self._documents)
+        """Number of documents in the rarer language; those of another site count that are in pairs with this one."""
+        return max(min(self._documents), self.found)
 
     def features(self, queue: Promise) -> tuple[float, ...]:
         """Return the features of the estimate, when so many pairs are promised by the *queue* of the site.
@@ -177,7 +184,7 @@ class SiteCourse:
         return (
             log(kept * promised + 0.1),
             log(queue.urls + 1),
-            log(max(self.found, 0) + 0.5),
+            log(self.found + 0.5),
             log((barren + 1) / (self.fetches + 1)),
             log(self.rarer + 0.5),
             log(best + 0.001),
@@ -185,34 +192,41 @@ class SiteCourse:
 
     def estimate(self, queue: Promise) -> Estimate:
         """Estimate the remaining pairs of the site, when so many are promised by its *queue*."""
-        found = max(self.found, 0)
         if not queue.urls:
-            return Estimate(found, 0.0)
+            return Estimate(self.found, 0.0)
         mean = INTERCEPT + sum(weight * one for weight, one in zip(WEIGHTS, self.features(queue), strict=True))
         remaining = max(exp(mean) - OFFSET, 0.0)
-        return Estimate(found, remaining, remaining**2 * expm1(DEVIATION**2))
+        return Estimate(self.found, remaining, remaining**2 * expm1(DEVIATION**2))
 
 
 class RemainingPairs:
     """The courses of all sites of a crawl, and what remains there. A site is a registered domain."""
 
-    def __init__(self, parts: Sequence[Policy]) -> None:
-        """*parts* are the policies of the single pairs of languages."""
+    def __init__(self, parts: Sequence[Policy], pairs_on: Sequence[Callable[[str], int]]) -> None:
+        """*parts* are the policies of the single pairs of languages, *pairs_on* count what is found on a site."""
         self._parts = parts
+        self._pairs_on = pairs_on
         self._courses: dict[str, list[SiteCourse]] = {}
         self._estimates: dict[str, Estimate] = {}
-        self._in_all = Estimate(0, 0.0)
 
     def observe_fetch(self, site: str, outcomes: Sequence[Outcome]) -> None:
         """Learn the outcome of a fetch of *site* for each pair of languages."""
-        courses = self._courses.setdefault(site, [SiteCourse() for _ in self._parts])
-        for course, outcome in zip(courses, outcomes, strict=True):
+        for course, outcome in zip(self._of(site), outcomes, strict=True):
             course.observe_fetch(outcome)
+        self.observe_pairs(site)
+
+    def observe_pairs(self, site: str) -> None:
+        """Learn how many pairs are found on *site* by now."""
+        for course, pairs_on in zip(self._of(site), self._pairs_on, strict=True):
+            course.observe_pairs(pairs_on(site))
         self.estimate(site)
 
     def courses(self, site: str) -> Sequence[SiteCourse]:
         """Return the course of *site* for each pair of languages; nothing if no page of it was fetched."""
         return self._courses.get(site, ())
+
+    def _of(self, site: str) -> list[SiteCourse]:
+        return self._courses.setdefault(site, [SiteCourse() for _ in self._parts])
 
     def estimate(self, site: str) -> Estimate | None:
         """Estimate the remaining pairs of *site*; None if the policy promises none, so that nothing tells of them."""
@@ -220,16 +234,12 @@ class RemainingPairs:
         if not queues or site not in self._courses:
             return None
         courses = zip(self._courses[site], queues, strict=True)
-        estimate = added_up(course.estimate(queue) for course, queue in courses)
-        before = self._estimates.get(site, Estimate(0, 0.0))
-        self._estimates[site] = estimate
-        taken = Estimate(-before.found, -before.remaining, -before.variance)
-        self._in_all = added_up((self._in_all, taken, estimate))
+        self._estimates[site] = estimate = sum_estimates(course.estimate(queue) for course, queue in courses)
         return estimate
 
-    def in_all(self) -> Estimate | None:
-        """Return the estimate of all sites, each as at its last fetch; None if nothing tells of them."""
-        return self._in_all if self._estimates else None
+    def total(self) -> Estimate | None:
+        """Return the estimate of all sites visited, each as at its last fetch; None if nothing tells of them."""
+        return sum_estimates(self._estimates.values()) if self._estimates else None
 
     def estimates(self) -> dict[str, Estimate]:
         """Estimate the remaining pairs of each site anew, unless nothing tells of them."""
@@ -238,8 +248,8 @@ class RemainingPairs:
     def is_finished(self, site: str, until: float) -> bool:
         """Return whether the share *until* of the pairs of *site* is found, or whether it has clearly none.
 
-        No site is left while it brings pairs, however few are estimated to remain. With a policy that promises no
-        pairs, a site is left by what it has brought alone.
+        What a site has brought of late counts as what remains if fewer pairs are estimated. With a policy that promises
+        no pairs, a site is left by what it has brought alone.
         """
         courses = self._courses.get(site)
         if not courses:
@@ -247,7 +257,7 @@ class RemainingPairs:
         estimate = self.estimate(site)
         recent = RECENT if estimate else RECENT_WITHOUT_PROMISES
         progress = Progress(
-            courses[0].fetches,
+            courses[0].pages,
             sum(course.found for course in courses),
             sum(course.brought(recent) for course in courses),
             max(course.rarer for course in courses),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 from scrapy import signals
-from scrapy.exceptions import CloseSpider, UsageError
+from scrapy.exceptions import CloseSpider, DontCloseSpider, UsageError
 from scrapy.http import Response
 from scrapy.utils.asyncio import call_later, create_looping_call, run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
@@ -204,6 +204,8 @@ class Visits:
         self._waiting: set[str] = set()
         """Those of which https gave nothing."""
         self._with_spider: dict[str, Entry] = {}
+        self._left: dict[str, str] = {}
+        """Slot -> site, of those where enough pairs are found."""
         self._stopping = False
         self.slot = slot_by(options.politeness)
         """The politeness slot of a URL."""
@@ -433,7 +435,17 @@ class Visits:
             self.frontier.finish(entry)
 
     def _idle(self) -> None:
-        """Nothing is pending: the crawl ends, for the reason that queued URLs have if there are any."""
+        """Nothing is pending: the crawl ends, for the reason that queued URLs have if there are any.
+
+        Pages that were in flight when their site was left may have brought more pairs, or more URLs.
+        """
+        again = [slot for slot, site in self._left.items() if not self._has_enough(site)]
+        for slot in again:
+            del self._left[slot]
+            self.frontier.reopen(slot)
+        if again:
+            self.wake()
+            raise DontCloseSpider
         if reason := self.frontier.spent:
             raise CloseSpider(reason)
 
@@ -446,17 +458,20 @@ class Visits:
 
     def _is_left(self, entry: Entry) -> bool:
         """Whether enough pairs of the site of *entry* are found; then *entry* is queued again."""
-        site, until = registered_domain(entry.url), self._context.until
-        if until >= 1 or not self.learner.remaining.is_finished(site, until):
+        site = registered_domain(entry.url)
+        if entry.kind is Kind.SITEMAP or not self._has_enough(site):
             return False
         self.frontier.put_back(entry, entry.priority)
         if self.frontier.close(entry.slot, UNTIL):
-            self._stats.inc_value("bilingual/until/sites_left")
-            logger.info(
-                f"{site} is left: {self.learner.remaining.estimate(site) or 'it brings no more pairs'}",
-                extra=self._extra,
-            )
+            if site not in self._left.values():
+                self._stats.inc_value("bilingual/until/sites_left")
+                estimate = self.learner.remaining.estimate(site)
+                logger.info(f"{site} is left: {estimate or 'it brings no more pairs'}", extra=self._extra)
+            self._left[entry.slot] = site
         return True
+
+    def _has_enough(self, site: str) -> bool:
+        return self._context.until < 1 and self.learner.remaining.is_finished(site, self._context.until)
 
     def _gone(self, entry: Entry) -> None:
         """*entry* gave no page that policy and ledger have learnt from."""

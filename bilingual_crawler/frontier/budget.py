@@ -21,7 +21,7 @@ MAX_BYTES = 500_000_000
 """Memory for the queued URLs of one linking site: half a million ordinary URLs, or 170,000 of 2,000 characters."""
 STORED = 350
 """Bytes of a queued URL in memory beside its text."""
-KNOWN = 600
+KNOWN = 660
 """Bytes of a queued URL in the policy ``gain``, for each pair of languages."""
 
 

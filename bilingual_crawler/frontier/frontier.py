@@ -222,6 +222,9 @@ class Frontier(Protocol):
     def close(self, slot: str, reason: str = SITE_BUDGET) -> bool:
         """Hand out no more URLs of *slot*, for the *reason* that :attr:`spent` gives; false if it was closed before."""
 
+    def reopen(self, slot: str) -> None:
+        """Hand out URLs of *slot* again, if it was closed."""
+
     def has_pending(self) -> bool:
         """Whether a URL is in flight or may still be handed out."""
 

@@ -285,6 +285,10 @@ class LocalFrontier:
         self._closed.setdefault(slot, reason)
         return not closed
 
+    def reopen(self, slot: str) -> None:
+        self._closed.pop(slot, None)
+        self.offer((slot,))
+
     @property
     def remaining(self) -> int:
         if not self._frozen:

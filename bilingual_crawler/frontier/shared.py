@@ -147,6 +147,10 @@ class SharedFrontier:
         self._do(self._frontier.close, slot, reason)
         return not closed
 
+    def reopen(self, slot: str) -> None:
+        self._closed.discard(slot)
+        self._do(self._frontier.reopen, slot)
+
     def has_pending(self) -> bool:
         """Whether this or another worker has anything in flight or to hand out."""
         return not self._frozen and (not self._over or bool(self._ready))

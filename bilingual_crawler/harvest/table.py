@@ -121,16 +121,16 @@ def ends_table(groups: Mapping[str, Sequence[Result]]) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for name, group in groups.items():
         gold, barren = with_gold(group), [result.downloads for result in group if not result.gold_pairs]
-        told = [result for result in gold if result.estimate]
-        inside = [r.estimate["low"] <= r.found / r.gold_pairs <= r.estimate["high"] for r in told]
+        estimated = [result for result in gold if result.estimate]
+        inside = [r.estimate["low"] <= r.found / r.gold_pairs <= r.estimate["high"] for r in estimated]
         table.add_row(
             name,
             decimals(share(sum(r.found for r in gold), sum(r.gold_pairs for r in gold))),
             decimals(min((r.found / r.gold_pairs for r in gold), default=None)),
             decimals(share(sum(r.downloads for r in gold), sum(r.reachable_pages for r in gold))),
-            decimals(fmean(r.estimate["share"] for r in told) if told else None),
-            decimals(fmean(r.found / r.gold_pairs for r in told) if told else None),
-            f"{sum(inside)} of {len(inside)}" if told else "–",
+            decimals(fmean(r.estimate["share"] for r in estimated) if estimated else None),
+            decimals(fmean(r.found / r.gold_pairs for r in estimated) if estimated else None),
+            f"{sum(inside)} of {len(inside)}" if estimated else "–",
             f"{max(barren)}, {median(barren):.0f}" if barren else "–",
         )
     return table

@@ -147,8 +147,8 @@ class ProgressExtension:
             f"{self._crawler.stats.get_value('bilingual/pairs/found', 0)} pairs, "
             f"{visits.frontier.remaining} queued"
         )
-        if (estimate := visits.learner.remaining.in_all()) and estimate.found:
+        if (estimate := visits.learner.remaining.total()) and estimate.found:
             low, high = estimate.interval
-            counts += f", about {estimate.share:.0%} ({low:.0%} to {high:.0%}) of the pairs found"
+            counts += f", about {estimate.share:.0%} ({low:.0%} to {high:.0%}) of the pairs of the sites visited"
         rate = (tally.fetched - fetched) / (time.monotonic() - since)
         return counts if self._phase else f"{counts}, {rate:.1f} pages/s"

@@ -160,7 +160,7 @@ class SummaryExtension:
         states = by_site(frontier.slot_states, lambda *states: min(states, key=list(SlotState).index))
         # at the end, when the states are known
         estimates = {site: estimate.as_dict() for site, estimate in (remaining.estimates() if states else {}).items()}
-        in_all = remaining.in_all()
+        total = remaining.total()
         return {
             "version": bilingual_crawler.__version__,
             "pair": str(context.pairs),
@@ -182,7 +182,7 @@ class SummaryExtension:
             "out_of_scope": self._before.get("out_of_scope", 0) + stats.get("bilingual/links/out_of_scope", 0),
             "bytes": self._before.get("bytes", 0) + self._bytes,
             "queued": frontier.remaining,
-            "estimate": in_all.as_dict() if in_all else {},
+            "estimate": total.as_dict() if total else {},
             "sites": {site: {"state": state, "estimate": estimates.get(site, {})} for site, state in states.items()},
             "output_dir": str(context.output_dir),
         }
@@ -258,18 +258,18 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         if summary[name]:
             facts.append((sum(summary[name].values()), text + _reasons(summary[name])))
     if summary["queued"]:
-        facts.append((summary["queued"], "addresses are still queued" + said_of_rest(summary["estimate"])))
+        facts.append((summary["queued"], "addresses are still queued" + describe_queue(summary["estimate"])))
     return [(str(number), text) for number, text in facts]
 
 
-def said_of_rest(estimate: Mapping[str, float] | int) -> str:
+def describe_queue(estimate: Mapping[str, float] | int) -> str:
     """Return what the *estimate* of a summary says of its queued addresses; nothing without one."""
     if not estimate:
         return ""
     assert isinstance(estimate, Mapping)
     return (
         f", with about {estimate['remaining']:.0f} pairs: an estimated {estimate['share']:.0%} "
-        f"({estimate['low']:.0%} to {estimate['high']:.0%}) of the pairs are found"
+        f"({estimate['low']:.0%} to {estimate['high']:.0%}) of the pairs of the sites visited are found"
     )
 
 

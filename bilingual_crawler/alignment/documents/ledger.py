@@ -322,10 +322,15 @@ class PairLedger:
         self._same_text: LRUCache[str, str] = LRUCache(MAX_AWAITED)
         """Document -> one in the other language that has the same text."""
         self._rejected: Counter[str] = Counter()
+        self._pairs_on: Counter[str] = Counter()
 
     def __len__(self) -> int:
         """Pairs found so far."""
         return len(self._partners)
+
+    def pairs_on(self, site: str) -> int:
+        """Return the number of pairs with a document of *site*, a registered domain."""
+        return self._pairs_on[site]
 
     def add_page(self, page: FetchedPage, proposals: Iterable[Proposal] = ()) -> Pair | None:
         """Add *page* if it is a new document; return the pair that it completes, or None.
@@ -476,7 +481,9 @@ class PairLedger:
         """*copy* is no rival of *original*, and gets no partner; returns the documents that it was related to."""
         self._originals.merge(copy, original)
         self._contents.forget(copy)
-        self._partners.part(copy)
+        former = self._partners.part(copy)
+        if former is not None:
+            self._count(copy, former, -1)
         others = self._candidates_of.pop(copy, [])
         for other in others:
             for pair in ((copy, other), (other, copy)):
@@ -565,13 +572,20 @@ class PairLedger:
         rivals = [rival for url in (pair.url_a, pair.url_b) if (rival := self.pair_of(url))]
         if pair in rivals or any(rival.score >= pair.score for rival in rivals):
             return False
-        self._partners.join(pair.url_a, pair.url_b)
+        for parted in self._partners.join(pair.url_a, pair.url_b):
+            self._count(*parted, -1)
+        self._count(pair.url_a, pair.url_b, 1)
         if pair.url_a in self._held and pair.url_b in self._held:
             unusual = self._unusual(pair.url_a, pair.url_b, self._evidence(pair.url_a, pair.url_b))
             self._conventions.observe_pair(registered_domain(pair.url_a), unusual)
         for url in (pair.url_a, pair.url_b):
             self._contents.forget(url)
         return True
+
+    def _count(self, url: str, partner: str, pairs: int) -> None:
+        """So many more *pairs* of these two documents."""
+        for site in {registered_domain(url), registered_domain(partner)}:
+            self._pairs_on[site] += pairs
 
 
 def _is_foreign(url: str, other: str) -> bool:

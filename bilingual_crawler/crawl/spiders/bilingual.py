@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import Link, Page
 
 
+SITEMAP_PRIORITY = 0.5
+"""Of sitemaps where sites may be left: before pages that hardly bring pairs."""
+
+
 class BilingualSpider(Spider):
     """Crawls the sites of its seeds and yields the documents in the languages of ``pair``.
 
@@ -149,8 +153,10 @@ class BilingualSpider(Spider):
 
     def _push_sitemaps(self, urls: Sequence[str], parent: Entry | None) -> None:
         depth = parent.depth + 1 if parent else 1
+        # pages that only a sitemap names are a part of what remains of a site
+        priority = 0.0 if self.context.until >= 1 else SITEMAP_PRIORITY
         found = [
-            Entry(url, self.visits.slot(url), 0.0, parent.url if parent else "", depth, Kind.SITEMAP)
+            Entry(url, self.visits.slot(url), priority, parent.url if parent else "", depth, Kind.SITEMAP)
             for url in urls
             if self.context.scope.admits(url)
         ]

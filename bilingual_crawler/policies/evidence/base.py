@@ -154,7 +154,7 @@ _NONE_HELD: Held = ([], [])
 
 
 class Known:
-    """Documents with their languages and partners, and queued URLs, some 250 bytes each beside their text.
+    """Documents with their languages and partners, and queued URLs, some 310 bytes each beside their text.
 
     Twins are URLs that are equal but for language marks.
     """
