@@ -16,6 +16,7 @@ settings.load_profile("untimed")
 fork_server.used = True
 # several tests run at once, and threads of OpenMP that wait for one another keep the cores from the other tests
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+fork_server.environment = dict(os.environ)
 
 LONGEST = (
     "test_faults",

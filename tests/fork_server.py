@@ -41,7 +41,7 @@ _prctl = ctypes.CDLL(None).prctl
 class _Server:
     """The connection to the server of this process, which has been started with *environment*."""
 
-    def __init__(self, connection: socket.socket, pid: int, *, nested: bool = False) -> None:
+    def __init__(self, connection: socket.socket, pid: int, environment: Any, *, nested: bool = False) -> None:
         connection.settimeout(_PATIENCE)
         self._connection = connection
         self.pid = pid
@@ -49,7 +49,7 @@ class _Server:
         self.nested = nested
         """Whether it serves a forked process; this hands its own module search path on."""
         self._varying = (*VARYING, "PYTHONPATH") if nested else VARYING
-        self._environment = self._fixed(os.environ)
+        self._environment = self._fixed(environment)
 
     def _fixed(self, environment: Any) -> dict[str, str]:
         return {name: value for name, value in environment.items() if not name.startswith(self._varying)}
@@ -72,6 +72,8 @@ class _Server:
 
 
 _server: _Server | None = None
+environment: dict[str, str] = dict(os.environ)
+"""That of the tests, before one of them changes it."""
 
 
 class Popen(subprocess.Popen):
@@ -123,8 +125,10 @@ def _server_here() -> _Server:
         with theirs:
             end = theirs.fileno()
             command = (sys.executable, __file__, str(end))
-            process = _real(command, pass_fds=(end,), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        _server = _Server(ours, process.pid)
+            # a test that has changed the environment may be the first one that needs the server
+            quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
+            process = _real(command, pass_fds=(end,), env=environment, **quiet)
+        _server = _Server(ours, process.pid, environment)
     return _server
 
 
@@ -191,7 +195,7 @@ def _serve(connection: socket.socket, own_path: list[str]) -> list[str]:
                 connection = socket.socket(fileno=3)
                 continue
             theirs.close()
-            _server = _Server(ours, server, nested=True)
+            _server = _Server(ours, server, os.environ, nested=True)
             subprocess.Popen = Popen
         with socket.socket(fileno=reply) as asked:
             asked.send(str(os.getpid()).encode())
