@@ -13,7 +13,9 @@ BILINGUAL_POLICY = "gain"
 BILINGUAL_SITE_BUDGET = "bandit"
 BILINGUAL_BRIDGE = True
 BILINGUAL_DOCUMENTS = ["html"]
-BILINGUAL_LINK_SOURCES = ["a", "area", "alternate", "header", "option", "frame", "refresh", "sitemap"]
+BILINGUAL_LINK_SOURCES = [
+    *("a", "area", "alternate", "header", "option", "form", "script", "frame", "refresh", "sitemap")
+]
 BILINGUAL_DETECTORS = ["cld2"]
 BILINGUAL_SCOPE_PREFIXES: list[str] = []
 BILINGUAL_EQUIVALENT_LANGUAGES = ["hrv bos srp cnr", "msa ind", "nor nno"]

@@ -353,6 +353,288 @@ class TestPositions:
         assert parse_page(html, URL).links == ()
 
 
+LANGUAGES = "<option value=en>English<option value=es>Español"
+
+
+class TestForms:
+    """GET forms that choose a language."""
+
+    @pytest.mark.parametrize(
+        ("html", "expected"),
+        [
+            pytest.param(
+                f"<form method=get action=/go><select name=lang>{LANGUAGES}</select>"
+                "<input type=hidden name=p value='a b'><input type=submit value=Go name=go></form>",
+                {"/go?lang=en&p=a+b": "eng", "/go?lang=es&p=a+b": "spa"},
+                id="hidden input after the list, submit button",
+            ),
+            pytest.param(
+                f"<form><select name=lang>{LANGUAGES}</select></form>",
+                {"/dir/page.html?lang=en": "eng", "/dir/page.html?lang=es": "spa"},
+                id="no method, no address",
+            ),
+            pytest.param(
+                f"<base href=/base/><form><select name=lang>{LANGUAGES}</select></form>",
+                {"/dir/page.html?lang=en": "eng", "/dir/page.html?lang=es": "spa"},
+                id="no address leads to the page and not to its base",
+            ),
+            pytest.param(
+                f"<base href=/base/><form action='x?old=1#top'><select name=lang>{LANGUAGES}</select></form>",
+                {"/base/x?lang=en": "eng", "/base/x?lang=es": "spa"},
+                id="address is resolved and loses its query",
+            ),
+            pytest.param(
+                "<form action=/><select name=hl><option value=''>Language<option>EN<option>ES</select></form>",
+                {"/?hl=EN": "eng", "/?hl=ES": "spa"},
+                id="codes in a field that is named after languages, options without value",
+            ),
+            pytest.param(
+                "<form action=/><select name=v><option value=0>Choose language<option value=1>English"
+                "<option value=2 selected>Español<option value=3 disabled>Malti</select></form>",
+                {"/?v=1": "eng", "/?v=2": "spa"},
+                id="numbers as values, invitation, disabled option",
+            ),
+            pytest.param(
+                f"<form action=/><select name=lang>{LANGUAGES}</select><select name=size><option>S<option selected>M"
+                "</select><select name=c><option>red<option>blue</select><select multiple name=m><option>x</select>"
+                "<select><option>y</select></form>",
+                {"/?lang=en&size=M&c=red": "eng", "/?lang=es&size=M&c=red": "spa"},
+                id="other lists: the selected option or the first",
+            ),
+            pytest.param(
+                f"<form action=/><input name=a value=1><input name=b><input type=checkbox name=c value=1 checked>"
+                f"<input type=hidden name=d value=1 disabled><input type=hidden name=e>"
+                f"<input type=hidden name=f form=other><select name=lang>{LANGUAGES}</select></form>",
+                {"/?a=1&e=&lang=en": "eng", "/?a=1&e=&lang=es": "spa"},
+                id="which inputs are sent",
+            ),
+            pytest.param(
+                "<form action=/><label><input type=radio name=l value=1> English</label>"
+                "<label for=es>Español</label><input type=radio name=l value=2 id=es>"
+                "<input type=radio name=l value=3 id=mt><label for=mt>Malti</label>"
+                "<input type=radio name=l value=4> Suomi<input type=radio name=l value=fr></form>",
+                {"/?l=1": "eng", "/?l=2": "spa", "/?l=3": "mlt", "/?l=4": "fin", "/?l=fr": "fra"},
+                id="radio buttons and their labels",
+            ),
+            pytest.param(
+                "<form action=/><input type=hidden name=p value=7><button name=lang value=es>Español</button>"
+                "<input type=submit name=lang value=en><button type=button name=lang value=mt>Malti</button>"
+                "<button name=lang value=fi formmethod=post>Suomi</button><button>Go</button></form>",
+                {"/?p=7&lang=es": "spa", "/?p=7&lang=en": "eng"},
+                id="submit buttons",
+            ),
+            pytest.param(
+                "<form action=/><input type=hidden name=lang value=es><button>Español</button></form>",
+                {"/?lang=es": "spa"},
+                id="a form for each language",
+            ),
+            pytest.param(
+                "<form action=/><button formaction=/es/>Español</button>"
+                "<button name=l value=en><img src=en.png alt=English></button></form>",
+                {"/es/": "spa", "/?l=en": "eng"},
+                id="address of the button, text of its image",
+            ),
+            pytest.param(
+                f"<table><form action=/><tr><td><select name=lang>{LANGUAGES}</select></form></table>"
+                "<input type=password><form action=/b><button>Malti</button></form>",
+                {"/?lang=en": "eng", "/?lang=es": "spa", "/b": "mlt"},
+                id="form between the parts of a table",
+            ),
+            pytest.param(
+                f"<div><form action=/><div></form><form method=post><input type=password></form>"
+                f"</div></div><form action=/b><select name=lang>{LANGUAGES}</select></form>",
+                {"/b?lang=en": "eng", "/b?lang=es": "spa"},
+                id="unclosed elements",
+            ),
+            pytest.param(
+                f"<form action=/go><select name=url onchange='location=this.value'>"
+                f"{LANGUAGES.replace('value=', 'value=/x/')}</select></form>",
+                {"/x/en": "eng", "/x/es": "spa"},
+                id="addresses as values are those that are followed",
+            ),
+        ],
+    )
+    def test_links(self, html: str, expected: dict[str, str]) -> None:
+        found = links(html)
+        assert {path: link.label for path, link in found.items()} == expected
+        assert {link.position for link in found.values()} == {SWITCHER}
+        assert {link.source for link in found.values()} <= {LinkSource.FORM, LinkSource.OPTION}
+
+    @pytest.mark.parametrize(
+        "html",
+        [
+            "<form method=post><select name=lang>{}</select></form>",
+            "<form method=' POST '><select name=lang>{}</select><button name=lang value=mt>Malti</button></form>",
+            "<form method=dialog><select name=lang>{}</select></form>",
+            "<form><div></form><form method=post><select name=lang>{}</select></form></div>",
+            "<form action='javascript:go()'><select name=lang>{}</select></form>",
+            "<form action='mailto:me@example.org'><select name=lang>{}</select></form>",
+            "<form action=/><select name=lang>{}</select><input type=password name=p></form>",
+            "<form action=/><select name=lang>{}</select><input type=file name=p></form>",
+            "<form action=/><select name=lang>{}</select><textarea name=p></textarea></form>",
+            "<form action=/><select name=lang>{}</select><input name=p required></form>",
+            "<form action=/search><input type=search name=p><select name=lang>{}</select></form>",
+            "<form action=/search><input name=q><select name=lang>{}</select></form>",
+            "<form action=/><select name=from>{0}</select><select name=to>{0}</select></form>",
+            "<form action=/><select>{}</select></form>",
+            "<form action=/><select name=lang disabled>{}</select></form>",
+            "<form action=/><select name=lang><option value=en>English</select></form>",
+            "<form action=/><select name=country><option value=de>Germany<option value=fr>France</select></form>",
+            "<form action=/><select name=country><option>DE<option>FR<option>IT</select></form>",
+            "<form action=/><button>Go</button><button name=c value=de>DE</button></form>",
+            "<select name=lang>{}</select><button name=lang value=es>Español</button>",
+            "<form action=/><select name=lang>{}</select><input type=hidden name=x value=" + "x" * 3000 + "></form>",
+            "<form action=/><select name=lang>{}</select>" + "<input type=hidden name=x value=1>" * 200 + "</form>",
+        ],
+    )
+    def test_no_links(self, html: str) -> None:
+        assert parse_page(html.replace("{0}", LANGUAGES).replace("{}", LANGUAGES), URL).links == ()
+
+    def test_the_page_itself_is_no_link(self) -> None:
+        html = f"<form><select name=lang>{LANGUAGES}</select></form>"
+        found = parse_page(html, URL + "?lang=en").links
+        assert [link.url for link in found] == [URL + "?lang=es"]
+
+    def test_limits(self) -> None:
+        options = "".join(f"<option value={i}>English ({i})<option value=x{i}>Español" for i in range(500))
+        assert len(links(f"<form action=/><select name=lang>{options}</select></form>")) == 50
+        forms = "".join(f"<form action=/{i}><select name=lang>{LANGUAGES}</select></form>" for i in range(100))
+        assert len(links(forms)) == 40
+
+    @pytest.mark.parametrize(
+        "html",
+        [
+            "<form action=/><select name=lang>" + "<option value=en>English<option value=es>Español" * 50_000,
+            "<select>" + "".join(f"<option value=/{i}/>English {i}" for i in range(100_000)),
+            "<form action=/>" + "<input type=radio name=lang value=es>Español" * 50_000,
+            "<form action=/><label>" + "<input type=radio name=lang value=es>Español" * 50_000,
+            "<form action=/>" + "".join(f"<input type=radio name=l{i} value=es id=a{i}>" for i in range(50_000)),
+            "<form action=/>" + "<button name=lang value=es>Español</button>" * 50_000,
+            "<form action=/><label>" + "Español <b>x</b>" * 50_000 + "<input type=radio name=l value=es>" * 100,
+            "<form><div></form>" * 4000 + "<button name=lang value=es>Español",
+            "<table><form></table>" * 20_000,
+            "<table><tr><form>" * 4000,
+            "<form action='/" + "<select name=lang><option value=es>Español" * 20_000,
+            "<div onclick=\"location='/a'\">" * 4900 + "x" * 1_000_000,
+            "<li onclick=\"location='/a'\"><a href=#>x</a>" * 20_000,
+            '<p onclick="' + "location=" * 200_000 + "'\">x",
+            '<p onclick="' + "window." * 280 + '">x' * 5000,
+            '<p onclick="' + "location='\\/" * 150 + '">x' * 5000,
+        ],
+        ids=str.__len__,
+    )
+    def test_hostile_forms_and_scripts(self, html: str) -> None:
+        started = time.process_time()
+        tracemalloc.start()
+        page = parse_page(html, URL)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert time.process_time() - started < 10
+        assert peak < 200e6
+        assert len(page.links) <= 1000
+
+
+class TestScripts:
+    """Elements that lead to an address by a script."""
+
+    @pytest.mark.parametrize(
+        "script",
+        [
+            "location.href='/es/'",
+            "location='/es/';return false",
+            "window.location = `/es/`",
+            "window.location.href = '\\/es\\/'; return false;",
+            "javascript:document.location.href='/es/'",
+            "event.preventDefault(); self.location='/es/'",
+            "if (confirm('Go?')) { top . location . href = '/es/' }",
+            "location.assign('/es/')",
+            "window.location.replace( '/es/' )",
+            "window.open('/es/')",
+            "window.open('/es/', '_self')",
+        ],
+    )
+    @pytest.mark.parametrize(
+        "element",
+        [
+            "<a onclick=>Español</a>",
+            "<a href=# onclick=>Español</a>",
+            "<a href='javascript:void(0)' onclick=>Español</a>",
+            "<button onclick=>Español</button>",
+            "<p>in <span onclick=>Español</span></p>",
+            "<div onclick=><b>Español</b></div>",
+            "<ul><li onclick=><a href=#>Español</a></ul>",
+            "<ul><li onclick=><a>Español</a></ul>",
+            "<select><option onclick=>Español</select>",
+            "<input type=button value=Español onclick=>",
+            "<img src=flags/es.png onclick=>",
+            "<table><td onclick=><img src=x.png alt=Español></table>",
+        ],
+    )
+    def test_links(self, element: str, script: str) -> None:
+        link = only(element.replace("onclick=", f'onclick="{script}"'))
+        assert (link.url, link.source) == ("https://example.org/es/", LinkSource.SCRIPT)
+        assert (link.label, link.position) == ("spa", SWITCHER)
+
+    @pytest.mark.parametrize(
+        "script",
+        [
+            "location.href='/es/' + page",
+            "location.href = base + '/es/'",
+            "location.href='/es/'.concat(x)",
+            "location=urls[this.value]",
+            "location.href == '/es/'",
+            "location.hash='/es/'",
+            "location.href.replace('/en/', '/es/')",
+            "location.assign('/es/' + x)",
+            "window.open(`/es/${x}`)",
+            "mylocation='/es/'",
+            "map.location='/es/'",
+            "open('/es/')",
+            "dialog.open('/es/')",
+            "location.href='javascript:x'",
+            "location.href='mailto:me@example.org'",
+            "location.href='#es'",
+            "window.open('about:blank')",
+            "location=''",
+            "location='/es/",
+            "location='/x\\u0041'",
+            "location='/es/';" + " " * 2000,
+            "",
+        ],
+    )
+    def test_no_links(self, script: str) -> None:
+        assert (
+            parse_page(f'<button onclick="{script}">Español</button><a href=# onclick="{script}">x</a>', URL).links
+            == ()
+        )
+
+    def test_other_links(self) -> None:
+        on = "onclick=\"location='{}'\""
+        found = links(
+            f"<ul><li {on.format('/news/1')}>News</ul><nav><span {on.format('/about')}>About</span></nav>",
+        )
+        assert {path: (link.text, link.position, link.label) for path, link in found.items()} == {
+            "/news/1": ("News", BODY, None),
+            "/about": ("About", NAVIGATION, None),
+        }
+
+    def test_codes_beside_each_other(self) -> None:
+        html = "<span onclick=\"location='/en/'\">EN</span> | <span onclick=\"location='/es/'\">ES</span>"
+        assert {path: link.label for path, link in links(html).items()} == {"/en/": "eng", "/es/": "spa"}
+
+    def test_a_link_of_its_own_comes_before_the_script(self) -> None:
+        assert list(links("<a href=/en/ onclick=\"location='/es/'\">x</a>")) == ["/en/"]
+
+    def test_links_inside_keep_their_text(self) -> None:
+        found = links("<div onclick=\"location='/a'\">Card <a href=/b>More</a> end</div><a href=/c>C</a>")
+        assert {path: link.text for path, link in found.items()} == {"/a": "Card", "/b": "More", "/c": "C"}
+
+    def test_text_of_the_page_stays(self) -> None:
+        html = "<div {}>One <span {}>two</span><p>three <a href=x>four</a><a href=# {}>five</a></div>"
+        plain, clicked = (parse_page(html.replace("{}", on), URL) for on in ("", "onclick=\"location='/a'\""))
+        assert clicked.text == plain.text
+
+
 class TestLabels:
     @pytest.mark.parametrize(
         ("text", "lang"),
@@ -409,7 +691,10 @@ def test_is_page(url: str, expected: bool) -> None:
 
 MARKUP = """<a href=x>|</a>|<p>|<nav>|</nav>|<select>|<option value=/en/>|</select>|English|<div class=lang>|</div>|<td>
 |<table>|<svg>|<title>|</title>|<template>|&#0;|<base href=//[>|<a href='http://[x'>|<noscript>|<frameset>|<|<!--
-|<a href='?&amp;\t\n'>|<body hidden>|<math><a>|<link rel=alternate hreflang=is href=y>|\x00|\ud800"""
+|<a href='?&amp;\t\n'>|<body hidden>|<math><a>|<form>|</form>|<select name=lang>|
+|<option>Español|<input type=radio name=lang value=es>|<button name=lang value=es>|<label for=x>|<textarea>|</table>
+|<li onclick="location='/es/'">|<a href=# onclick="location='/es/">|</li>|<input name=\ud800 value=\x00>
+|<link rel=alternate hreflang=is href=y>|\x00|\ud800"""
 
 
 class TestRobustness:

@@ -9,7 +9,7 @@ from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.links import header_anchors, in_formats, limited, merge
-from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, Page
+from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, LinkSource, Page
 from bilingual_crawler.pages.robots import page_rules
 from bilingual_crawler.pages.tables import SELF_CLOSING_TAGS
 from bilingual_crawler.pages.walk import Walk, find_switchers
@@ -18,23 +18,35 @@ from bilingual_crawler.urls.canonical import canonicalise
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from bilingual_crawler.pages.links import Anchor
+
 _DEEP = 5000
 """Open elements at which markup is cut."""
 _LONG = 100_000
 """Characters of a tag that is removed."""
+_OPTIONS = 5000
+"""Options of a page that are parsed."""
 
+_OPTION = re.compile(r"<[oO][pP][tT][iI][oO][nN]")
 _LONG_TAG = re.compile(rf"<[a-zA-Z/][^<>]{{{_LONG},}}>?")
 _TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
 
 
 def tame(html: str) -> str:
-    """*html* without tags of 100,000 characters, cut where more than 5,000 elements are open.
+    """*html* without tags of 100,000 characters and without the tags of options after the 5,000th, cut where more than
+    5,000 elements are open.
 
-    lexbor takes time in the square of the tree's depth and of the number of attributes of a tag.
+    lexbor takes time in the square of the tree's depth, of the number of attributes of a tag and of the options of a
+    list.
     """
     if len(html) > _LONG:
         html = _LONG_TAG.sub("", html)
-    if html.count("<") - 2 * html.count("</") <= _DEEP:
+    tags = html.count("<")
+    if tags > _OPTIONS and len(starts := [match.start() for match in _OPTION.finditer(html)]) > _OPTIONS:
+        # the rest becomes text of the last option
+        html = html[: starts[_OPTIONS]] + _OPTION.sub("<b", html[starts[_OPTIONS] :])
+        tags = html.count("<")
+    if tags - 2 * html.count("</") <= _DEEP:
         return html
     depth = 0
     for match in _TAG.finditer(html):
@@ -75,6 +87,8 @@ def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Col
     find_switchers(walk.anchors)
     head = walk.head
     base = (canonicalise(head.base, url) if head.base else None) or url
+    if base != url:
+        _lead_to_page(walk.anchors, url)
     links, documents = in_formats(merge(walk.anchors, base, canonicalise(url)), formats)
     followed = limited(links)
     rules = page_rules(head.robots)
@@ -90,3 +104,10 @@ def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Col
         nofollow=rules.nofollow,
         noindex=rules.noindex,
     )
+
+
+def _lead_to_page(anchors: Sequence[Anchor], url: str) -> None:
+    """Let forms without an address lead to the page at *url*, not to its base (HTML, "form submission algorithm")."""
+    for anchor in anchors:
+        if anchor.source is LinkSource.FORM and anchor.href.startswith("?"):
+            anchor.href = url.partition("#")[0].partition("?")[0] + anchor.href

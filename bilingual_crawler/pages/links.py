@@ -30,7 +30,8 @@ MAX_CHARACTERS = 500_000
 MAX_ANNOUNCED = 50
 """Links of a page that may announce its translation into one language; sites have several for regions."""
 
-_LEAD = ("#", "javascript:", "mailto:", "tel:", "data:")
+NO_ADDRESS = ("#", "javascript:", "mailto:", "tel:", "data:")
+"""Beginnings of what leads to no page, in lower case and at most 11 characters."""
 _HEADER_LINK = re.compile(r"""<([^<>]*)>((?:\s*;\s*[^\s=;,"]+(?:\s*=\s*(?:"[^"]*"|[^\s;,"]*))?)*)""")
 _HEADER_PARAMETER = re.compile(r"""(?<![^\s=;,"])([^\s=;,"]++)\s*+=\s*+(?:"([^"]*+)"|([^\s;,"]*+))""")
 _BEST = {
@@ -39,7 +40,9 @@ _BEST = {
     LinkPosition.NAVIGATION: 1,
     LinkPosition.HEAD: 2,
 }
-_MOST_DIRECT = {source: rank for rank, source in enumerate(("a", "area", "option", "frame", "refresh"))}
+_MOST_DIRECT = {
+    source: rank for rank, source in enumerate(("a", "area", "option", "form", "script", "frame", "refresh"))
+}
 
 
 class Anchor:
@@ -158,7 +161,7 @@ def _names_no_language(link: Link) -> bool:
 
 def _resolve(href: str, base: str, page: str | None) -> str | None:
     href = href.strip()
-    if not href or (href[:11].lower().startswith(_LEAD) and not href.startswith("#!")):
+    if not href or (href[:11].lower().startswith(NO_ADDRESS) and not href.startswith("#!")):
         return None
     url = canonicalise(href, base)
     return url if url is not None and url != page and may_hold(url, DOCUMENT_ENDINGS) else None

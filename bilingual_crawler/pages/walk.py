@@ -13,8 +13,9 @@ from urllib.parse import unquote
 
 from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.characters import one_line
-from bilingual_crawler.pages.labels import coded_language, named_language
-from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, Anchor, hreflang_of
+from bilingual_crawler.pages.choosers import MAX_FORMS, Form, OptionList, script_address
+from bilingual_crawler.pages.labels import coded_language
+from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of
 from bilingual_crawler.pages.model import MAX_TITLE, LinkPosition, LinkSource
 from bilingual_crawler.pages.robots import directives_in
 from bilingual_crawler.pages.tables import (
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
 MAX_SWITCH = 12
 """Links of the largest element that its class alone makes a language switcher."""
-
-_URL_VALUE = re.compile(r"(?i)(?=\S++\Z)(?:\?|[^/]*+/|.+?\.(?:html?|php|aspx?)(?:\?|\Z))")
 
 
 def find_switchers(anchors: Sequence[Anchor]) -> None:
@@ -68,35 +67,6 @@ def _accept_codes(run: list[tuple[Anchor, str]]) -> None:
         if several or anchor.position is LinkPosition.NAVIGATION or language in (anchor.hreflang, anchor.lang):
             anchor.label = language
             anchor.position = LinkPosition.SWITCHER
-
-
-class OptionList:
-    """The options of one ``<select>`` whose values look like URLs."""
-
-    def __init__(self) -> None:
-        self._options: list[tuple[str, list[str]]] = []
-
-    def add(self, value: str | None) -> None:
-        """Begin an option. Its text is ignored unless *value* is a URL."""
-        value = (value or "").strip()
-        self._options.append((value if _URL_VALUE.match(value) else "", []))
-
-    def text(self, text: str) -> None:
-        """Add text to the current option."""
-        if self._options:
-            self._options[-1][1].append(text)
-
-    def anchors(self) -> list[Anchor]:
-        """The options as links if at least half of them name languages."""
-        options = [(value, " ".join("".join(words).split())) for value, words in self._options if value]
-        named = sum(bool(named_language(text) or coded_language(text)) for _, text in options)
-        return [_option(value, text) for value, text in options] if 2 * named >= len(options) else []
-
-
-def _option(value: str, text: str) -> Anchor:
-    anchor = Anchor(value, LinkSource.OPTION, LinkPosition.SWITCHER)
-    anchor.text = text[:MAX_TEXT]
-    return anchor
 
 
 NAVIGATION = 1
@@ -194,6 +164,9 @@ _HEAD_TAGS = frozenset(("html", "base", "link", "meta"))
 _PAGE_TAGS = frozenset(("html", "body"))
 _LINK_TAGS = frozenset(("a", "area", "frame"))
 _NAVIGATION_TAGS = frozenset(("nav", "footer", "menu"))
+_TABLE_TAGS = frozenset(("table", "tbody", "thead", "tfoot", "tr"))
+_CONTROL_TAGS = frozenset(("input", "button", "label"))
+_CLICKED_TAGS = frozenset(("button", "div", "img", "input", "li", "option", "p", "span", "td", "tr"))
 _CONTENT_TAGS = frozenset(("main", "article", "section"))
 _LETTER = re.compile(r"[^\W_]")
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
@@ -206,7 +179,9 @@ MAX_IMAGES = 500
 """Images of a page whose addresses are read, repetitions included."""
 
 # Flags for the end of an element.
-_BLOCK, _NAVIGATION, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT = (1 << i for i in range(7))
+_BLOCK, _NAVIGATION, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT, _FORM, _CONTROL, _CLICKED = (
+    1 << i for i in range(10)
+)
 
 
 class Walk:
@@ -227,6 +202,13 @@ class Walk:
         self._anchors_told = 0
         """How many of the anchors have the text of their block."""
         self._options: OptionList | None = None
+        self._forms: list[Form | None] = []
+        """The open forms; None for a form that is not read."""
+        self._form: Form | None = None
+        """The innermost open form."""
+        self._forms_read = 0
+        self._is_form_loose = False
+        """Whether the innermost form is an empty element in a table, where the parser puts its controls beside it."""
         self._switches: list[tuple[int, int]] = []
         self._hidden = 0
         self._navigation = 0
@@ -253,6 +235,8 @@ class Walk:
                     continue
                 if undo:
                     self._end(undo, node)
+            elif tag == "textarea" and self._form is not None:
+                self._form.refuse()
             following = node.next
             while following is None and stack:
                 node, undo = stack.pop()
@@ -266,6 +250,8 @@ class Walk:
     def _text(self, text: str) -> None:
         if self._anchor is not None:
             self._anchor.words.append(text)
+        if self._form is not None:
+            self._form.text(text)
         if self._options is not None:
             self._options.text(text)
         elif not self._hidden:
@@ -301,6 +287,7 @@ class Walk:
 
     def _start(self, tag: str, node: LexborNode) -> int:
         undo = 0
+        attributes = node.attributes
         if tag not in INLINE_TAGS:
             self._flush()
             undo = _BLOCK
@@ -312,15 +299,20 @@ class Walk:
             undo |= _HIDDEN
         elif tag == "select":
             undo |= _SELECT
-            self._options = OptionList()
-        attributes = node.attributes
-        if tag == "option" and self._options is not None:
-            self._options.add(attributes.get("value"))
+            self._options = OptionList(attributes)
+        elif tag == "form":
+            undo |= self._start_form(node, attributes)
+        elif tag == "option" and self._options is not None:
+            self._options.add(attributes)
+        if self._form is not None and tag in _CONTROL_TAGS and self._form.begin(tag, attributes):
+            undo |= _CONTROL
         if attributes:
             if is_hidden(attributes) and tag not in _PAGE_TAGS:
                 undo |= _HIDDEN
             if tag == "img" and len(self.images) < MAX_IMAGES and (source := attributes.get("src")):
                 self.images.append(source)
+            if tag == "img" and self._form is not None:
+                self._form.text(attributes.get("alt") or "")
             if tag in _LINK_TAGS:
                 undo |= self._open(tag, attributes)
             elif tag in _HEAD_TAGS:
@@ -329,6 +321,8 @@ class Walk:
                     self.anchors.append(anchor)
             if tag not in UNTOLD_TAGS:
                 undo |= self._region(tag, attributes)
+            if "onclick" in attributes and tag in _CLICKED_TAGS:
+                undo |= self._open_clicked(attributes, bool(undo & _NAVIGATION))
             if self._anchor is not None:
                 self._describe(tag, attributes)
         self._navigation += bool(undo & _NAVIGATION)
@@ -339,6 +333,8 @@ class Walk:
     def _end(self, undo: int, node: LexborNode) -> None:
         if undo & _BLOCK:
             self._flush()
+            if self._is_form_loose and node.tag == "table":
+                self._end_form()
         if undo == _BLOCK:
             return
         self._navigation -= bool(undo & _NAVIGATION)
@@ -350,12 +346,43 @@ class Walk:
             self._anchor.close()
             self._anchor = None
             self._after_anchor = len(self._line)
-        if undo & _SWITCH:
-            self._end_switch()
+        if undo & _CLICKED and self._anchor is not None:
+            self._anchor.close()
+            self._anchor = None
+        if undo & _CONTROL and self._form is not None:
+            self._form.end()
         if undo & _SELECT:
             if self._options is not None:
-                self.anchors += self._options.anchors()
+                self._add(self._options.anchors())
+                if self._form is not None:
+                    self._form.add_options(self._options)
             self._options = None
+        if undo & _FORM:
+            self._end_form()
+        if undo & _SWITCH:
+            self._end_switch()
+
+    def _add(self, anchors: list[Anchor]) -> None:
+        self.anchors += anchors[: max(0, MAX_ANCHORS - len(self.anchors))]
+
+    def _start_form(self, node: LexborNode, attributes: dict[str, str | None]) -> int:
+        if self._is_form_loose:
+            self._end_form()
+        self._form = None
+        if self._forms_read < MAX_FORMS and Form.is_get(attributes):
+            self._forms_read += 1
+            self._form = Form(attributes)
+        self._forms.append(self._form)
+        parent = node.parent
+        self._is_form_loose = node.first_child is None and parent is not None and parent.tag in _TABLE_TAGS
+        return 0 if self._is_form_loose else _FORM
+
+    def _end_form(self) -> None:
+        form = self._forms.pop()
+        self._form = self._forms[-1] if self._forms else None
+        self._is_form_loose = False
+        if form is not None:
+            self._add(form.anchors())
 
     def _find_mark(self, node: LexborNode, fragment: str) -> None:
         """Leave out the link that ends here if it only gives its place an address, like the ``¶`` of headings.
@@ -415,10 +442,21 @@ class Walk:
 
     def _open(self, tag: str, attributes: dict[str, str | None]) -> int:
         href = attributes.get("src" if tag == "frame" else "href")
+        is_script = False
+        if (
+            tag == "a"
+            and ("onclick" in attributes or self._anchor is not None)
+            and (not href or href[:11].lower().startswith(NO_ADDRESS))
+        ):
+            if address := script_address(attributes.get("onclick")):
+                href, is_script = address, True
+            elif self._anchor is not None and self._anchor.source is LinkSource.SCRIPT:
+                # the text belongs to the element around it, which the script makes a link
+                return 0
         if not href or len(self.anchors) >= MAX_ANCHORS:
             return 0
         position = LinkPosition.NAVIGATION if self._navigation else LinkPosition.BODY
-        anchor = Anchor(href, LinkSource(tag), position)
+        anchor = Anchor(href, LinkSource.SCRIPT if is_script else LinkSource(tag), position)
         self.anchors.append(anchor)
         anchor.hreflang = hreflang_of(attributes.get("hreflang"))
         if relation := attributes.get("rel"):
@@ -429,11 +467,29 @@ class Walk:
         if tag == "a":
             if self._line and len(self._line) == self._after_anchor:
                 self._line.append(" ")
+            if self._anchor is not None:
+                self._anchor.close()
             self._anchor = anchor
             self._anchor_start = len(self._line)
             return _ANCHOR
         anchor.text = " ".join((attributes.get("alt") or anchor.title).split())[:MAX_TEXT]
         return 0
+
+    def _open_clicked(self, attributes: dict[str, str | None], in_navigation: bool) -> int:
+        """Begin an element whose ``onclick`` leads to an address."""
+        address = script_address(attributes["onclick"])
+        if address is None or len(self.anchors) >= MAX_ANCHORS:
+            return 0
+        position = LinkPosition.NAVIGATION if self._navigation or in_navigation else LinkPosition.BODY
+        anchor = Anchor(address, LinkSource.SCRIPT, position)
+        anchor.title = attributes.get("title") or attributes.get("aria-label") or attributes.get("value") or ""
+        self.anchors.append(anchor)
+        if self._anchor is not None:
+            if self._anchor.source is not LinkSource.SCRIPT:
+                return 0
+            self._anchor.close()
+        self._anchor = anchor
+        return _CLICKED
 
 
 def _heading_around(node: LexborNode) -> LexborNode | None:
