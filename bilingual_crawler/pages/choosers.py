@@ -131,7 +131,7 @@ class _Field:
         It names two languages, or one by a button, and at least half of its choices do. Codes are enough only in a
         field whose name says that its value is a language: lists of countries and states have the same codes.
         """
-        is_told = re.sub(r"[-_]|\[\]", "", self.name.lower()) in LANGUAGE_KEYS
+        names_language = re.sub(r"[-_]|\[\]", "", self.name.lower()) in LANGUAGE_KEYS
         found: list[tuple[_Choice, str | None]] = []
         named = 0
         for place, choice in enumerate(self.choices):
@@ -141,7 +141,7 @@ class _Field:
             # the first option without a language invites to choose ("Language")
             if language or (place and choice.value and not self.holds_buttons):
                 found.append((choice, language))
-                named += bool(language if is_told else name)
+                named += bool(language if names_language else name)
         several = len({language for _, language in found if language}) > 1
         return found[:MAX_CHOICES] if named and (several or self.holds_buttons) and 2 * named >= len(found) else []
 
