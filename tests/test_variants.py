@@ -255,7 +255,9 @@ def test_a_site_that_ignores_the_header_costs_at_most_one_request(tmp_path: Path
         return Answer(status=404) if number is None else Answer(page(lang, number, path_of))
 
     with negotiating(answer) as server:
-        assert crawl(tmp_path, f"{server.url}/", policy="gain").returncode == 0
+        done = crawl(tmp_path, f"{server.url}/", policy="gain")
+        assert done.returncode == 0
+        assert ("Asked for English, the site answered in another language." in done.stderr) == bool(more)
         asked = [path for path in server.paths() if number_of(path) is not None]
         assert sorted(asked) == sorted([*["/"] * more, *map(path_of, range(PAGES))])
     assert len(documents(tmp_path)) == PAGES

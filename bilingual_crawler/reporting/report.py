@@ -53,7 +53,9 @@ def _remedy(summary: Mapping[str, Any], missing: str) -> str:
             f" Only seeds were read, because their links lead out of the scope ({outside} links): "
             "give a wider scope, or a seed on the site that they lead to."
         )
-    return _early(summary) or f" Give a seed in {missing}, a wider scope, or another pair."
+    asked = summary.get("dropped", {}).get("not-negotiated")
+    negotiated = f" Asked for {missing}, the site answered in another language." if asked else ""
+    return negotiated + (_early(summary) or f" Give a seed in {missing}, a wider scope, or another pair.")
 
 
 def _early(summary: Mapping[str, Any]) -> str:
