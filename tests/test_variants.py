@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import time
 from http.cookies import SimpleCookie
 from typing import TYPE_CHECKING
 
@@ -265,13 +266,23 @@ def test_a_site_that_ignores_the_header_costs_at_most_one_request(tmp_path: Path
     assert outcomes.count("not-negotiated") == more
 
 
-@pytest.mark.parametrize("stops", ["kill", "budget"])
-def test_a_resumed_crawl_knows_the_cookies(tmp_path: Path, stops: str) -> None:
+@pytest.mark.parametrize("site", [by_header, by_cookie])
+@pytest.mark.parametrize("stops", ["killed", "by its budget"])
+def test_a_resumed_crawl_loses_no_variant(tmp_path: Path, site: Callable[[str, Message], Answer], stops: str) -> None:
     job = ("-s", f"JOBDIR={tmp_path / 'job'}")
-    with negotiating(by_cookie) as server:
-        limit = ("-a", "max_pages=20") if stops == "budget" else ("-s", "CLOSESPIDER_PAGECOUNT=12")
-        assert crawl(tmp_path, f"{server.url}/", *job, *limit, policy="gain").returncode == 0
-        assert len(documents(tmp_path)) < 2 * PAGES
+    with negotiating(site) as server:
+        if stops == "killed":
+            chosen = ("-a", "pair=eng-spa", "-a", f"seeds={server.url}/", "-s", "DOWNLOAD_DELAY=0.05")
+            folder = ("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}")
+            process = start_scrapy(tmp_path, "crawl", "bilingual", *chosen, *job, *folder, fresh=True)
+            while asked_pages(server) < 20 and process.poll() is None:
+                time.sleep(0.02)
+            process.kill()
+            process.communicate()
+        else:
+            limit = ("-a", "max_pages=20")
+            assert crawl(tmp_path, f"{server.url}/", *job, *limit, policy="gain").returncode == 0
+        assert asked_pages(server) < 2 * PAGES
         assert crawl(tmp_path, f"{server.url}/", *job, policy="gain").returncode == 0
         check_pairs(tmp_path)
         assert len(documents(tmp_path)) == 2 * PAGES
