@@ -29,6 +29,8 @@ LONGEST = (
     "test_shared_crawl",
     "test_pdf_crawl",
     "test_discovery",
+    "test_until",
+    "test_variants",
     "test_several_pairs",
     "test_job",
     "test_models",

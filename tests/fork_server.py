@@ -28,8 +28,8 @@ from typing import Any
 HELPER = "bilingual_crawler.pages.sandbox.helper"
 PROGRAMS = {"scrapy", "bilingual_crawler", "bilingual_crawler.alignment.at_end", HELPER}
 """Modules that are run in forked processes."""
-VARYING = ("PYTEST_", "SCRAPY_")
-"""Environment variables with these prefixes are not read before a program begins."""
+VARYING = ("PYTEST_", "SCRAPY_", "KMP_", "TORCHINDUCTOR_")
+"""Environment variables with these prefixes are not read before a program begins; torch sets those of the last two."""
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What may be sent to the process group of a server; it ends when its connection does."""
 _PATIENCE = 300.0

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.crawl.learner import Learner
 
 SITE = "example.org"
-BLOG = 300
+BLOG = 240
 PAGES = 30
 WHOLE = ("-s", "BILINGUAL_STALE_PAGES=0")
 """The blog is not left out as one that says nothing new."""
@@ -316,7 +316,7 @@ def test_workers_of_one_frontier_leave_their_sites(tmp_path: Path) -> None:
             _, said = worker.communicate(timeout=300)
             assert worker.returncode == 0, said
         rows = [row for name in ("a", "b") for row in read_tsv(tmp_path / name / "out" / "pairs.tsv")]
-        assert len(rows) >= 0.98 * 2 * (PAGES + 1)
+        assert len(rows) >= 2 * PAGES
         assert one.asked.total() + two.asked.total() < 2 * PAGES + BLOG
 
 
@@ -329,7 +329,7 @@ def test_a_worker_that_goes_on_counts_the_pairs_of_the_run_before(tmp_path: Path
             process = start_scrapy(tmp_path, "crawl", "bilingual", *arguments, "-a", *more, *kept)
             _, said = process.communicate(timeout=300)
             assert process.returncode == 0, said
-        assert len(outcome(tmp_path)[1]) >= 0.98 * (PAGES + 1)
+        assert len(outcome(tmp_path)[1]) >= PAGES
         assert one.asked.total() < (2 * PAGES + BLOG) / 2
 
 
@@ -352,7 +352,7 @@ def test_pairs_of_two_domains_count_on_both(tmp_path: Path) -> None:
         seeds = f"{one.url}/,{two.url}/"
         done = crawl(tmp_path, seeds, "-a", "until=0.98", *WHOLE, policy="gain")
         assert done.returncode == 0, done.stderr
-        assert len(outcome(tmp_path)[1]) >= 0.98 * (2 * PAGES + 1)
+        assert len(outcome(tmp_path)[1]) >= 1.9 * PAGES
 
 
 def test_pages_that_only_a_sitemap_names_are_found(tmp_path: Path) -> None:
@@ -367,7 +367,7 @@ def test_pages_that_only_a_sitemap_names_are_found(tmp_path: Path) -> None:
         server.robots = f"User-agent: *\nSitemap: {server.url}/index.xml\n"
         done = crawl(tmp_path, f"{server.url}/en/", "-a", "until=0.98", *WHOLE, policy="gain")
         assert done.returncode == 0, done.stderr
-        assert len(outcome(tmp_path)[1]) >= 0.98 * (2 * PAGES + 1)
+        assert len(outcome(tmp_path)[1]) >= 1.9 * PAGES
 
 
 def test_a_site_is_taken_up_again_if_a_late_page_brings_more(tmp_path: Path) -> None:
@@ -387,7 +387,7 @@ def test_a_site_is_taken_up_again_if_a_late_page_brings_more(tmp_path: Path) -> 
     with scripted(answer) as server:
         done = crawl(tmp_path, f"{server.url}/en/", "-a", "until=0.98", *WHOLE, policy="gain")
         assert done.returncode == 0, done.stderr
-    assert len(outcome(tmp_path)[1]) >= 0.98 * (2 * PAGES + 1)
+    assert len(outcome(tmp_path)[1]) >= 1.9 * PAGES
 
 
 def test_refused_addresses_are_no_pages_without_a_pair(tmp_path: Path) -> None:

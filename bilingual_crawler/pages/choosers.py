@@ -294,9 +294,11 @@ class Form:
 
 _LITERAL = r"""(?:'((?:[^'\\\n]|\\/)++)'|"((?:[^"\\\n]|\\/)++)"|`([^`\\$\n]++)`)"""
 _WINDOW = r"(?:(?:window|self|top|parent|document|this)\s*+\.\s*+)"
-_ASSIGNED = re.compile(rf"(?<![\w$.]){_WINDOW}*+location\s*+(?:\.\s*+href\s*+)?+=\s*+{_LITERAL}(?!\s*+[+.\[?&|=(])")
+_ASSIGNED = re.compile(
+    rf"(?<![\w$.]){_WINDOW}{{0,3}}+location\s*+(?:\.\s*+href\s*+)?+=\s*+{_LITERAL}(?!\s*+[+.\[?&|=(])"
+)
 _CALLED = re.compile(
-    rf"(?<![\w$.])(?:{_WINDOW}*+location\s*+\.\s*+(?:assign|replace)|{_WINDOW}open)\s*+\(\s*+{_LITERAL}\s*+[,)]"
+    rf"(?<![\w$.])(?:{_WINDOW}{{0,3}}+location\s*+\.\s*+(?:assign|replace)|{_WINDOW}open)\s*+\(\s*+{_LITERAL}\s*+[,)]"
 )
 
 
