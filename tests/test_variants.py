@@ -266,8 +266,7 @@ def test_a_site_that_ignores_the_header_costs_at_most_one_request(tmp_path: Path
     assert outcomes.count("not-negotiated") == more
 
 
-@pytest.mark.parametrize("site", [by_header, by_cookie])
-@pytest.mark.parametrize("stops", ["killed", "by its budget"])
+@pytest.mark.parametrize(("site", "stops"), [(by_cookie, "killed"), (by_header, "by its budget")])
 def test_a_resumed_crawl_loses_no_variant(tmp_path: Path, site: Callable[[str, Message], Answer], stops: str) -> None:
     job = ("-s", f"JOBDIR={tmp_path / 'job'}")
     with negotiating(site) as server:
@@ -316,9 +315,8 @@ def test_a_recrawl_asks_for_each_variant_once(tmp_path: Path, site: Callable[[st
     check_pairs(tmp_path / "again")
 
 
-@pytest.mark.parametrize("site", [by_header, by_cookie])
-def test_two_workers_lose_no_variant(tmp_path: Path, site: Callable[[str, Message], Answer]) -> None:
-    with negotiating(site) as one, negotiating(site, "127.0.0.2") as two, redis_server(tmp_path) as server:
+def test_two_workers_lose_no_variant(tmp_path: Path) -> None:
+    with negotiating(by_cookie) as one, negotiating(by_header, "127.0.0.2") as two, redis_server(tmp_path) as server:
         workers = []
         for name in ("a", "b"):
             (tmp_path / name).mkdir()
