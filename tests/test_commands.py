@@ -100,7 +100,7 @@ def test_without_a_terminal_lines_of_the_log_tell_how_far_a_crawl_and_its_alignm
     assert result.returncode == 0, result.stderr
     lines = [line.partition("INFO: ")[2] for line in result.stderr.splitlines() if ".progress]" in line]
     fetching = [
-        re.fullmatch(r"(\d+) pages, \d+ documents, \d+ pairs, \d+ queued(, about .* found)?, [\d.]+ pages/s", line)
+        re.fullmatch(r"(\d+) pages, \d+ documents, \d+ pairs, \d+ queued(, about .* visited)?, [\d.]+ pages/s", line)
         for line in lines
     ]
     pages = [int(found[1]) for found in fetching if found]
