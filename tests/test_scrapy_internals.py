@@ -113,9 +113,10 @@ async def slow_down(engine):
 @attempt("keep_slow")
 async def keep_slow(engine):
     request = scrapy.Request("data:,f", meta={"download_slot": "kept"})
+    # the delay begins with the first request
+    begun = time.monotonic()
     await engine.download_async(request)
     scrapy_internals.keep_slow(engine, "kept", 0.5)
-    begun = time.monotonic()
     await engine.download_async(request.replace(url="data:,g"))
     return time.monotonic() - begun >= 0.45
 
