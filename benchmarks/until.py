@@ -3,9 +3,9 @@
     python -m benchmarks.until SITES_DIR [SITES_DIR …] [--until 0.98] [--fit] [--jobs 2]
 
 `gain` on archived sites in the simulator, one row for each folder: the pairs that are found when the rule ends the
-crawl, over all tasks and on the worst, and the downloads as a share of all. A second row asks each site for a pair that
-it does not have. `--fit` fits the weights of `crawl/remaining.py` to the folders, prints them, and measures each site
-with weights that were fitted to the others.
+crawl, over all tasks and on the worst, the downloads as a share of all, and the least share after which so many pairs
+are found in this order. A second row asks each site for a pair that it does not have. `--fit` fits the weights of
+`crawl/remaining.py` to the folders, prints them, and measures each site with weights that were fitted to the others.
 """
 
 from __future__ import annotations
@@ -81,6 +81,10 @@ class Course:
             rows.append(int(n) - 1)
             n = max(n + 1, n * STEP)
         return rows or [len(self.moments) - 1]
+
+    def least(self, until: float) -> int:
+        """Downloads after which a crawl that knew the truth would end."""
+        return int(np.searchsorted(self.gold_found, until * self.gold_found[-1])) + 1
 
 
 @dataclass(frozen=True)
@@ -183,15 +187,17 @@ def row(name: str, courses: Sequence[Course], weights: Mapping[str, Weights], un
     ends = [weights[course.task.site].end(course, until) for course in courses]
     if courses[0].lacks:
         pages = f"median {median(ends):.0f}, most {max(ends)}"
-        return f"| {name}, a pair that it lacks | {len(courses)} | – | – | – | {pages} | – |"
-    share = sum(ends) / sum(len(course.moments) for course in courses)
+        return f"| {name}, a pair that it lacks | {len(courses)} | – | – | – | {pages} | – | – |"
+    downloads = sum(len(course.moments) for course in courses)
+    least = sum(course.least(until) for course in courses) / downloads
     found = [int(course.gold_found[end - 1]) for course, end in zip(courses, ends, strict=True)]
     recalls = [one / course.gold for one, course in zip(found, courses, strict=True)]
     worst = sorted(zip(recalls, map(str, (course.task for course in courses)), strict=True))[:2]
     inside = mean(_inside(course, end, weights[course.task.site]) for course, end in zip(courses, ends, strict=True))
     return (
         f"| {name} | {len(courses)} | {sum(found) / sum(course.gold for course in courses):.3f} | {mean(recalls):.3f} "
-        f"| {', '.join(f'{recall:.2f} {task}' for recall, task in worst)} | {share:.3f} | {inside:.2f} |"
+        f"| {', '.join(f'{recall:.2f} {task}' for recall, task in worst)} | {sum(ends) / downloads:.3f} | {least:.3f} "
+        f"| {inside:.2f} |"
     )
 
 
@@ -203,7 +209,7 @@ def _inside(course: Course, end: int, weights: Weights) -> float:
     return float(low <= (found / in_all if in_all else 1.0) <= high)
 
 
-HEAD = "| sites | tasks | recall | mean | worst | downloads | in the interval |\n|---|---|---|---|---|---|---|"
+COLUMNS = ("sites", "tasks", "recall", "mean", "worst", "downloads", "least", "in the interval")
 
 
 def main() -> None:
@@ -227,7 +233,7 @@ def main() -> None:
         weights = left_out(courses)
         errors = [_error(course, weights[course.task.site]) for course in courses]
         print(f"DEVIATION = {mean(errors) ** 0.5:.3f}  # of sites left out")
-    print(HEAD)
+    print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
     for sites in options.sites:
         for lacks in (False, True):
             some = [course for course in courses if course.folder == sites.name and course.lacks == lacks]

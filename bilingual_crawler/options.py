@@ -149,6 +149,16 @@ def share(value: Any) -> float:
     return read
 
 
+def share_of_pairs(value: Any) -> float:
+    """Read the share of the pairs of a site after which it is left: above 0 and up to 1, which is all."""
+    try:
+        if read := share(value):
+            return read
+    except ValueError:
+        pass
+    raise ValueError("give a share of the pairs of a site, above 0 and up to 1, such as 0.98")
+
+
 def one_of(*names: str) -> Reader[str]:
     """Return the reader of one of *names*; an empty name makes the value optional."""
 

@@ -556,7 +556,7 @@ class TestCommand:
         [
             (["--policies", "best"], "policy=best"),
             (["--site", "nowhere"], "nowhere"),
-            (["--until", "2"], "--until=2.0: give a share"),
+            (["--until", "2"], "--until=2: give a share"),
             ([], "SITES_DIR"),
         ],
     )

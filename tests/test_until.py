@@ -76,7 +76,7 @@ def test_an_estimate_is_a_share_within_its_interval(course: list[tuple[Outcome, 
 
 
 @given(st.lists(st.builds(Estimate, counts, st.floats(0, 1e6), st.floats(0, 1e6)), max_size=5))
-def test_several_sites_are_surer_than_each(estimates: list[Estimate]) -> None:
+def test_estimates_of_several_sites_add_up(estimates: list[Estimate]) -> None:
     summed = sum_estimates(estimates)
     assert summed.found == sum(one.found for one in estimates)
     assert summed.remaining == pytest.approx(sum(one.remaining for one in estimates))
@@ -354,10 +354,17 @@ def test_pairs_of_two_domains_count_on_both(tmp_path: Path) -> None:
         assert len(outcome(tmp_path)[1]) >= 1.9 * PAGES
 
 
-def test_pages_that_only_a_sitemap_names_are_found(tmp_path: Path) -> None:
+def with_hidden_pages() -> tuple[dict[str, str], list[str]]:
+    """The site with as many pairs again, whose pages no page leads to; and the paths of these."""
     site = with_blog()
-    hidden = {path.replace("page-", "more-"): page for path, page in site.items() if "page-" in path}
-    site |= {path: page.replace("page-", "more-") for path, page in hidden.items()}
+    hidden = {
+        path.replace("page-", "more-"): page.replace("page-", "more-") for path, page in site.items() if "page-" in path
+    }
+    return site | hidden, list(hidden)
+
+
+def test_pages_that_only_a_sitemap_names_are_found(tmp_path: Path) -> None:
+    site, hidden = with_hidden_pages()
     with serve(site) as server:
         index, nested = ("sitemapindex", "sitemap"), ("urlset", "url")
         for name, (root, item), paths in (("/index.xml", index, ["/nested.xml"]), ("/nested.xml", nested, hidden)):
@@ -370,9 +377,7 @@ def test_pages_that_only_a_sitemap_names_are_found(tmp_path: Path) -> None:
 
 
 def test_a_site_is_taken_up_again_if_a_late_page_brings_more(tmp_path: Path) -> None:
-    site = with_blog()
-    hidden = {path.replace("page-", "more-"): page for path, page in site.items() if "page-" in path}
-    site |= {path: page.replace("page-", "more-") for path, page in hidden.items()}
+    site, hidden = with_hidden_pages()
     late = html("en", "late", "".join(f"<a href={path}>more</a> " for path in hidden))
 
     def answer(path: str) -> Answer:

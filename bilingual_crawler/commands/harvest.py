@@ -19,7 +19,7 @@ from bilingual_crawler.harvest.simulator import explain
 from bilingual_crawler.harvest.sites import SiteError, Task, read_tasks
 from bilingual_crawler.harvest.table import print_tables
 from bilingual_crawler.harvest.together import Together, joint_table, write_joint
-from bilingual_crawler.options import SITE_BUDGETS, Options, check_folder, wrong
+from bilingual_crawler.options import SITE_BUDGETS, Options, check_folder, share_of_pairs, wrong
 from bilingual_crawler.policies import policy_class
 from bilingual_crawler.policies.base import PolicyError
 from bilingual_crawler.storage.warc import ArchiveError
@@ -73,10 +73,9 @@ class Command(ScrapyCommand):
         add("--site", metavar="ID", help="only the tasks of this site")
         add(
             "--until",
-            type=float,
-            default=1.0,
+            default="1",
             metavar="SHARE",
-            help="the crawls leave a site when so many of its pairs are found (%(default)g: all)",
+            help="the crawls leave a site when so many of its pairs are found (%(default)s: all)",
         )
         add("--links", choices=LINK_SOURCES, default="all", help="links that are followed (%(default)s)")
         add("--explain", nargs=2, metavar=("SITE", "URL"), help="show how gain ranked this URL, and exit")
@@ -89,8 +88,10 @@ class Command(ScrapyCommand):
         assert self.settings
         Options.of(self.settings)
         check_folder("--out", opts.out)
-        if not 0 < opts.until <= 1:
-            raise wrong("--until", opts.until, "give a share of the pairs, above 0 and up to 1, such as 0.98")
+        try:
+            opts.until = share_of_pairs(opts.until)
+        except ValueError as error:
+            raise wrong("--until", opts.until, str(error)) from None
         try:
             if opts.explain:
                 self._explain(Path(args[0]), *opts.explain)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.crawl.signals import ENTRY, LANGUAGE, NEW_TEXT, OUTLINE, PAGE, WARC_LOCATION
@@ -38,10 +38,6 @@ class Reading:
         page, identified = meta[PAGE], meta[LANGUAGE]
         side = pairs.side(identified.language)
         return cls(response, meta[ENTRY], page, identified, side, page.noindex and obeys_meta)
-
-    def with_page(self, page: Page) -> Reading:
-        """Return the reading with another form of its page."""
-        return replace(self, page=page)
 
     @property
     def outcome(self) -> str:

@@ -23,12 +23,11 @@ from bilingual_crawler.harvest.simulator import text_lengths
 from bilingual_crawler.harvest.sites import Site, SiteError, Task, linked_forms, read_site
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.storage.files import replacing
-from bilingual_crawler.storage.records import PAIRS
+from bilingual_crawler.storage.records import PAIRS, SUMMARY
 from bilingual_crawler.storage.sites import find_sources, site_prefixes
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
-    from typing import Any
 
 
 class ResultStore:
@@ -71,7 +70,7 @@ def _read(path: Path) -> list[Result]:
 
 LINK_SOURCES = {"anchors": "a,area,refresh", "all": None}
 """Names of link selections -> value of ``BILINGUAL_LINK_SOURCES``, None for the default."""
-_KEPT = ("crawl.log", "crawl.tsv", PAIRS, "summary.json")
+_KEPT = ("crawl.log", "crawl.tsv", PAIRS, SUMMARY)
 _LOG_TAIL = 12
 
 
@@ -137,7 +136,7 @@ class Harvest:
             error = f"exit status {status}, {len(order)} downloads\n{tail(directory / 'crawl.log')}"
         else:
             tidy(directory)
-        summary = {} if error else read_summary(directory / "summary.json")
+        estimate = {} if error else json.loads((directory / SUMMARY).read_text(encoding="utf-8"))["estimate"]
         # a crawl that was killed also leaves pairs that better ones have replaced
         pairs = None if error else read_pairs(directory / PAIRS, LanguagePairs.parse(task.pair))
         return measured.reference(task).measure(
@@ -149,7 +148,7 @@ class Harvest:
             error=error,
             pairs=pairs,
             until=self.until,
-            estimate=summary.get("estimate", {}),
+            estimate=estimate,
         )
 
     def command(self, task: Task, policy: str, directory: Path) -> list[str]:
@@ -159,11 +158,6 @@ class Harvest:
             settings += (f"BILINGUAL_ORACLE_ORDER={directory / 'oracle.txt'}",)
         arguments = {"pair": task.pair, "policy": policy, "until": f"{self.until:g}"}
         return crawl_command(arguments, task.seeds, [self.sites / task.site], directory, self.links, settings)
-
-
-def read_summary(path: Path) -> Mapping[str, Any]:
-    """Return the ``summary.json`` of a crawl; nothing if there is none."""
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 class _Measured:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -29,6 +28,7 @@ from bilingual_crawler.reporting.results import ResultsError, read_summary, writ
 from bilingual_crawler.storage.records import SUMMARY
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -258,15 +258,14 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         if summary[name]:
             facts.append((sum(summary[name].values()), text + _reasons(summary[name])))
     if summary["queued"]:
-        facts.append((summary["queued"], "addresses are still queued" + describe_queue(summary["estimate"])))
+        facts.append((summary["queued"], "addresses are still queued" + describe_queue(summary["estimate"] or {})))
     return [(str(number), text) for number, text in facts]
 
 
-def describe_queue(estimate: Mapping[str, float] | int) -> str:
+def describe_queue(estimate: Mapping[str, float]) -> str:
     """Return what the *estimate* of a summary says of its queued addresses; nothing without one."""
     if not estimate:
         return ""
-    assert isinstance(estimate, Mapping)
     return (
         f", with about {estimate['remaining']:.0f} pairs: an estimated {estimate['share']:.0%} "
         f"({estimate['low']:.0%} to {estimate['high']:.0%}) of the pairs of the sites visited are found"

@@ -62,8 +62,6 @@ class Marker:
 
 
 _PARTS = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^/?#@]*@)?([^/?#:]*)(?::\d*)?([^?#]*)(?:\?([^#]*))?", re.IGNORECASE)
-_CODE = 3
-"""Characters of the language of a variant."""
 _ORDER = {component: order for order, component in enumerate(Component)}
 _AFFIX = re.compile(r"[a-z]{1,3}(?:[-_][a-z]{2,4})?|[^\W\d_]{4,}", re.IGNORECASE)
 # begins where a name begins, so that a query without "=" is read once and not from each of its characters
@@ -111,9 +109,8 @@ def _find(url: str, languages: frozenset[str] | None) -> tuple[Marker, ...]:
         return ()
     query = parts[3]
     asked = asked_language(url)
-    known = asked is not None and (languages is None or asked in languages)
     found = [
-        *([Marker(asked, Component.QUERY, asked, len(url) - _CODE, len(url))] if asked and known else ()),
+        *(_of_variant(url, asked) if asked and (languages is None or asked in languages) else ()),
         *(_in_query(query, parts.start(3), languages) if query else ()),
         *_in_path(parts[2], parts.start(2), languages, project=parts[1].endswith(_PROJECT_HOSTS)),
         *_moved(_in_host(parts[1], languages), parts.start(1)),
@@ -126,6 +123,10 @@ def _find(url: str, languages: frozenset[str] | None) -> tuple[Marker, ...]:
 
 def _moved(markers: Iterable[Marker], by: int) -> list[Marker]:
     return [Marker(m.language, m.component, m.token, m.start + by, m.end + by, m.weak) for m in markers]
+
+
+def _of_variant(url: str, asked: str) -> Iterator[Marker]:
+    yield Marker(asked, Component.QUERY, asked, len(url) - len(asked), len(url))
 
 
 def _in_query(query: str, start: int, languages: frozenset[str] | None) -> Iterator[Marker]:

@@ -25,7 +25,7 @@ from bilingual_crawler.frontier.job import Job, JobError
 from bilingual_crawler.frontier.scope import Scope, ScopeError
 from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
-from bilingual_crawler.options import RENDER_MODES, Options
+from bilingual_crawler.options import RENDER_MODES, Options, share_of_pairs
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError
 from bilingual_crawler.policies import policy_class
@@ -396,12 +396,9 @@ def _check_job(context: CrawlContext, settings: BaseSettings) -> None:
 
 def _until(text: str) -> float:
     try:
-        share = float(text)
-    except ValueError:
-        share = 0.0
-    if not 0 < share <= 1:
-        raise _error(f"until={text}: give a share of the pairs of a site, above 0 and up to 1, such as 0.98")
-    return share
+        return share_of_pairs(text)
+    except ValueError as error:
+        raise _error(f"until={text}: {error}") from None
 
 
 def _count(name: str, value: str) -> int:

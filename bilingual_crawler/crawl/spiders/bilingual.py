@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -99,7 +100,7 @@ class BilingualSpider(Spider):
         read = Reading.from_response(response, self.context.pairs, obeys_meta=self._obeys_meta)
         self._ask_in_other_languages(read)
         self.visits.variants.note_page(read.entry.url, read.side)
-        read = read.with_page(self.visits.variants.of_page(read.page, read.entry.url))
+        read = replace(read, page=self.visits.variants.of_page(read.page, read.entry.url))
         self._count_documents(read.page.documents)
         self.visits.log(read.entry, status=response.status, outcome=read.outcome, language=read.identified.language)
         yield FoundLinks(read.fetched, self.links_of(read.page))

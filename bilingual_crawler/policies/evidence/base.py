@@ -247,9 +247,12 @@ class Known:
         key = self._queued.pop(url, None)
         if key is None:
             return
-        promise = self._promises[self.place(url).site]
+        site, worth = self.place(url).site, self._worths.pop(url, 0.0)
+        promise = self._promises[site]
         promise[0] -= 1
-        promise[1] -= self._worths.pop(url, 0.0)
+        promise[1] -= worth
+        if not promise[0]:
+            del self._promises[site]
         twins = tuple(twin for twin in self._twins_of(key) if twin != url)
         if twins:
             self._queued_twins[key] = twins if len(twins) > 1 else twins[0]
