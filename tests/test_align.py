@@ -22,7 +22,7 @@ from bilingual_crawler.alignment.documents.reading import (
     DocumentJob,
     LeftOut,
     RawPage,
-    read_document,
+    read_documents,
     read_pages,
 )
 from bilingual_crawler.alignment.encoders import EncoderError
@@ -72,9 +72,8 @@ def html(sentences: tuple[str, ...], head: str = "", more: str = "") -> bytes:
 def corpus(pages: dict[str, bytes], redirects: dict[str, str] | None = None) -> Corpus:
     found = Corpus(PAIRS)
     for url, body in pages.items():
-        read = DocumentJob(RawPage(url, body), PAIRS).run()
-        if read is not None:
-            found.add(read)
+        for document in DocumentJob(RawPage(url, body), PAIRS).run():
+            found.add(document)
     found.redirect(redirects or {}, {})
     return found
 
@@ -188,8 +187,7 @@ def test_the_longest_of_pages_that_differ_by_scheme_and_www_stays() -> None:
 
 def test_most_ranges_decide_on_the_language() -> None:
     menu = " ".join(SPANISH)
-    read = read_document(RawPage(f"{HOST}/a", html((menu, *(ENGLISH * 12)))), PAIRS)
-    assert read is not None
+    [read] = read_documents(RawPage(f"{HOST}/a", html((menu, *(ENGLISH * 12)))), PAIRS)
     document, profile = read
     assert document.language == "eng"
     assert set(document.languages) <= {"eng", "spa"}
@@ -199,18 +197,16 @@ def test_most_ranges_decide_on_the_language() -> None:
 def test_crawl_and_alignment_read_a_page_in_one_language() -> None:
     # a whole text is read up to its 50,000th character, the ranges are spread over all of it
     body = html((*(SPANISH * 200), *(ENGLISH * 600)))
-    read = read_document(RawPage(f"{HOST}/a", body), PAIRS)
+    [read] = read_documents(RawPage(f"{HOST}/a", body), PAIRS)
     crawled = PageJob(body, "text/html", f"{HOST}/a").run().identification
-    assert read is not None
     assert crawled.language == read[0].language == "eng"
     assert not crawled.reliable
 
 
 def test_translation_plugins_are_noted() -> None:
-    read = read_document(
+    [read] = read_documents(
         RawPage(f"{HOST}/a", html(ENGLISH, '<script src="https://cdn.weglot.com/w.js"></script>')), PAIRS
     )
-    assert read is not None
     assert read[0].translator == "weglot"
 
 

@@ -65,9 +65,8 @@ def link(language: str, url: str) -> str:
 def corpus(pages: dict[str, bytes]) -> Corpus:
     found = Corpus(PAIRS)
     for url, body in pages.items():
-        read = DocumentJob(RawPage(HOST + url, body), PAIRS).run()
-        if read is not None:
-            found.add(read)
+        for document in DocumentJob(RawPage(HOST + url, body), PAIRS).run():
+            found.add(document)
     return found
 
 

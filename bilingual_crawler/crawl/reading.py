@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.crawl.signals import ENTRY, LANGUAGE, NEW_TEXT, OUTLINE, PAGE, WARC_LOCATION
+from bilingual_crawler.crawl.signals import ENTRY, LANGUAGE, NEW_TEXT, OUTLINE, PAGE, PARTS, WARC_LOCATION
 from bilingual_crawler.crawl.visits import utc_now
 from bilingual_crawler.items import Document, FetchedPage, claims_in
+from bilingual_crawler.urls.variants import part
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scrapy.http import Response
 
     from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.pages.detectors.base import Identification
+    from bilingual_crawler.pages.jobs import ReadPart
     from bilingual_crawler.pages.model import Page
 
 
@@ -30,25 +34,34 @@ class Reading:
     """The language of the crawl that the page counts as, if any."""
     noindex: bool
     """The page asks to be in no index, and is obeyed."""
+    parts: tuple[ReadPart, ...]
+    """Two, by language of the crawl, if the page has the same text in two languages that are a pair; else none."""
 
     @classmethod
     def from_response(cls, response: Response, pairs: LanguagePairs, *, obeys_meta: bool) -> Reading:
         """Return the reading in the meta of *response*; *obeys_meta* is ``BILINGUAL_META_ROBOTS_OBEY``."""
         meta = response.meta
         page, identified = meta[PAGE], meta[LANGUAGE]
-        side = pairs.side(identified.language)
-        return cls(response, meta[ENTRY], page, identified, side, page.noindex and obeys_meta)
+        side, entry = pairs.side(identified.language), meta[ENTRY]
+        parts = () if entry.is_variant else _in_languages(meta.get(PARTS, ()), pairs)
+        return cls(response, entry, page, identified, side, page.noindex and obeys_meta, parts)
+
+    @property
+    def language(self) -> str:
+        """The language in ``crawl.tsv``; of a page with the same text in two languages both: ``eng+fin``."""
+        return "+".join(sorted(one.language for one in self.parts)) or self.identified.language
 
     @property
     def outcome(self) -> str:
         """The outcome in ``crawl.tsv``."""
-        if self.side is None:
+        if self.side is None and not self.parts:
             return "other-language"
         return "noindex" if self.noindex else "document"
 
     @property
     def fetched(self) -> FetchedPage:
         """The page as a policy sees it."""
+        new_text = self.response.meta.get(NEW_TEXT, 1.0)
         return FetchedPage(
             self.entry.url,
             self.identified.language,
@@ -60,19 +73,40 @@ class Reading:
             self.noindex,
             self.response.meta[OUTLINE],
             self.page.canonical,
-            self.response.meta.get(NEW_TEXT, 1.0),
+            new_text,
+            tuple(
+                FetchedPage.from_part(self.entry.url, one.language, len(one.text), one.outline, new_text)
+                for one in self.parts
+                if not self.noindex
+            ),
         )
 
     @property
-    def document(self) -> Document | None:
-        """The page as a document, or None."""
-        if self.side is None or self.noindex:
-            return None
+    def documents(self) -> list[Document]:
+        """The document on the page, or its two parts; empty if it is in no language of the crawl."""
+        if self.noindex:
+            return []
+        if not self.parts:
+            return [] if self.side is None else [self._document(self.side)]
+        return [
+            replace(
+                self._document(one.language),
+                url=part(self.entry.url, one.language),
+                shares=[(one.language, 100)],
+                reliable=True,
+                text=one.text,
+                alternates=[],
+                switches=[],
+            )
+            for one in self.parts
+        ]
+
+    def _document(self, language: str) -> Document:
         entry, page, claims = self.entry, self.page, claims_in(self.page.links)
         warc_file, warc_offset = self.response.meta.get(WARC_LOCATION, (None, None))[:2]
         return Document(
             url=entry.url,
-            language=self.side,
+            language=language,
             shares=list(self.identified.shares),
             reliable=self.identified.reliable,
             title=page.title,
@@ -87,3 +121,9 @@ class Reading:
             alternates=[(claim.language, claim.url) for claim in claims if claim.announced and claim.language],
             switches=[(claim.language, claim.url) for claim in claims if claim.switcher],
         )
+
+
+def _in_languages(parts: Iterable[ReadPart], pairs: LanguagePairs) -> tuple[ReadPart, ...]:
+    """*parts* by the languages of the crawl that theirs count as; empty if these are no pair."""
+    found = [replace(one, language=side) for one in parts if (side := pairs.side(one.language))]
+    return tuple(found) if len(found) == 2 and pairs.is_other(found[1].language, found[0].language) else ()

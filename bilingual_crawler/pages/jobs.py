@@ -14,6 +14,7 @@ from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.links import in_formats
 from bilingual_crawler.pages.model import Link, Page
 from bilingual_crawler.pages.outline import Outline, outline_of, outline_of_text
+from bilingual_crawler.pages.parts import Lines, parts_of
 from bilingual_crawler.pages.robots import rules_for, sitemaps_in
 from bilingual_crawler.pages.sandbox.jobs import Job, Limits
 from bilingual_crawler.pages.sitemap import parse_sitemap
@@ -32,12 +33,24 @@ def limits_of(body: bytes) -> Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadPart:
+    """The text in one language of a page with the same text in two, one line per block."""
+
+    language: str
+    """ISO 639-3"""
+    text: str
+    outline: Outline
+
+
+@dataclass(frozen=True, slots=True)
 class ReadPage:
     """A page, the language of its text, and what it may have in common with its translation."""
 
     page: Page
     identification: Identification
     outline: Outline
+    parts: tuple[ReadPart, ...] = ()
+    """Two if the page has the same text in two languages, else none."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +80,11 @@ class PageJob(Job[ReadPage]):
         walk = walk_through(decode_body(self.body[:MAX_HTML], self.content_type))
         page = page_of(walk, self.url, self.link_headers, self.formats)
         found = self.detection.identify_page(page.text, (page.language, self.announced))
-        return ReadPage(page, found.identification, outline_of(walk, page.url))
+        parts = tuple(
+            ReadPart(part.language, "\n".join(part.lines), outline_of_text("", part.lines))
+            for part in parts_of(Lines.from_walk(walk), self.detection) or ()
+        )
+        return ReadPage(page, found.identification, outline_of(walk, page.url), parts)
 
 
 def pdf_limits(body: bytes) -> Limits:

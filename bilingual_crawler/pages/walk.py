@@ -179,8 +179,8 @@ MAX_IMAGES = 500
 """Images of a page whose addresses are read, repetitions included."""
 
 # Flags for the end of an element.
-_BLOCK, _NAVIGATION, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT, _FORM, _CONTROL, _CLICKED = (
-    1 << i for i in range(10)
+_BLOCK, _NAVIGATION, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT, _FORM, _CONTROL, _CLICKED, _LANGUAGE = (
+    1 << i for i in range(11)
 )
 
 
@@ -192,9 +192,13 @@ class Walk:
         self.lines: list[str] = []
         self.main: list[bool] = []
         """Whether each line is outside navigation."""
+        self.declared: list[str | None] = []
+        """The language of each line by the ``lang`` attribute of a block around it, other than the root; or None."""
         self.images: list[str] = []
         """Addresses of images as they are written."""
         self.anchors: list[Anchor] = []
+        self._languages: list[str | None] = [None]
+        """Of the open blocks with a ``lang`` attribute."""
         self._line: list[str] = []
         self._mark: tuple[int, int] | None = None
         self._anchor: Anchor | None = None
@@ -269,6 +273,7 @@ class Walk:
             if line:
                 self.lines.append(line)
                 self.main.append(not self._navigation)
+                self.declared.append(self._languages[-1])
                 for anchor in self.anchors[self._anchors_told :]:
                     anchor.around = anchor.around or line[:MAX_AROUND]
             self._line.clear()
@@ -280,6 +285,7 @@ class Walk:
         if not " ".join(self.lines).isprintable():
             cleaned = list(map(one_line, self.lines))
             self.main = list(compress(self.main, cleaned))
+            self.declared = list(compress(self.declared, cleaned))
             self.lines = list(filter(None, cleaned))
         if not " ".join([anchor.text for anchor in self.anchors]).isprintable():
             for anchor in self.anchors:
@@ -321,6 +327,9 @@ class Walk:
                     self.anchors.append(anchor)
             if tag not in UNTOLD_TAGS:
                 undo |= self._region(tag, attributes)
+            if "lang" in attributes and undo & _BLOCK and tag not in _PAGE_TAGS:
+                undo |= _LANGUAGE
+                self._languages.append(from_bcp47(attributes["lang"] or ""))
             if "onclick" in attributes and tag in _CLICKED_TAGS:
                 undo |= self._open_clicked(attributes, bool(undo & _NAVIGATION))
             if self._anchor is not None:
@@ -337,6 +346,8 @@ class Walk:
                 self._end_form()
         if undo == _BLOCK:
             return
+        if undo & _LANGUAGE:
+            self._languages.pop()
         self._navigation -= bool(undo & _NAVIGATION)
         self._content -= bool(undo & _CONTENT)
         self._hidden -= bool(undo & _HIDDEN)

@@ -13,7 +13,7 @@ from bilingual_crawler.discovery.sites import Funnel
 from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import MAX_TITLE
-from bilingual_crawler.reporting.ledger import CrawlTally, is_fetched
+from bilingual_crawler.reporting.ledger import CrawlTally, is_fetched, languages_of
 from bilingual_crawler.settings import BILINGUAL_DETECTORS
 from bilingual_crawler.storage.files import DAMAGE, read_within, replacing
 from bilingual_crawler.storage.records import (
@@ -330,7 +330,7 @@ def _read_fetches(
         sites[registered_domain(url)].fetched += 1
         counts.failed += not row["status"].startswith("2")
         if row["outcome"] == "document":
-            counts.kept[tally.side(row["language"])] += 1
+            counts.kept.update(map(tally.side, languages_of(row["language"])))
         if url in partners:
             fetched.add(url)
             found += sum(partner in fetched for partner in partners[url])

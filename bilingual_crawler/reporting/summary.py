@@ -233,11 +233,13 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
     by_pair = summary["by_pair"] or {}
     several = len(by_pair) > 1
+    in_two = summary["in_two_languages"]
     facts = [
         *(sites if is_discovery else ()),
         (summary["tried"], "addresses tried" + _reasons(summary["dropped"], "no document: ")),
         (summary["fetched"], f"pages fetched ({byte_size(summary['bytes'])} on the wire)"),
         (summary["html"], ("HTML pages and PDFs" if summary["pdf"] else "HTML pages") + _reasons(summary["languages"])),
+        *(((in_two, "pages with the same text in two languages, which are two documents"),) if in_two else ()),
         (sum(names.values()), "documents" + _reasons(names)),
         (summary["candidates"], "candidate pairs" + _reasons(summary["refused"], "refused: ")),
         (summary["pairs"], "pairs" + _reasons(_each(by_pair, "pairs") if several else {})),

@@ -16,7 +16,7 @@ from bilingual_crawler.crawl.middlewares.backoff import note_shortage
 from bilingual_crawler.crawl.middlewares.stop import is_stopping
 from bilingual_crawler.crawl.politeness import robots_agent
 from bilingual_crawler.crawl.requests import asks_for_page
-from bilingual_crawler.crawl.signals import ENTRY, LANGUAGE, OUTLINE, PAGE, SITEMAP, Refused, StillWanted
+from bilingual_crawler.crawl.signals import ENTRY, LANGUAGE, OUTLINE, PAGE, PARTS, SITEMAP, Refused, StillWanted
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import own_shortage
 from bilingual_crawler.frontier.entry import Kind
@@ -114,7 +114,7 @@ class Reader:
 
 
 class LanguageFilterMiddleware:
-    """Puts the parsed page, the language of its text and its outline, or the parsed sitemap, into ``response.meta``.
+    """Puts the parsed page, the language of its text, its outline and parts, or the parsed sitemap, into the meta.
 
     Responses in none of the formats of the crawl are dropped by their headers, before the body is read if the download
     handler allows it. The policy decides whether links of a page in neither language are followed. With the scheduler
@@ -202,6 +202,7 @@ async def read_response(request: Request, response: Response, url: str, reader: 
     request.meta[PAGE] = _ruled(found.page, response.headers, robots_agent(reader.crawler.settings))
     request.meta[LANGUAGE] = found.identification
     request.meta[OUTLINE] = found.outline
+    request.meta[PARTS] = found.parts
     stats.inc_value(f"bilingual/language/{found.identification.language}")
     if is_pdf:
         stats.inc_value("bilingual/pdf/too-long" if found.page.is_cut else "bilingual/pdf/whole")

@@ -102,17 +102,17 @@ class BilingualSpider(Spider):
         self.visits.variants.note_page(read.entry.url, read.side)
         read = replace(read, page=self.visits.variants.of_page(read.page, read.entry.url))
         self._count_documents(read.page.documents)
-        self.visits.log(read.entry, status=response.status, outcome=read.outcome, language=read.identified.language)
+        self.visits.log(read.entry, status=response.status, outcome=read.outcome, language=read.language)
         yield FoundLinks(read.fetched, self.links_of(read.page))
-        if document := read.document:
-            yield document
+        yield from read.documents
 
     def _ask_in_other_languages(self, read: Reading) -> None:
         """Ask for the seed of a site once more in each language of the crawl that its page does not lead to.
 
-        Only if it is in the language that was asked for first: a site that chooses by the header has no other answer.
+        Only if it is in the language that was asked for first, and in no other: a site that chooses by the header has
+        no other answer.
         """
-        if read.entry.parent or read.entry.is_variant or read.side != self.visits.variants.first:
+        if read.parts or read.entry.parent or read.entry.is_variant or read.side != self.visits.variants.first:
             return
         seed = self._first_seeds.get(registered_domain(read.entry.url), read.entry.url)
         others = [language for language in self.context.pairs.languages if language != read.side]
