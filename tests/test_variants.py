@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import threading
 import time
 from http.cookies import SimpleCookie
 from typing import TYPE_CHECKING
@@ -22,10 +23,10 @@ from bilingual_crawler.storage.archive import iter_responses
 from bilingual_crawler.storage.records import read_tsv
 from bilingual_crawler.urls.canonical import canonicalise
 from bilingual_crawler.urls.marks import marked_language, strip_language
-from bilingual_crawler.urls.variants import asked_language, bare, variant
+from bilingual_crawler.urls.variants import asked_language, bare, is_posting, variant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from email.message import Message
     from pathlib import Path
 
@@ -351,3 +352,213 @@ def test_hostile_switchers_are_bounded(tmp_path: Path) -> None:
         assert crawl(tmp_path, f"{server.url}/", policy="gain").returncode == 0
         assert asked_pages(server) <= 2 * PAGES + MAX_REFUSED + 2
     assert len(documents(tmp_path)) == PAGES
+
+
+# forms that are posted ------------------------------------------------------------------------------------------------
+
+CHOICES = "<select name=lang><option value=en>English</option><option value=es>Español</option></select>"
+
+
+def posting_form(action: str, hidden: str = "") -> str:
+    return f"<form method=post action='{action}'>{hidden}{CHOICES}<button>OK</button></form>"
+
+
+class PostedSite:
+    """A site whose pages are in the language of a cookie, or of a session on the server, which a form chooses.
+
+    *kind* says how: ``session``, with a token in the form, and nothing but a redirect as an answer; ``cookie``, set by
+    a redirect; or ``page``, the page itself, in the other language and with a cookie.
+    """
+
+    def __init__(self, kind: str, form: str = "") -> None:
+        self.kind = kind
+        self.form = form
+        self.sessions: dict[str, str] = {}
+        self.fields: list[dict[str, str]] = []
+
+    def answer(self, path: str, headers: Message) -> Answer:
+        number = number_of(path)
+        if number is None:
+            return Answer(status=404)
+        cookies = SimpleCookie(headers["Cookie"] or "")
+        if self.kind != "session":
+            lang = cookies["tongue"].value if "tongue" in cookies else "en"
+            return Answer(self.page(number, "es" if lang == "es" else "en", ""))
+        session, more = cookies["sid"].value if "sid" in cookies else "", {}
+        if session not in self.sessions:
+            session = f"s{len(self.sessions)}"
+            self.sessions[session] = "en"
+            more = {"Set-Cookie": f"sid={session}; Path=/; HttpOnly"}
+        return Answer(self.page(number, self.sessions[session], session), headers=more)
+
+    def page(self, number: int, lang: str, session: str) -> str:
+        hidden = f"<input type=hidden name=next value={path_of(number)}>"
+        if self.kind == "session":
+            hidden += f"<input type=hidden name=csrf value=token-{session}>"
+        form = self.form or posting_form("" if self.kind == "page" else "/language", hidden)
+        return page(lang, number, path_of, form)
+
+    def posted(self, path: str, headers: Message, fields: Mapping[str, str]) -> Answer:
+        self.fields.append(dict(fields))
+        chosen, back = fields["lang"], {"Location": fields.get("next", "/")}
+        if self.kind == "page":
+            number = number_of(path)
+            assert number is not None
+            return Answer(self.page(number, chosen, ""), headers={"Set-Cookie": f"tongue={chosen}"})
+        if self.kind == "cookie":
+            return Answer(status=303, headers={**back, "Set-Cookie": f"tongue={chosen}; Path=/"})
+        session = SimpleCookie(headers["Cookie"] or "")["sid"].value
+        if fields["csrf"] != f"token-{session}" or not (headers["Referer"] or "").startswith("http://"):
+            return Answer(status=403)
+        self.sessions[session] = chosen
+        return Answer(status=302, headers=back)
+
+
+@pytest.mark.parametrize("kind", ["session", "cookie", "page"])
+def test_a_form_is_posted_once_and_gives_all_pairs(tmp_path: Path, kind: str) -> None:
+    site = PostedSite(kind)
+    with negotiating(site.answer, posted=site.posted) as server:
+        done = crawl(tmp_path, f"{server.url}/", *ALIGNED, "-s", "BILINGUAL_BITEXT=moses", policy="gain")
+        assert done.returncode == 0, done.stderr
+        check_pairs(tmp_path)
+        assert asked_pages(server) <= 1.2 * 2 * PAGES
+        assert server.posts() == ["/" if kind == "page" else "/language"]
+    languages = [record["language"] for record in documents(tmp_path).values()]
+    assert sorted(languages) == ["eng"] * PAGES + ["spa"] * PAGES
+    [row] = [row for row in read_tsv(tmp_path / "out" / "crawl.tsv") if is_posting(row["url"])]
+    assert (row["outcome"], row["location"]) == ("redirect", f"{server.url}/#!lang=spa")
+    # a replay posts the form, too, and aligning the archive does not take the answer for a document
+    (tmp_path / "again").mkdir()
+    replay = ("-s", f"BILINGUAL_REPLAY={tmp_path / 'out'}")
+    assert crawl(tmp_path / "again", f"{server.url}/", *replay, policy="gain").returncode == 0
+    assert documents(tmp_path / "again").keys() == documents(tmp_path).keys()
+    archived = [record.url for record in iter_responses([tmp_path / "out"])]
+    assert sum(map(is_posting, archived)) == 1
+
+
+HOSTILE = {
+    "orders": posting_form("/order", "<input type=hidden name=item value=7>"),
+    "cart": posting_form("/shop/cart?lang=1"),
+    "quantity": posting_form("/language", "<input type=number name=n value=1>"),
+    "hidden quantity": posting_form("/language", "<input type=hidden name=item[qty] value=1>"),
+    "newsletter": posting_form("/language", "<input type=email name=e>"),
+    "text": posting_form("/language", "<textarea name=words></textarea>"),
+    "consent": posting_form("/language", "<input type=checkbox name=agree checked>"),
+    "second list": posting_form("/language", "<select name=money><option>EUR</option><option>USD</option></select>"),
+    "elsewhere": posting_form("http://localhost:9/language"),
+    "button": f"<form method=post action=/language>{CHOICES}<button name=do value=x>Delete</button></form>",
+    "other languages": posting_form("/language").replace("=es>Español", "=fr>Français"),
+    "forbidden": posting_form("/private/language"),
+}
+
+
+@pytest.mark.parametrize("form", HOSTILE.values(), ids=HOSTILE)
+def test_forms_that_do_more_are_not_posted(tmp_path: Path, form: str) -> None:
+    site = PostedSite("cookie", form)
+
+    def answer(path: str, headers: Message) -> Answer:
+        if path == "/robots.txt":
+            return Answer("User-agent: *\nDisallow: /private/", kind="text/plain")
+        return site.answer(path, headers)
+
+    with negotiating(answer, posted=site.posted) as server:
+        assert crawl(tmp_path, f"{server.url}/", policy="gain").returncode == 0
+        assert server.posts() == []
+        assert sum(number_of(path) is not None for path in server.paths()) == PAGES
+    assert len(documents(tmp_path)) == PAGES
+
+
+ANSWERS = {
+    "500": (lambda: Answer(status=500), "http-500"),
+    "503": (lambda: Answer(status=503, headers={"Retry-After": "0"}), "http-503"),
+    "cut": (lambda: Answer(raw=[]), "error-"),
+    "elsewhere": (lambda: Answer(status=302, headers={"Location": "http://localhost:9/", "Set-Cookie": "a=b"}), ""),
+    "again": (lambda: Answer(status=307, headers={"Location": "/language", "Set-Cookie": "a=b"}), "not-switched"),
+    "nothing": (lambda: Answer("<p>Thanks"), "not-switched"),
+    "cookies": (
+        lambda: Answer(status=302, headers={"Location": "/", "Set-Cookie": "lang=es; " + "x" * 5000}),
+        "redirect",
+    ),
+    "forever": (
+        lambda: Answer(status=302, headers={"Location": f"/?{random.random()}", "Set-Cookie": "a=b"}),
+        "redirect",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_answers_to_posts_are_bounded(tmp_path: Path, name: str) -> None:
+    """The form is posted once, whatever comes back, and the pages of the site are read all the same."""
+    give, outcome = ANSWERS[name]
+
+    def answer(path: str, headers: Message) -> Answer:
+        if path.startswith("/?"):
+            return give()
+        number = number_of(path)
+        if number is None:
+            return Answer(status=404)
+        return Answer(page("en", number, path_of, posting_form(f"/language?{number}")))
+
+    with negotiating(answer, posted=lambda *_: give()) as server:
+        assert crawl(tmp_path, f"{server.url}/", policy="gain").returncode == 0
+        assert server.posts() == ["/language?0"]
+        # five redirects, a page that is not there, and variants until the site is given up
+        assert asked_pages(server) <= PAGES + MAX_REFUSED + 25
+    assert len(documents(tmp_path)) == PAGES
+    rows = [row for row in read_tsv(tmp_path / "out" / "crawl.tsv") if is_posting(row["url"])]
+    assert len(rows) == 1
+    assert rows[0]["outcome"].startswith(outcome)
+
+
+def test_a_form_is_not_posted_again_after_a_kill(tmp_path: Path) -> None:
+    site, blocked = PostedSite("session"), threading.Event()
+
+    def posted(path: str, headers: Message, fields: Mapping[str, str]) -> Answer:
+        blocked.set()
+        time.sleep(60)
+        return Answer(status=500)
+
+    job = ("-s", f"JOBDIR={tmp_path / 'job'}")
+    with negotiating(site.answer, posted=posted) as server:
+        chosen = ("-a", "pair=eng-spa", "-a", f"seeds={server.url}/", *job)
+        folder = ("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}")
+        process = start_scrapy(tmp_path, "crawl", "bilingual", *chosen, *folder, fresh=True)
+        assert blocked.wait(120)
+        process.kill()
+        process.communicate()
+        assert crawl(tmp_path, f"{server.url}/", *job, policy="gain").returncode == 0
+        assert server.posts() == ["/language"]
+    assert len(documents(tmp_path)) == PAGES
+    rows = [row for row in read_tsv(tmp_path / "out" / "crawl.tsv") if is_posting(row["url"])]
+    assert [row["outcome"] for row in rows] == ["posted-before"]
+
+
+def test_a_resumed_crawl_has_the_cookies_of_a_form(tmp_path: Path) -> None:
+    site, job = PostedSite("session"), ("-s", f"JOBDIR={tmp_path / 'job'}")
+    with negotiating(site.answer, posted=site.posted) as server:
+        assert crawl(tmp_path, f"{server.url}/", *job, "-a", "max_pages=12", policy="gain").returncode == 0
+        assert len(server.posts()) == 1
+        assert crawl(tmp_path, f"{server.url}/", *job, policy="gain").returncode == 0
+        assert len(server.posts()) == 1
+        check_pairs(tmp_path)
+        assert len(documents(tmp_path)) == 2 * PAGES
+        assert asked_pages(server) <= 1.2 * 2 * PAGES
+
+
+def test_two_workers_post_a_form_once(tmp_path: Path) -> None:
+    """Both read pages with the form, as the pages of one site are on two hosts."""
+    site = PostedSite("cookie")
+    with negotiating(site.answer, posted=site.posted) as one, redis_server(tmp_path) as server:
+        workers = []
+        for name in ("a", "b"):
+            (tmp_path / name).mkdir()
+            chosen = ("-a", "pair=eng-spa", "-a", f"seeds={one.url}/")
+            shared = ("-s", f"BILINGUAL_FRONTIER={server.url}", "-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / name / 'out'}")
+            workers.append(start_scrapy(tmp_path / name, "crawl", "bilingual", *chosen, *shared))
+        for worker in workers:
+            _, said = worker.communicate(timeout=300)
+            assert worker.returncode == 0, said
+        assert len(one.posts()) == 1
+        assert asked_pages(one) <= 1.2 * 2 * PAGES
+    found = [url for name in ("a", "b") for url in documents(tmp_path / name)]
+    assert len(found) == len(set(found)) == 2 * PAGES
