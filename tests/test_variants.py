@@ -6,6 +6,7 @@ import random
 import re
 import threading
 import time
+from contextlib import ExitStack
 from http.cookies import SimpleCookie
 from typing import TYPE_CHECKING
 
@@ -260,6 +261,7 @@ def test_a_site_that_ignores_the_header_costs_at_most_one_request(tmp_path: Path
         done = crawl(tmp_path, f"{server.url}/", policy="gain")
         assert done.returncode == 0
         assert ("Asked for English, the site answered in another language." in done.stderr) == bool(more)
+        assert ("-a render=always" in done.stderr) == bool(more)
         asked = [path for path in server.paths() if number_of(path) is not None]
         assert sorted(asked) == sorted([*["/"] * more, *map(path_of, range(PAGES))])
     assert len(documents(tmp_path)) == PAGES
@@ -500,7 +502,10 @@ def test_answers_to_posts_are_bounded(tmp_path: Path, name: str) -> None:
         return Answer(page("en", number, path_of, posting_form(f"/language?{number}")))
 
     with negotiating(answer, posted=lambda *_: give()) as server:
-        assert crawl(tmp_path, f"{server.url}/", policy="gain").returncode == 0
+        done = crawl(tmp_path, f"{server.url}/", policy="gain")
+        assert done.returncode == 0
+        advice = "Asked for Spanish with the cookies of its switcher" if outcome == "redirect" else "form that chooses"
+        assert advice in done.stderr
         assert server.posts() == ["/language?0"]
         # five redirects, a page that is not there, and variants until the site is given up
         assert asked_pages(server) <= PAGES + MAX_REFUSED + 25
@@ -510,27 +515,37 @@ def test_answers_to_posts_are_bounded(tmp_path: Path, name: str) -> None:
     assert rows[0]["outcome"].startswith(outcome)
 
 
-def test_a_form_is_not_posted_again_after_a_kill(tmp_path: Path) -> None:
-    site, blocked = PostedSite("session"), threading.Event()
+@pytest.mark.parametrize("frontier", ["lmdb", "redis"])
+def test_a_form_is_not_posted_again_after_a_kill(tmp_path: Path, frontier: str) -> None:
+    """Not by the next run with the same JOBDIR, nor by another worker that takes over the site."""
+    site, is_posted = PostedSite("session"), threading.Event()
 
     def posted(path: str, headers: Message, fields: Mapping[str, str]) -> Answer:
-        blocked.set()
+        is_posted.set()
         time.sleep(60)
         return Answer(status=500)
 
-    job = ("-s", f"JOBDIR={tmp_path / 'job'}")
-    with negotiating(site.answer, posted=posted) as server:
+    with ExitStack() as stack:
+        server = stack.enter_context(negotiating(site.answer, posted=posted))
+        if frontier == "redis":
+            job = ("-s", f"BILINGUAL_FRONTIER={stack.enter_context(redis_server(tmp_path)).url}")
+        else:
+            job = ("-s", f"JOBDIR={tmp_path / 'job'}")
         chosen = ("-a", "pair=eng-spa", "-a", f"seeds={server.url}/", *job)
         folder = ("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}")
         process = start_scrapy(tmp_path, "crawl", "bilingual", *chosen, *folder, fresh=True)
-        assert blocked.wait(120)
+        assert is_posted.wait(120)
         process.kill()
         process.communicate()
-        assert crawl(tmp_path, f"{server.url}/", *job, policy="gain").returncode == 0
+        (tmp_path / "again").mkdir()
+        after = tmp_path / "again" if frontier == "redis" else tmp_path
+        assert crawl(after, f"{server.url}/", *job, policy="gain").returncode == 0
         assert server.posts() == ["/language"]
-    assert len(documents(tmp_path)) == PAGES
-    rows = [row for row in read_tsv(tmp_path / "out" / "crawl.tsv") if is_posting(row["url"])]
+    rows = [row for row in read_tsv(after / "out" / "crawl.tsv") if is_posting(row["url"])]
     assert [row["outcome"] for row in rows] == ["posted-before"]
+    assert {f"{server.url}{path_of(number)}" for number in range(PAGES)} <= {
+        url for one in {tmp_path, after} for url in documents(one)
+    }
 
 
 def test_a_resumed_crawl_has_the_cookies_of_a_form(tmp_path: Path) -> None:
@@ -545,20 +560,40 @@ def test_a_resumed_crawl_has_the_cookies_of_a_form(tmp_path: Path) -> None:
         assert asked_pages(server) <= 1.2 * 2 * PAGES
 
 
-def test_two_workers_post_a_form_once(tmp_path: Path) -> None:
-    """Both read pages with the form, as the pages of one site are on two hosts."""
-    site = PostedSite("cookie")
-    with negotiating(site.answer, posted=site.posted) as one, redis_server(tmp_path) as server:
-        workers = []
-        for name in ("a", "b"):
-            (tmp_path / name).mkdir()
-            chosen = ("-a", "pair=eng-spa", "-a", f"seeds={one.url}/")
-            shared = ("-s", f"BILINGUAL_FRONTIER={server.url}", "-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / name / 'out'}")
-            workers.append(start_scrapy(tmp_path / name, "crawl", "bilingual", *chosen, *shared))
-        for worker in workers:
-            _, said = worker.communicate(timeout=300)
-            assert worker.returncode == 0, said
-        assert len(one.posts()) == 1
-        assert asked_pages(one) <= 1.2 * 2 * PAGES
-    found = [url for name in ("a", "b") for url in documents(tmp_path / name)]
-    assert len(found) == len(set(found)) == 2 * PAGES
+# forms that lead to the page itself -----------------------------------------------------------------------------------
+
+
+def by_own_form(path: str, _: Message) -> Answer:
+    """``?lang=es`` shows the page in Spanish, ``?lang=en`` as it is without; each page has a form for both."""
+    number, lang = number_of(path), "es" if path.endswith("?lang=es") else "en"
+    if number is None:
+        return Answer(status=404)
+    more = "?lang=es" if lang == "es" else ""
+    return Answer(page(lang, number, lambda n: f"{path_of(n)}{more}", f"<form>{CHOICES}</form>"))
+
+
+def test_a_page_is_not_asked_for_again_by_its_own_form(tmp_path: Path) -> None:
+    with negotiating(by_own_form) as server:
+        assert crawl(tmp_path, f"{server.url}/", *ALIGNED, policy="gain").returncode == 0
+        assert asked_pages(server) <= 1.2 * 2 * PAGES
+        check_pairs(tmp_path)
+    assert len(documents(tmp_path)) == 2 * PAGES
+
+
+def test_a_form_that_is_the_only_way_to_a_language_is_followed(tmp_path: Path) -> None:
+    """The home page is in Finnish, the other addresses without a parameter are in English or Finnish."""
+
+    def answer(path: str, _: Message) -> Answer:
+        number, lang = number_of(path), path.partition("?lang=")[2]
+        if number is None:
+            return Answer(status=404)
+        lang = lang or ("en" if number == 5 else "fi")
+        choices = CHOICES.replace("</select>", "<option value=fi>Suomi</option></select>")
+        onward = "".join(f"<a href={path_of(n)}>{n}</a> " for n in range(number + 1, min(number + 6, PAGES)))
+        return Answer(html(lang, f"{number}", f"<form>{choices}</form>{text(lang, number)}{onward}"))
+
+    with negotiating(answer) as server:
+        assert crawl(tmp_path, f"{server.url}/", policy="gain").returncode == 0
+    held = {url for url in documents(tmp_path) if "?lang=es" in url}
+    assert len(held) == PAGES
+    assert {url.replace("=es", "=en") for url in held} - documents(tmp_path).keys() <= {f"{server.url}/page-5?lang=en"}

@@ -84,6 +84,9 @@ class Variants:
         """The language of the first page of a site whose address names none: what it shows without cookies."""
         self._posts: LRUCache[str, list[str]] = LRUCache(MAX_SITES)
         """Languages for which a form of the site was posted in this run, or is queued."""
+        self._plain: LRUCache[str, str | None] = LRUCache(MAX_SITES)
+        """The language that all addresses of a site without a parameter have shown, if their forms choose one by a
+        parameter; None if they have shown several."""
 
     @property
     def first(self) -> str:
@@ -107,6 +110,26 @@ class Variants:
         site = registered_domain(url)
         if side and site not in self._usual and not marked_language(url):
             self._usual[site] = side
+
+    def note_form(self, page: Page, url: str, language: str) -> None:
+        """*page*, whose text is in *language*, was read at *url*: it may have a form that would show it as it is."""
+        own = {_without_language(link.url) for link in page.links if self._chooses(link, language)}
+        if bare(url) in own and not marked_language(url):
+            site = registered_domain(url)
+            self._plain[site] = language if self._plain.get(site, language) == language else None
+
+    def plain(self, link: Link) -> str | None:
+        """Return the address that shows the same page as *link* does, if that is the choice of a form; else None.
+
+        It has no parameter for the language, where the site shows the language of the choice without it.
+        """
+        language = self._plain.get(registered_domain(link.url))
+        return _without_language(link.url) if language and self._chooses(link, language) else None
+
+    def _chooses(self, link: Link, language: str) -> bool:
+        """Whether *link* is the choice of *language* in a form."""
+        same = link.label == language or (link.label and self._pairs.side(link.label) == self._pairs.side(language))
+        return link.source is LinkSource.FORM and link.label is not None and bool(same)
 
     def note_switch(self, url: str, switch: Switch) -> bytes:
         """Keep the cookies with which the site of *url* has switched its language; return them as a fact."""
@@ -252,6 +275,16 @@ def _bounded(cookies: Mapping[str, str]) -> dict[str, str]:
     """The last of *cookies* that are short enough."""
     kept = [(name, value) for name, value in cookies.items() if len(name) + len(value) <= MAX_COOKIE]
     return dict(kept[-MAX_COOKIES:])
+
+
+def _without_language(url: str) -> str | None:
+    """*url* without the parameters that name a language; None if it has none, or its path names a language."""
+    path, _, query = url.partition("?")
+    parts = query.split("&")
+    kept = [part for part in parts if not marked_language(f"{path}?{part}")]
+    if marked_language(path) or len(kept) == len(parts):
+        return None
+    return f"{path}?{'&'.join(kept)}" if kept else path
 
 
 def _to(link: Link, url: str) -> Link:

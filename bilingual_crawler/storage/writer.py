@@ -126,9 +126,16 @@ class WarcWriter:
         )
         return self._write(response, revisit, self._request(replace(exchange, fetched=asked), revisit))
 
-    def write_conversion(self, url: str, html: bytes, made: datetime, original: str) -> WarcLocation:
-        """Write the rendered form of the response record *original*; return where the record is."""
+    def write_conversion(
+        self, url: str, html: bytes, made: datetime, original: str, language: str | None = None
+    ) -> WarcLocation:
+        """Write the rendered form of the response record *original*; return where the record is.
+
+        *language* is that of a variant, as in an :class:`Exchange`.
+        """
         fields = self._fields(made) | {"WARC-Refers-To": original}
+        if language:
+            fields[VARIANT_FIELD] = language
         record = self._warc.create_warc_record(
             urldefrag(url).url,
             "conversion",

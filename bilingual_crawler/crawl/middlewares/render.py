@@ -79,7 +79,7 @@ class RenderMiddleware:
             if not await self._take_budget(entry.slot):
                 self._stats.inc_value("bilingual/render/over_budget")
                 return response
-            rendered = await unless_stopping(self._crawler, self._browser.render(response))
+            rendered = await unless_stopping(self._crawler, self._browser.render(response, request.headers))
         except StillWanted:
             return put_back(request, self._stats)
         except RenderError as error:

@@ -1,4 +1,4 @@
-"""Downloader middleware: asks for pages in the languages of the crawl, and keeps the cookies of language switchers."""
+"""Downloader middlewares: ask for pages in the languages of the crawl, keep cookies of switchers, check the answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scrapy.settings import default_settings
 
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.middlewares.stop import unless_stopping
-from bilingual_crawler.crawl.signals import ENTRY, SWITCH, Refused
+from bilingual_crawler.crawl.signals import ENTRY, LANGUAGE, SWITCH, Refused
 from bilingual_crawler.crawl.variants import MAX_POSTS, Posting
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.urls.canonical import registered_domain
@@ -27,6 +27,34 @@ if TYPE_CHECKING:
 _REDIRECTS = range(300, 400)
 _AS_GET = (301, 302, 303)
 """Redirects after which a browser does not post again."""
+
+
+class NegotiatedMiddleware:
+    """Refuses a variant in another language than asked for: it is what its address gives without being asked.
+
+    It comes after the rendering, whose scripts may choose the language.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._pairs = CrawlContext.from_crawler(crawler).pairs
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        entry: Entry | None = request.meta.get(ENTRY)
+        asked = asked_language(entry.url) if entry else None
+        # a page that was not read is no answer
+        if entry is None or asked is None or response.status != 200 or LANGUAGE not in request.meta:
+            return response
+        found = request.meta[LANGUAGE].language
+        right = self._pairs.side(found) == asked
+        Visits.from_crawler(self._crawler).variants.note_answer(entry.url, right=right)
+        if not right:
+            raise Refused("not-negotiated", f"asked for {asked}, answered in {found}", status=200)
+        return response
 
 
 class VariantsMiddleware:

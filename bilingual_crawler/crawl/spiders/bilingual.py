@@ -103,6 +103,7 @@ class BilingualSpider(Spider):
         read = Reading.from_response(response, self.context.pairs, obeys_meta=self._obeys_meta)
         self._ask_in_other_languages(read)
         self.visits.variants.note_page(read.entry.url, read.side)
+        self.visits.variants.note_form(read.page, read.entry.url, read.identified.language)
         self._post_form(read)
         read = replace(read, page=self.visits.variants.of_page(read.page, read.entry.url))
         self._count_documents(read.page.documents)
