@@ -539,13 +539,14 @@ def test_a_form_is_not_posted_again_after_a_kill(tmp_path: Path, frontier: str) 
         process.communicate()
         (tmp_path / "again").mkdir()
         after = tmp_path / "again" if frontier == "redis" else tmp_path
-        assert crawl(after, f"{server.url}/", *job, policy="gain").returncode == 0
+        done = crawl(after, f"{server.url}/", *job, policy="gain")
+        assert done.returncode == 0
         assert server.posts() == ["/language"]
     rows = [row for row in read_tsv(after / "out" / "crawl.tsv") if is_posting(row["url"])]
     assert [row["outcome"] for row in rows] == ["posted-before"]
     assert {f"{server.url}{path_of(number)}" for number in range(PAGES)} <= {
         url for one in {tmp_path, after} for url in documents(one)
-    }
+    }, done.stderr
 
 
 def test_a_resumed_crawl_has_the_cookies_of_a_form(tmp_path: Path) -> None:

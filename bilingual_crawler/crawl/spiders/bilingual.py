@@ -104,11 +104,12 @@ class BilingualSpider(Spider):
         self._ask_in_other_languages(read)
         self.visits.variants.note_page(read.entry.url, read.side)
         self.visits.variants.note_form(read.page, read.entry.url, read.identified.language)
-        self._post_form(read)
         read = replace(read, page=self.visits.variants.of_page(read.page, read.entry.url))
         self._count_documents(read.page.documents)
         self.visits.log(read.entry, status=response.status, outcome=read.outcome, language=read.identified.language)
         yield FoundLinks(read.fetched, self.links_of(read.page))
+        # the links are queued now: what the post may bring about, or break, costs none of them
+        self._post_form(read)
         if document := read.document:
             yield document
 
