@@ -11,8 +11,10 @@ from scrapy.core.scheduler import BaseScheduler, Scheduler
 from scrapy.exceptions import IgnoreRequest, StopDownload
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
+from bilingual_crawler.crawl.middlewares.backoff import origin
 from bilingual_crawler.crawl.requests import asks_for_page, of_its_own, packed, unpacked
 from bilingual_crawler.crawl.signals import ENTRY, RANK, REST, SWITCH
+from bilingual_crawler.crawl.variants import Posting, cookie_header
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.frontier.entry import Entry, Kind
@@ -43,8 +45,8 @@ class FrontierScheduler(BaseScheduler):
     The order is by priority, highest first, then by discovery. At most ``CONCURRENT_REQUESTS_PER_DOMAIN`` requests of
     one politeness slot, and ``CONCURRENT_REQUESTS`` in all, are in flight until their responses are processed. Requests
     that are yielded to the engine are pushed with their ``priority`` (seeds with the policy's). A redirect takes the
-    place of its source. A retry goes back to its place while its slot is paused. The frontier takes only GET requests
-    without a body; others are dropped and counted.
+    place of its source. A retry goes back to its place while its slot is paused. Of the requests that are yielded the
+    frontier takes only GET requests without a body; others are dropped and counted.
     """
 
     visits: Visits
@@ -69,11 +71,11 @@ class FrontierScheduler(BaseScheduler):
 
     def enqueue_request(self, request: Request) -> bool:
         entry: Entry | None = request.meta.get(ENTRY)
-        if request.method != "GET" or request.body:
-            assert self._crawler.stats
-            self._crawler.stats.inc_value("bilingual/frontier/not_get")
-            return False
         if entry is None:
+            if request.method != "GET" or request.body:
+                assert self._crawler.stats
+                self._crawler.stats.inc_value("bilingual/frontier/not_get")
+                return False
             self._push(request)
         elif "redirect_urls" in request.meta:
             return self.visits.redirect(entry, request.url, _redirect_status(request), request.meta.get(SWITCH))
@@ -95,7 +97,7 @@ class FrontierScheduler(BaseScheduler):
         self.visits.push([Entry(url, self.visits.slot(url), float(request.priority), parent, depth)])
 
     def _request(self, entry: Entry) -> Request:
-        return Request(
+        request = Request(
             entry.url,
             callback=getattr(self._spider, CALLBACKS[entry.kind]),
             errback=self.visits.fail,
@@ -103,6 +105,7 @@ class FrontierScheduler(BaseScheduler):
             headers={"Referer": entry.parent} if entry.parent else None,
             dont_filter=True,
         )
+        return _posted(request, Posting.unpack(entry.request)) if entry.request else request
 
     def _meta(self, entry: Entry) -> dict[str, Any]:
         meta = {ENTRY: entry, "download_slot": self.visits.frontier.server(entry.slot), "depth": entry.depth}
@@ -193,6 +196,14 @@ class RequestScheduler(FrontierScheduler):
                 extra={"spider": self._spider},
             )
         self._crawler.stats.inc_value("bilingual/frontier/unserializable")
+
+
+def _posted(request: Request, posting: Posting) -> Request:
+    """*request* as a browser sends it when a visitor posts the form of a page, which the request refers to."""
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": origin(request.url)}
+    if posting.cookies:
+        headers["Cookie"] = cookie_header(posting.cookies)
+    return request.replace(method="POST", body=posting.body, headers={**request.headers, **headers})
 
 
 def _redirect_status(request: Request) -> int:

@@ -102,6 +102,7 @@ DOWNLOADER_MIDDLEWARES = {
     "bilingual_crawler.crawl.middlewares.robots.RobotsMiddleware": 100,
     "bilingual_crawler.crawl.middlewares.addresses.AddressGuardMiddleware": 900,
     "bilingual_crawler.crawl.middlewares.traps.TrapPagesMiddleware": 550,
+    "bilingual_crawler.crawl.middlewares.variants.NegotiatedMiddleware": 552,
     "bilingual_crawler.crawl.middlewares.render.RenderMiddleware": 555,
     "bilingual_crawler.crawl.middlewares.language.LanguageFilterMiddleware": 560,
     "bilingual_crawler.crawl.middlewares.variants.VariantsMiddleware": 640,

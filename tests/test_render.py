@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 from components import program
+from scripted import Answer, negotiating
 from warcio.archiveiterator import ArchiveIterator
-from webserver import TEXT, bilingual_site, run_scrapy, serve, start_scrapy
+from webserver import TEXT, bilingual_site, html, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.crawl.rendering.browser import is_shell
 from bilingual_crawler.crawl.rendering.network import REQUESTS
@@ -21,6 +22,7 @@ from bilingual_crawler.settings import BILINGUAL_USER_AGENT
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
 if TYPE_CHECKING:
+    from email.message import Message
     from pathlib import Path
     from subprocess import CompletedProcess
 
@@ -127,10 +129,10 @@ def test_the_archive_holds_what_was_downloaded_and_what_became_of_it(tmp_path: P
             elif record.rec_type == "conversion":
                 conversions[path] = (field("WARC-Refers-To"), record.content_stream().read().decode())
     assert set(conversions) == shells
-    for path, (original, html) in conversions.items():
+    for path, (original, rendered) in conversions.items():
         assert responses[path] == (original, SHELL)
         assert responses[f"/parts{path}"][1] == PLAIN[path]
-        assert "<p>" in html
+        assert "<p>" in rendered
     record = documents(tmp_path)[f"{site.url}/es/"]
     with (tmp_path / "out" / record["warc_file"]).open("rb") as file:
         file.seek(record["warc_offset"])
@@ -312,3 +314,57 @@ def test_without_a_browser_always_is_an_error_and_auto_a_warning(tmp_path: Path)
 )
 def test_a_shell_has_scripts_and_next_to_no_text_or_links(html: str, expected: bool) -> None:
     assert is_shell(parse_page(html, "https://example.org/"), html.encode()) is expected
+
+
+# languages ------------------------------------------------------------------------------------------------------------
+
+BY_BROWSER = """
+const lang = LANGUAGE
+document.addEventListener("DOMContentLoaded", async () => {
+  const answer = await fetch("/parts/" + lang + location.pathname)
+  document.body.innerHTML = await answer.text()
+})
+"""
+BY_HEADER = """
+document.addEventListener("DOMContentLoaded", async () => {
+  const answer = await fetch("/parts" + location.pathname)
+  document.body.innerHTML = await answer.text()
+})
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "mode"),
+    [
+        (BY_BROWSER.replace("LANGUAGE", "navigator.language.slice(0, 2)"), "always"),
+        (BY_BROWSER.replace("LANGUAGE", "navigator.languages[0]"), "auto"),
+        (BY_HEADER, "always"),
+        (None, "always"),
+    ],
+    ids=["navigator.language", "navigator.languages", "header of a script's request", "header of the page"],
+)
+def test_rendered_pages_are_asked_for_in_both_languages(tmp_path: Path, script: str | None, mode: str) -> None:
+    """One address has both languages, chosen by a script or by the server."""
+    names = ["/", *(f"/page-{number}" for number in range(PAGES))]
+
+    def answer(path: str, headers: Message) -> Answer:
+        if path == "/app.js":
+            return Answer(script or "", kind="text/javascript")
+        # /parts/es/page-1, /parts/page-1 or /page-1
+        found = re.fullmatch(r"(/parts)?(?:/(en|es))?(/(?:page-\d+)?)", path)
+        if found is None or found[3] not in names:
+            return Answer(status=404)
+        if script and not found[1]:
+            return Answer(SHELL)
+        lang = found[2] or headers["Accept-Language"][:2]
+        onward = "".join(f"<a href={name}>{name}</a> " for name in names)
+        return Answer(html(lang, found[3], onward), headers={"Vary": "Accept-Language"})
+
+    with negotiating(answer) as server:
+        arguments = ("-a", "pair=eng-spa", "-a", f"seeds={server.url}/", "-a", f"render={mode}", "-a", "policy=gain")
+        output = ("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}", "-s", "CONCURRENT_REQUESTS=1")
+        result = run_scrapy(tmp_path, "crawl", "bilingual", *arguments, *output)
+        assert result.returncode == 0, result.stderr
+    found = {url: record["language"] for url, record in documents(tmp_path).items()}
+    expected = {f"{server.url}{name}": "spa" for name in names}
+    assert found == expected | {f"{url}#!lang=eng": "eng" for url in expected}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import re
+import threading
 import time
+from contextlib import ExitStack
 from http.cookies import SimpleCookie
 from typing import TYPE_CHECKING
 
@@ -22,10 +24,10 @@ from bilingual_crawler.storage.archive import iter_responses
 from bilingual_crawler.storage.records import read_tsv
 from bilingual_crawler.urls.canonical import canonicalise
 from bilingual_crawler.urls.marks import marked_language, strip_language
-from bilingual_crawler.urls.variants import asked_language, bare, variant
+from bilingual_crawler.urls.variants import asked_language, bare, is_posting, variant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from email.message import Message
     from pathlib import Path
 
@@ -259,6 +261,7 @@ def test_a_site_that_ignores_the_header_costs_at_most_one_request(tmp_path: Path
         done = crawl(tmp_path, f"{server.url}/", policy="gain")
         assert done.returncode == 0
         assert ("Asked for English, the site answered in another language." in done.stderr) == bool(more)
+        assert ("-a render=always" in done.stderr) == bool(more)
         asked = [path for path in server.paths() if number_of(path) is not None]
         assert sorted(asked) == sorted([*["/"] * more, *map(path_of, range(PAGES))])
     assert len(documents(tmp_path)) == PAGES
@@ -351,3 +354,247 @@ def test_hostile_switchers_are_bounded(tmp_path: Path) -> None:
         assert crawl(tmp_path, f"{server.url}/", policy="gain").returncode == 0
         assert asked_pages(server) <= 2 * PAGES + MAX_REFUSED + 2
     assert len(documents(tmp_path)) == PAGES
+
+
+# forms that are posted ------------------------------------------------------------------------------------------------
+
+CHOICES = "<select name=lang><option value=en>English</option><option value=es>Español</option></select>"
+
+
+def posting_form(action: str, hidden: str = "") -> str:
+    return f"<form method=post action='{action}'>{hidden}{CHOICES}<button>OK</button></form>"
+
+
+class PostedSite:
+    """A site whose pages are in the language of a cookie, or of a session on the server, which a form chooses.
+
+    *kind* says how: ``session``, with a token in the form, and nothing but a redirect as an answer; ``cookie``, set by
+    a redirect; or ``page``, the page itself, in the other language and with a cookie.
+    """
+
+    def __init__(self, kind: str, form: str = "") -> None:
+        self.kind = kind
+        self.form = form
+        self.sessions: dict[str, str] = {}
+        self.fields: list[dict[str, str]] = []
+
+    def answer(self, path: str, headers: Message) -> Answer:
+        number = number_of(path)
+        if number is None:
+            return Answer(status=404)
+        cookies = SimpleCookie(headers["Cookie"] or "")
+        if self.kind != "session":
+            lang = cookies["tongue"].value if "tongue" in cookies else "en"
+            return Answer(self.page(number, "es" if lang == "es" else "en", ""))
+        session, more = cookies["sid"].value if "sid" in cookies else "", {}
+        if session not in self.sessions:
+            session = f"s{len(self.sessions)}"
+            self.sessions[session] = "en"
+            more = {"Set-Cookie": f"sid={session}; Path=/; HttpOnly"}
+        return Answer(self.page(number, self.sessions[session], session), headers=more)
+
+    def page(self, number: int, lang: str, session: str) -> str:
+        hidden = f"<input type=hidden name=next value={path_of(number)}>"
+        if self.kind == "session":
+            hidden += f"<input type=hidden name=csrf value=token-{session}>"
+        form = self.form or posting_form("" if self.kind == "page" else "/language", hidden)
+        return page(lang, number, path_of, form)
+
+    def posted(self, path: str, headers: Message, fields: Mapping[str, str]) -> Answer:
+        self.fields.append(dict(fields))
+        chosen, back = fields["lang"], {"Location": fields.get("next", "/")}
+        if self.kind == "page":
+            number = number_of(path)
+            assert number is not None
+            return Answer(self.page(number, chosen, ""), headers={"Set-Cookie": f"tongue={chosen}"})
+        if self.kind == "cookie":
+            return Answer(status=303, headers={**back, "Set-Cookie": f"tongue={chosen}; Path=/"})
+        session = SimpleCookie(headers["Cookie"] or "")["sid"].value
+        if fields["csrf"] != f"token-{session}" or not (headers["Referer"] or "").startswith("http://"):
+            return Answer(status=403)
+        self.sessions[session] = chosen
+        return Answer(status=302, headers=back)
+
+
+@pytest.mark.parametrize("kind", ["session", "cookie", "page"])
+def test_a_form_is_posted_once_and_gives_all_pairs(tmp_path: Path, kind: str) -> None:
+    site = PostedSite(kind)
+    with negotiating(site.answer, posted=site.posted) as server:
+        done = crawl(tmp_path, f"{server.url}/", *ALIGNED, "-s", "BILINGUAL_BITEXT=moses", policy="gain")
+        assert done.returncode == 0, done.stderr
+        check_pairs(tmp_path)
+        assert asked_pages(server) <= 1.2 * 2 * PAGES
+        assert server.posts() == ["/" if kind == "page" else "/language"]
+    languages = [record["language"] for record in documents(tmp_path).values()]
+    assert sorted(languages) == ["eng"] * PAGES + ["spa"] * PAGES
+    [row] = [row for row in read_tsv(tmp_path / "out" / "crawl.tsv") if is_posting(row["url"])]
+    assert (row["outcome"], row["location"]) == ("redirect", f"{server.url}/#!lang=spa")
+    # a replay posts the form, too, and aligning the archive does not take the answer for a document
+    (tmp_path / "again").mkdir()
+    replay = ("-s", f"BILINGUAL_REPLAY={tmp_path / 'out'}")
+    assert crawl(tmp_path / "again", f"{server.url}/", *replay, policy="gain").returncode == 0
+    assert documents(tmp_path / "again").keys() == documents(tmp_path).keys()
+    archived = [record.url for record in iter_responses([tmp_path / "out"])]
+    assert sum(map(is_posting, archived)) == 1
+
+
+HOSTILE = {
+    "orders": posting_form("/order", "<input type=hidden name=item value=7>"),
+    "cart": posting_form("/shop/cart?lang=1"),
+    "quantity": posting_form("/language", "<input type=number name=n value=1>"),
+    "hidden quantity": posting_form("/language", "<input type=hidden name=item[qty] value=1>"),
+    "newsletter": posting_form("/language", "<input type=email name=e>"),
+    "text": posting_form("/language", "<textarea name=words></textarea>"),
+    "consent": posting_form("/language", "<input type=checkbox name=agree checked>"),
+    "second list": posting_form("/language", "<select name=money><option>EUR</option><option>USD</option></select>"),
+    "elsewhere": posting_form("http://localhost:9/language"),
+    "button": f"<form method=post action=/language>{CHOICES}<button name=do value=x>Delete</button></form>",
+    "other languages": posting_form("/language").replace("=es>Español", "=fr>Français"),
+    "forbidden": posting_form("/private/language"),
+}
+
+
+@pytest.mark.parametrize("form", HOSTILE.values(), ids=HOSTILE)
+def test_forms_that_do_more_are_not_posted(tmp_path: Path, form: str) -> None:
+    site = PostedSite("cookie", form)
+
+    def answer(path: str, headers: Message) -> Answer:
+        if path == "/robots.txt":
+            return Answer("User-agent: *\nDisallow: /private/", kind="text/plain")
+        return site.answer(path, headers)
+
+    with negotiating(answer, posted=site.posted) as server:
+        assert crawl(tmp_path, f"{server.url}/", policy="gain").returncode == 0
+        assert server.posts() == []
+        assert sum(number_of(path) is not None for path in server.paths()) == PAGES
+    assert len(documents(tmp_path)) == PAGES
+
+
+ANSWERS = {
+    "500": (lambda: Answer(status=500), "http-500"),
+    "503": (lambda: Answer(status=503, headers={"Retry-After": "0"}), "http-503"),
+    "cut": (lambda: Answer(raw=[]), "error-"),
+    "elsewhere": (lambda: Answer(status=302, headers={"Location": "http://localhost:9/", "Set-Cookie": "a=b"}), ""),
+    "again": (lambda: Answer(status=307, headers={"Location": "/language", "Set-Cookie": "a=b"}), "not-switched"),
+    "nothing": (lambda: Answer("<p>Thanks"), "not-switched"),
+    "cookies": (
+        lambda: Answer(status=302, headers={"Location": "/", "Set-Cookie": "lang=es; " + "x" * 5000}),
+        "redirect",
+    ),
+    "forever": (
+        lambda: Answer(status=302, headers={"Location": f"/?{random.random()}", "Set-Cookie": "a=b"}),
+        "redirect",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_answers_to_posts_are_bounded(tmp_path: Path, name: str) -> None:
+    """The form is posted once, whatever comes back, and the pages of the site are read all the same."""
+    give, outcome = ANSWERS[name]
+
+    def answer(path: str, headers: Message) -> Answer:
+        if path.startswith("/?"):
+            return give()
+        number = number_of(path)
+        if number is None:
+            return Answer(status=404)
+        return Answer(page("en", number, path_of, posting_form(f"/language?{number}")))
+
+    with negotiating(answer, posted=lambda *_: give()) as server:
+        done = crawl(tmp_path, f"{server.url}/", policy="gain")
+        assert done.returncode == 0
+        advice = "Asked for Spanish with the cookies of its switcher" if outcome == "redirect" else "form that chooses"
+        assert advice in done.stderr
+        assert server.posts() == ["/language?0"]
+        # five redirects, a page that is not there, and variants until the site is given up
+        assert asked_pages(server) <= PAGES + MAX_REFUSED + 25
+    assert len(documents(tmp_path)) == PAGES
+    rows = [row for row in read_tsv(tmp_path / "out" / "crawl.tsv") if is_posting(row["url"])]
+    assert len(rows) == 1
+    assert rows[0]["outcome"].startswith(outcome)
+
+
+@pytest.mark.parametrize("frontier", ["lmdb", "redis"])
+def test_a_form_is_not_posted_again_after_a_kill(tmp_path: Path, frontier: str) -> None:
+    """Not by the next run with the same JOBDIR, nor by another worker that takes over the site."""
+    site, is_posted = PostedSite("session"), threading.Event()
+
+    def posted(path: str, headers: Message, fields: Mapping[str, str]) -> Answer:
+        is_posted.set()
+        time.sleep(60)
+        return Answer(status=500)
+
+    with ExitStack() as stack:
+        server = stack.enter_context(negotiating(site.answer, posted=posted))
+        if frontier == "redis":
+            job = ("-s", f"BILINGUAL_FRONTIER={stack.enter_context(redis_server(tmp_path)).url}")
+        else:
+            job = ("-s", f"JOBDIR={tmp_path / 'job'}")
+        chosen = ("-a", "pair=eng-spa", "-a", f"seeds={server.url}/", *job)
+        folder = ("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}")
+        process = start_scrapy(tmp_path, "crawl", "bilingual", *chosen, *folder, fresh=True)
+        assert is_posted.wait(120)
+        process.kill()
+        process.communicate()
+        (tmp_path / "again").mkdir()
+        after = tmp_path / "again" if frontier == "redis" else tmp_path
+        done = crawl(after, f"{server.url}/", *job, policy="gain")
+        assert done.returncode == 0
+        assert server.posts() == ["/language"]
+    rows = [row for row in read_tsv(after / "out" / "crawl.tsv") if is_posting(row["url"])]
+    assert [row["outcome"] for row in rows] == ["posted-before"]
+    assert {f"{server.url}{path_of(number)}" for number in range(PAGES)} <= {
+        url for one in {tmp_path, after} for url in documents(one)
+    }, done.stderr
+
+
+def test_a_resumed_crawl_has_the_cookies_of_a_form(tmp_path: Path) -> None:
+    site, job = PostedSite("session"), ("-s", f"JOBDIR={tmp_path / 'job'}")
+    with negotiating(site.answer, posted=site.posted) as server:
+        assert crawl(tmp_path, f"{server.url}/", *job, "-a", "max_pages=12", policy="gain").returncode == 0
+        assert len(server.posts()) == 1
+        assert crawl(tmp_path, f"{server.url}/", *job, policy="gain").returncode == 0
+        assert len(server.posts()) == 1
+        check_pairs(tmp_path)
+        assert len(documents(tmp_path)) == 2 * PAGES
+        assert asked_pages(server) <= 1.2 * 2 * PAGES
+
+
+# forms that lead to the page itself -----------------------------------------------------------------------------------
+
+
+def by_own_form(path: str, _: Message) -> Answer:
+    """``?lang=es`` shows the page in Spanish, ``?lang=en`` as it is without; each page has a form for both."""
+    number, lang = number_of(path), "es" if path.endswith("?lang=es") else "en"
+    if number is None:
+        return Answer(status=404)
+    more = "?lang=es" if lang == "es" else ""
+    return Answer(page(lang, number, lambda n: f"{path_of(n)}{more}", f"<form>{CHOICES}</form>"))
+
+
+def test_a_page_is_not_asked_for_again_by_its_own_form(tmp_path: Path) -> None:
+    with negotiating(by_own_form) as server:
+        assert crawl(tmp_path, f"{server.url}/", *ALIGNED, policy="gain").returncode == 0
+        assert asked_pages(server) <= 1.2 * 2 * PAGES
+        check_pairs(tmp_path)
+    assert len(documents(tmp_path)) == 2 * PAGES
+
+
+def test_a_form_that_is_the_only_way_to_a_language_is_followed(tmp_path: Path) -> None:
+    """The home page is in Finnish, the other addresses without a parameter are in English or Finnish."""
+
+    def answer(path: str, _: Message) -> Answer:
+        number, lang = number_of(path), path.partition("?lang=")[2]
+        if number is None:
+            return Answer(status=404)
+        lang = lang or ("en" if number == 5 else "fi")
+        choices = CHOICES.replace("</select>", "<option value=fi>Suomi</option></select>")
+        onward = "".join(f"<a href={path_of(n)}>{n}</a> " for n in range(number + 1, min(number + 6, PAGES)))
+        return Answer(html(lang, f"{number}", f"<form>{choices}</form>{text(lang, number)}{onward}"))
+
+    with negotiating(answer) as server:
+        assert crawl(tmp_path, f"{server.url}/", policy="gain").returncode == 0
+    held = {url for url in documents(tmp_path) if "?lang=es" in url}
+    assert len(held) == PAGES
+    assert {url.replace("=es", "=en") for url in held} - documents(tmp_path).keys() <= {f"{server.url}/page-5?lang=en"}

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlencode
 
 import msgspec
 from cachetools import LRUCache
 
 from bilingual_crawler.languages.codes import to_bcp47
+from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
-from bilingual_crawler.urls.variants import asked_language, bare, variant
+from bilingual_crawler.urls.variants import asked_language, bare, is_posting, variant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from bilingual_crawler.languages.pairs import LanguagePairs
-    from bilingual_crawler.pages.model import Link, Page
+    from bilingual_crawler.pages.model import Page, Post
 
 MAX_SITES = 10_000
 """Sites and languages whose cookies are kept; the least recently used are forgotten."""
 MAX_COOKIES, MAX_COOKIE = 20, 4096
 """Cookies of a site in one language, and characters of one."""
+MAX_POSTS = 5
+"""Forms that are posted to a site in one crawl, at most one for each language."""
 MAX_REFUSED = 3
 """Variants in another language than asked for after which a site is asked for no more, unless some were right."""
 
@@ -41,6 +45,27 @@ class Switch(NamedTuple):
     cookies: Mapping[str, str]
 
 
+class Posting(msgspec.Struct, frozen=True):
+    """What is sent to post a form, beside the address."""
+
+    body: str
+    """``application/x-www-form-urlencoded``"""
+    cookies: dict[str, str]
+    """Those that came with the page that has the form, whose session its token belongs to."""
+
+    @classmethod
+    def of(cls, post: Post, set_cookies: Iterable[str]) -> Posting:
+        """Return the posting of *post*, whose page came with the headers ``Set-Cookie`` *set_cookies*."""
+        return cls(urlencode(post.fields, errors="replace"), _bounded(_cookies_in(set_cookies)))
+
+    @classmethod
+    def unpack(cls, packed: str) -> Posting:
+        return msgspec.json.decode(packed, type=cls)
+
+    def pack(self) -> str:
+        return msgspec.json.encode(self).decode()
+
+
 class Variants:
     """What is known of the sites of a crawl that choose the language by request header or cookie.
 
@@ -57,6 +82,11 @@ class Variants:
         self._refused: LRUCache[str, int] = LRUCache(MAX_SITES)
         self._usual: LRUCache[str, str] = LRUCache(MAX_SITES)
         """The language of the first page of a site whose address names none: what it shows without cookies."""
+        self._posts: LRUCache[str, list[str]] = LRUCache(MAX_SITES)
+        """Languages for which a form of the site was posted in this run, or is queued."""
+        self._plain: LRUCache[str, str | None] = LRUCache(MAX_SITES)
+        """The language that all addresses of a site without a parameter have shown, if their forms choose one by a
+        parameter; None if they have shown several."""
 
     @property
     def first(self) -> str:
@@ -73,8 +103,7 @@ class Variants:
     def cookies(self, url: str) -> str:
         """Return the value of ``Cookie`` for *url*; empty if it is no variant, or its site has set none."""
         asked = asked_language(url)
-        kept = self._cookies.get((registered_domain(url), asked)) if asked else None
-        return "; ".join(f"{name}={value}" for name, value in kept.items()) if kept else ""
+        return cookie_header(self._cookies.get((registered_domain(url), asked), {})) if asked else ""
 
     def note_page(self, url: str, side: str | None) -> None:
         """A page in the language *side* of the crawl, if any, was read at *url*."""
@@ -82,11 +111,29 @@ class Variants:
         if side and site not in self._usual and not marked_language(url):
             self._usual[site] = side
 
+    def note_form(self, page: Page, url: str, language: str) -> None:
+        """*page*, whose text is in *language*, was read at *url*: it may have a form that would show it as it is."""
+        own = {_without_language(link.url) for link in page.links if self._chooses(link, language)}
+        if bare(url) in own and not marked_language(url):
+            site = registered_domain(url)
+            self._plain[site] = language if self._plain.get(site, language) == language else None
+
+    def plain(self, link: Link) -> str | None:
+        """Return the address that shows the same page as *link* does, if that is the choice of a form; else None.
+
+        It has no parameter for the language, where the site shows the language of the choice without it.
+        """
+        language = self._plain.get(registered_domain(link.url))
+        return _without_language(link.url) if language and self._chooses(link, language) else None
+
+    def _chooses(self, link: Link, language: str) -> bool:
+        """Whether *link* is the choice of *language* in a form."""
+        same = link.label == language or (link.label and self._pairs.side(link.label) == self._pairs.side(language))
+        return link.source is LinkSource.FORM and link.label is not None and bool(same)
+
     def note_switch(self, url: str, switch: Switch) -> bytes:
         """Keep the cookies with which the site of *url* has switched its language; return them as a fact."""
-        kept = dict(self._cookies.get((registered_domain(url), switch.language), {}))
-        kept.update({name: value for name, value in switch.cookies.items() if len(name) + len(value) <= MAX_COOKIE})
-        kept = dict(list(kept.items())[-MAX_COOKIES:])
+        kept = _bounded({**self._cookies.get((registered_domain(url), switch.language), {}), **switch.cookies})
         self._cookies[registered_domain(url), switch.language] = kept
         return _pack((switch.language, kept, self._usual.get(registered_domain(url), "")))
 
@@ -95,6 +142,25 @@ class Variants:
         language, cookies, usual = _unpack(fact)
         self._usual[registered_domain(url)] = usual
         self.note_switch(url, Switch(language, cookies))
+
+    def choose_post(self, page: Page, url: str, side: str | None) -> Post | None:
+        """Return the choice of a form of *page*, read at *url* in the language *side*, that is posted; else None.
+
+        A language is chosen once a site, if the page is not in it, and has no link to it. One choice of a page, as the
+        second would change the session of the first.
+        """
+        site = registered_domain(url)
+        chosen = self._posts.setdefault(site, [])
+        if asked_language(url) or len(chosen) >= MAX_POSTS or not self.are_wanted(url):
+            return None
+        for post in page.posts:
+            language = self._pairs.side(post.language)
+            if language is None or language in (side, *chosen) or (site, language) in self._cookies:
+                continue
+            if not_linked(replace(page, posts=()), [language]):
+                chosen.append(language)
+                return replace(post, language=language)
+        return None
 
     def note_answer(self, url: str, *, right: bool) -> None:
         """The variant *url* was answered in the language asked for, or in another one."""
@@ -116,23 +182,22 @@ class Variants:
 
         A variant stays one, unless the location names a language itself.
         """
-        language = switch.language if switch else asked_language(url)
+        language = switch.language if switch else None if is_posting(url) else asked_language(url)
         location = bare(location)
         if language is None or marked_language(location) or not self.are_wanted(url):
             return location
         return self._in(language, location)
 
-    def switch(self, url: str, set_cookies: Iterable[str]) -> Switch | None:
+    def switch(self, url: str, set_cookies: Iterable[str], posting: Posting | None = None) -> Switch | None:
         """Return the switch to a language that *set_cookies*, the headers ``Set-Cookie`` of an answer to *url*, may be.
 
         A cookie names it (``lang=es``), else *url* does (``/lang/es``). None if neither names a language of the crawl.
+        If a *posting* was answered, the language is the one that was chosen, and a cookie that was sent is enough.
         """
-        cookies: dict[str, str] = {}
-        for header in set_cookies:
-            name, equals, value = header.partition(";")[0].strip().partition("=")
-            if equals and name and f"{name}{value}".isprintable():
-                cookies[name.strip()] = value.strip()
-        languages = self._pairs.languages
+        cookies, languages = _cookies_in(set_cookies), self._pairs.languages
+        if posting:
+            cookies, asked = {**posting.cookies, **cookies}, asked_language(url)
+            return Switch(asked, cookies) if cookies and asked else None
         keys = {name: "lang" if any(part in name.lower() for part in _NAMING) else name for name in cookies}
         named = (marked_language(f"https://cookie/?{keys[name]}={value}", languages) for name, value in cookies.items())
         language = next(filter(None, named), None) or marked_language(url, languages)
@@ -146,9 +211,11 @@ class Variants:
         """
         asked, site = asked_language(url), registered_domain(url)
         by_cookie = {language for language in self._pairs.languages if (site, language) in self._cookies}
+        by_cookie = by_cookie if self.are_wanted(url) else set()
         if asked is None and not by_cookie:
             return page
         links = tuple(self._link(link, url, asked, site, by_cookie) for link in page.links)
+        links += tuple(self._posted(page, url, site, by_cookie))
         canonical = page.canonical
         if asked and canonical and registered_domain(canonical) == site and not marked_language(canonical):
             canonical = variant(canonical, asked)
@@ -169,6 +236,16 @@ class Variants:
             return link
         return _to(link, variant(link.url, asked))
 
+    def _posted(self, page: Page, url: str, site: str, by_cookie: set[str]) -> Iterator[Link]:
+        """Links to what the forms of *page* lead to, whose cookies are known."""
+        if marked_language(bare(url)):
+            return
+        for language in dict.fromkeys(self._pairs.side(post.language) for post in page.posts):
+            if language in by_cookie or (language and language == self._usual.get(site)):
+                to = self._in(language, url)
+                if to != url:
+                    yield Link(to, source=LinkSource.FORM, position=LinkPosition.SWITCHER, label=language)
+
     def _in(self, language: str, url: str) -> str:
         """The URL of the page at *url* in *language*."""
         return bare(url) if language == self._usual.get(registered_domain(url)) else variant(url, language)
@@ -179,11 +256,43 @@ class Variants:
         return bool(names) and asked not in map(self._pairs.side, names)
 
 
+def cookie_header(cookies: Mapping[str, str]) -> str:
+    """Return *cookies* as the value of ``Cookie``."""
+    return "; ".join(f"{name}={value}" for name, value in cookies.items())
+
+
+def _cookies_in(set_cookies: Iterable[str]) -> dict[str, str]:
+    """The cookies in headers ``Set-Cookie``."""
+    cookies: dict[str, str] = {}
+    for header in set_cookies:
+        name, equals, value = header.partition(";")[0].strip().partition("=")
+        if equals and name and f"{name}{value}".isprintable():
+            cookies[name.strip()] = value.strip()
+    return cookies
+
+
+def _bounded(cookies: Mapping[str, str]) -> dict[str, str]:
+    """The last of *cookies* that are short enough."""
+    kept = [(name, value) for name, value in cookies.items() if len(name) + len(value) <= MAX_COOKIE]
+    return dict(kept[-MAX_COOKIES:])
+
+
+def _without_language(url: str) -> str | None:
+    """*url* without the parameters that name a language; None if it has none, or its path names a language."""
+    path, _, query = url.partition("?")
+    parts = query.split("&")
+    kept = [part for part in parts if not marked_language(f"{path}?{part}")]
+    if marked_language(path) or len(kept) == len(parts):
+        return None
+    return f"{path}?{'&'.join(kept)}" if kept else path
+
+
 def _to(link: Link, url: str) -> Link:
     return replace(link, url=url)
 
 
 def not_linked(page: Page, languages: Sequence[str]) -> list[str]:
-    """Return those of *languages* that no link of *page* names."""
+    """Return those of *languages* that no link of *page* names, nor a form."""
     linked = {name for link in page.links for name in (link.hreflang, link.label, marked_language(link.url)) if name}
+    linked |= {post.language for post in page.posts}
     return [language for language in languages if language not in linked]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import logging
 import socket
@@ -44,7 +45,7 @@ from bilingual_crawler.crawl.signals import (
     reason,
     url_fetched,
 )
-from bilingual_crawler.crawl.variants import Variants
+from bilingual_crawler.crawl.variants import Posting, Variants
 from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.frontier.budget import QueueQuota
 from bilingual_crawler.frontier.entry import FIXED, NEVER, Entry, Kind, Push, State
@@ -56,7 +57,7 @@ from bilingual_crawler.frontier.shared import SharedFrontier
 from bilingual_crawler.options import Options
 from bilingual_crawler.storage.files import to_disk
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
-from bilingual_crawler.urls.variants import bare
+from bilingual_crawler.urls.variants import bare, is_posting, posting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.frontier import Frontier, FrontierStore
     from bilingual_crawler.frontier.shared import Worker
     from bilingual_crawler.items import FetchedPage, Pair
-    from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.pages.model import Link, Post
     from bilingual_crawler.scoring.links import LinkScore
 
 
@@ -262,6 +263,13 @@ class Visits:
         if not (url in self._guesses and self.learner.is_done(with_http(url))):
             self.push([Entry(url, self.slot(url), priority, depth=depth, request=request)])
 
+    def push_post(self, page: Entry, post: Post, set_cookies: Iterable[str]) -> None:
+        """Queue the *post* of the form of a *page* that came with *set_cookies*."""
+        url = posting(post.url, post.language)
+        if self._context.scope.admits(url):
+            priority, packed = self.learner.seed_priority(url), Posting.of(post, set_cookies).pack()
+            self.push([Entry(url, self.slot(url), priority, page.url, page.depth + 1, request=packed)])
+
     def hand_out(self) -> Entry | None:
         """The best URL that may be fetched now.
 
@@ -290,18 +298,22 @@ class Visits:
         """Replace *entry* in the queue by the target of its redirect; return False if there is no such target.
 
         If cookies came with it that choose a language, and it leads back to a page that is known, this *switch* is how
-        the site shows its pages in that language.
+        the site shows its pages in that language. So it is if a form was posted, and it leads to any page of the site.
         """
-        url = canonicalise(location)
+        # Scrapy keeps the fragment of what was asked for
+        url = canonicalise(bare(location))
         if url is None:
             return self._end_redirect(entry, "nowhere", status, outcome="redirect-nowhere")
-        if switch and self.learner.is_done(bare(url)) and self.variants.is_switched(url, switch):
+        posted = is_posting(entry.url)
+        at_home = registered_domain(url) == registered_domain(entry.url)
+        leads_back = at_home if posted else self.learner.is_done(url)
+        if switch and leads_back and self.variants.is_switched(url, switch):
             self.frontier.remember(entry, cookies_fact(self.variants.note_switch(entry.url, switch)))
             self._stats.inc_value("bilingual/variants/switches")
         else:
             switch = None
         url = self.variants.target(entry.url, url, switch)
-        if not self._context.scope.admits(url) and entry.parent:
+        if (not self._context.scope.admits(url) and entry.parent) or (posted and not at_home):
             return self._end_redirect(entry, "offsite", status, location=url)
         if url == entry.url or entry.redirects >= self._max_redirects:
             return self._end_redirect(entry, "endless", status, location=url)
@@ -377,6 +389,16 @@ class Visits:
     def hold(self, entry: Entry) -> None:
         """Finish *entry* when all that the spider yields for its answer is processed."""
         self._with_spider[entry.url] = entry
+
+    async def count(self, *names: str) -> dict[str, int]:
+        """Add 1 to the numbers of *names*, which all runs and workers of the crawl share; return the sums.
+
+        Does not return if the frontier is frozen.
+        """
+        counted: asyncio.Future[dict[str, int]] = asyncio.get_running_loop().create_future()
+        add = dict.fromkeys(names, 1)
+        self.frontier.add(add, lambda sums: None if counted.done() else counted.set_result(sums))
+        return await counted
 
     def log(self, entry: Entry, *, status: int, outcome: str, language: str = "", location: str = "") -> None:
         """Send :data:`url_fetched` with what came of *entry*."""
@@ -493,7 +515,7 @@ class Visits:
         """*url* takes the place of *entry*."""
         target = Entry(url, self.slot(url), entry.priority, entry.parent, entry.depth, entry.kind)
         target.redirects = entry.redirects + 1
-        target.request = entry.request
+        target.request = "" if is_posting(entry.url) else entry.request
         self._waiting.discard(url)
         self._announce(self.learner.observe_redirect(entry.url, url))
         self.frontier.remember(entry, redirect_fact(url))

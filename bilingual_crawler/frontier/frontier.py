@@ -106,7 +106,10 @@ class FrontierStore(Protocol):
         """The facts of *slot* by URL, in the order in which they were stored."""
 
     def add(self, numbers: Mapping[str, int]) -> dict[str, int]:
-        """Add to the numbers of these names, which are kept beside the queue and are 0 at first; returns the sums."""
+        """Add to the numbers of these names, which are kept beside the queue and are 0 at first; returns the sums.
+
+        They survive the death of the process.
+        """
 
     def checkpoint(self, first: Callable[[], None]) -> Callable[[], None]:
         """Make a checkpoint. The earlier changes survive a power cut once the result was called (in any thread). The

@@ -203,9 +203,9 @@ class LmdbStore:
     ========= ================================================ ============================
 
     So the first key of a slot in ``queue`` is its best URL. All changes go into one transaction until a URL is finished
-    or redirected. Then they are committed, and survive the death of the process. A :meth:`checkpoint` survives a power
-    cut as well. Opening the store puts all URLs in flight back into the queue. The file ``in-flight`` says which URLs
-    were in flight at a death, because the last dequeues were not committed then.
+    or redirected, or a number is added to. Then they are committed, and survive the death of the process. A
+    :meth:`checkpoint` survives a power cut as well. Opening the store puts all URLs in flight back into the queue. The
+    file ``in-flight`` says which URLs were in flight at a death, because the last dequeues were not committed then.
 
     Raises :class:`StoreError` if the folder holds other files or another format. It raises the same from the first
     failed write on (disk full): earlier commits stay, and no later change is written.
@@ -357,6 +357,8 @@ class LmdbStore:
                 key = b"named " + name.encode()
                 sums[name] = int(at.meta.get(key, b"0")) + number
                 at.meta.put(key, b"%d" % sums[name])
+        # what a number says was done must not be done again after a death
+        self._transaction.commit()
         return sums
 
     def checkpoint(self, first: Callable[[], None]) -> Callable[[], None]:

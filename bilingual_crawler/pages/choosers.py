@@ -1,14 +1,16 @@
-"""Links that are no anchors: option lists, GET forms that choose a language, and addresses in scripts."""
+"""Links that are no anchors: option lists, forms that choose a language, and addresses in scripts."""
 
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from bilingual_crawler.pages.labels import coded_language, named_language
 from bilingual_crawler.pages.links import MAX_TEXT, NO_ADDRESS, Anchor
-from bilingual_crawler.pages.model import LinkPosition, LinkSource
+from bilingual_crawler.pages.model import LinkPosition, LinkSource, Post
+from bilingual_crawler.pages.tables import DEED_WORDS
 from bilingual_crawler.urls.canonical import MAX_LENGTH
 from bilingual_crawler.urls.tokens import LANGUAGE_KEYS
 
@@ -18,13 +20,15 @@ if TYPE_CHECKING:
     Attributes = Mapping[str, str | None]
 
 MAX_FORMS = 20
-"""GET forms of a page that are read."""
+"""Forms of a page that are read, of each method."""
 MAX_CHOICES = 50
 """Links of a form."""
 MAX_FIELDS = 100
 """Controls of a form that chooses a language."""
 MAX_OPTIONS = 1000
 """Options of a list that are read."""
+MAX_POSTED = 8192
+"""Characters of the fields that are posted."""
 MAX_SCRIPT = 2000
 """Characters of a script in an attribute that is read."""
 _MAX_PARTS = 20
@@ -149,10 +153,25 @@ class _Field:
 _SEARCH_NAMES = frozenset(["q", "s", "query", "search", "searchword", "keyword", "keywords", "term", "terms"])
 _PRIVATE = frozenset(("password", "file"))
 _NOT_SENT = frozenset(("button", "reset", "image", "checkbox"))
+_PLAIN = frozenset(("hidden", "submit", "radio", "button", "reset", "image"))
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_TERM = re.compile(r"[A-Za-z_-]{1,30}")
+"""Values that are no tokens and no addresses."""
+
+
+def does_more(text: str) -> bool:
+    """Whether *text*, the path of an action or the name of a field, is that of a form that does more than choose."""
+    return not DEED_WORDS.isdisjoint(word.lower() for word in _WORD.findall(text))
+
+
+def method_of(value: str | None) -> str:
+    """The method of a form, or of a button, with this attribute: ``get``, ``post`` or ``dialog``."""
+    method = (value or "").strip().lower()
+    return method if method in ("post", "dialog") else "get"
 
 
 class Form:
-    """A ``<form method=get>``, to find the addresses of its choices of a language."""
+    """A form, to find its choices of a language: addresses if it is sent by GET, else what is posted."""
 
     def __init__(self, attributes: Attributes) -> None:
         self._id = attributes.get("id")
@@ -162,13 +181,13 @@ class Form:
         self._buttons: _Field | None = None
         self._labels: dict[str, list[str]] = {}
         self._is_refused = False
+        self._is_posted = method_of(attributes.get("method")) == "post"
+        self._asks_more = False
+        """Whether a visitor sees other controls than buttons, radio buttons and option lists."""
+        self._lists: set[str] = set()
+        """Names of radio buttons and option lists."""
         self._words: list[str] | None = None
         self._is_label_open = False
-
-    @staticmethod
-    def is_get(attributes: Attributes) -> bool:
-        """Whether a form with these attributes is sent by GET."""
-        return (attributes.get("method") or "get").strip().lower() not in ("post", "dialog")
 
     def refuse(self) -> None:
         """Give the form no links, as it asks for more than a language."""
@@ -203,6 +222,7 @@ class Form:
 
     def _read(self, tag: str, kind: str, attributes: Attributes) -> None:
         name, value = attributes.get("name") or "", attributes.get("value") or ""
+        self._asks_more |= kind not in _PLAIN
         if kind == "submit":
             self._read_button(tag, name, value, attributes)
         elif kind == "radio":
@@ -224,8 +244,11 @@ class Form:
 
     def _read_button(self, tag: str, name: str, value: str, attributes: Attributes) -> None:
         self._words = [] if tag == "button" else None
-        if not Form.is_get({"method": attributes.get("formmethod")}):
-            return
+        if method := attributes.get("formmethod"):
+            if self._buttons is None and method_of(method) == "post":
+                self._is_posted = True
+            elif method_of(method) != ("post" if self._is_posted else "get"):
+                return
         if self._buttons is None:
             self._buttons = _Field(name, holds_buttons=True)
             self._add(self._buttons)
@@ -237,6 +260,7 @@ class Form:
         field = self._radios.get(name)
         if field is None:
             field = self._radios[name] = _Field(name)
+            self._lists.add(name)
             self._add(field)
         if len(field.choices) > MAX_CHOICES:
             return
@@ -253,6 +277,7 @@ class Form:
     def add_options(self, options: OptionList) -> None:
         """Add the field of a ``<select>`` that has ended."""
         if not self._is_refused and options.name and not options.is_disabled:
+            self._lists.add(options.name)
             self._add(options.field())
 
     def anchors(self) -> list[Anchor]:
@@ -261,13 +286,8 @@ class Form:
         Empty if the form asks for more than a language, or for two: dictionaries translate from one into another. A
         form without an address leads to the page itself; the address then begins with ``?``.
         """
-        if self._is_refused:
-            return []
-        found = [(field, languages) for field in self._fields if (languages := field.languages())]
-        if len(found) != 1:
-            return []
-        (chosen, languages), anchors = found[0], []
-        for choice, language in languages:
+        anchors = []
+        for chosen, choice, language in [] if self._is_posted else self._choices():
             href = self._address(chosen, choice)
             if href:
                 anchor = _link(href, choice.text, LinkSource.FORM)
@@ -275,19 +295,53 @@ class Form:
                 anchors.append(anchor)
         return anchors
 
+    def posts(self) -> list[Post]:
+        """What is posted for each choice of a language, with the action as it is written.
+
+        Empty if the form is sent by GET, or has anything but a language and hidden fields.
+        """
+        if not self._is_posted or self._asks_more or len(self._lists) > 1:
+            return []
+        buttons = self._buttons.choices if self._buttons else []
+        if any(does_more(f"{button.name} {button.text}") for button in buttons):
+            return []
+        made = []
+        for chosen, choice, language in self._choices():
+            sent = self._sent(chosen, choice)
+            if chosen is not self._buttons:
+                sent += [(button.name, button.value) for button in buttons[:1] if button.name]
+            names, values = [name for name, _ in sent], [value for _, value in sent if _TERM.fullmatch(value)]
+            if language and not any(map(does_more, names + values)) and sum(map(len, chain(*sent))) <= MAX_POSTED:
+                made.append(Post((choice.action or self._action).strip(), language, tuple(sent)))
+        return made
+
+    def _choices(self) -> list[tuple[_Field, _Choice, str | None]]:
+        """The choices of the field for the language, with that field and their languages; empty unless it has one."""
+        if self._is_refused:
+            return []
+        found = [(field, languages) for field in self._fields if (languages := field.languages())]
+        if len(found) != 1:
+            return []
+        [(chosen, languages)] = found
+        return [(chosen, choice, language) for choice, language in languages]
+
+    def _sent(self, chosen: _Field, choice: _Choice) -> list[tuple[str, str]]:
+        """Names and values that are sent for *choice* of the field *chosen*."""
+        sent = [
+            (choice.name, choice.value) if field is chosen else (field.name, field.default)
+            for field in self._fields
+            if field is chosen or field.default is not None
+        ]
+        return [(name, value or "") for name, value in sent if name]
+
     def _address(self, chosen: _Field, choice: _Choice) -> str | None:
         """The address for *choice* of the field *chosen*; None if it is too long or no address."""
         action = (choice.action or self._action).strip()
         path = action.partition("#")[0].partition("?")[0]
         if action[:11].lower().startswith(NO_ADDRESS) and path:
             return None
-        sent = [
-            (choice.name, choice.value) if field is chosen else (field.name, field.default)
-            for field in self._fields
-            if field is chosen or field.default is not None
-        ]
-        sent = [(name, value) for name, value in sent if name]
-        if len(path) + sum(len(name) + len(value or "") for name, value in sent) > MAX_LENGTH:
+        sent = self._sent(chosen, choice)
+        if len(path) + sum(len(name) + len(value) for name, value in sent) > MAX_LENGTH:
             return None
         return f"{path}?{urlencode(sent, errors='replace')}"
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 from itertools import compress
 from typing import TYPE_CHECKING
@@ -13,10 +14,10 @@ from urllib.parse import unquote
 
 from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.characters import one_line
-from bilingual_crawler.pages.choosers import MAX_FORMS, Form, OptionList, script_address
+from bilingual_crawler.pages.choosers import MAX_CHOICES, MAX_FORMS, Form, OptionList, method_of, script_address
 from bilingual_crawler.pages.labels import coded_language
 from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of
-from bilingual_crawler.pages.model import MAX_TITLE, LinkPosition, LinkSource
+from bilingual_crawler.pages.model import MAX_TITLE, LinkPosition, LinkSource, Post
 from bilingual_crawler.pages.robots import directives_in
 from bilingual_crawler.pages.tables import (
     EDGE_OWNERS,
@@ -197,6 +198,8 @@ class Walk:
         self.images: list[str] = []
         """Addresses of images as they are written."""
         self.anchors: list[Anchor] = []
+        self.posts: list[Post] = []
+        """Choices of a language in forms that are posted, with actions as they are written."""
         self._languages: list[str | None] = [None]
         """Of the open blocks with a ``lang`` attribute."""
         self._line: list[str] = []
@@ -210,7 +213,7 @@ class Walk:
         """The open forms; None for a form that is not read."""
         self._form: Form | None = None
         """The innermost open form."""
-        self._forms_read = 0
+        self._forms_read: Counter[str] = Counter()
         self._is_form_loose = False
         """Whether the innermost form is an empty element in a table, where the parser puts its controls beside it."""
         self._switches: list[tuple[int, int]] = []
@@ -380,8 +383,9 @@ class Walk:
         if self._is_form_loose:
             self._end_form()
         self._form = None
-        if self._forms_read < MAX_FORMS and Form.is_get(attributes):
-            self._forms_read += 1
+        method = method_of(attributes.get("method"))
+        if method != "dialog" and self._forms_read[method] < MAX_FORMS:
+            self._forms_read[method] += 1
             self._form = Form(attributes)
         self._forms.append(self._form)
         parent = node.parent
@@ -394,6 +398,7 @@ class Walk:
         self._is_form_loose = False
         if form is not None:
             self._add(form.anchors())
+            self.posts += form.posts()[: max(0, MAX_CHOICES - len(self.posts))]
 
     def _find_mark(self, node: LexborNode, fragment: str) -> None:
         """Leave out the link that ends here if it only gives its place an address, like the ``¶`` of headings.

@@ -53,9 +53,26 @@ def _remedy(summary: Mapping[str, Any], missing: str) -> str:
             f" Only seeds were read, because their links lead out of the scope ({outside} links): "
             "give a wider scope, or a seed on the site that they lead to."
         )
-    asked = summary.get("dropped", {}).get("not-negotiated")
-    negotiated = f" Asked for {missing}, the site answered in another language." if asked else ""
-    return negotiated + (_early(summary) or f" Give a seed in {missing}, a wider scope, or another pair.")
+    negotiated = _negotiated(summary, missing)
+    scripts = " If scripts choose the language, -a render=always asks them." if negotiated else ""
+    return (
+        negotiated
+        + (_early(summary) or f" Give a seed in {missing}, a wider scope, or another pair.")
+        + (scripts if not summary.get("rendered") else "")
+    )
+
+
+def _negotiated(summary: Mapping[str, Any], missing: str) -> str:
+    """What the sites did when they were asked for the language *missing* at the addresses that are known."""
+    variants: Mapping[str, int] = summary.get("variants", {})
+    posts, switches = variants.get("posts", 0), variants.get("switches", 0)
+    said = ""
+    if posts > switches:
+        said += f" A form that chooses a language was posted ({posts}), and chose none."
+    if summary.get("dropped", {}).get("not-negotiated"):
+        sent = "Asked for {} with the cookies of its switcher" if switches else "Asked for {}"
+        said += f" {sent.format(missing)}, the site answered in another language."
+    return said
 
 
 def _early(summary: Mapping[str, Any]) -> str:

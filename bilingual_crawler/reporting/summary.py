@@ -177,6 +177,8 @@ class SummaryExtension:
             "document_links": self._of_all_runs("document_links", _under(stats, "bilingual/links/documents/")),
             "pdf": self._of_all_runs("pdf", _under(stats, "bilingual/pdf/")),
             "known": self._of_all_runs("known", _under(stats, "bilingual/known/")),
+            "variants": self._of_all_runs("variants", _under(stats, "bilingual/variants/")),
+            "rendered": self._before.get("rendered", 0) + stats.get("bilingual/render/pages", 0),
             "traps": self._of_all_runs("traps", _under(stats, "bilingual/traps/")),
             "failures": self._of_all_runs("failures", _under(stats, "bilingual/backoff/")),
             "out_of_scope": self._before.get("out_of_scope", 0) + stats.get("bilingual/links/out_of_scope", 0),

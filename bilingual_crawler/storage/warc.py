@@ -19,7 +19,7 @@ import numpy as np
 from w3lib.url import safe_url_string
 
 from bilingual_crawler.urls.canonical import MAX_LENGTH, canonicalise
-from bilingual_crawler.urls.variants import asked_language, variant
+from bilingual_crawler.urls.variants import bare, posting, variant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 VARIANT_FIELD = "WARC-Requested-Language"
 """The field of a record of a variant that has the language in which it was asked for; WARC allows further fields."""
+METHOD_FIELD = "WARC-Requested-Method"
+"""The field that such a record has as well if the language was chosen by a form that was posted: ``POST``."""
 _LANGUAGE = re.compile(r"[a-z]{3}")
 
 
@@ -51,9 +53,8 @@ def record_url(url: str) -> str:
         asked = safe_url_string(url.partition("#")[0])
     except ValueError:
         return url
-    language = asked_language(url)
-    canonical = canonicalise(asked) or url
-    return variant(canonical, language) if language else canonical
+    canonical = canonicalise(asked)
+    return canonical + url.removeprefix(bare(url)) if canonical else url
 
 
 def bare_url(url: str, aliases: Mapping[str, str]) -> str:
@@ -189,7 +190,7 @@ def parse_head(data: bytes) -> RecordHead | None:
     url = fields.get(b"warc-target-uri", b"").decode("utf-8", "replace").strip("<>")
     language = fields.get(VARIANT_FIELD.lower().encode(), b"").decode("ascii", "replace")
     if _LANGUAGE.fullmatch(language):
-        url = variant(url, language)
+        url = posting(url, language) if METHOD_FIELD.lower().encode() in fields else variant(url, language)
     # nobody can ask for a longer URL
     answers = kind == b"response" and url.startswith("http") and len(url) <= 2 * MAX_LENGTH
     status = _STATUS.match(data, end + 4) if answers else None

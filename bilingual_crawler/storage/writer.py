@@ -18,7 +18,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from bilingual_crawler.storage.records import read_members
-from bilingual_crawler.storage.warc import VARIANT_FIELD
+from bilingual_crawler.storage.warc import METHOD_FIELD, VARIANT_FIELD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -126,9 +126,16 @@ class WarcWriter:
         )
         return self._write(response, revisit, self._request(replace(exchange, fetched=asked), revisit))
 
-    def write_conversion(self, url: str, html: bytes, made: datetime, original: str) -> WarcLocation:
-        """Write the rendered form of the response record *original*; return where the record is."""
+    def write_conversion(
+        self, url: str, html: bytes, made: datetime, original: str, language: str | None = None
+    ) -> WarcLocation:
+        """Write the rendered form of the response record *original*; return where the record is.
+
+        *language* is that of a variant, as in an :class:`Exchange`.
+        """
         fields = self._fields(made) | {"WARC-Refers-To": original}
+        if language:
+            fields[VARIANT_FIELD] = language
         record = self._warc.create_warc_record(
             urldefrag(url).url,
             "conversion",
@@ -172,6 +179,8 @@ class WarcWriter:
     def _record(self, kind: str, exchange: Exchange, head: _HttpHead, body: bytes, more: dict[str, str]) -> Any:
         ip = {"WARC-IP-Address": exchange.ip} if exchange.ip else {}
         language = {VARIANT_FIELD: exchange.language} if exchange.language else {}
+        if exchange.language and exchange.method != "GET":
+            language[METHOD_FIELD] = exchange.method
         return self._warc.create_warc_record(
             urldefrag(exchange.url).url,
             kind,

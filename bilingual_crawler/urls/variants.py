@@ -7,39 +7,57 @@ URL, whose mark names its language.
 
 A page with the same text in two languages is two documents, too: ``https://example.org/page#!part=spa``. A part is
 never requested.
+
+The address to which a form that chooses a language is posted has a fragment, too:
+``https://example.org/set-language#!post=spa``.
 """
 
 from __future__ import annotations
 
 import re
 
-_LEAD, _PART = "#!lang=", "#!part="
-_VARIANT = re.compile(rf"{_LEAD}([a-z]{{3}})\Z")
-_OF_PART = re.compile(rf"{_PART}([a-z]{{3}})\Z")
+_FRAGMENT = re.compile(r"#!(lang|post|part)=([a-z]{3})\Z")
 
 
 def variant(url: str, language: str) -> str:
     """Return the variant of *url* in *language* (ISO 639-3), without another fragment."""
-    return f"{url.partition('#')[0]}{_LEAD}{language}"
+    return _with(url, "lang", language)
 
 
-def asked_language(url: str) -> str | None:
-    """Return the language in which the variant *url* is asked for (ISO 639-3); None if it is no variant."""
-    found = _VARIANT.search(url)
-    return found[1] if found else None
-
-
-def bare(url: str) -> str:
-    """Return the address of *url*, which all its variants share."""
-    return _VARIANT.sub("", url)
+def posting(url: str, language: str) -> str:
+    """Return the URL of posting a form that chooses *language* (ISO 639-3) to *url*."""
+    return _with(url, "post", language)
 
 
 def part(url: str, language: str) -> str:
     """Return the URL of the text in *language* (ISO 639-3) of a page with the same text in two languages."""
-    return f"{url.partition('#')[0]}{_PART}{language}"
+    return _with(url, "part", language)
+
+
+def is_posting(url: str) -> bool:
+    """Return whether *url* is one of :func:`posting`."""
+    return _language(url, "post") is not None
+
+
+def asked_language(url: str) -> str | None:
+    """Return the language in which the variant *url* is asked for, or that it posts (ISO 639-3); else None."""
+    return _language(url, "lang", "post")
 
 
 def part_language(url: str) -> str | None:
     """Return the language of the part of a page that *url* stands for (ISO 639-3); None for a whole page."""
-    found = _OF_PART.search(url)
-    return found[1] if found else None
+    return _language(url, "part")
+
+
+def bare(url: str) -> str:
+    """Return the address of *url*, which all its variants and parts share."""
+    return _FRAGMENT.sub("", url)
+
+
+def _with(url: str, kind: str, language: str) -> str:
+    return f"{url.partition('#')[0]}#!{kind}={language}"
+
+
+def _language(url: str, *kinds: str) -> str | None:
+    found = _FRAGMENT.search(url)
+    return found[2] if found and found[1] in kinds else None

@@ -108,7 +108,7 @@ class KnownPagesMiddleware:
 
     def _known(self, request: Request) -> ArchivedResponse | None:
         """The complete page in the archive that *request* asks for."""
-        found = self._archive.find(request.url) if ENTRY in request.meta else None
+        found = self._archive.find(request.url) if ENTRY in request.meta and request.method == "GET" else None
         if isinstance(found, ArchivedResponse) and found.status == _OK and not found.truncated:
             return found
         return None

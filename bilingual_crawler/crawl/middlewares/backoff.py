@@ -105,7 +105,7 @@ class BackoffMiddleware:
             rest: float | None = min(self._patience.longest, self._patience.start * 2.0**entry.attempts)
         else:
             rest = self._failed(request, alive=True, asked=asked_to_wait(response))
-        if rest is None or entry.attempts >= (WAITS if status in ASKS_TO_WAIT else self._tries):
+        if rest is None or _is_posted(request) or entry.attempts >= (WAITS if status in ASKS_TO_WAIT else self._tries):
             return response
         return _again(request, Rest(rest))
 
@@ -125,7 +125,7 @@ class BackoffMiddleware:
             rest = self._failed(request, alive=unavailable.alive, asked=unavailable.asked)
         else:
             rest = self._failed(request, alive=False, asked=None)
-        if rest is None or (not unavailable and entry.attempts >= self._tries):
+        if rest is None or (not unavailable and (_is_posted(request) or entry.attempts >= self._tries)):
             return None
         return _again(request, Rest(rest, failed=not unavailable))
 
@@ -188,6 +188,11 @@ def origin(url: str) -> str:
 def asked_to_wait(response: Response) -> float | None:
     value = response.headers.get("Retry-After")
     return retry_after(value.decode("latin-1"), datetime.now(UTC)) if value else None
+
+
+def _is_posted(request: Request) -> bool:
+    """Whether *request* sends a form, which is sent once."""
+    return request.method == "POST"
 
 
 def _again(request: Request, rest: Rest) -> Request:

@@ -27,7 +27,6 @@ from bilingual_crawler.pages.robots import header_directives, page_rules
 from bilingual_crawler.pages.sandbox.jobs import ContentError, SandboxError
 from bilingual_crawler.pages.sandbox.pool import submit
 from bilingual_crawler.urls.canonical import canonicalise
-from bilingual_crawler.urls.variants import asked_language
 
 if TYPE_CHECKING:
     from typing import Self
@@ -164,17 +163,7 @@ class LanguageFilterMiddleware:
             self._stats.inc_value("bilingual/dropped/not_html")
             raise Refused("not-html", f"not a document: {_content_type(response.headers)}", status=200)
         await read_response(request, response, url, self._reader)
-        if asked := asked_language(url):
-            self._check_variant(request, url, asked)
         return response
-
-    def _check_variant(self, request: Request, url: str, asked: str) -> None:
-        """Refuse a variant in another language than *asked* for: it is what its address gives without being asked."""
-        found = request.meta[LANGUAGE].language
-        right = CrawlContext.from_crawler(self._reader.crawler).pairs.side(found) == asked
-        Visits.from_crawler(self._reader.crawler).variants.note_answer(url, right=right)
-        if not right:
-            raise Refused("not-negotiated", f"asked for {asked}, answered in {found}", status=200)
 
     def _url(self, request: Request) -> str | None:
         """The URL of the page or sitemap that *request* asks for; None if its answer is not read."""

@@ -108,6 +108,7 @@ class LinkPriorityMiddleware:
         followed = [link for link in links if link.source in self._sources and link.url != found.page.url]
         in_scope = [link for link in followed if self._context.scope.admits(link.url)]
         self._stats.inc_value("bilingual/links/out_of_scope", len(followed) - len(in_scope))
+        in_scope = await self._without_known_pages(in_scope)
         states = await self._visits.frontier.states([link.url for link in in_scope])
         open_links = [
             (link, state) for link, state in zip(in_scope, states, strict=True) if state in (None, State.QUEUED)
@@ -121,6 +122,14 @@ class LinkPriorityMiddleware:
             logger.warning(f"{found.page.url}: the site has filled its quota of the queue; new links are left out")
         self._stats.inc_value(left, len(open_links) - len(queued))
         return queued
+
+    async def _without_known_pages(self, links: list[Link]) -> list[Link]:
+        """*links* without choices of forms that lead to a page whose own address is known."""
+        plain = {link.url: address for link in links if (address := self._visits.variants.plain(link))}
+        states = await self._visits.frontier.states(list(plain.values())) if plain else []
+        known = {url for url, state in zip(plain, states, strict=True) if state is not None}
+        self._stats.inc_value("bilingual/links/known", len(known))
+        return [link for link in links if link.url not in known]
 
     async def _scores(self, page: FetchedPage, links: Sequence[Link]) -> list[LinkScore] | None:
         if self._scorer is None or page.side is None or not links:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from scrapy import signals
 from scrapy.http import HtmlResponse
 
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.middlewares.language import Reader, is_of, read_response
-from bilingual_crawler.crawl.middlewares.stop import CHECK_SECONDS, is_stopping, put_back
+from bilingual_crawler.crawl.middlewares.stop import is_stopping, put_back, unless_stopping
 from bilingual_crawler.crawl.rendering.browser import Browser, RenderError, is_shell
 from bilingual_crawler.crawl.rendering.options import missing_for_rendering
-from bilingual_crawler.crawl.signals import ENTRY, LANGUAGE, PAGE, page_rendered
+from bilingual_crawler.crawl.signals import ENTRY, LANGUAGE, PAGE, StillWanted, page_rendered
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.formats import HTML
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
     from typing import Self
 
     from scrapy import Request
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.frontier.entry import Entry
 
 logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 _TOTAL = ""
 
@@ -83,7 +79,9 @@ class RenderMiddleware:
             if not await self._take_budget(entry.slot):
                 self._stats.inc_value("bilingual/render/over_budget")
                 return response
-            rendered = await self._unless_stopping(self._browser.render(response))
+            rendered = await unless_stopping(self._crawler, self._browser.render(response, request.headers))
+        except StillWanted:
+            return put_back(request, self._stats)
         except RenderError as error:
             if is_stopping(self._crawler):
                 return put_back(request, self._stats)
@@ -103,27 +101,13 @@ class RenderMiddleware:
         visits = Visits.from_crawler(self._crawler)
         return visits.frontier.server(visits.slot(url))
 
-    async def _unless_stopping(self, work: Awaitable[T]) -> T:
-        """The result of *work*; raises RenderError if the crawl stops before."""
-        working = asyncio.ensure_future(work)
-        cancelled = False
-        while not working.done():
-            if is_stopping(self._crawler) and not cancelled:
-                cancelled = working.cancel()
-            await asyncio.wait((working,), timeout=CHECK_SECONDS)
-        if working.cancelled():
-            raise RenderError("the crawl is stopping")
-        return working.result()
-
     async def _take_budget(self, slot: str) -> bool:
-        """Count a page that is rendered, unless that exceeds a limit; raises RenderError."""
+        """Count a page that is rendered, unless that exceeds a limit; raises StillWanted."""
         limits = {f"rendered {_TOTAL}": self._max_pages, f"rendered {slot}": self._max_pages_per_site}
-        counted: asyncio.Future[dict[str, int]] = asyncio.get_running_loop().create_future()
-        frontier = Visits.from_crawler(self._crawler).frontier
-        frontier.add(dict.fromkeys(limits, 1), lambda sums: None if counted.done() else counted.set_result(sums))
-        sums = await self._unless_stopping(counted)
+        visits = Visits.from_crawler(self._crawler)
+        sums = await unless_stopping(self._crawler, visits.count(*limits))
         if any(limit and sums[name] > limit for name, limit in limits.items()):
-            frontier.add(dict.fromkeys(limits, -1))
+            visits.frontier.add(dict.fromkeys(limits, -1))
             return False
         return True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
@@ -20,6 +20,7 @@ from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.options import Options
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
     from typing import Self
 
     from scrapy import Request
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 CHECK_SECONDS = 0.1
 HURRY_SECONDS = 10.0
@@ -143,6 +146,19 @@ class StopMiddleware:
 def is_stopping(crawler: Crawler) -> bool:
     assert crawler.engine
     return is_closing(crawler.engine)
+
+
+async def unless_stopping(crawler: Crawler, work: Awaitable[T]) -> T:
+    """Return the result of *work*; raises StillWanted if the crawl stops before."""
+    working = asyncio.ensure_future(work)
+    cancelled = False
+    while not working.done():
+        if is_stopping(crawler) and not cancelled:
+            cancelled = working.cancel()
+        await asyncio.wait((working,), timeout=CHECK_SECONDS)
+    if working.cancelled():
+        raise StillWanted("the crawl is stopping")
+    return working.result()
 
 
 def put_back(request: Request, stats: StatsCollector) -> Request:

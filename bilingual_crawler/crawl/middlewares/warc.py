@@ -107,7 +107,7 @@ class WarcMiddleware:
             return
         try:
             request.meta[WARC_LOCATION] = self._writer.write_conversion(
-                response.url, response.body, datetime.now(UTC), original.record
+                response.url, response.body, datetime.now(UTC), original.record, asked_language(request.url)
             )
         except OSError as error:
             self._give_up(error)

@@ -9,6 +9,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urldefrag
 
 from scrapy import Request
 from scrapy.utils.misc import build_from_crawler
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import BrowserContext, Page
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
+    from scrapy.http import Headers, Response
     from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
 
     from bilingual_crawler.pages.model import Page as ParsedPage
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 MIN_TEXT = 100
 """Characters of visible text below which a page with scripts is taken for a shell."""
 _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
+_LOCALE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
+"""Languages that Chromium takes."""
 
 
 def is_shell(page: ParsedPage, body: bytes) -> bool:
@@ -75,13 +78,18 @@ class Browser:
         self._numbers = itertools.count()
         self._handler: ScrapyPlaywrightDownloadHandler | None = None
 
-    async def render(self, response: Response) -> Rendered:
-        """Run the scripts of *response*, which is a page; raises RenderError."""
-        network = PageNetwork(response.url, Resource.of(response), self._resources)
+    async def render(self, response: Response, asked: Headers) -> Rendered:
+        """Run the scripts of *response*, a page that was requested with the headers *asked*; raises RenderError.
+
+        The browser prefers the first language of ``Accept-Language``, and has the cookies.
+        """
+        address = urldefrag(response.url).url
+        network = PageNetwork(address, Resource.of(response), self._resources, asked)
+        locale = (asked.get("Accept-Language") or b"").decode("latin-1").partition(",")[0].partition(";")[0].strip()
         async with self._open:
             try:
                 handler = await self._started()
-                html = await self._run(handler, response.url, network)
+                html = await self._run(handler, address, network, locale)
             except Exception as error:
                 if network.left_for is None:
                     raise RenderError(str(error) or type(error).__name__) from error
@@ -112,9 +120,9 @@ class Browser:
         await handler.browser_provider.start()
         return handler
 
-    async def _run(self, handler: ScrapyPlaywrightDownloadHandler, url: str, network: PageNetwork) -> str:
+    async def _run(self, handler: ScrapyPlaywrightDownloadHandler, url: str, network: PageNetwork, locale: str) -> str:
         context = f"page-{next(self._numbers)}"
-        request = Request(url, meta=self._meta(context, network))
+        request = Request(url, meta=self._meta(context, network, locale))
         try:
             async with asyncio.timeout(self._timeout):
                 response = await handler.download_request(request)
@@ -127,7 +135,7 @@ class Browser:
         html: str = response.text
         return html
 
-    def _meta(self, context: str, network: PageNetwork) -> dict[str, Any]:
+    def _meta(self, context: str, network: PageNetwork, locale: str) -> dict[str, Any]:
         from scrapy_playwright.page import PageMethod
 
         half = self._timeout * 1000 / 2
@@ -139,6 +147,7 @@ class Browser:
                 "user_agent": self._crawler.settings["USER_AGENT"],
                 "accept_downloads": False,
                 "service_workers": "block",
+                **({"locale": locale} if _LOCALE.fullmatch(locale) else {}),
             },
             "playwright_page_init_callback": network.attach,
             "playwright_page_goto_kwargs": {"wait_until": "domcontentloaded", "timeout": half},

@@ -12,6 +12,7 @@ from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
 from bilingual_crawler.crawl.signals import StillWanted
+from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,13 +61,17 @@ class Resources:
         self._crawler = crawler
         self._stats = crawler.stats
         self._slot_of = slot_of
-        self._scripts: LRUCache[str, Resource] = LRUCache(CACHE_BYTES, getsizeof=lambda script: len(script.body))
+        self._scripts: LRUCache[tuple[str | None, ...], Resource] = LRUCache(
+            CACHE_BYTES, getsizeof=lambda script: len(script.body)
+        )
 
     async def get(self, url: str, headers: dict[str, str], *, script: bool) -> Resource:
         """Fetch *url*; raises what Scrapy's downloader raises."""
-        if script and url in self._scripts:
+        # a script may be in the language that is asked for
+        key = (url, headers.get("accept-language"), headers.get("cookie"))
+        if script and key in self._scripts:
             self._stats.inc_value("bilingual/render/cached_resources")
-            return self._scripts[url]
+            return self._scripts[key]
         meta = {"download_slot": self._slot_of(url)}
         request = Request(url, headers=headers, callback=NO_CALLBACK, meta=meta)
         assert self._crawler.engine
@@ -77,18 +82,22 @@ class Resources:
             self._stats.inc_value("bilingual/render/failed_resources")
             raise
         if script and resource.status == 200 and len(resource.body) < CACHE_BYTES:
-            self._scripts[url] = resource
+            self._scripts[key] = resource
         return resource
 
 
 class PageNetwork:
     """Answers every request of one page: its HTML by the download, scripts and data by *resources*.
 
-    Stylesheets are answered empty, other requests and everything but GET are refused.
+    Stylesheets are answered empty, other requests and everything but GET are refused. Requests to the site of the page
+    have the ``Accept-Language`` and the cookies that *asked*, the request of the page, had.
     """
 
-    def __init__(self, url: str, document: Resource, resources: Resources) -> None:
+    def __init__(self, url: str, document: Resource, resources: Resources, asked: Headers) -> None:
         self._url = url
+        self._asked = {
+            name: value.decode("latin-1") for name in ("accept-language", "cookie") if (value := asked.get(name))
+        }
         self._document = document
         self._resources = resources
         self._loads = 0
@@ -100,6 +109,9 @@ class PageNetwork:
 
     async def attach(self, page: Page, request: Request) -> None:
         """Put this between *page* and the network."""
+        for cookie in filter(None, self._asked.get("cookie", "").split("; ")):
+            name, _, value = cookie.partition("=")
+            await page.context.add_cookies([{"name": name, "value": value, "url": self._url}])
         await page.context.route("**/*", _refuse)
         await page.route("**/*", self._answer)
 
@@ -137,6 +149,8 @@ class PageNetwork:
         request = route.request
         headers = {name: value for name, value in request.headers.items() if name.lower() not in _NOT_FORWARDED}
         headers.setdefault("referer", self._url)
+        if registered_domain(request.url) == registered_domain(self._url):
+            headers |= self._asked
         try:
             resource = await self._resources.get(request.url, headers, script=script)
         except Exception as error:

@@ -22,6 +22,7 @@ from bilingual_crawler.items import FetchedPage, FoundLinks
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages.language import REMEDY
+from bilingual_crawler.pages.model import LinkSource
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.variants import variant
 
@@ -54,6 +55,7 @@ class BilingualSpider(Spider):
     parse_arguments: ClassVar[Callable[..., CrawlContext]] = staticmethod(parse_arguments)
     _obeys_meta: bool
     _reads_sitemaps: bool
+    _posts_forms: bool
 
     def __init__(self, context: CrawlContext) -> None:
         super().__init__()
@@ -74,6 +76,7 @@ class BilingualSpider(Spider):
             )
         spider._obeys_meta = options.meta_robots_obey
         spider._reads_sitemaps = str(Kind.SITEMAP) in options.link_sources
+        spider._posts_forms = LinkSource.FORM in options.link_sources
         spider._set_crawler(crawler)
         context.share(crawler)
         crawler.signals.connect(spider.sitemaps_named, signal=sitemaps_named)
@@ -100,10 +103,13 @@ class BilingualSpider(Spider):
         read = Reading.from_response(response, self.context.pairs, obeys_meta=self._obeys_meta)
         self._ask_in_other_languages(read)
         self.visits.variants.note_page(read.entry.url, read.side)
+        self.visits.variants.note_form(read.page, read.entry.url, read.identified.language)
         read = replace(read, page=self.visits.variants.of_page(read.page, read.entry.url))
         self._count_documents(read.page.documents)
         self.visits.log(read.entry, status=response.status, outcome=read.outcome, language=read.language)
         yield FoundLinks(read.fetched, self.links_of(read.page))
+        # the links are queued now: what the post may bring about, or break, costs none of them
+        self._post_form(read)
         yield from read.documents
 
     def _ask_in_other_languages(self, read: Reading) -> None:
@@ -119,6 +125,14 @@ class BilingualSpider(Spider):
         varies = b"accept-language" in b",".join(read.response.headers.getlist("Vary")).lower()
         for language in others if varies else not_linked(read.page, others):
             self.visits.push_seed(variant(seed, language))
+
+    def _post_form(self, read: Reading) -> None:
+        """Post a form of a page that chooses a language of the crawl which the page does not lead to otherwise."""
+        if not self._posts_forms or (read.page.nofollow and self._obeys_meta):
+            return
+        if post := self.visits.variants.choose_post(read.page, read.entry.url, read.side):
+            set_cookies = [value.decode("latin-1") for value in read.response.headers.getlist("Set-Cookie")]
+            self.visits.push_post(read.entry, post, set_cookies)
 
     @cached_property
     def _first_seeds(self) -> Mapping[str, str]:
