@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Cases: TypeAlias = "tuple[float, float]"
 """In which evidence was right on a site, and in which it was wrong."""
 MOST = 10.0
-"""Cases of a site that count."""
+"""Cases of a task that count."""
 PRIOR = 10.0
 """Cases that count as much as the weight that is set."""
 COUNTERS = {
@@ -51,6 +51,8 @@ VARIANTS: Mapping[str, frozenset[str]] = {
     "all": frozenset({*COUNTERS, "marks", "linking_pages", "pair_rate"}),
 }
 """Name -> the kinds that begin with what other sites have shown."""
+CONSTANT = {"a rate of .8 everywhere": {"pair_rate.rate": 0.8}}
+"""Weights that know nothing of the other sites: what they gain as well is no knowledge."""
 
 
 class Watched(Gain):
@@ -142,7 +144,7 @@ def measure(
     others: Sequence[Mapping[str, Cases]],
 ) -> dict[str, dict[tuple[str, int], float]]:
     """Relative AUC on the tasks of one site by variant and setting of the other weights."""
-    given = {name: weights_of(sorted(kinds), others) for name, kinds in VARIANTS.items()}
+    given = {name: weights_of(sorted(kinds), others) for name, kinds in VARIANTS.items()} | CONSTANT
 
     def policies(pair: LanguagePair) -> dict[tuple[str, int], Gain]:
         return {
@@ -174,7 +176,7 @@ def main() -> None:
     everything = weights_of(sorted(VARIANTS["all"]), [cases for one in shown for cases in one])
     print(", ".join(f"{name} {value:.2f}" for name, value in everything.items()))
     print(f"\n{len(rows)} tasks {'':22}{'mean':>6}{'spread':>8}{'better':>8}{'worse':>7}")
-    for name in VARIANTS:
+    for name in (*VARIANTS, *CONSTANT):
         means = [mean(row[name, number] for row in rows.values()) for number in range(options.draws)]
         leads = [mean(row[name, n] - row["gain", n] for n in range(options.draws)) for row in rows.values()]
         better, worse = sum(lead > 0.02 for lead in leads), sum(lead < -0.02 for lead in leads)
