@@ -217,7 +217,8 @@ def main() -> None:
         means = [mean(row[name, number] for row in rows.values()) for number in range(options.draws)]
         gains = [mean(row[name, n] - row["gain", n] for n in range(options.draws)) for row in rows.values()]
         better, worse = sum(lead > 0.02 for lead in gains), sum(lead < -0.02 for lead in gains)
-        print(f"{name:31}{mean(means):6.3f}{stdev(means):8.3f}{better:8}{worse:7}")
+        spread = stdev(means) if len(means) > 1 else 0.0
+        print(f"{name:31}{mean(means):6.3f}{spread:8.3f}{better:8}{worse:7}")
 
 
 if __name__ == "__main__":
