@@ -1,9 +1,9 @@
 """What each part of the policy `gain` contributes: mean relative AUC with the part switched off, in the simulator.
 
-    python benchmarks/ablation.py SITES_DIR [SITES_DIR …] [--jobs 2]
+    python benchmarks/ablation.py SITES_DIR [SITES_DIR …] [--first 30] [--jobs 2]
 
 Policies that need no models are beside it. The same pages, links and policy code as in a crawl, without Scrapy;
-`scrapy harvest` gives the numbers of real crawls.
+`scrapy harvest` gives the numbers of real crawls. With `--first`, only the first downloads of each task count.
 """
 
 from __future__ import annotations
@@ -90,14 +90,15 @@ VARIANTS: Mapping[str, Callable[[LanguagePair], Policy]] = {
 }
 
 
-def measure(sites: Path, tasks: Sequence[Task]) -> dict[str, dict[str, float]]:
+def measure(sites: Path, tasks: Sequence[Task], first: int | None) -> dict[str, dict[str, float]]:
     """Relative AUC of every variant on the tasks of one site."""
-    return compare(sites, tasks, lambda pair: {name: make(pair) for name, make in VARIANTS.items()})
+    return compare(sites, tasks, lambda pair: {name: make(pair) for name, make in VARIANTS.items()}, first)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sites", type=Path, nargs="+")
+    parser.add_argument("--first", type=int, help="downloads that count, all by default")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     columns = []
@@ -105,7 +106,7 @@ def main() -> None:
         for sites in options.sites:
             groups = [list(group) for _, group in groupby(read_tasks(sites), key=lambda task: task.site)]
             rows: dict[str, dict[str, float]] = {}
-            for part in pool.map(measure, repeat(sites), groups):
+            for part in pool.map(measure, repeat(sites), groups, repeat(options.first)):
                 rows |= part
                 for task, values in part.items():
                     print(f"{sites.name:12} {task:42} {values['gain']:.3f}", flush=True)

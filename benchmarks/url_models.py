@@ -1,9 +1,10 @@
 """Whether the URL models would help the policy `gain`, beside evidence that knows nothing, in the simulator.
 
-    python benchmarks/url_models.py SITES_DIR [--draws 4] [--seed 1] [--jobs 2]
+    python benchmarks/url_models.py SITES_DIR [--first 30] [--draws 4] [--seed 1] [--jobs 2]
 
 On small sites a change of order is often luck. So each variant crawls with several settings of the weights of `gain`,
 and one variant takes the language of a URL from a hash. A model helps if it gains more than the hash does.
+`smart`, which has nothing but the models, is beside them. With `--first`, only the first downloads of each task count.
 """
 
 from __future__ import annotations
@@ -21,10 +22,13 @@ from zlib import crc32
 
 from bilingual_crawler.harvest.simulator import compare
 from bilingual_crawler.harvest.sites import Task, read_tasks
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.policies import gain
+from bilingual_crawler.policies.baselines import Smart
 from bilingual_crawler.policies.evidence.base import Belief, LanguageEvidence, normal
 from bilingual_crawler.policies.evidence.shared_words import SharedWords
 from bilingual_crawler.policies.gain import Gain
+from bilingual_crawler.scoring.links import LinkScorer, PageLinks
 from bilingual_crawler.scoring.models import LanguageModel, ParallelnessModel, load_models, models_folder
 from bilingual_crawler.urls.canonical import registered_domain
 from training.policies.__main__ import draw
@@ -35,7 +39,9 @@ if TYPE_CHECKING:
     from bilingual_crawler.items import FetchedPage
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link
+    from bilingual_crawler.policies.base import Policy
     from bilingual_crawler.policies.evidence.base import Target
+    from bilingual_crawler.scoring.links import LinkScore
 
 SHARES = (
     (0.28, 0.16, 0.15, 0.13, 0.13, 0.15),
@@ -112,6 +118,13 @@ class UrlHash(UrlLanguage):
 
 
 @dataclass
+class UrlFirst(UrlLanguage):
+    """The same before all other evidence: it fades as the pages of the folder are downloaded."""
+
+    name: ClassVar[str] = "url_first"
+
+
+@dataclass
 class UrlPairs(SharedWords):
     """The pair model's choice among the documents that share words with a URL, by its odds and those of the others."""
 
@@ -130,7 +143,7 @@ class UrlPairs(SharedWords):
         return best, odds[best] / (sum(odds.values()) + self.none)
 
 
-ADDED = (UrlLanguage, UrlHash, UrlPairs)
+ADDED = (UrlLanguage, UrlHash, UrlFirst, UrlPairs)
 VARIANTS: Mapping[str, frozenset[str]] = {
     "gain": frozenset(),
     **{f"with {kind.name}": frozenset({kind.name}) for kind in ADDED},
@@ -140,28 +153,49 @@ VARIANTS: Mapping[str, frozenset[str]] = {
 
 def add_kinds() -> None:
     """Make them kinds of evidence of `gain` in this process; language is asked where no label or wording tells it."""
-    gain.LANGUAGE = (*gain.LANGUAGE[:-1], (*gain.LANGUAGE[-1], UrlLanguage, UrlHash))
+    gain.LANGUAGE = ((UrlFirst,), *gain.LANGUAGE[:-1], (*gain.LANGUAGE[-1], UrlLanguage, UrlHash))
     gain.PARTNER = (*gain.PARTNER, UrlPairs)
     gain.EVIDENCE = {**gain.EVIDENCE, **{kind.name: kind for kind in ADDED}}
 
 
-def measure(sites: Path, tasks: Sequence[Task], draws: int, seed: int) -> dict[str, dict[tuple[str, int], float]]:
-    """Relative AUC on the tasks of one site by variant and setting."""
+class SmartAlone(Smart):
+    """Scores the links itself, as the simulator does not."""
+
+    def __init__(self, pair: LanguagePair) -> None:
+        super().__init__(pair)
+        self._scorer = LinkScorer(*models(), LanguagePairs((pair,)))
+
+    def priorities(
+        self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+    ) -> Sequence[float]:
+        if page.side:
+            (scores,) = self._scorer.score([PageLinks(page.url, page.side, [link.url for link in links])])
+        return super().priorities(page, links, scores)
+
+
+def measure(
+    sites: Path, tasks: Sequence[Task], first: int | None, draws: int, seed: int
+) -> dict[str, dict[tuple[str, int], float]]:
+    """Relative AUC on the tasks of one site by variant and setting; `smart` has no weights."""
     settings = draw(draws - 1, seed)
 
-    def policies(pair: LanguagePair) -> dict[tuple[str, int], Gain]:
+    def policies(pair: LanguagePair) -> dict[tuple[str, int], Policy]:
         return {
-            (name, number): Gain(pair, weights=weights, without={kind.name for kind in ADDED} - added)
-            for name, added in VARIANTS.items()
-            for number, weights in enumerate(settings)
+            ("smart", 0): SmartAlone(pair),
+            **{
+                (name, number): Gain(pair, weights=weights, without={kind.name for kind in ADDED} - added)
+                for name, added in VARIANTS.items()
+                for number, weights in enumerate(settings)
+            },
         }
 
-    return compare(sites, tasks, policies)
+    return compare(sites, tasks, policies, first)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sites", type=Path)
+    parser.add_argument("--first", type=int, help="downloads that count, all by default")
     parser.add_argument("--draws", type=int, default=4, help="settings of the weights, the present one included")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
@@ -169,18 +203,22 @@ def main() -> None:
     groups = [list(group) for _, group in groupby(read_tasks(options.sites), key=lambda task: task.site)]
     rows: dict[str, dict[tuple[str, int], float]] = {}
     with ProcessPoolExecutor(options.jobs, initializer=add_kinds) as pool:
-        jobs = [pool.submit(measure, options.sites, group, options.draws, options.seed) for group in groups]
+        jobs = [
+            pool.submit(measure, options.sites, group, options.first, options.draws, options.seed) for group in groups
+        ]
         for job in jobs:
             rows |= job.result()
     rows = {task: row for task, row in rows.items() if any(row.values())}
     for task, row in rows.items():
         print(f"{task:42}", *(f"{mean(row[name, n] for n in range(options.draws)):6.3f}" for name in VARIANTS))
     print(f"\n{len(rows)} tasks {'':22}{'mean':>6}{'spread':>8}{'better':>8}{'worse':>7}")
+    print(f"{'smart':31}{mean(row['smart', 0] for row in rows.values()):6.3f}")
     for name in VARIANTS:
         means = [mean(row[name, number] for row in rows.values()) for number in range(options.draws)]
         gains = [mean(row[name, n] - row["gain", n] for n in range(options.draws)) for row in rows.values()]
         better, worse = sum(lead > 0.02 for lead in gains), sum(lead < -0.02 for lead in gains)
-        print(f"{name:31}{mean(means):6.3f}{stdev(means):8.3f}{better:8}{worse:7}")
+        spread = stdev(means) if len(means) > 1 else 0.0
+        print(f"{name:31}{mean(means):6.3f}{spread:8.3f}{better:8}{worse:7}")
 
 
 if __name__ == "__main__":

@@ -41,6 +41,8 @@ def claims_in(links: Iterable[Link]) -> list[Claim]:
 
 MAX_LINKS = 500
 """Links of a document that are kept to be compared with those of its partner, the first ones."""
+ENOUGH_NEW_TEXT = 0.2
+"""Share of new text from which a page counts whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,11 @@ class FetchedPage:
     def documents(self) -> tuple[FetchedPage, ...]:
         """The page itself, or its parts."""
         return self.parts or (self,)
+
+    @property
+    def novelty(self) -> float:
+        """How far the page counts, 0 to 1: whole from :data:`ENOUGH_NEW_TEXT` on, below in proportion."""
+        return min(1.0, self.new_text / ENOUGH_NEW_TEXT)
 
     def seen_by(self, pair: LanguagePair) -> FetchedPage:
         """The page as a crawl of only this *pair* sees it: in neither language if its own is not in the pair."""

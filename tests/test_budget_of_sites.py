@@ -259,9 +259,9 @@ class Told(Even):
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: list[tuple[str, int]] = []
+        self.told: list[tuple[str, float]] = []
 
-    def observe_download(self, site: str, pairs: int, priority: float) -> None:
+    def observe_download(self, site: str, pairs: float, priority: float) -> None:
         self.told.append((site, pairs))
 
 
@@ -289,6 +289,21 @@ def test_the_budget_learns_from_each_fetch_and_again_from_the_facts() -> None:
     after = Learner(Gain(PAIR), resumed)
     list(relearn(after, facts, ()))
     # a worker that gets a site back is told all of it again
+    list(relearn(after, facts, ()))
+    assert resumed.told == told.told
+
+
+@pytest.mark.parametrize("new_text", [(1.0, 0.05), (0.05, 1.0), (0.1, 0.05)])
+def test_a_pair_pays_by_the_new_text_of_both_pages_and_again_from_the_facts(new_text: tuple[float, float]) -> None:
+    told, resumed = Told(), Told()
+    learner, after = Learner(Gain(PAIR), told), Learner(Gain(PAIR), resumed)
+    facts = []
+    for language, share in zip(("eng", "spa"), new_text, strict=True):
+        url = f"https://www.a.org/{language[:2]}/2026/11/"
+        month = FetchedPage(url, language, language, new_text=share)
+        learner.observe_page(month, ())
+        facts.append((url, page_fact(month, (), PAIR)))
+    assert told.told == [("a.org", 0), ("a.org", 0.25)]
     list(relearn(after, facts, ()))
     assert resumed.told == told.told
 

@@ -26,7 +26,7 @@ from bilingual_crawler.harvest.curve import (
 )
 from bilingual_crawler.harvest.plot import plot_estimates, plot_results
 from bilingual_crawler.harvest.run import Harvest, ResultStore, read_order
-from bilingual_crawler.harvest.simulator import FrozenPage, FrozenSite, freeze, simulate
+from bilingual_crawler.harvest.simulator import FrozenPage, FrozenSite, compare, freeze, simulate
 from bilingual_crawler.harvest.sites import GoldPair, Site, SiteError, Task, linked_forms, read_site, read_tasks
 from bilingual_crawler.harvest.table import print_tables
 from bilingual_crawler.languages.codes import LanguagePair
@@ -387,6 +387,21 @@ class TestSimulator:
         events = {"b": {"c": 0.5, "a": 7.0}}
         site = frozen_graph({"a": "bcd", "b": "", "c": "", "d": ""})
         assert simulate(site, "a", Ranked(ranks, events)) == list("abdc")
+
+    def test_only_the_first_downloads_count(self, sites: Path) -> None:
+        observed: list[str] = []
+
+        class Watched(BreadthFirst):
+            def observe_page(self, page: FetchedPage, links: Sequence[Link], partner: str | None = None) -> None:
+                observed.append(page.url)
+
+        def policies(pair: LanguagePair) -> dict[str, Watched]:
+            return {"bfs": Watched(pair)}
+
+        # the pairs so far: 0 0 0 0 1 2; of the oracle 0 1 1 2 2 3
+        assert compare(sites, [TASK], policies, first=6) == {"saga.eng-isl": {"bfs": pytest.approx(3 / 9)}}
+        assert observed == urls("", "en/news", "en/books", "de/", "is/", "is/bokin")
+        assert compare(sites, [TASK], policies, first=1) == {}, "one page is no pair"
 
 
 class TestStore:

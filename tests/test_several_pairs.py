@@ -158,7 +158,7 @@ def test_one_page_completes_a_pair_in_each_language_and_the_budget_learns_the_su
     paid = []
 
     class Told(Bandit):
-        def observe_download(self, site: str, pairs: int, priority: float) -> None:
+        def observe_download(self, site: str, pairs: float, priority: float) -> None:
             paid.append(pairs)
 
     learner = Learner(gain("eng-isl,eng-dan"), Told(promises=2))

@@ -27,7 +27,7 @@ class Learner:
     Each pair of languages has its part of the policy, and a ledger. Both take a page of another language for one in
     neither. A URL is learnt once. After a crash it may be fetched again, and a worker that gets a site back is told all
     of it. *budget* and :attr:`remaining` learn how many pairs each fetch made, so a resume restores them as well. A
-    fetch without a page made none.
+    fetch without a page made none. For *budget*, a pair with little new text counts in part.
     """
 
     def __init__(self, policy: Policy, budget: SiteBudget | None = None) -> None:
@@ -38,6 +38,8 @@ class Learner:
         self.remaining = RemainingPairs(policy.parts, [self.ledgers[part.pair].pairs_on for part in policy.parts])
         self._done: set[int] = set()
         """Hashes of the URLs that were fetched or given up; they take less memory than texts."""
+        self._stale: dict[int, float] = {}
+        """Hash of the URL of a page with little new text -> how far it counts."""
 
     def seed_priority(self, url: str) -> float:
         """Return the priority of the seed *url*, which an earlier run may have fetched."""
@@ -51,6 +53,8 @@ class Learner:
         if self.is_done(page.url):
             self._leave(page.url)
             return []
+        if page.novelty < 1:
+            self._stale[hash(page.url)] = page.novelty
         with self._fetch(page.url, page) as found:
             for part in self.policy.parts:
                 seen = page.seen_by(part.pair)
@@ -145,7 +149,11 @@ class Learner:
         for other in {registered_domain(url) for pair in found for url in (pair.url_a, pair.url_b)} - {site}:
             self.remaining.observe_pairs(other)
         if self._budget:
-            self._budget.observe_download(site, len(found), sum(promised))
+            self._budget.observe_download(site, sum(map(self._novelty, found)), sum(promised))
+
+    def _novelty(self, pair: Pair) -> float:
+        """How far *pair* counts: as its page with less new text does."""
+        return min(self._stale.get(hash(url), 1.0) for url in (pair.url_a, pair.url_b))
 
     def _settle(self, part: Policy) -> Iterator[Pair]:
         """The pairs that follow from those found last, and from these in turn."""

@@ -108,8 +108,11 @@ class SiteBudget(ABC):
     def _pick(self, places: NDArray[np.intp]) -> int:
         """The row of the site that is next, one of the rows *places*."""
 
-    def observe_download(self, site: str, pairs: int, priority: float) -> None:  # noqa: B027
-        """Update *site*: the download of a URL with this *priority* completed *pairs* document pairs."""
+    def observe_download(self, site: str, pairs: float, priority: float) -> None:  # noqa: B027
+        """Update *site*: the download of a URL with this *priority* completed *pairs* document pairs.
+
+        A pair with little new text counts in part.
+        """
 
     def expect(self, priors: Mapping[str, float]) -> None:  # noqa: B027
         """Set the relative number of document pairs expected of each host, in any unit."""
@@ -157,7 +160,7 @@ class Bandit(Even):
         self._decay = decay
         self._random = np.random.default_rng(seed)
 
-    def observe_download(self, site: str, pairs: int, priority: float) -> None:
+    def observe_download(self, site: str, pairs: float, priority: float) -> None:
         promised = min(max(priority, 0.0), self._promises) if self._promises else EXPECTED
         with self._lock:
             row = self._row(site)

@@ -236,13 +236,16 @@ class Measure:
 class Reference:
     """What a task offers: reachable pages N, gold pairs by number and by text, and the oracle's curves over them.
 
-    *lengths* are the characters of visible text by page; the text of a pair is that of its shorter page.
+    *lengths* are the characters of visible text by page; the text of a pair is that of its shorter page. With *first*,
+    N is at most that: only so many downloads count.
     """
 
-    def __init__(self, site: Site, task: Task, lengths: Mapping[str, int]) -> None:
+    def __init__(self, site: Site, task: Task, lengths: Mapping[str, int], first: int | None = None) -> None:
         self._site = site
         self._task = task
         self.pages = len(site.reachable(task.seeds))
+        if first is not None:
+            self.pages = min(self.pages, first)
         partners = site.partners(task)
         oracle = oracle_order(site, task)
         number = {url: dict.fromkeys(others, 1) for url, others in partners.items()}

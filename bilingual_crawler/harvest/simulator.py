@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
 from rich.table import Table
@@ -178,19 +179,33 @@ def open_links(store: FrontierStore, links: Sequence[Link]) -> list[Link]:
 
 
 def compare(
-    sites: Path, tasks: Sequence[Task], policies: Callable[[LanguagePair], Mapping[Name, Policy]]
+    sites: Path,
+    tasks: Sequence[Task],
+    policies: Callable[[LanguagePair], Mapping[Name, Policy]],
+    first: int | None = None,
 ) -> dict[str, dict[Name, float]]:
-    """Relative AUC of each of *policies*, which are made anew for a pair, on each of *tasks*, all of one site."""
+    """Relative AUC of each of *policies*, which are made anew for a pair, on each of *tasks*, all of one site.
+
+    With *first*, each crawl ends after so many downloads, and tasks are left out in which these can have no pair.
+    """
     site = read_site(sites / tasks[0].site)
     frozen = freeze(sites / tasks[0].site, site.languages)
     lengths = {url: page.length for url, page in frozen.pages.items()}
     results = {}
     for task in tasks:
         pair = LanguagePair.parse(task.pair, equivalents=project.BILINGUAL_EQUIVALENT_LANGUAGES)
-        reference = Reference(site, task, lengths)
-        orders = {name: simulate(frozen, task.seeds, policy) for name, policy in policies(pair).items()}
+        reference = Reference(site, task, lengths, first)
+        if first is not None and not reference.by_number.oracle_auc:
+            continue
+        orders = {name: simulate(frozen, task.seeds, policy, _until(first)) for name, policy in policies(pair).items()}
         results[str(task)] = {name: reference.measure(str(name), order).relative_auc for name, order in orders.items()}
     return results
+
+
+def _until(downloads: int | None) -> Callable[[Learner, str], bool]:
+    """Goes on until there are so many *downloads*; None for all pages."""
+    number = count(1)
+    return lambda *_: downloads is None or next(number) < downloads
 
 
 def _target(archive: Archive, url: str) -> str:

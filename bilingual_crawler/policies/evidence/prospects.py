@@ -102,8 +102,6 @@ class NewText(Prospect):
     """
 
     name: ClassVar[str] = "new_text"
-    enough: float = 0.2
-    """Share of new text from which a page counts whole."""
     weight: float = 2.0
     """Pages of a group that count as much as the one around it."""
 
@@ -112,10 +110,9 @@ class NewText(Prospect):
         self._new: defaultdict[str, float] = defaultdict(float)
 
     def observe_page(self, page: FetchedPage, links: Sequence[Link]) -> Iterable[str]:
-        new = min(1.0, page.new_text / self.enough)
         for group in _groups(page.url):
             self._pages[group] += 1
-            self._new[group] += new
+            self._new[group] += page.novelty
         for group in rare_folders(self._pages, self._pages.__getitem__):
             del self._pages[group], self._new[group]
         return ()
