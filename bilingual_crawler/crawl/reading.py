@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.languages.pairs import LanguagePairs
+    from bilingual_crawler.options import Options
     from bilingual_crawler.pages.detectors.base import Identification
     from bilingual_crawler.pages.model import Page
 
@@ -28,23 +29,26 @@ class Reading:
     identified: Identification
     side: str | None
     """The language of the crawl that the page counts as, if any."""
-    noindex: bool
-    """The page asks to be in no index, and is obeyed."""
+    objection: str | None
+    """The opt-out that is obeyed, so that the page is no document: ``noindex``, ``tdm-reservation``, ``noai``."""
 
     @classmethod
-    def from_response(cls, response: Response, pairs: LanguagePairs, *, obeys_meta: bool) -> Reading:
-        """Return the reading in the meta of *response*; *obeys_meta* is ``BILINGUAL_META_ROBOTS_OBEY``."""
+    def from_response(cls, response: Response, pairs: LanguagePairs, options: Options) -> Reading:
+        """Return the reading in the meta of *response*."""
         meta = response.meta
         page, identified = meta[PAGE], meta[LANGUAGE]
         side = pairs.side(identified.language)
-        return cls(response, meta[ENTRY], page, identified, side, page.noindex and obeys_meta)
+        objection = "noindex" if page.noindex and options.meta_robots_obey else None
+        if objection is None and options.tdm == "respect":
+            objection = page.opt_outs.objection
+        return cls(response, meta[ENTRY], page, identified, side, objection)
 
     @property
     def outcome(self) -> str:
         """The outcome in ``crawl.tsv``."""
         if self.side is None:
             return "other-language"
-        return "noindex" if self.noindex else "document"
+        return self.objection or "document"
 
     @property
     def fetched(self) -> FetchedPage:
@@ -57,7 +61,7 @@ class Reading:
             self.entry.depth,
             len(self.page.text),
             tuple(link for link in self.page.links if link.claims),
-            self.noindex,
+            self.objection is not None,
             self.response.meta[OUTLINE],
             self.page.canonical,
             self.response.meta.get(NEW_TEXT, 1.0),
@@ -66,7 +70,7 @@ class Reading:
     @property
     def document(self) -> Document | None:
         """The page as a document, or None."""
-        if self.side is None or self.noindex:
+        if self.side is None or self.objection:
             return None
         entry, page, claims = self.entry, self.page, claims_in(self.page.links)
         warc_file, warc_offset = self.response.meta.get(WARC_LOCATION, (None, None))[:2]
@@ -86,4 +90,5 @@ class Reading:
             warc_offset=warc_offset,
             alternates=[(claim.language, claim.url) for claim in claims if claim.announced and claim.language],
             switches=[(claim.language, claim.url) for claim in claims if claim.switcher],
+            origin=page.origin.with_opt_outs(page.opt_outs),
         )

@@ -10,6 +10,7 @@ from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.links import header_anchors, in_formats, limited, merge
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, LinkSource, Page
+from bilingual_crawler.pages.opt_outs import TDM_POLICY, TDM_RESERVATION, opt_outs
 from bilingual_crawler.pages.robots import page_rules
 from bilingual_crawler.pages.tables import SELF_CLOSING_TAGS
 from bilingual_crawler.pages.walk import Walk, find_switchers
@@ -92,6 +93,7 @@ def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Col
     links, documents = in_formats(merge(walk.anchors, base, canonicalise(url)), formats)
     followed = limited(links)
     rules = page_rules(head.robots)
+    values = walk.declarations.values
     return Page(
         url=url,
         title=head.title,
@@ -103,6 +105,8 @@ def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Col
         canonical=canonicalise(head.canonical, base) if head.canonical else None,
         nofollow=rules.nofollow,
         noindex=rules.noindex,
+        origin=walk.declarations.origin(walk.anchors, walk.lines, walk.main, url, base),
+        opt_outs=opt_outs(head.robots, values.get(TDM_RESERVATION), values.get(TDM_POLICY), base),
     )
 
 

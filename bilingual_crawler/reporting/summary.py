@@ -177,6 +177,7 @@ class SummaryExtension:
             "document_links": self._of_all_runs("document_links", _under(stats, "bilingual/links/documents/")),
             "pdf": self._of_all_runs("pdf", _under(stats, "bilingual/pdf/")),
             "known": self._of_all_runs("known", _under(stats, "bilingual/known/")),
+            "opt_outs": self._of_all_runs("opt_outs", _under(stats, "bilingual/opt_outs/")),
             "traps": self._of_all_runs("traps", _under(stats, "bilingual/traps/")),
             "failures": self._of_all_runs("failures", _under(stats, "bilingual/backoff/")),
             "out_of_scope": self._before.get("out_of_scope", 0) + stats.get("bilingual/links/out_of_scope", 0),
@@ -252,6 +253,7 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("known", "pages and sitemaps known from an earlier crawl"),
         ("pdf", "PDFs read"),
         ("document_links", "links to documents that are not HTML"),
+        ("opt_outs", "opt-outs of pages"),
         ("traps", "links and pages left out as traps"),
         ("failures", "requests failed"),
     ):

@@ -52,7 +52,7 @@ class BilingualSpider(Spider):
 
     name = "bilingual"
     parse_arguments: ClassVar[Callable[..., CrawlContext]] = staticmethod(parse_arguments)
-    _obeys_meta: bool
+    _options: Options
     _reads_sitemaps: bool
 
     def __init__(self, context: CrawlContext) -> None:
@@ -72,7 +72,7 @@ class BilingualSpider(Spider):
                 f"{context.detection} does not know {names}: a page counts as {names} only if it, or a link to it, "
                 f"declares this. {REMEDY}"
             )
-        spider._obeys_meta = options.meta_robots_obey
+        spider._options = options
         spider._reads_sitemaps = str(Kind.SITEMAP) in options.link_sources
         spider._set_crawler(crawler)
         context.share(crawler)
@@ -97,11 +97,12 @@ class BilingualSpider(Spider):
             yield Request(seed.url)
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[FoundLinks | Document]:
-        read = Reading.from_response(response, self.context.pairs, obeys_meta=self._obeys_meta)
+        read = Reading.from_response(response, self.context.pairs, self._options)
         self._ask_in_other_languages(read)
         self.visits.variants.note_page(read.entry.url, read.side)
         read = replace(read, page=self.visits.variants.of_page(read.page, read.entry.url))
         self._count_documents(read.page.documents)
+        self._count_opt_outs(read.page)
         self.visits.log(read.entry, status=response.status, outcome=read.outcome, language=read.identified.language)
         yield FoundLinks(read.fetched, self.links_of(read.page))
         if document := read.document:
@@ -127,7 +128,7 @@ class BilingualSpider(Spider):
 
     def links_of(self, page: Page) -> Sequence[Link]:
         """The links of *page* that may be followed."""
-        return () if page.nofollow and self._obeys_meta else page.links
+        return () if page.nofollow and self._options.meta_robots_obey else page.links
 
     def parse_sitemap(self, response: Response) -> Iterator[FoundLinks]:
         entry: Entry = response.meta[ENTRY]
@@ -142,6 +143,12 @@ class BilingualSpider(Spider):
         assert self.crawler.stats
         for ending, count in linked.items():
             self.crawler.stats.inc_value(f"bilingual/links/documents/{ending}", count)
+
+    def _count_opt_outs(self, page: Page) -> None:
+        """Count pages by opt-out; stats ``bilingual/opt_outs/<name>``."""
+        assert self.crawler.stats
+        for name in page.opt_outs.names:
+            self.crawler.stats.inc_value(f"bilingual/opt_outs/{name}")
 
     def sitemaps_named(self, urls: Sequence[str]) -> None:
         """Queue the sitemaps that a robots.txt names."""
