@@ -51,8 +51,11 @@ _PLUGINS = {
     "microsofttranslator": "microsoft-translator",
     "translate.yandex": "yandex-translate",
 }
-_SERVICES = ("translate.google", "translate.goog", "translate.yandex", "microsofttranslator")
-"""Marks that also count in the address of a link: a page may link to a text about the others."""
+_SERVICE_LINK = re.compile(
+    r"//(?:(?P<google>translate\.google\.[a-z.]+/translate\?|[\w-]+\.translate\.goog/)"
+    r"|(?P<microsoft>(?:www\.)?microsofttranslator\.com/bv)|(?P<yandex>translate\.yandex\.[a-z.]+/translate\?))"
+)
+"""Links to a translated page, in lower case; others may lead to a text about translation."""
 _GOOGLE_CLASS = re.compile(r"(?:^|\s)translated-(?:ltr|rtl)(?:\s|$)")
 _GOOGLE_LANG = re.compile(r"(?i)-x-mtfrom-")
 _GOOGLE_HOST = ".translate.goog"
@@ -93,9 +96,13 @@ _LICENCE_TEXT = re.compile(
     r"\bCC[ -]?(?:BY|0|ZERO)\b|(?i:\bcreative[ -]commons\b|\bGNU Free Documentation Licen[sc]e\b)"
 )
 _IS_ADDRESS = re.compile(r"(?i)\s*(?:https?:)?/")
+MAX_NOTICE = 400
+"""Characters of a line that may be the notice of a licence; a longer one is a text that mentions one."""
 _LAST_LINES = 5
 """Lines at the end of a page that count as its footer, whatever element holds them."""
 
+FIRST_YEAR = 1990
+"""No page is older: dates before are the zero of a clock."""
 _TIME_CLASSES = {"published": "published", "entry-date": "published", "updated": "modified", "modified": "modified"}
 
 MAX_NAMES = 1000
@@ -222,7 +229,7 @@ class Declarations:
             licence=self._licence(linked, anchors, hrefs, lines, main, base),
             locale=locale_of(self._tag) or locale_of(own),
             machine_translated=self._tool(url),
-            offers_translation=self._plugin or next((_PLUGINS[mark] for mark in _SERVICES if mark in hrefs), ""),
+            offers_translation=self._plugin or _service_in(hrefs),
             translator=_name(self._first(_TRANSLATOR)) or _name_in(linked, "translator"),
             translation_of=_address(self._translation_of or _work(linked, "translationOfWork"), base),
             x_default=_address(default, base),
@@ -287,9 +294,19 @@ class Declarations:
 
 
 def _licence_text(line: str) -> str:
-    """The part of *line* that names a licence, with what stands around it."""
-    match = _LICENCE_TEXT.search(line)
-    return line[max(0, match.start() - MAX_NAME // 2) :][:MAX_NAME] if match else ""
+    """Up to 200 characters of *line* around the name of a licence; empty unless it is a notice of one."""
+    match = _LICENCE_TEXT.search(line) if len(line) <= MAX_NOTICE else None
+    if match is None:
+        return ""
+    start = line.rfind(" ", 0, match.start() - MAX_NAME // 2) + 1 if match.start() > MAX_NAME // 2 else 0
+    return line[start : start + MAX_NAME].rstrip()
+
+
+def _service_in(hrefs: str) -> str:
+    """The service to whose translation of a page one of *hrefs* leads."""
+    match = _SERVICE_LINK.search(hrefs) if "translat" in hrefs else None
+    names = {"google": "google-translate", "microsoft": "microsoft-translator", "yandex": "yandex-translate"}
+    return names[match.lastgroup or ""] if match else ""
 
 
 def plugin_in(text: str) -> str:
@@ -319,6 +336,8 @@ def day_of(text: str) -> str:
     """Return the day in a date that begins with the year, as ``2026-11-25``; empty for other dates."""
     match = _DAY.match(text[:MAX_NAME])
     if match is None:
+        return ""
+    if int(match[1]) < FIRST_YEAR:
         return ""
     try:
         return date(int(match[1]), *(int(part) for part in match.groups()[1:] if part)).isoformat()

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
     from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.pages.opt_outs import TdmRule
@@ -42,11 +41,10 @@ _RULES = 200_000
 class TdmMiddleware:
     """Puts what the host declares for a page into the meta of its request.
 
-    The file of a host is fetched once a day, with the first page that the host gives. It is fetched like any page:
+    The file of a host is fetched once a day, after robots.txt and before the first page. It is fetched like any page:
     robots.txt, delays and archive apply. A file that is missing, too large, no JSON or forbidden declares nothing, and
     so does a host that does not answer three times. A discovery makes no documents, and asks for no file.
 
-    Its place is 565, so that :class:`.language.LanguageFilterMiddleware`, at 560, finds the declaration.
     Stats: ``bilingual/tdm/fetched|rules``.
     """
 
@@ -68,17 +66,16 @@ class TdmMiddleware:
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
 
-    async def process_response(self, request: Request, response: Response) -> Response:
+    async def process_request(self, request: Request) -> None:
         request.meta.pop(SITE_OPT_OUTS, None)
         entry: Entry | None = request.meta.get(ENTRY)
-        if entry is None or entry.request or entry.kind is Kind.SITEMAP or response.status != 200:
-            return response
+        if entry is None or entry.request or entry.kind is Kind.SITEMAP:
+            return
         host = origin(request.url)
         rules = self._rules.get(host)
         if rules is None:
             rules = await self._ask(host, request)
         request.meta[SITE_OPT_OUTS] = declared_for(request.url, rules)
-        return response
 
     async def _ask(self, host: str, request: Request) -> list[TdmRule]:
         asking = self._asking.get(host)
