@@ -96,6 +96,7 @@ _LICENCE_TEXT = re.compile(
     r"\bCC[ -]?(?:BY|0|ZERO)\b|(?i:\bcreative[ -]commons\b|\bGNU Free Documentation Licen[sc]e\b)"
 )
 _IS_ADDRESS = re.compile(r"(?i)\s*(?:https?:)?/")
+_IS_LINK = re.compile(r"(?i)https?:|/|www\.")
 MAX_NOTICE = 400
 """Characters of a line that may be the notice of a licence; a longer one is a text that mentions one."""
 _LAST_LINES = 5
@@ -417,7 +418,7 @@ def _work(linked: Iterable[dict[str, Any]], key: str) -> str:
 def _name(text: str) -> str:
     """*text* as a name; empty if it is an address."""
     name = one_line(text[:MAX_FACT])[:MAX_NAME].rstrip()
-    return "" if re.match(r"(?i)https?:|/|www\.", name) else name
+    return "" if _IS_LINK.match(name) else name
 
 
 def _address(href: str, base: str) -> str:

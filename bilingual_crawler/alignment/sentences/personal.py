@@ -6,7 +6,6 @@ Numbers are checked by ``phonenumbers`` and ``python-stdnum``. What is found is 
 from __future__ import annotations
 
 import re
-from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -70,6 +69,7 @@ _IDS = {
 }
 """Numbers of persons by module of ``stdnum``, and how they are written. Numbers of which one in ten would pass by
 chance are left out."""
+_ID_PATTERNS = {name: re.compile(rf"(?<![\w.,/+-])(?:{pattern})(?![\w/+-])") for name, pattern in _IDS.items()}
 
 
 class Found(NamedTuple):
@@ -132,7 +132,7 @@ class PersonalData:
         if sum(map(str.isdigit, text)) < MIN_DIGITS:
             return
         yield from _ibans(text)
-        for name, pattern in _patterns().items():
+        for name, pattern in _ID_PATTERNS.items():
             for match in pattern.finditer(text):
                 if import_module(f"stdnum.{name}").is_valid(match[0]):
                     yield Found(*match.span(), NATIONAL_ID)
@@ -148,11 +148,6 @@ def masked(main: Callable[[str], list[str]], pair: LanguagePair) -> Callable[[st
     """Return *main*, which gives the main text of a URL in lines, with the personal data masked."""
     mask = PersonalData((pair.a, pair.b)).mask_lines
     return lambda url: mask(main(url))
-
-
-@cache
-def _patterns() -> dict[str, re.Pattern[str]]:
-    return {name: re.compile(rf"(?<![\w.,/+-])(?:{pattern})(?![\w/+-])") for name, pattern in _IDS.items()}
 
 
 def _ibans(text: str) -> Iterator[Found]:
