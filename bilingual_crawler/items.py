@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.pages.origin import UNKNOWN, Origin
 from bilingual_crawler.urls.variants import part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
     from scrapy import Request
 
@@ -62,7 +64,8 @@ class FetchedPage:
     claims: tuple[Link, ...] = ()
     """The links that claim to lead to its versions in other languages; also those that are not to be followed."""
     noindex: bool = False
-    """It asks to be in no index: the crawl learns from it, but it is no document."""
+    """It opts out of an index, or of text mining if that is respected: the crawl learns from it, but it is no
+    document."""
     outline: Outline | None = None
     """What it may have in common with its translation; None if it was not looked at."""
     canonical: str | None = None
@@ -127,6 +130,14 @@ class Document:
     """(language or ``x-default``, URL) of each translation that the page announces by ``hreflang``."""
     switches: list[tuple[str | None, str]]
     """(named language, URL) of each target of the page's language switcher."""
+    origin: Origin = UNKNOWN
+    """What the page declares about where it comes from."""
+
+    def as_row(self) -> dict[str, Any]:
+        """Return the line of ``documents.jsonl.gz``: the facts of the origin that are known stand beside the others."""
+        row = asdict(self)
+        del row["origin"]
+        return row | self.origin.known()
 
 
 @dataclass(frozen=True, slots=True)

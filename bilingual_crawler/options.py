@@ -37,6 +37,8 @@ POLITENESS = ("domain", "host", "address")
 SITE_BUDGETS = ("bandit", "even", "sequential", "best")
 """Which site's best URL comes next."""
 RENDER_MODES = ("auto", "never", "always")
+TDM_MODES = ("record", "respect")
+"""What a reservation of text and data mining does to a document."""
 BITEXT_FORMATS = ("bitextor", "tmx", "moses", "jsonl", "parquet")
 USUAL_FORMATS = ("bitextor", "tmx", "moses", "jsonl")
 """Those that need no extra."""
@@ -310,6 +312,7 @@ class Options:
     encoder: Annotated[str, text]
     cache_dir: Annotated[Path, path]
     bitext: Annotated[tuple[str, ...], each(bitext_format)]
+    mask_personal: Annotated[bool, switch]
 
     output_dir: Annotated[Path | None, path_or_none]
     warc: Annotated[bool, switch]
@@ -319,6 +322,7 @@ class Options:
     user_agent: Annotated[str, line]
     politeness: Annotated[str, one_of(*POLITENESS)]
     meta_robots_obey: Annotated[bool, switch]
+    tdm: Annotated[str, one_of(*TDM_MODES)]
     backoff_start: Annotated[float, seconds]
     backoff_max: Annotated[float, seconds]
     retry_after_max: Annotated[float, seconds]

@@ -40,6 +40,7 @@ BILINGUAL_MIN_SCORE = 0.5
 BILINGUAL_ENCODER = "e5-small"
 BILINGUAL_CACHE_DIR = "~/.cache/bilingual-crawler"
 BILINGUAL_BITEXT: list[str] = []
+BILINGUAL_MASK_PERSONAL = False
 
 # What is written
 BILINGUAL_OUTPUT_DIR = None
@@ -54,6 +55,7 @@ BILINGUAL_POLITENESS = "domain"
 USER_AGENT = BILINGUAL_USER_AGENT
 ROBOTSTXT_OBEY = True
 BILINGUAL_META_ROBOTS_OBEY = True
+BILINGUAL_TDM = "respect"
 ROBOTSTXT_USER_AGENT = BOT_NAME
 CONCURRENT_REQUESTS = 16
 CONCURRENT_REQUESTS_PER_DOMAIN = 2
@@ -100,6 +102,7 @@ DOWNLOADER_MIDDLEWARES = {
     "bilingual_crawler.crawl.middlewares.backoff.BackoffMiddleware": 90,
     "bilingual_crawler.crawl.middlewares.archived.ArchivedPagesMiddleware": 95,
     "bilingual_crawler.crawl.middlewares.robots.RobotsMiddleware": 100,
+    "bilingual_crawler.crawl.middlewares.tdm.TdmMiddleware": 105,
     "bilingual_crawler.crawl.middlewares.addresses.AddressGuardMiddleware": 900,
     "bilingual_crawler.crawl.middlewares.traps.TrapPagesMiddleware": 550,
     "bilingual_crawler.crawl.middlewares.variants.NegotiatedMiddleware": 552,

@@ -207,7 +207,8 @@ def test_translation_plugins_are_noted() -> None:
     [read] = read_documents(
         RawPage(f"{HOST}/a", html(ENGLISH, '<script src="https://cdn.weglot.com/w.js"></script>')), PAIRS
     )
-    assert read[0].translator == "weglot"
+    assert read[0].origin.offers_translation == "weglot"
+    assert not read[0].origin.machine_translated
 
 
 def test_structure_pairs_documents_whose_urls_tell_nothing() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from scripted import Answer, scripted
 from test_crawl import crawl, documents
-from webserver import bilingual_site, html, run_scrapy, serve, start_scrapy
+from webserver import ABOUT_SITE, bilingual_site, html, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.storage.records import read_json_lines
 
@@ -58,14 +58,14 @@ def test_a_pause_does_not_wait_for_delays_and_a_resume_completes(tmp_path: Path)
         assert run_scrapy(tmp_path, *arguments).returncode == 0
         [folder] = (tmp_path / "crawls").iterdir()
         assert len(list(read_json_lines(folder / "documents.jsonl.gz"))) == 6
-        assert {path: times for path, times in site.asked.items() if times > 1} == {"/robots.txt": 2}
+        assert {path: times for path, times in site.asked.items() if times > 1} == dict.fromkeys(ABOUT_SITE, 2)
 
 
 def test_a_site_has_a_byte_budget_that_survives_a_resume(tmp_path: Path) -> None:
     numbers = count()
 
     def answer(path: str) -> Answer:
-        if path == "/robots.txt":
+        if path in ABOUT_SITE:
             return Answer(status=404)
         return Answer(html("en", path, f"<a href=/{next(numbers)}>next</a>") + "<!--" + "x" * 10_000 + "-->")
 

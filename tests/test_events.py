@@ -35,6 +35,7 @@ from bilingual_crawler.crawl.spiders.arguments import parse_arguments
 from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider
 from bilingual_crawler.frontier import shared
 from bilingual_crawler.frontier.entry import Kind, State
+from bilingual_crawler.options import Options
 from bilingual_crawler.pages.jobs import PageJob, ReadPage, SitemapJob
 from bilingual_crawler.policies import POLICIES
 from bilingual_crawler.scheduler import FrontierScheduler
@@ -233,7 +234,7 @@ class Worker:
         self.context.share(crawler)
         self._crawler, self._web = crawler, web
         self._spider = crawler.spider = BilingualSpider(self.context)
-        self._spider._obeys_meta = self._spider._reads_sitemaps = True
+        self._spider._options, self._spider._reads_sitemaps = Options.of(crawler.settings), True
         self._spider._set_crawler(crawler)
         self.scheduler = FrontierScheduler(crawler)
         crawler.engine = SimpleNamespace(scheduler=self.scheduler, scraper=SimpleNamespace(slot=None), _slot=None)

@@ -14,7 +14,16 @@ import pytest
 import redis
 from redis_server import redis_server
 from scripted import Answer, Scripted, scripted
-from webserver import bilingual_site, run_scrapy, scrapy_command, scrapy_environment, serve, start_scrapy, varied
+from webserver import (
+    ABOUT_SITE,
+    bilingual_site,
+    run_scrapy,
+    scrapy_command,
+    scrapy_environment,
+    serve,
+    start_scrapy,
+    varied,
+)
 
 from bilingual_crawler.frontier.entry import Entry, State
 from bilingual_crawler.frontier.frontier import StoreError, digest
@@ -53,7 +62,7 @@ def assert_complete(folder: Path, site: Site, *, twice: int) -> None:
     assert len(records) == len(pages)
     archive = open_archive([folder / "out"])
     assert all(archive.find(url) is not None for url in pages)
-    fetched = [count for path, count in site.asked.items() if path != "/robots.txt"]
+    fetched = [count for path, count in site.asked.items() if path not in ABOUT_SITE]
     assert sum(count - 1 for count in fetched) <= twice, site.asked
 
 

@@ -13,7 +13,7 @@ import pytest
 from components import program
 from scripted import Answer, negotiating
 from warcio.archiveiterator import ArchiveIterator
-from webserver import TEXT, bilingual_site, html, run_scrapy, serve, start_scrapy
+from webserver import ABOUT_SITE, TEXT, bilingual_site, html, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.crawl.rendering.browser import is_shell
 from bilingual_crawler.crawl.rendering.network import REQUESTS
@@ -245,7 +245,7 @@ def test_scripts_reach_nothing_that_the_crawler_may_not(tmp_path: Path) -> None:
             result = crawl(tmp_path, site, "-a", "render=auto", seed="/start")
     assert stat(result, "pages") == 1
     assert not inner.asked
-    assert set(site.asked) == {"/robots.txt", "/start"}
+    assert set(site.asked) == {*ABOUT_SITE, "/start"}
 
 
 PEERS = """

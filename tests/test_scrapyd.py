@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from redis_server import redis_server
 from scrapyd_server import copy_checkout, rename_bot, start_scrapyd
-from webserver import bilingual_site, run_scrapy, serve, varied
+from webserver import ABOUT_SITE, bilingual_site, run_scrapy, serve, varied
 
 from bilingual_crawler.reporting.results import one_to_one
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
@@ -111,7 +111,7 @@ def test_an_upgrade_in_the_middle_of_a_crawl_loses_nothing(server: Scrapyd, chec
     log = server.log(job)
     assert log.index("first-egg") < log.index("second-egg")
     assert before < len(site.asked)
-    assert {path for path, count in site.asked.items() if count > 1} <= {"/robots.txt"}
+    assert {path for path, count in site.asked.items() if count > 1} <= set(ABOUT_SITE)
     folder = server.folder / "crawls" / job
     assert len(list(read_json_lines(folder / "documents.jsonl.gz"))) == 42
     assert len(list(read_tsv(folder / "pairs.tsv"))) == 21
@@ -147,4 +147,4 @@ def test_jobs_on_two_nodes_that_share_a_frontier_split_the_hosts(
         # a pair found on the way may be replaced by a better one; a shared crawl is not aligned at its end
         rows = one_to_one(read_tsv(folder / "pairs.tsv"))
         assert {(row["url_a"], row["url_b"]) for row in rows} == {pair for pair in held if pair[1] in documents}
-    assert max(count for site in sites for path, count in site.asked.items() if path != "/robots.txt") == 1
+    assert max(count for site in sites for path, count in site.asked.items() if path not in ABOUT_SITE) == 1

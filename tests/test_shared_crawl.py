@@ -13,7 +13,7 @@ import pytest
 import redis
 from redis_server import redis_server
 from test_manners import summary
-from webserver import bilingual_site, serve, start_scrapy, varied
+from webserver import ABOUT_SITE, bilingual_site, serve, start_scrapy, varied
 
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
@@ -88,7 +88,7 @@ def every_document(sites: list[Site]) -> set[str]:
 
 def asked(sites: list[Site]) -> Counter[str]:
     return Counter(
-        {f"{site.url}{path}": n for site in sites for path, n in site.asked.items() if path != "/robots.txt"}
+        {f"{site.url}{path}": n for site in sites for path, n in site.asked.items() if path not in ABOUT_SITE}
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 from scripted import Answer, scripted
 from test_crawl import crawl, documents
 from test_manners import outcomes, summary
-from webserver import TEXT, bilingual_site, html, varied
+from webserver import ABOUT_SITE, TEXT, bilingual_site, html, varied
 
 from bilingual_crawler.crawl.traps import (
     FOLDER_FACTOR,
@@ -270,8 +270,8 @@ def test_an_honest_404_is_asked_for_once(tmp_path: Path) -> None:
     with scripted(lambda path: Answer(SITE[path]) if path in SITE else Answer(status=404)) as site:
         crawl(tmp_path, f"{site.url}/en/")
     assert len(documents(tmp_path)) == 2 * PROBE_AFTER + 2
-    # the host and the two folders, beside robots.txt, /gone and /old
-    assert len([path for path in site.paths() if path not in SITE]) <= 3 + 3
+    # the host and the two folders, beside /gone, /old and what is asked of each site
+    assert len([path for path in site.paths() if path not in SITE]) <= 3 + 2 + len(ABOUT_SITE)
     assert summary(tmp_path)["traps"] == {}, "the crawler's own question is no link of the site"
 
 

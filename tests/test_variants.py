@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from redis_server import redis_server
 from scripted import Answer, negotiating
 from test_crawl import crawl, documents
-from webserver import ALIGNED, TEXT, html, start_scrapy
+from webserver import ABOUT_SITE, ALIGNED, TEXT, html, start_scrapy
 
 from bilingual_crawler.crawl.variants import MAX_COOKIES, MAX_REFUSED, Switch, Variants
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -226,7 +226,7 @@ def check_pairs(folder: Path) -> None:
 
 
 def asked_pages(site: Scripted) -> int:
-    return sum(path != "/robots.txt" for path in site.paths())
+    return sum(path not in ABOUT_SITE for path in site.paths())
 
 
 @pytest.mark.parametrize(

@@ -156,6 +156,8 @@ def serve(
         server.server_close()
 
 
+ABOUT_SITE = ("/robots.txt", "/.well-known/tdmrep.json")
+"""What each run of a crawl asks a site for beside its pages."""
 QUICK = ("-s", "DOWNLOAD_DELAY=0", "-s", "AUTOTHROTTLE_ENABLED=0", "-s", "BILINGUAL_ALIGN=")
 """Without delays, and without the alignment at the end, which takes two more processes."""
 ALIGNED = ("-s", "BILINGUAL_ALIGN=auto")

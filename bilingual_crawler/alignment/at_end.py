@@ -119,6 +119,7 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
     from bilingual_crawler.alignment.documents.align import align, read_corpus
     from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
     from bilingual_crawler.alignment.sentences.exports import open_exports
+    from bilingual_crawler.alignment.sentences.personal import masked
     from bilingual_crawler.alignment.sentences.produce import BitextProducer
     from bilingual_crawler.pages.language import Detection
 
@@ -139,7 +140,8 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
         name = str(domain.pair)
         found += alignment.pairs
         if options.bitext:
-            bitext[name].add(alignment.pairs, domain.main_text)
+            main = masked(domain.main_text, domain.pair) if options.mask_personal else domain.main_text
+            bitext[name].add(alignment.pairs, main, domain.origin)
         unpaired += alignment.rows_of_unpaired(name)
         refused[name].update(alignment.refused)
         progress.on_group(alignment.group)

@@ -89,6 +89,11 @@ class Command(ScrapyCommand):
         add("--out", type=Path, default=Path("pairs.tsv"), help="output file (%(default)s)")
         add("--bitext", type=Path, metavar="DIR", help="align sentences too, and write them into this folder")
         add("--review", type=Path, metavar="DIR", help="write a sample of the pairs there for a human check")
+        add(
+            "--mask-personal",
+            action="store_true",
+            help="put placeholders for e-mail addresses, telephone and account numbers (BILINGUAL_MASK_PERSONAL)",
+        )
         add("--formats", default=",".join(USUAL_FORMATS), help=f"any of {', '.join(BITEXT_FORMATS)} (%(default)s)")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -149,7 +154,8 @@ class Command(ScrapyCommand):
             formats_read = Options.of(self.settings).documents
             corpus = read_corpus(paths, pairs, lambda: progress.advance(reading), formats_read, detection)
             bar = _AligningBar(progress, corpus)
-            extras = _Extras(opts, pairs, detection, formats, encoder)
+            masks = opts.mask_personal or Options.of(self.settings).mask_personal
+            extras = _Extras(opts, pairs, detection, formats, encoder, masks)
             results = as_aligned(corpus, aligned) if aligned else align(corpus, method, matching, bar.show, editions)
             _write_pairs(opts.out, results, kept, extras, bar)
             crawls = (path for path in paths if (path / SUMMARY).exists())
@@ -195,12 +201,15 @@ class _Extras:
         detection: Detection,
         formats: Iterable[str],
         encoder: Encoder | None,
+        mask_personal: bool,
     ) -> None:
         from bilingual_crawler.alignment.sentences.exports import open_exports
+        from bilingual_crawler.alignment.sentences.personal import masked
         from bilingual_crawler.alignment.sentences.produce import BitextProducer
         from bilingual_crawler.reporting.review import Review
 
         self._opts = opts
+        self._mask = masked if mask_personal else None
         self._review_folders = _review_folders(opts, pairs)
         self._reviews = {pair: Review(pair) for pair in pairs}
         self._bitexts: dict[LanguagePair, BitextProducer] = {}
@@ -212,10 +221,11 @@ class _Extras:
         self.unpaired: list[Unpaired] = []
 
     def add(self, domain: Domain, alignment: Alignment) -> None:
-        self._reviews[domain.pair].add(alignment, domain.main_text)
+        main = self._mask(domain.main_text, domain.pair) if self._mask else domain.main_text
+        self._reviews[domain.pair].add(alignment, main)
         self.unpaired += alignment.rows_of_unpaired(str(domain.pair))
         if domain.pair in self._bitexts:
-            self._bitexts[domain.pair].add(alignment.pairs, domain.main_text)
+            self._bitexts[domain.pair].add(alignment.pairs, main, domain.origin)
 
     def close(self) -> None:
         for bitext in self._bitexts.values():

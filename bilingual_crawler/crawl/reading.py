@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.languages.pairs import LanguagePairs
+    from bilingual_crawler.options import Options
     from bilingual_crawler.pages.detectors.base import Identification
     from bilingual_crawler.pages.jobs import ReadPart
     from bilingual_crawler.pages.model import Page
@@ -32,19 +33,22 @@ class Reading:
     identified: Identification
     side: str | None
     """The language of the crawl that the page counts as, if any."""
-    noindex: bool
-    """The page asks to be in no index, and is obeyed."""
+    objection: str | None
+    """The opt-out that is obeyed, so that the page is no document: ``noindex``, ``tdm-reservation``, ``noai``."""
     parts: tuple[ReadPart, ...]
     """Two, by language of the crawl, if the page has the same text in two languages that are a pair; else none."""
 
     @classmethod
-    def from_response(cls, response: Response, pairs: LanguagePairs, *, obeys_meta: bool) -> Reading:
-        """Return the reading in the meta of *response*; *obeys_meta* is ``BILINGUAL_META_ROBOTS_OBEY``."""
+    def from_response(cls, response: Response, pairs: LanguagePairs, options: Options) -> Reading:
+        """Return the reading in the meta of *response*."""
         meta = response.meta
         page, identified = meta[PAGE], meta[LANGUAGE]
         side, entry = pairs.side(identified.language), meta[ENTRY]
+        objection = "noindex" if page.noindex and options.meta_robots_obey else None
+        if objection is None and options.tdm == "respect":
+            objection = page.opt_outs.objection
         parts = () if entry.is_variant else _in_languages(meta.get(PARTS, ()), pairs)
-        return cls(response, entry, page, identified, side, page.noindex and obeys_meta, parts)
+        return cls(response, entry, page, identified, side, objection, parts)
 
     @property
     def language(self) -> str:
@@ -56,7 +60,7 @@ class Reading:
         """The outcome in ``crawl.tsv``."""
         if self.side is None and not self.parts:
             return "other-language"
-        return "noindex" if self.noindex else "document"
+        return self.objection or "document"
 
     @property
     def fetched(self) -> FetchedPage:
@@ -70,21 +74,21 @@ class Reading:
             self.entry.depth,
             len(self.page.text),
             tuple(link for link in self.page.links if link.claims),
-            self.noindex,
+            self.objection is not None,
             self.response.meta[OUTLINE],
             self.page.canonical,
             new_text,
             tuple(
                 FetchedPage.from_part(self.entry.url, one.language, len(one.text), one.outline, new_text)
                 for one in self.parts
-                if not self.noindex
+                if self.objection is None
             ),
         )
 
     @property
     def documents(self) -> list[Document]:
         """The document on the page, or its two parts; empty if it is in no language of the crawl."""
-        if self.noindex:
+        if self.objection:
             return []
         if not self.parts:
             return [] if self.side is None else [self._document(self.side)]
@@ -97,6 +101,8 @@ class Reading:
                 text=one.text,
                 alternates=[],
                 switches=[],
+                # the page declares the variant of one of its languages at most
+                origin=replace(self.page.origin.with_opt_outs(self.page.opt_outs), locale=""),
             )
             for one in self.parts
         ]
@@ -120,6 +126,7 @@ class Reading:
             warc_offset=warc_offset,
             alternates=[(claim.language, claim.url) for claim in claims if claim.announced and claim.language],
             switches=[(claim.language, claim.url) for claim in claims if claim.switcher],
+            origin=page.origin.with_opt_outs(page.opt_outs),
         )
 
 

@@ -30,6 +30,7 @@ from bilingual_crawler.alignment.sentences.exports import (
     DocumentPair,
     open_exports,
 )
+from bilingual_crawler.alignment.sentences.personal import masked
 from bilingual_crawler.alignment.sentences.produce import BitextProducer, Seen
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.mining.ranges import open_ranges
@@ -137,7 +138,7 @@ class BucketJob:
         """Mine the bucket; raises Unavailable, without a result, if the archive does not answer."""
         logging.getLogger("bilingual_crawler").setLevel(logging.ERROR)  # what is left out is counted here
         sandbox.use(1)
-        method, detectors, encoder = _models(self.settings, self.bitext)
+        method, options, encoder = _models(self.settings, self.bitext)
         ranges = open_ranges(self.base, self.rate, self.user_agent) if self.base else None
         rows = [Row(**row) for row in pq.read_table(self.out / "plan" / f"bucket={number}").to_pylist()]
         result = BucketResult(len(rows))
@@ -151,7 +152,7 @@ class BucketJob:
                 if of_unit.setdefault(canonicalise(row.url) or row.url, row) is not row:
                     result.leave_out("same address", str(row))
             pairs = self._among({row.language for row in of_unit.values()})
-            detection = Detection.for_pairs(detectors, pairs)
+            detection = Detection.for_pairs(options.detectors, pairs)
             corpus = Corpus(pairs)
             for document in read_pages(_pages(of_unit, ranges, pages, result), pairs, detection, corpus.unreadable):
                 if isinstance(document, PackedDocument):
@@ -166,7 +167,8 @@ class BucketJob:
                     if name not in producers:
                         spool = Spool(self.out, name, number)
                         producers[name] = BitextProducer(domain.pair, detection, [spool], encoder)
-                    producers[name].add(alignment.pairs, domain.main_text)
+                    main = masked(domain.main_text, domain.pair) if options.mask_personal else domain.main_text
+                    producers[name].add(alignment.pairs, main, domain.origin)
                 del domain  # or two would be in memory at once
         for producer in producers.values():
             producer.close()
@@ -180,11 +182,11 @@ class BucketJob:
 
 
 @cache
-def _models(settings: str, bitext: bool) -> tuple[Method, tuple[str, ...], Encoder | None]:
-    """What all buckets of a process need: the method, the detectors of languages and, for bitext, the encoder."""
+def _models(settings: str, bitext: bool) -> tuple[Method, Options, Encoder | None]:
+    """What all buckets of a process need: the method, the settings and, for bitext, the encoder."""
     of_scrapy = Settings(json.loads(settings))
     encoder = encoder_of(of_scrapy) if bitext else None
-    return method_of("auto", of_scrapy), Options.of(of_scrapy).detectors, encoder
+    return method_of("auto", of_scrapy), Options.of(of_scrapy), encoder
 
 
 def _pages(

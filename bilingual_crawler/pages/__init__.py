@@ -7,6 +7,7 @@
 - ``decode``: the bytes of a response to text.
 - ``language``: the language of a text, by the ``detectors`` of a crawl.
 - ``outline``: what a page has in common with its translation; ``dates`` finds the dates in it.
+- ``declarations``: what a page declares about where it comes from, as an ``origin``; ``opt_outs``: what it opts out of.
 - ``sitemap``, ``robots``: sitemaps and robots.txt.
 - ``formats``: the formats of documents, by URL and by media type.
 - ``characters``: which characters of foreign text are kept.

@@ -12,6 +12,7 @@ from bilingual_crawler.pages.choosers import does_more
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.links import header_anchors, in_formats, limited, merge
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, LinkSource, Page
+from bilingual_crawler.pages.opt_outs import TDM_POLICY, TDM_RESERVATION, opt_outs
 from bilingual_crawler.pages.robots import page_rules
 from bilingual_crawler.pages.tables import SELF_CLOSING_TAGS
 from bilingual_crawler.pages.walk import Walk, find_switchers
@@ -95,6 +96,7 @@ def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Col
     links, documents = in_formats(merge(walk.anchors, base, canonicalise(url)), formats)
     followed = limited(links)
     rules = page_rules(head.robots)
+    values = walk.declarations.values
     return Page(
         url=url,
         title=head.title,
@@ -107,6 +109,8 @@ def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Col
         nofollow=rules.nofollow,
         noindex=rules.noindex,
         posts=tuple(_posts(walk.posts, base, url)),
+        origin=walk.declarations.origin(walk.anchors, walk.lines, walk.main, url, base),
+        opt_outs=opt_outs(head.robots, values.get(TDM_RESERVATION), values.get(TDM_POLICY), base),
     )
 
 

@@ -1,4 +1,4 @@
-"""The jobs of a helper process: read a page, a PDF, a sitemap or a robots.txt."""
+"""The jobs of a helper process: read a page, a PDF, a sitemap, a robots.txt or a tdmrep.json."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from bilingual_crawler.pages.labels import load_names
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.links import in_formats
 from bilingual_crawler.pages.model import Link, Page
+from bilingual_crawler.pages.opt_outs import TdmRule, rules_in
 from bilingual_crawler.pages.outline import Outline, outline_of, outline_of_text
 from bilingual_crawler.pages.parts import Lines, parts_of
 from bilingual_crawler.pages.robots import rules_for, sitemaps_in
@@ -180,3 +181,19 @@ class RobotsJob(Job[Robots]):
     def run(self) -> Robots:
         text = self.body.decode("utf-8", "replace")
         return Robots(rules_for(text, self.agent), sitemaps_in(text))
+
+
+@dataclass(frozen=True)
+class TdmJob(Job[list[TdmRule]]):
+    """Read the tdmrep.json in *body*, fetched from *url*."""
+
+    returns: ClassVar[Any] = list[TdmRule]
+    body: bytes
+    url: str
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(2, 200)
+
+    def run(self) -> list[TdmRule]:
+        return rules_in(self.body, self.url)

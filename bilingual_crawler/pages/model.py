@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from bilingual_crawler.pages.opt_outs import NOTHING, OptOuts
+from bilingual_crawler.pages.origin import UNKNOWN, Origin
+
 MAX_TITLE = 500
 """Characters of a title that are kept."""
 MAX_TEXT = 2_000_000
@@ -115,3 +118,7 @@ class Page:
     """Whether the document has more pages than are read of one."""
     posts: tuple[Post, ...] = ()
     """At most 50."""
+    origin: Origin = UNKNOWN
+    """What it declares about where it comes from, without its opt-outs."""
+    opt_outs: OptOuts = NOTHING
+    """Those of the page, and in a crawl those of its headers and its site."""

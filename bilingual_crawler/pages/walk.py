@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.pages.choosers import MAX_CHOICES, MAX_FORMS, Form, OptionList, method_of, script_address
+from bilingual_crawler.pages.declarations import Declarations
 from bilingual_crawler.pages.labels import coded_language
 from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of
 from bilingual_crawler.pages.model import MAX_TITLE, LinkPosition, LinkSource, Post
@@ -161,6 +162,7 @@ class Head:
 
 
 _HEAD_TAGS = frozenset(("html", "base", "link", "meta"))
+_DECLARING_TAGS = frozenset(("html", "link", "meta", "time"))
 # These may be hidden until a script shows them.
 _PAGE_TAGS = frozenset(("html", "body"))
 _LINK_TAGS = frozenset(("a", "area", "frame"))
@@ -190,6 +192,7 @@ class Walk:
 
     def __init__(self) -> None:
         self.head = Head()
+        self.declarations = Declarations()
         self.lines: list[str] = []
         self.main: list[bool] = []
         """Whether each line is outside navigation."""
@@ -242,6 +245,8 @@ class Walk:
                     continue
                 if undo:
                     self._end(undo, node)
+            elif tag == "script":
+                self.declarations.script(node.attributes, node.text())
             elif tag == "textarea" and self._form is not None:
                 self._form.refuse()
             following = node.next
@@ -328,6 +333,8 @@ class Walk:
                 anchor = self.head.read(tag, attributes)
                 if anchor is not None:
                     self.anchors.append(anchor)
+            if tag in _DECLARING_TAGS:
+                self.declarations.element(tag, attributes)
             if tag not in UNTOLD_TAGS:
                 undo |= self._region(tag, attributes)
             if "lang" in attributes and undo & _BLOCK and tag not in _PAGE_TAGS:
@@ -421,7 +428,10 @@ class Walk:
 
     def _region(self, tag: str, attributes: dict[str, str | None]) -> int:
         names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"[:MAX_NAMES]
-        bits = region_of(names) if names != " " else 0
+        bits = 0
+        if names != " ":
+            bits = region_of(names)
+            self.declarations.names(names)
         if attributes.get("role") in NAVIGATION_ROLES:
             bits |= NAVIGATION
         if tag != "a":
@@ -479,6 +489,7 @@ class Walk:
             relations = relation.lower().split()
             anchor.nofollow = "nofollow" in relations
             anchor.alternate = "alternate" in relations
+            self.declarations.anchor(relations, anchor)
         anchor.title = attributes.get("title") or attributes.get("aria-label") or ""
         if tag == "a":
             if self._line and len(self._line) == self._after_anchor:

@@ -179,6 +179,7 @@ class SummaryExtension:
             "known": self._of_all_runs("known", _under(stats, "bilingual/known/")),
             "variants": self._of_all_runs("variants", _under(stats, "bilingual/variants/")),
             "rendered": self._before.get("rendered", 0) + stats.get("bilingual/render/pages", 0),
+            "opt_outs": self._of_all_runs("opt_outs", _under(stats, "bilingual/opt_outs/")),
             "traps": self._of_all_runs("traps", _under(stats, "bilingual/traps/")),
             "failures": self._of_all_runs("failures", _under(stats, "bilingual/backoff/")),
             "out_of_scope": self._before.get("out_of_scope", 0) + stats.get("bilingual/links/out_of_scope", 0),
@@ -256,6 +257,7 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("known", "pages and sitemaps known from an earlier crawl"),
         ("pdf", "PDFs read"),
         ("document_links", "links to documents that are not HTML"),
+        ("opt_outs", "opt-outs of pages"),
         ("traps", "links and pages left out as traps"),
         ("failures", "requests failed"),
     ):

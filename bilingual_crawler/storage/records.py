@@ -7,8 +7,8 @@ import json
 import os
 import sys
 import zlib
-from dataclasses import asdict, astuple, fields
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from dataclasses import astuple, fields
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from bilingual_crawler.storage.files import LeftOut, lines_within, open_buffered, open_regular, replacing
 from bilingual_crawler.storage.warc import MAX_HEAD, MAX_RECORD, NoRecord
@@ -126,6 +126,13 @@ class _Records:
         self._file.close()
 
 
+class Row(Protocol):
+    """A record of a file of JSON objects."""
+
+    def as_row(self) -> dict[str, Any]:
+        """Return the object."""
+
+
 class GzipJsonLines:
     """Appends JSON objects to a gzip file, one member per line; a partial tail left by a crash is cut off on opening.
 
@@ -137,8 +144,8 @@ class GzipJsonLines:
             end = max((member.end for member in read_members(file.fileno(), keep=0)), default=0)
         self._records = _Records(path, end)
 
-    def write(self, record: DataclassInstance) -> None:
-        line = json.dumps(asdict(record), ensure_ascii=False) + "\n"
+    def write(self, record: Row) -> None:
+        line = json.dumps(record.as_row(), ensure_ascii=False) + "\n"
         self._records.append(gzip.compress(line.encode("utf-8", "surrogatepass"), 6, mtime=0))
 
     def close(self) -> None:

@@ -229,7 +229,7 @@ def parse_response(record: bytes) -> ArchivedResponse | None:
     if body[:2] != b"\x1f\x8b" and headers.get(b"content-encoding") in ([b"gzip"], [b"x-gzip"]):
         del headers[b"content-encoding"]  # some archivers store the decoded body under the old header
         headers.pop(b"content-length", None)
-    return ArchivedResponse(head.url, _date(head.date), head.status, headers, body, _ip(head.ip), head.truncated)
+    return ArchivedResponse(head.url, as_date(head.date), head.status, headers, body, _ip(head.ip), head.truncated)
 
 
 def parse_conversion(record: bytes) -> bytes | None:
@@ -238,7 +238,7 @@ def parse_conversion(record: bytes) -> bytes | None:
     return record[head.block : head.end] if head is not None and head.kind == b"conversion" else None
 
 
-def _date(text: str) -> str:
+def as_date(text: str) -> str:
     try:
         datetime.fromisoformat(text)
     except ValueError:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.alignment.documents.reading import PackedDocument
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.languages.pairs import LanguagePairs
+    from bilingual_crawler.pages.origin import Origin
 
 MAX_DOMAINS = 20
 """Domains of a group; it bounds what a page that announces everybody can join."""
@@ -247,6 +248,10 @@ class Domain:
     def main_text(self, url: str) -> list[str]:
         """Return the main text of a document, in lines."""
         return list(compress(self.corpus.document(url).lines, self.main[url]))
+
+    def origin(self, url: str) -> Origin:
+        """Return what the document at *url* declares about where it comes from."""
+        return self.corpus.document(url).origin
 
     def targets(self, urls: Iterable[str], places: dict[str, int]) -> set[int]:
         """Return the places of the documents at *urls*, after redirects."""

@@ -21,6 +21,10 @@ from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.pages.formats import HTML, ONLY_HTML, format_of
 from bilingual_crawler.pages.links import MAX_LINKS
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE
+from bilingual_crawler.pages.opt_outs import TDM_POLICY, TDM_RESERVATION, OptOuts, opt_outs
+from bilingual_crawler.pages.origin import Origin
+from bilingual_crawler.pages.robots import header_directives
+from bilingual_crawler.settings import BOT_NAME
 from bilingual_crawler.storage.archive import DAMAGED, NO_FILE, open_warc, warn_if_cut
 from bilingual_crawler.storage.files import DAMAGE, LeftOut, lines_within, open_packed
 from bilingual_crawler.storage.records import (
@@ -38,6 +42,7 @@ from bilingual_crawler.storage.warc import (
     MAX_RECORD,
     ArchiveError,
     NoRecord,
+    as_date,
     check_place,
     parse_conversion,
     parse_head,
@@ -112,11 +117,12 @@ class PagesOfRecords:
         if head is None or url is None:
             self.refused["url"] += 1
             return None
+        origin = Origin(fetched_at=as_date(head.date))
         converted = parse_conversion(record)
         if converted is not None and head.media_type.startswith(TEXT):
-            return RawPage(url, None, text=in_lines(converted.decode("utf-8", "replace")))
+            return RawPage(url, None, text=in_lines(converted.decode("utf-8", "replace")), origin=origin)
         if converted is not None:
-            return RawPage(url, converted, RENDERED)
+            return RawPage(url, converted, RENDERED, origin=origin)
         response = parse_response(record)
         if response is None:
             self.refused["no_response"] += 1
@@ -129,7 +135,9 @@ class PagesOfRecords:
             self.refused["not_html"] += 1
             return None
         body = self.body(response)
-        return RawPage(url, body, content_type, links) if body is not None else None
+        if body is None:
+            return None
+        return RawPage(url, body, content_type, links, origin=origin, opt_outs=_opt_outs(response, url))
 
     def _note(self, url: str, response: ArchivedResponse) -> None:
         location = response.headers.get(b"location")
@@ -176,6 +184,16 @@ def headers_of(response: ArchivedResponse) -> tuple[str | None, tuple[str, ...]]
     types = response.headers.get(b"content-type")
     links = tuple(value.decode("latin-1") for value in response.headers.get(b"link", ()))
     return (types[0].decode("latin-1") if types else None), links
+
+
+def _opt_outs(response: ArchivedResponse, url: str) -> OptOuts:
+    """Return the opt-outs in the headers of an archived response."""
+
+    def values(name: str) -> list[str]:
+        return [value.decode("latin-1") for value in response.headers.get(name.encode(), ())]
+
+    reservation, policy = (next(iter(values(name)), None) for name in (TDM_RESERVATION, TDM_POLICY))
+    return opt_outs(header_directives(values("x-robots-tag"), BOT_NAME), reservation, policy, url)
 
 
 class Inputs:
@@ -309,6 +327,7 @@ class Inputs:
                 alternates=_pairs(record.get("alternates")),
                 switches=_pairs(record.get("switches")),
                 language=from_bcp47(record.get("language") or ""),
+                origin=Origin.from_record(record),
             )
         except (KeyError, TypeError, ValueError, AttributeError):
             self.refused.add(NO_RECORD, f"{url}, a text or document with keys or values of another kind")

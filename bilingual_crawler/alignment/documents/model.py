@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bilingual_crawler.languages.pairs import LanguagePairs
+    from bilingual_crawler.pages.origin import Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,8 @@ class DocumentText:
     """The visible text, one line per block of the page."""
     languages: tuple[str, ...]
     """Languages of contiguous ranges of the text, ISO 639-3, in order (CCAligned 2020, section 3.2.2)."""
-    translator: str | None
-    """Machine-translation plugin with marks on the page; None without marks."""
+    origin: Origin
+    """What the page declares about where it comes from."""
     warc_file: str | None
     """File and offset (bytes) of the record; None if only the text was kept."""
     warc_offset: int | None

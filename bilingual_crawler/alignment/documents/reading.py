@@ -22,6 +22,8 @@ from bilingual_crawler.pages.jobs import limits_of, load_pdf_reader, pdf_limits
 from bilingual_crawler.pages.labels import load_names
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.pages.opt_outs import NOTHING, OptOuts
+from bilingual_crawler.pages.origin import UNKNOWN, Origin
 from bilingual_crawler.pages.outline import hash_text, names_in, numbers_in
 from bilingual_crawler.pages.parts import Lines, Part, parts_of, split_by_language
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
@@ -40,30 +42,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.pairs import LanguagePairs
 
     Value = TypeVar("Value", bound=DataclassInstance)
-
-_MARKS = {
-    "translate.google": "google-translate",
-    "google_translate_element": "google-translate",
-    "translate.goog": "google-translate",
-    "gtranslate": "gtranslate",
-    "weglot": "weglot",
-    "conveythis": "conveythis",
-    "localizejs.com": "localizejs",
-    "bablic.com": "bablic",
-    "linguise": "linguise",
-    "transposh": "transposh",
-    "translatepress": "translatepress",
-    "trp-language-switcher": "translatepress",
-    "microsofttranslator": "microsoft-translator",
-    "translate.yandex": "yandex-translate",
-}
-
-
-def find_translator(html: str) -> str | None:
-    """Return the machine-translation plugin, used or offered, that *html* has marks of; None without marks."""
-    lower = html.lower()
-    return next((name for mark, name in _MARKS.items() if mark in lower), None)
-
 
 MAX_TAGS = 4000
 """Start and end tags kept of a page."""
@@ -96,6 +74,10 @@ class RawPage:
     warc_offset: int | None = None
     language: str | None = None
     """The language that the crawl identified, ISO 639-3; None if unknown."""
+    origin: Origin = UNKNOWN
+    """What is known of it beside its body: the facts that a crawl has kept, or the date of an archived response."""
+    opt_outs: OptOuts = NOTHING
+    """Those in the headers of an archived response."""
 
     @property
     def is_pdf(self) -> bool:
@@ -118,6 +100,7 @@ class _Content:
     """URLs linked outside the head."""
     lines: Lines | None = None
     """Of HTML, and of text without HTML."""
+    origin: Origin = UNKNOWN
 
 
 def read_documents(
@@ -129,7 +112,7 @@ def read_documents(
     """
     content = _parse(raw)
     if parts := _parts(raw, content, pairs, detection):
-        return [_read_part(raw, one, pairs) for one in parts]
+        return [_read_part(raw, content.origin, one, pairs) for one in parts]
     read = _read_whole(raw, content, pairs, detection)
     return [read] if read else []
 
@@ -153,11 +136,13 @@ def _parts(raw: RawPage, content: _Content, pairs: LanguagePairs, detection: Det
     return [one for one in parts if named in (None, one.language)]
 
 
-def _read_part(raw: RawPage, one: Part, pairs: LanguagePairs) -> tuple[DocumentText, Profile]:
+def _read_part(raw: RawPage, origin: Origin, one: Part, pairs: LanguagePairs) -> tuple[DocumentText, Profile]:
     """Read a part without what the whole page has: title, links, structure."""
     raw = replace(raw, url=part(raw.url, one.language), body=None)
     content = _Content("", "\n".join(one.lines), (), (), declared=one.language)
-    document = DocumentText(raw.url, one.language, "", one.lines, (one.language,), None, raw.warc_file, raw.warc_offset)
+    origin = replace(raw.origin.completed_by(origin), locale="")
+    place = raw.warc_file, raw.warc_offset
+    document = DocumentText(raw.url, one.language, "", one.lines, (one.language,), origin, *place)
     return document, _profile(raw, content, document, 1.0, pairs)
 
 
@@ -169,9 +154,10 @@ def _read_whole(
     if side is None:
         return None
     lines = tuple(content.text.split("\n"))
-    translator = find_translator(content.html)
+    # what the crawl has kept may also come from the site, or from headers that are not archived
+    origin = raw.origin.completed_by(content.origin)
     place = raw.warc_file, raw.warc_offset
-    document = DocumentText(raw.url, side, content.title, lines, found.ranges, translator, *place)
+    document = DocumentText(raw.url, side, content.title, lines, found.ranges, origin, *place)
     share = sum(share for language, share in found.identification.shares if pairs.side(language) == side) / 100
     return document, _profile(raw, content, document, share, pairs)
 
@@ -198,6 +184,7 @@ def _parse(raw: RawPage) -> _Content:
         html,
         tuple(link.url for link in page.links if link.position is not LinkPosition.HEAD),
         Lines.from_walk(walk),
+        page.origin.with_opt_outs(page.opt_outs.over(raw.opt_outs)),
     )
 
 
@@ -266,13 +253,19 @@ _ARRAY = 1
 
 
 def pack(value: DataclassInstance) -> bytes:
-    """Serialise a dataclass of text, numbers, tuples of text, None and one-dimensional arrays."""
+    """Serialise a dataclass of text, numbers, tuples of text, None, one-dimensional arrays and an :class:`Origin`."""
     return _encoder.encode([getattr(value, field.name) for field in fields(value)])
 
 
 def unpack(kind: type[Value], data: bytes) -> Value:
     """Restore a dataclass *kind* from :func:`pack`."""
-    return kind(*(tuple(cell) if isinstance(cell, list) else cell for cell in _decoder.decode(data)))
+    return kind(*map(_restored, _decoder.decode(data)))
+
+
+def _restored(cell: Any) -> Any:
+    if isinstance(cell, dict):
+        return Origin(**cell)
+    return tuple(cell) if isinstance(cell, list) else cell
 
 
 def _from_array(value: Any) -> Ext:

@@ -37,6 +37,8 @@ class SentencePair:
     """Confidence of the alignment, 0 to 1."""
     paragraph_a: str
     paragraph_b: str
+    personal: str = ""
+    """Kinds of personal data in both, of :data:`~.personal.KINDS`, separated by blanks."""
 
 
 class SentenceAligner:

@@ -9,10 +9,13 @@ from abc import ABC, abstractmethod
 from base64 import b64encode
 from dataclasses import dataclass
 from io import TextIOWrapper
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 from xml.sax.saxutils import escape, quoteattr
 
+from bilingual_crawler.alignment.sentences.facts import PAIR_FACTS, PERSONAL, Direction, direction_of
 from bilingual_crawler.languages.codes import to_bcp47
+from bilingual_crawler.pages.origin import FACTS, UNKNOWN, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,6 +36,9 @@ class DocumentPair:
     score: float
     """Confidence of the document alignment, 0 to 1."""
     method: str
+    origin_a: Origin = UNKNOWN
+    """What the first page declares about where it comes from."""
+    origin_b: Origin = UNKNOWN
 
 
 class Sink(Protocol):
@@ -86,10 +92,14 @@ def open_gzip(path: Path) -> TextIOWrapper:
     return TextIOWrapper(gzip.GzipFile(path, "wb", mtime=0), encoding="utf-8", errors="replace", newline="\n")
 
 
-DOCUMENTS = ("src_url", "trg_url", "src_doc", "trg_doc", "doc_score", "doc_method")
+DOCUMENTS = (
+    *("src_url", "trg_url", "src_doc", "trg_doc", "doc_score", "doc_method"),
+    *(f"{side}_{name}" for name in FACTS for side in ("src", "trg")),
+    *PAIR_FACTS,
+)
 """Texts in base64."""
 RAW = ("src_url", "trg_url", "src_text", "trg_text", "aligner_score", "src_paragraph_id", "trg_paragraph_id")
-SENT = (*RAW, "length_ratio", "num_tokens_src", "num_tokens_trg")
+SENT = (*RAW, "length_ratio", "num_tokens_src", "num_tokens_trg", PERSONAL)
 
 
 class Bitextor(Export):
@@ -106,13 +116,14 @@ class Bitextor(Export):
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         texts = [b64encode(text.encode(errors="replace")).decode() for text in (documents.text_a, documents.text_b)]
         urls = (documents.url_a, documents.url_b)
-        self._documents.write(_line((*urls, *texts, documents.score, documents.method)))
+        facts = (*chain.from_iterable(_by_fact(documents).values()), *_direction(documents, self.languages))
+        self._documents.write(_line((*urls, *texts, documents.score, documents.method, *facts)))
         for found in raw:
             self._raw.write(_line(_cells(urls, found)))
         for found in kept:
             tokens = (len(found.text_a.split()), len(found.text_b.split()))
             ratio = round(len(found.text_a) / len(found.text_b), 3)
-            self._sent.write(_line((*_cells(urls, found), ratio, *tokens)))
+            self._sent.write(_line((*_cells(urls, found), ratio, *tokens, found.personal)))
 
     def close(self) -> None:
         for file in (self._documents, self._raw, self._sent):
@@ -124,12 +135,25 @@ def _cells(urls: tuple[str, str], found: SentencePair) -> tuple[object, ...]:
     return (*urls, found.text_a, found.text_b, found.score, found.paragraph_a, found.paragraph_b)
 
 
+def _by_fact(documents: DocumentPair) -> dict[str, tuple[str, str]]:
+    """The facts about both pages, by name."""
+    return {name: (getattr(documents.origin_a, name), getattr(documents.origin_b, name)) for name in FACTS}
+
+
+def _direction(documents: DocumentPair, languages: tuple[str, str]) -> Direction:
+    return direction_of((documents.url_a, documents.url_b), (documents.origin_a, documents.origin_b), languages)
+
+
 def _line(cells: Sequence[object]) -> str:
     return "\t".join(" ".join(str(cell).split()) for cell in cells) + "\n"
 
 
 class JsonLines(Export):
-    """``en-mt.jsonl.gz``: ``{"translation": {"en": …, "mt": …}, "url": {…}, "score": …, "document_score": …}``."""
+    """``en-mt.jsonl.gz``: ``{"translation": {"en": …, "mt": …}, "url": {…}, "score": …, "document_score": …, …}``.
+
+    The facts are texts in every line, empty if unknown: readers that take the columns from the first lines (Hugging
+    Face ``datasets``, DuckDB) refuse a key, or another type than null, that comes later.
+    """
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
@@ -137,12 +161,17 @@ class JsonLines(Export):
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         urls = dict(zip(self.languages, (documents.url_a, documents.url_b), strict=True))
+        facts = {name: dict(zip(self.languages, both, strict=True)) for name, both in _by_fact(documents).items()}
+        direction = _direction(documents, self.languages)._asdict()
         for found in kept:
             row = {
                 "translation": dict(zip(self.languages, (found.text_a, found.text_b), strict=True)),
                 "url": urls,
                 "score": found.score,
                 "document_score": documents.score,
+                **facts,
+                **direction,
+                PERSONAL: found.personal,
             }
             self._file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
@@ -179,7 +208,9 @@ GROUP = 50_000
 
 
 class Parquet(Export):
-    """``en-mt.parquet`` with the columns text_en, text_mt, url_en, url_mt, score, document_score."""
+    """``en-mt.parquet`` with the columns text_en, text_mt, url_en, url_mt, score, document_score, and a column for each
+    fact, which is null where it is unknown.
+    """
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
@@ -188,12 +219,19 @@ class Parquet(Export):
 
         a, b = self.languages
         texts = [(name, pa.string()) for name in (f"text_{a}", f"text_{b}", f"url_{a}", f"url_{b}")]
-        self._schema = pa.schema([*texts, ("score", pa.float32()), ("document_score", pa.float32())])
+        sides = [f"{name}_{language}" for name in FACTS for language in self.languages]
+        facts = [(name, pa.string()) for name in (*sides, *PAIR_FACTS, PERSONAL)]
+        self._schema = pa.schema([*texts, ("score", pa.float32()), ("document_score", pa.float32()), *facts])
         self._writer = pq.ParquetWriter(self.part("parquet"), self._schema, compression="zstd")
         self._rows: list[tuple[Any, ...]] = []
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
-        self._rows += [(f.text_a, f.text_b, documents.url_a, documents.url_b, f.score, documents.score) for f in kept]
+        facts = (*chain.from_iterable(_by_fact(documents).values()), *_direction(documents, self.languages))
+        known = [fact or None for fact in facts]
+        self._rows += [
+            (f.text_a, f.text_b, documents.url_a, documents.url_b, f.score, documents.score, *known, f.personal or None)
+            for f in kept
+        ]
         if len(self._rows) >= GROUP:
             self._flush()
 
@@ -227,15 +265,20 @@ class Tmx(Export):
         )
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+        urls = documents.url_a, documents.url_b
+        facts = [_props(origin.known()) for origin in (documents.origin_a, documents.origin_b)]
+        direction = _direction(documents, self.languages)._asdict()
         for found in kept:
-            sides = zip(self.languages, (documents.url_a, documents.url_b), (found.text_a, found.text_b), strict=True)
+            sides = zip(self.languages, urls, facts, (found.text_a, found.text_b), strict=True)
             self._file.write(
                 f'<tu><prop type="score-aligner">{found.score}</prop>'
-                f'<prop type="score-document">{documents.score}</prop>\n'
+                f'<prop type="score-document">{documents.score}</prop>'
+                + _props(direction | {PERSONAL: found.personal})
+                + "\n"
                 + "".join(
-                    f'<tuv xml:lang={quoteattr(language)}><prop type="source-document">{_xml(url)}</prop>'
+                    f'<tuv xml:lang={quoteattr(language)}><prop type="source-document">{_xml(url)}</prop>{props}'
                     f"<seg>{_xml(text)}</seg></tuv>\n"
-                    for language, url, text in sides
+                    for language, url, props, text in sides
                 )
                 + "</tu>\n"
             )
@@ -244,6 +287,11 @@ class Tmx(Export):
         self._file.write("</body>\n</tmx>\n")
         self._file.close()
         self.publish()
+
+
+def _props(facts: Mapping[str, str]) -> str:
+    """The facts that are known, as properties."""
+    return "".join(f'<prop type="{name}">{_xml(fact)}</prop>' for name, fact in facts.items() if fact)
 
 
 def _xml(text: str) -> str:

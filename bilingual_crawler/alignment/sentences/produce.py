@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import ExitStack
+from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.alignment.sentences.align import SentenceAligner
 from bilingual_crawler.alignment.sentences.exports import DocumentPair
+from bilingual_crawler.alignment.sentences.personal import PersonalData
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
+from bilingual_crawler.pages.origin import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.alignment.sentences.exports import Sink
     from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.pages.origin import Origin
 
 MIN_SCORE = 0.5
 MAX_RATIO = 3.0
@@ -100,24 +104,40 @@ class BitextProducer:
     def __init__(
         self, pair: LanguagePair, detection: Detection, exports: Iterable[Sink], encoder: Encoder | None = None
     ) -> None:
+        self._personal = PersonalData((pair.a, pair.b))
         self._exports = list(exports)
         self._aligner = SentenceAligner(pair.a, pair.b, encoder)
         self._cleaner = Cleaner(pair, detection)
         self.counts: Counter[str] = Counter()
         self.dropped = self._cleaner.dropped
 
-    def add(self, pairs: Sequence[Pair], main: Callable[[str], list[str]]) -> None:
-        """Add the document pairs of a domain or group, best first. *main* returns the main text of a URL, in lines."""
+    def add(
+        self,
+        pairs: Sequence[Pair],
+        main: Callable[[str], list[str]],
+        origin: Callable[[str], Origin] = lambda url: UNKNOWN,
+    ) -> None:
+        """Add the document pairs of a domain or group, best first.
+
+        *main* returns the main text of a URL, in lines, *origin* what it declares about where it comes from.
+        """
         read = self._aligner.read
         self._aligner.learn_lexicon(read(main(pair.url_a), main(pair.url_b)) for pair in pairs[:TEACHERS])
         for pair in pairs:
             a, b = main(pair.url_a), main(pair.url_b)
             found = self._aligner.align(*read(a, b))
-            kept = [sentences for sentences in found if self._cleaner.keeps(sentences)]
+            kept = [self._flagged(sentences) for sentences in found if self._cleaner.keeps(sentences)]
             self.counts.update(documents=1, aligned=len(found), kept=len(kept))
-            documents = DocumentPair(pair.url_a, pair.url_b, "\n".join(a), "\n".join(b), pair.score, pair.method)
+            origins = origin(pair.url_a), origin(pair.url_b)
+            documents = DocumentPair(
+                pair.url_a, pair.url_b, "\n".join(a), "\n".join(b), pair.score, pair.method, *origins
+            )
             for export in self._exports:
                 export.add(documents, found, kept)
+
+    def _flagged(self, found: SentencePair) -> SentencePair:
+        kinds = self._personal.kinds(f"{found.text_a}\n{found.text_b}")
+        return replace(found, personal=kinds) if kinds else found
 
     def close(self) -> None:
         """Complete all files."""

@@ -16,13 +16,24 @@ from bilingual_crawler.crawl.middlewares.backoff import note_shortage
 from bilingual_crawler.crawl.middlewares.stop import is_stopping
 from bilingual_crawler.crawl.politeness import robots_agent
 from bilingual_crawler.crawl.requests import asks_for_page
-from bilingual_crawler.crawl.signals import ENTRY, LANGUAGE, OUTLINE, PAGE, PARTS, SITEMAP, Refused, StillWanted
+from bilingual_crawler.crawl.signals import (
+    ENTRY,
+    LANGUAGE,
+    OUTLINE,
+    PAGE,
+    PARTS,
+    SITE_OPT_OUTS,
+    SITEMAP,
+    Refused,
+    StillWanted,
+)
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import own_shortage
 from bilingual_crawler.frontier.entry import Kind
 from bilingual_crawler.options import Options, Part
 from bilingual_crawler.pages.formats import ONLY_HTML, PDF, format_of
 from bilingual_crawler.pages.jobs import PageJob, PdfJob, SitemapJob
+from bilingual_crawler.pages.opt_outs import NOTHING, TDM_POLICY, TDM_RESERVATION, opt_outs
 from bilingual_crawler.pages.robots import header_directives, page_rules
 from bilingual_crawler.pages.sandbox.jobs import ContentError, SandboxError
 from bilingual_crawler.pages.sandbox.pool import submit
@@ -188,7 +199,9 @@ async def read_response(request: Request, response: Response, url: str, reader: 
     job = PdfJob(response.body, url) if is_pdf else page_job(response, url, context.formats)
     announced = Visits.from_crawler(reader.crawler).learner.announced_language(url) if ENTRY in request.meta else None
     found = await reader.read(replace(job, detection=context.detection, announced=announced), url)
-    request.meta[PAGE] = _ruled(found.page, response.headers, robots_agent(reader.crawler.settings))
+    page = _ruled(found.page, response.headers, robots_agent(reader.crawler.settings))
+    page = replace(page, opt_outs=page.opt_outs.over(request.meta.get(SITE_OPT_OUTS, NOTHING)))
+    request.meta[PAGE] = page
     request.meta[LANGUAGE] = found.identification
     request.meta[OUTLINE] = found.outline
     request.meta[PARTS] = found.parts
@@ -199,11 +212,15 @@ async def read_response(request: Request, response: Response, url: str, reader: 
 
 def _ruled(page: Page, headers: Headers, agent: str) -> Page:
     """*page* with the rules in its headers, the only ones that a PDF has."""
-    values = [value.decode("latin-1") for value in headers.getlist("X-Robots-Tag")]
-    if not values:
-        return page
-    rules = page_rules(header_directives(values, agent))
-    return replace(page, noindex=page.noindex or rules.noindex, nofollow=page.nofollow or rules.nofollow)
+    directives = header_directives((value.decode("latin-1") for value in headers.getlist("X-Robots-Tag")), agent)
+    rules = page_rules(directives)
+    reservation, policy = ((headers.get(name) or b"").decode("latin-1") for name in (TDM_RESERVATION, TDM_POLICY))
+    return replace(
+        page,
+        noindex=page.noindex or rules.noindex,
+        nofollow=page.nofollow or rules.nofollow,
+        opt_outs=page.opt_outs.over(opt_outs(directives, reservation, policy, page.url)),
+    )
 
 
 def page_job(response: Response, url: str, formats: frozenset[str] = ONLY_HTML) -> PageJob:

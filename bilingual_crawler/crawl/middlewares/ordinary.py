@@ -36,7 +36,7 @@ class OrdinarySpiderMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._pairs = CrawlContext.from_crawler(crawler).pairs
-        self._obeys_meta = Options.of(crawler.settings).meta_robots_obey
+        self._options = Options.of(crawler.settings)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -53,7 +53,7 @@ class OrdinarySpiderMiddleware:
         if PAGE not in response.meta:
             self._visits.no_page(response.meta[ENTRY], response.status)
             return
-        read = Reading.from_response(response, self._pairs, obeys_meta=self._obeys_meta)
+        read = Reading.from_response(response, self._pairs, self._options)
         self._visits.log(read.entry, status=response.status, outcome=read.outcome, language=read.language)
         self._visits.observe_page(read.entry, read.fetched, read.page.links)
         for document in read.documents:
@@ -96,7 +96,7 @@ class OrdinarySpiderMiddleware:
         return not offsite.should_follow(request, self._crawler.spider)
 
     def _found(self, response: Response, requests: Mapping[str, Request]) -> FoundRequests:
-        read = Reading.from_response(response, self._pairs, obeys_meta=self._obeys_meta)
+        read = Reading.from_response(response, self._pairs, self._options)
         shown: defaultdict[str, list[Link]] = defaultdict(list)
         for link in read.page.links:
             shown[link.url].append(link)

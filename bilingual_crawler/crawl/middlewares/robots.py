@@ -23,7 +23,7 @@ from bilingual_crawler.pages.jobs import RobotsJob
 from bilingual_crawler.urls.canonical import canonicalise
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Any, Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -102,7 +102,7 @@ class RobotsMiddleware:
         url = f"{host}/robots.txt"
         self._stats.inc_value("bilingual/robots/fetched")
         try:
-            response = await self._download(url, request)
+            response = await download(self._crawler, url, request, self._timeout)
         except (Refused, StillWanted):
             raise
         except Exception as error:
@@ -139,18 +139,26 @@ class RobotsMiddleware:
                 self._parsed[host] = parser, size
             return self._parsed[host][0]
 
-    async def _download(self, url: str, request: Request) -> Response:
-        """The answer at the end of at most five redirects."""
-        assert self._crawler.engine
-        meta = {_OBEYED: True, "dont_redirect": True, "download_timeout": self._timeout}
-        if "download_slot" in request.meta:
-            meta["download_slot"] = request.meta["download_slot"]
-        redirects = 0
-        while True:
-            response = await self._crawler.engine.download_async(Request(url, meta=meta, callback=NO_CALLBACK))
-            location = response.headers.get("Location") if 300 <= response.status < 400 else None
-            target = canonicalise(location.decode("latin-1"), url) if location else None
-            if target is None or redirects == MAX_REDIRECTS:
-                return response
-            url = target
-            redirects += 1
+
+async def download(
+    crawler: Crawler, url: str, request: Request, timeout: float, *, obeyed: bool = True, max_bytes: int | None = None
+) -> Response:
+    """Return the answer for *url*, a file about the host of *request*, at the end of at most five redirects.
+
+    *timeout* in seconds. robots.txt is not asked if it is *obeyed* already. A longer body than *max_bytes* is an error.
+    """
+    assert crawler.engine
+    meta: dict[str, Any] = {_OBEYED: obeyed, "dont_redirect": True, "download_timeout": timeout}
+    if max_bytes is not None:
+        meta["download_maxsize"] = max_bytes
+    if "download_slot" in request.meta:
+        meta["download_slot"] = request.meta["download_slot"]
+    redirects = 0
+    while True:
+        response = await crawler.engine.download_async(Request(url, meta=dict(meta), callback=NO_CALLBACK))
+        location = response.headers.get("Location") if 300 <= response.status < 400 else None
+        target = canonicalise(location.decode("latin-1"), url) if location else None
+        if target is None or redirects == MAX_REDIRECTS:
+            return response
+        url = target
+        redirects += 1

@@ -53,7 +53,7 @@ class BilingualSpider(Spider):
 
     name = "bilingual"
     parse_arguments: ClassVar[Callable[..., CrawlContext]] = staticmethod(parse_arguments)
-    _obeys_meta: bool
+    _options: Options
     _reads_sitemaps: bool
     _posts_forms: bool
 
@@ -74,7 +74,7 @@ class BilingualSpider(Spider):
                 f"{context.detection} does not know {names}: a page counts as {names} only if it, or a link to it, "
                 f"declares this. {REMEDY}"
             )
-        spider._obeys_meta = options.meta_robots_obey
+        spider._options = options
         spider._reads_sitemaps = str(Kind.SITEMAP) in options.link_sources
         spider._posts_forms = LinkSource.FORM in options.link_sources
         spider._set_crawler(crawler)
@@ -100,12 +100,13 @@ class BilingualSpider(Spider):
             yield Request(seed.url)
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[FoundLinks | Document]:
-        read = Reading.from_response(response, self.context.pairs, obeys_meta=self._obeys_meta)
+        read = Reading.from_response(response, self.context.pairs, self._options)
         self._ask_in_other_languages(read)
         self.visits.variants.note_page(read.entry.url, read.side)
         self.visits.variants.note_form(read.page, read.entry.url, read.identified.language)
         read = replace(read, page=self.visits.variants.of_page(read.page, read.entry.url))
         self._count_documents(read.page.documents)
+        self._count_opt_outs(read.page)
         self.visits.log(read.entry, status=response.status, outcome=read.outcome, language=read.language)
         yield FoundLinks(read.fetched, self.links_of(read.page))
         # the links are queued now: what the post may bring about, or break, costs none of them
@@ -128,7 +129,7 @@ class BilingualSpider(Spider):
 
     def _post_form(self, read: Reading) -> None:
         """Post a form of a page that chooses a language of the crawl which the page does not lead to otherwise."""
-        if not self._posts_forms or (read.page.nofollow and self._obeys_meta):
+        if not self._posts_forms or (read.page.nofollow and self._options.meta_robots_obey):
             return
         if post := self.visits.variants.choose_post(read.page, read.entry.url, read.side):
             set_cookies = [value.decode("latin-1") for value in read.response.headers.getlist("Set-Cookie")]
@@ -141,7 +142,7 @@ class BilingualSpider(Spider):
 
     def links_of(self, page: Page) -> Sequence[Link]:
         """The links of *page* that may be followed."""
-        return () if page.nofollow and self._obeys_meta else page.links
+        return () if page.nofollow and self._options.meta_robots_obey else page.links
 
     def parse_sitemap(self, response: Response) -> Iterator[FoundLinks]:
         entry: Entry = response.meta[ENTRY]
@@ -156,6 +157,12 @@ class BilingualSpider(Spider):
         assert self.crawler.stats
         for ending, count in linked.items():
             self.crawler.stats.inc_value(f"bilingual/links/documents/{ending}", count)
+
+    def _count_opt_outs(self, page: Page) -> None:
+        """Count pages by opt-out; stats ``bilingual/opt_outs/<name>``."""
+        assert self.crawler.stats
+        for name in page.opt_outs.names:
+            self.crawler.stats.inc_value(f"bilingual/opt_outs/{name}")
 
     def sitemaps_named(self, urls: Sequence[str]) -> None:
         """Queue the sitemaps that a robots.txt names."""

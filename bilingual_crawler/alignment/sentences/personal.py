@@ -1,0 +1,160 @@
+"""Personal data in sentences: e-mail addresses, telephone numbers, IBANs and national numbers with a right checksum.
+
+Numbers are checked by ``phonenumbers`` and ``python-stdnum``. What is found is a hint: another number may pass, too.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+from langcodes import Language
+from phonenumbers import Leniency, PhoneNumberMatcher
+from stdnum import iban
+
+from bilingual_crawler.languages.codes import to_bcp47
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from bilingual_crawler.languages.codes import LanguagePair
+
+EMAIL, PHONE, IBAN, NATIONAL_ID = "email", "phone", "iban", "id"
+KINDS = (EMAIL, PHONE, IBAN, NATIONAL_ID)
+PLACEHOLDERS = {kind: f"__{kind.upper()}__" for kind in KINDS}
+"""What stands for masked data: a word of its own for tokenisers, and the same in all languages."""
+
+MIN_DIGITS = 7
+"""Digits of the shortest number."""
+MAX_SEARCHED = 10_000
+"""Characters of a sentence that are searched for the kinds of data in it."""
+MAX_MASKED = 200_000
+"""Characters of a document that are masked; the rest is left out, for telephone numbers take 20 µs a character."""
+
+# each part begins where no such part has begun, so that a long word is read once
+_EMAIL = re.compile(
+    r"(?<![\w.+%-])[\w.+%-]{1,64}(?:@|\s?[(\[{](?:at|@)[)\]}]\s?)[^\W_][\w-]{0,62}(?:\.[^\W_][\w-]{0,62}){1,8}(?![\w@])"
+)
+_IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d\d(?: ?[A-Z0-9]{1,4}){3,8}(?!\w)")
+_NUMBER = re.compile(r"\d(?:[\s()./+-]{0,3}\d){6}")
+_NATIONAL = re.compile(r"[\s()/.-]")
+"""Between the groups of a telephone number."""
+
+_IDS = {
+    "be.nn": r"\d\d\.?\d\d\.?\d\d[- ]?\d{3}\.?\d\d",
+    "bg.egn": r"\d{10}",
+    "br.cpf": r"\d{3}\.\d{3}\.\d{3}-\d\d",
+    "ch.ssn": r"756\.?\d{4}\.?\d{4}\.?\d\d",
+    "cn.ric": r"\d{17}[\dX]",
+    "cz.rc": r"\d{6}/\d{3,4}",
+    "de.idnr": r"\d\d ?\d{3} ?\d{3} ?\d{3}",
+    "ee.ik": r"\d{11}",
+    "es.dni": r"\d{8}[- ]?[A-Z]",
+    "es.nie": r"[XYZ][- ]?\d{7}[- ]?[A-Z]",
+    "fi.hetu": r"\d{6}[-+A-FU-Y]\d{3}[0-9A-Y]",
+    "fr.nir": r"[12] ?\d\d ?\d\d ?\d[\dAB] ?\d{3} ?\d{3} ?\d\d",
+    "gr.amka": r"\d{11}",
+    "ie.pps": r"\d{7}[A-W][A-IW]?",
+    "is_.kennitala": r"\d{6}[- ]?\d{4}",
+    "it.codicefiscale": r"[A-Z]{6}\d\d[A-EHLMPRST]\d\d[A-Z]\d{3}[A-Z]",
+    "lt.asmens": r"\d{11}",
+    "lv.pvn": r"\d{6}-\d{5}",
+    "no.fodselsnummer": r"\d{6} ?\d{5}",
+    "pl.pesel": r"\d{11}",
+    "ro.cnp": r"\d{13}",
+    "se.personnummer": r"(?:\d\d)?\d{6}[-+]\d{4}",
+    "si.emso": r"\d{13}",
+    "tr.tckimlik": r"\d{11}",
+}
+"""Numbers of persons by module of ``stdnum``, and how they are written. Numbers of which one in ten would pass by
+chance are left out."""
+_ID_PATTERNS = {name: re.compile(rf"(?<![\w.,/+-])(?:{pattern})(?![\w/+-])") for name, pattern in _IDS.items()}
+
+
+class Found(NamedTuple):
+    """Personal data at a place of a text."""
+
+    start: int
+    end: int
+    kind: str
+
+
+class PersonalData:
+    """Finds personal data in texts of some *languages* (ISO 639-3), whose countries tell how telephone numbers look.
+
+    >>> PersonalData(("eng", "isl")).mask("Write to jon@example.is, or call +354 525 4000.")
+    'Write to __EMAIL__, or call __PHONE__.'
+    """
+
+    def __init__(self, languages: Iterable[str]) -> None:
+        regions = (Language.get(to_bcp47(language)).maximize().territory for language in languages)
+        self._regions = tuple(dict.fromkeys(region for region in regions if region))
+
+    def kinds(self, text: str) -> str:
+        """Return the kinds of personal data in *text*, masked or not, separated by blanks; empty without any."""
+        found = {one.kind for one in self.find(text[:MAX_SEARCHED])}
+        found |= {kind for kind, placeholder in PLACEHOLDERS.items() if placeholder in text}
+        return " ".join(kind for kind in KINDS if kind in found)
+
+    def mask(self, text: str) -> str:
+        """Replace all personal data in *text* by placeholders."""
+        parts, at = [], 0
+        for one in self.find(text):
+            parts += [text[at : one.start], PLACEHOLDERS[one.kind]]
+            at = one.end
+        return "".join((*parts, text[at:])) if parts else text
+
+    def mask_lines(self, lines: Iterable[str]) -> list[str]:
+        """Mask the *lines* of a document, which ends at 200,000 characters."""
+        masked, room = [], MAX_MASKED
+        for line in lines:
+            room -= len(line)
+            if room < 0:
+                break
+            masked.append(self.mask(line))
+        return masked
+
+    def find(self, text: str) -> list[Found]:
+        """Return all personal data in *text*, in order, without overlaps."""
+        found: list[Found] = []
+        taken = bytearray(len(text))
+        for one in self._candidates(text):
+            if not any(taken[one.start : one.end]):
+                taken[one.start : one.end] = b"\1" * (one.end - one.start)
+                found.append(one)
+        return sorted(found)
+
+    def _candidates(self, text: str) -> Iterator[Found]:
+        """The finds, the most certain kind first."""
+        if "@" in text or "at" in text:
+            yield from (Found(*match.span(), EMAIL) for match in _EMAIL.finditer(text))
+        if sum(map(str.isdigit, text)) < MIN_DIGITS:
+            return
+        yield from _ibans(text)
+        for name, pattern in _ID_PATTERNS.items():
+            for match in pattern.finditer(text):
+                if import_module(f"stdnum.{name}").is_valid(match[0]):
+                    yield Found(*match.span(), NATIONAL_ID)
+        for region in (None, *self._regions) if _NUMBER.search(text) else ():
+            leniency = Leniency.STRICT_GROUPING if region else Leniency.VALID
+            for call in PhoneNumberMatcher(text, region, leniency):
+                # digits without groups may be any number
+                if call.raw_string.startswith("+") or _NATIONAL.search(call.raw_string):
+                    yield Found(call.start, call.end, PHONE)
+
+
+def masked(main: Callable[[str], list[str]], pair: LanguagePair) -> Callable[[str], list[str]]:
+    """Return *main*, which gives the main text of a URL in lines, with the personal data masked."""
+    mask = PersonalData((pair.a, pair.b)).mask_lines
+    return lambda url: mask(main(url))
+
+
+def _ibans(text: str) -> Iterator[Found]:
+    for match in _IBAN.finditer(text):
+        # words in capitals may follow
+        ends = [match.start() + space.start() for space in re.finditer(" ", match[0])]
+        for end in (match.end(), *reversed(ends)):
+            if iban.is_valid(text[match.start() : end]):
+                yield Found(match.start(), end, IBAN)
+                break

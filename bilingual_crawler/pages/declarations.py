@@ -1,0 +1,429 @@
+"""What a page declares about where it comes from: author, dates, licence, translation. Nothing is inferred.
+
+:class:`Declarations` collects what the walk of a page meets; :meth:`Declarations.origin` makes an
+:class:`~bilingual_crawler.pages.origin.Origin` of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import date
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from bilingual_crawler.pages.characters import one_line
+from bilingual_crawler.pages.model import LinkPosition
+from bilingual_crawler.pages.opt_outs import TDM_POLICY, TDM_RESERVATION
+from bilingual_crawler.pages.origin import MAX_FACT, Origin
+from bilingual_crawler.urls.canonical import canonicalise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from bilingual_crawler.pages.links import Anchor
+
+MAX_NAME = 200
+"""Characters of the name of an author or translator that are kept."""
+MAX_LICENCES = 5
+"""Pieces of evidence for a licence that are kept, the most direct ones."""
+MAX_EVIDENCE = 4 * MAX_LICENCES
+BETWEEN = " | "
+"""Between several pieces of evidence."""
+
+# which marks a translation tool leaves -------------------------------------------------------------------------------
+
+_PLUGINS = {
+    "translate.google": "google-translate",
+    "google_translate_element": "google-translate",
+    "translate.goog": "google-translate",
+    "gtranslate": "gtranslate",
+    "weglot": "weglot",
+    "conveythis": "conveythis",
+    "localizejs.com": "localizejs",
+    "bablic.com": "bablic",
+    "linguise": "linguise",
+    "transposh": "transposh",
+    "translatepress": "translatepress",
+    "trp-language-switcher": "translatepress",
+    "microsofttranslator": "microsoft-translator",
+    "translate.yandex": "yandex-translate",
+}
+_SERVICE_LINK = re.compile(
+    r"//(?:(?P<google>translate\.google\.[a-z.]+/translate\?|[\w-]+\.translate\.goog/)"
+    r"|(?P<microsoft>(?:www\.)?microsofttranslator\.com/bv)|(?P<yandex>translate\.yandex\.[a-z.]+/translate\?))"
+)
+"""Links to a translated page, in lower case; others may lead to a text about translation."""
+_GOOGLE_CLASS = re.compile(r"(?:^|\s)translated-(?:ltr|rtl)(?:\s|$)")
+_GOOGLE_LANG = re.compile(r"(?i)-x-mtfrom-")
+_GOOGLE_HOST = ".translate.goog"
+
+# the names by which heads declare facts, the most specific first ------------------------------------------------------
+
+_AUTHOR = ("author", "article:author", "dcterms.creator", "dc.creator", "citation_author", "parsely-author")
+_PUBLISHED = (
+    "article:published_time",
+    "datepublished",
+    "dcterms.issued",
+    "dc.date.issued",
+    "citation_publication_date",
+)
+_PUBLISHED_LATER = ("dcterms.created", "dc.date.created", "parsely-pub-date", "date", "dc.date", "dcterms.date")
+_MODIFIED = ("article:modified_time", "datemodified", "dcterms.modified", "dc.date.modified")
+_MODIFIED_LATER = ("og:updated_time", "last-modified", "revised")
+_LICENCE = ("license", "licence", "dcterms.license", "dc.rights.license", "dcterms.rights", "dc.rights")
+_TRANSLATOR = ("translator",)
+_TRANSLATED_BY, _MICROSOFT = "x-translated-by", "ms.translationtype"
+_WANTED = frozenset(
+    chain(
+        *(_AUTHOR, _PUBLISHED, _PUBLISHED_LATER, _MODIFIED, _MODIFIED_LATER, _LICENCE, _TRANSLATOR),
+        *((_TRANSLATED_BY, _MICROSOFT), (TDM_RESERVATION, TDM_POLICY)),
+    )
+)
+
+_TAG = re.compile(r"([A-Za-z]{2,3})(?:[-_]([A-Za-z]{4}))?(?:[-_]([A-Za-z]{2}|\d{3}))?(?=[-_]|$)")
+_DAY = re.compile(r"\s*(\d{4})(?:-(\d\d)-(\d\d)|/(\d\d?)/(\d\d?)|(\d\d)(\d\d))(?!\d)")
+_LICENCE_ADDRESS = re.compile(
+    r"(?i)//(?:[\w-]+\.)*(?:creativecommons\.org/(?:licen[sc]es|publicdomain)/|gnu\.org/(?:licenses|copyleft)/fdl"
+    r"|opendatacommons\.org/licenses/)"
+)
+_LICENCE_HOSTS = ("creativecommons.org", "gnu.org", "opendatacommons.org")
+_LICENCE_WORDS = ("CC", "reative", "REATIVE", "GNU")
+"""One of them is in each text that the next expression finds."""
+_LICENCE_TEXT = re.compile(
+    r"\bCC[ -]?(?:BY|0|ZERO)\b|(?i:\bcreative[ -]commons\b|\bGNU Free Documentation Licen[sc]e\b)"
+)
+_IS_ADDRESS = re.compile(r"(?i)\s*(?:https?:)?/")
+_IS_LINK = re.compile(r"(?i)https?:|/|www\.")
+MAX_NOTICE = 400
+"""Characters of a line that may be the notice of a licence; a longer one is a text that mentions one."""
+_LAST_LINES = 5
+"""Lines at the end of a page that count as its footer, whatever element holds them."""
+
+FIRST_YEAR = 1990
+"""No page is older: dates before are the zero of a clock."""
+_TIME_CLASSES = {"published": "published", "entry-date": "published", "updated": "modified", "modified": "modified"}
+
+MAX_NAMES = 1000
+"""Characters of a class, id or address of a style sheet that are searched for marks."""
+MAX_SCRIPT = 100_000
+"""Characters of a script that are searched for marks, and of linked data (JSON-LD) that are parsed of a page."""
+MAX_OBJECTS = 200
+"""Objects of linked data that are looked at."""
+MAX_ALTERNATES = 200
+"""Alternates that are compared with the page's own address."""
+_PAGE_TYPE = re.compile(
+    r"(?:Article|Posting|Page|CreativeWork|Report|Book|Chapter|HowTo|Recipe|Course|Dataset|Resource)$"
+)
+
+
+class Declarations:
+    """What the elements of a page declare, in the order of the page; the first value of each counts."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, str] = {}
+        """By the name of a ``meta`` element or ``itemprop``, in lower case."""
+        self._tag = ""
+        self._machine = ""
+        self._plugin = ""
+        self._translation_of = ""
+        self._alternates: list[tuple[str, str]] = []
+        self._licences: list[tuple[str, str]] = []
+        self._author: Anchor | None = None
+        self._linked: list[str] = []
+        self._room = MAX_SCRIPT
+
+    def element(self, tag: str, attributes: dict[str, str | None]) -> None:
+        """Read an ``html``, ``link``, ``meta`` or ``time`` element."""
+        if tag == "meta":
+            self._meta(attributes)
+        elif tag == "link":
+            self._link(attributes)
+        elif tag == "time":
+            self._time(attributes)
+        elif tag == "html":
+            self._tag = attributes.get("lang") or attributes.get("xml:lang") or ""
+            if _GOOGLE_CLASS.search(attributes.get("class") or "") or _GOOGLE_LANG.search(self._tag[:100]):
+                self._machine = "google-translate"
+
+    def names(self, names: str) -> None:
+        """Read the class and id of an element."""
+        self._plugin = self._plugin or _plugin_named(names[:MAX_NAMES])
+
+    def script(self, attributes: dict[str, str | None], text: str) -> None:
+        """Read a ``script`` element: its linked data or the marks of a plugin."""
+        kind = (attributes.get("type") or "").strip().lower()
+        if kind == "application/ld+json":
+            if len(text) <= self._room:
+                self._room -= len(text)
+                self._linked.append(text)
+        elif not self._plugin:
+            self._plugin = plugin_in(attributes.get("src") or "") or plugin_in(text[:MAX_SCRIPT])
+
+    def anchor(self, relations: Sequence[str], anchor: Anchor) -> None:
+        """Read a link with ``rel``."""
+        if "license" in relations:
+            self._add_licence("rel=license", anchor.href)
+        if "author" in relations:
+            self._author = self._author or anchor
+
+    def _meta(self, attributes: dict[str, str | None]) -> None:
+        named = next(
+            (attributes[key] for key in ("property", "name", "itemprop", "http-equiv") if attributes.get(key)), ""
+        )
+        name = (named or "").lower()
+        if name in _WANTED and name not in self.values and (content := attributes.get("content")):
+            self.values[name] = content[: 4 * MAX_FACT]
+
+    def _link(self, attributes: dict[str, str | None]) -> None:
+        href, relations = attributes.get("href") or "", (attributes.get("rel") or "").lower().split()
+        if not href:
+            return
+        if "license" in relations:
+            self._add_licence("rel=license", href)
+        if "machine-translated-from" in relations:
+            self._machine, self._translation_of = self._machine or "google-translate", self._translation_of or href
+        elif (
+            "alternate" in relations and (tag := attributes.get("hreflang")) and len(self._alternates) < MAX_ALTERNATES
+        ):
+            self._alternates.append((tag.strip(), href))
+        if "stylesheet" in relations:
+            self.names(href)
+
+    def _time(self, attributes: dict[str, str | None]) -> None:
+        value = attributes.get("datetime")
+        if not value:
+            return
+        name = (attributes.get("itemprop") or "").lower()
+        if name not in ("datepublished", "datemodified"):
+            classes = (attributes.get("class") or "")[:MAX_FACT].lower().split()
+            meaning = next((_TIME_CLASSES[one] for one in classes if one in _TIME_CLASSES), None)
+            if "pubdate" in attributes:
+                meaning = "published"
+            if meaning is None:
+                return
+            name = f"date{meaning}"
+        self.values.setdefault(name, value[:MAX_NAME])
+
+    def _add_licence(self, where: str, what: str) -> None:
+        if len(self._licences) < MAX_EVIDENCE:
+            self._licences.append((where, what))
+
+    def origin(
+        self, anchors: Sequence[Anchor], lines: Sequence[str], main: Sequence[bool], url: str, base: str
+    ) -> Origin:
+        """Return the facts of the page at *url*, whose links are relative to *base*.
+
+        *anchors*, *lines* and *main* (whether a line is outside navigation) are of the walk.
+        """
+        linked = linked_data(self._linked)
+        own = self._own_alternate(url, base)
+        default = next((href for tag, href in self._alternates if tag.lower() == "x-default"), "")
+        by_link = self._author.text if self._author else ""
+        hrefs = "\n".join(anchor.href for anchor in anchors).lower()
+        return Origin(
+            author=_name(self._first(_AUTHOR)) or _name_in(linked, "author") or _name(by_link),
+            published=self._day(_PUBLISHED, linked, "datePublished", _PUBLISHED_LATER),
+            modified=self._day(_MODIFIED, linked, "dateModified", _MODIFIED_LATER),
+            licence=self._licence(linked, anchors, hrefs, lines, main, base),
+            locale=locale_of(self._tag) or locale_of(own),
+            machine_translated=self._tool(url),
+            offers_translation=self._plugin or _service_in(hrefs),
+            translator=_name(self._first(_TRANSLATOR)) or _name_in(linked, "translator"),
+            translation_of=_address(self._translation_of or _work(linked, "translationOfWork"), base),
+            x_default=_address(default, base),
+        )
+
+    def _first(self, names: Iterable[str]) -> str:
+        return next((self.values[name] for name in names if name in self.values), "")
+
+    def _day(self, names: Iterable[str], linked: Sequence[dict[str, Any]], key: str, later: Iterable[str]) -> str:
+        said = [self.values.get(name) for name in names]
+        said += [value for one in linked if isinstance(value := one.get(key), str)]
+        said += [self.values.get(name) for name in later]
+        return next(filter(None, map(day_of, filter(None, said))), "")
+
+    def _own_alternate(self, url: str, base: str) -> str:
+        """The ``hreflang`` by which the page announces itself."""
+        own = canonicalise(url)
+        regional = (pair for pair in self._alternates if locale_of(pair[0]))
+        return next((tag for tag, href in regional if canonicalise(href, base) == own), "")
+
+    def _tool(self, url: str) -> str:
+        named = one_line(self.values.get(_TRANSLATED_BY, "")[:MAX_NAME]).lower()
+        if named:
+            return "google-translate" if named == "google" else named
+        if self.values.get(_MICROSOFT, "").strip().upper() == "MT":
+            return "microsoft-translator"
+        return self._machine or ("google-translate" if (urlsplit(url).hostname or "").endswith(_GOOGLE_HOST) else "")
+
+    def _licence(
+        self,
+        linked: Sequence[dict[str, Any]],
+        anchors: Sequence[Anchor],
+        hrefs: str,
+        lines: Sequence[str],
+        main: Sequence[bool],
+        base: str,
+    ) -> str:
+        found = list(self._licences)
+        found += [("json-ld", value) for one in linked for value in _texts(one.get("license"))]
+        found += [("meta", self.values[name]) for name in _LICENCE if name in self.values]
+        # most pages have none, and one search in everything is faster than many
+        may_be = anchors if any(host in hrefs for host in _LICENCE_HOSTS) else ()
+        marked = [anchor for anchor in may_be if _LICENCE_ADDRESS.search(anchor.href[:MAX_FACT])]
+        found += [("footer", anchor.href) for anchor in marked if anchor.position is not LinkPosition.BODY]
+        found += [("link", anchor.href) for anchor in marked if anchor.position is LinkPosition.BODY]
+        last = len(lines) - _LAST_LINES
+        outside = [line for number, line in enumerate(lines) if number >= last or not main[number]]
+        text = "\n".join(outside)
+        if any(word in text for word in _LICENCE_WORDS):
+            found += [("footer", text) for line in outside if (text := _licence_text(line))][:MAX_LICENCES]
+        evidence: dict[str, str] = {}
+        for where, what in found:
+            # one value must not look like two
+            address = _address(what, base) if where == "rel=license" or _IS_ADDRESS.match(what) else ""
+            said = one_line((address or what)[:MAX_FACT]).replace("|", "/")
+            if said and len(evidence) < MAX_LICENCES:
+                evidence.setdefault(said, where)
+        whole = [f"{where} {said}" for said, where in evidence.items()]
+        while len(BETWEEN.join(whole)) > MAX_FACT and len(whole) > 1:
+            whole.pop()
+        return BETWEEN.join(whole)[:MAX_FACT]
+
+
+def _licence_text(line: str) -> str:
+    """Up to 200 characters of *line* around the name of a licence; empty unless it is a notice of one."""
+    match = _LICENCE_TEXT.search(line) if len(line) <= MAX_NOTICE else None
+    if match is None:
+        return ""
+    start = line.rfind(" ", 0, match.start() - MAX_NAME // 2) + 1 if match.start() > MAX_NAME // 2 else 0
+    return line[start : start + MAX_NAME].rstrip()
+
+
+def _service_in(hrefs: str) -> str:
+    """The service to whose translation of a page one of *hrefs* leads."""
+    match = _SERVICE_LINK.search(hrefs) if "translat" in hrefs else None
+    names = {"google": "google-translate", "microsoft": "microsoft-translator", "yandex": "yandex-translate"}
+    return names[match.lastgroup or ""] if match else ""
+
+
+def plugin_in(text: str) -> str:
+    """Return the translation plugin of which *text* (address, class, id or script) has a mark; empty without one."""
+    lower = text.lower()
+    return next((name for mark, name in _PLUGINS.items() if mark in lower), "")
+
+
+_plugin_named = lru_cache(maxsize=16384)(plugin_in)
+
+
+@lru_cache(maxsize=4096)
+def _locale_of(tag: str) -> str:
+    match = _TAG.match(tag)
+    if match is None or not (match[2] or match[3]):
+        return ""
+    parts = (match[1].lower(), (match[2] or "").title(), (match[3] or "").upper())
+    return "-".join(filter(None, parts))
+
+
+def locale_of(tag: str) -> str:
+    """Return language, script and region of *tag* (``en-gb`` gives ``en-GB``); empty without script and region."""
+    return _locale_of(tag.strip()) if len(tag) <= MAX_NAME else ""
+
+
+def day_of(text: str) -> str:
+    """Return the day in a date that begins with the year, as ``2026-11-25``; empty for other dates."""
+    match = _DAY.match(text[:MAX_NAME])
+    if match is None:
+        return ""
+    if int(match[1]) < FIRST_YEAR:
+        return ""
+    try:
+        return date(int(match[1]), *(int(part) for part in match.groups()[1:] if part)).isoformat()
+    except ValueError:
+        return ""
+
+
+def linked_data(texts: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the objects in *texts* (JSON-LD) that describe a page or work; none for invalid JSON."""
+    objects: list[dict[str, Any]] = []
+    for text in texts:
+        try:
+            parsed = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        objects += _objects(parsed)
+    named = {one["@id"]: one for one in objects if isinstance(one.get("@id"), str)}
+    about = [one for one in objects if any(_PAGE_TYPE.search(kind) for kind in _texts(one.get("@type")))]
+    # an author may stand beside the page, and be referred to
+    return [
+        {**one, **{key: _resolved(one[key], named) for key in ("author", "translator") if key in one}} for one in about
+    ]
+
+
+def _objects(parsed: Any) -> Iterator[dict[str, Any]]:
+    for one in (parsed if isinstance(parsed, list) else [parsed])[:MAX_OBJECTS]:
+        if isinstance(one, dict):
+            yield one
+            graph = one.get("@graph")
+            if isinstance(graph, list):
+                yield from (node for node in graph[:MAX_OBJECTS] if isinstance(node, dict))
+            if isinstance(one.get("mainEntity"), dict):
+                yield one["mainEntity"]
+
+
+def _resolved(value: Any, named: Mapping[str, dict[str, Any]]) -> Any:
+    if isinstance(value, list):
+        return [_resolved(one, named) for one in value[:MAX_LICENCES] if not isinstance(one, list)]
+    if isinstance(value, dict) and "name" not in value and isinstance(value.get("@id"), str):
+        return named.get(value["@id"], value)
+    return value
+
+
+def _texts(value: Any) -> list[str]:
+    """The texts in a value of linked data: a text, an object with a name, address or identifier, or a list of them."""
+    values = value[:MAX_LICENCES] if isinstance(value, list) else [value]
+    texts = [
+        next((one[key] for key in ("name", "url", "@id") if isinstance(one.get(key), str)), "")
+        if isinstance(one, dict)
+        else one
+        for one in values
+    ]
+    return [text for text in texts if isinstance(text, str) and text.strip()]
+
+
+def _name_in(linked: Iterable[dict[str, Any]], key: str) -> str:
+    names = (", ".join(filter(None, map(_name, _texts(one.get(key))))) for one in linked)
+    return next(filter(None, names), "")[:MAX_FACT]
+
+
+def _work(linked: Iterable[dict[str, Any]], key: str) -> str:
+    """The address of the work that an object refers to."""
+    for one in linked:
+        value = one.get(key)
+        found = (
+            value
+            if isinstance(value, str)
+            else (value.get("url") or value.get("@id"))
+            if isinstance(value, dict)
+            else ""
+        )
+        if isinstance(found, str) and found:
+            return found
+    return ""
+
+
+def _name(text: str) -> str:
+    """*text* as a name; empty if it is an address."""
+    name = one_line(text[:MAX_FACT])[:MAX_NAME].rstrip()
+    return "" if _IS_LINK.match(name) else name
+
+
+def _address(href: str, base: str) -> str:
+    """*href* as a canonical address; empty if it is none, or if it is too long to be kept."""
+    if not href or any(character.isspace() for character in href.strip()):
+        return ""
+    url = canonicalise(href, base) or ""
+    return url if len(url) <= MAX_FACT else ""

@@ -1,0 +1,509 @@
+"""Where pages come from and what they opt out of: right in every output of a crawl, and whatever a site sends."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+from lxml import etree
+from redis_server import redis_server
+from scripted import Answer, scripted
+from webserver import ALIGNED, run_scrapy
+
+from bilingual_crawler.alignment.sentences.facts import direction_of
+from bilingual_crawler.alignment.sentences.personal import MAX_MASKED, PersonalData
+from bilingual_crawler.pages.html import parse_page
+from bilingual_crawler.pages.opt_outs import MAX_RULES, declared_for, rules_in
+from bilingual_crawler.pages.origin import FACTS, Origin
+from bilingual_crawler.storage.records import read_json_lines, read_tsv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from scripted import Scripted
+
+SUBJECTS = (
+    "farmer granjero, teacher maestro, doctor médico, painter pintor, baker panadero, soldier soldado, "
+    "singer cantante, lawyer abogado, fisherman pescador, carpenter carpintero, journalist periodista, "
+    "priest sacerdote, shepherd pastor, cook cocinero, sailor marinero"
+)
+OBJECTS = (
+    "bridge puente, garden jardín, harbour puerto, castle castillo, forest bosque, market mercado, museum museo, "
+    "village pueblo, road camino, river río, palace palacio, theatre teatro, hospital hospital, cemetery cementerio, "
+    "train tren"
+)
+FRAMES = (
+    (
+        "The {} wrote a long letter about the {} of his parents.",
+        "El {} escribió una carta larga sobre el {} de sus padres.",
+    ),
+    (
+        "In winter no {} could see the old {} from the window.",
+        "En invierno ningún {} podía ver el viejo {} desde la ventana.",
+    ),
+    (
+        "Yesterday our {} bought a map of the {} for his friends.",
+        "Ayer nuestro {} compró un mapa del {} para sus amigos.",
+    ),
+    (
+        "Nobody asked whether that {} had ever painted a {} before.",
+        "Nadie preguntó si aquel {} había pintado antes un {}.",
+    ),
+)
+
+
+def sentences(number: int, side: int) -> list[str]:
+    """The sentences of page *number* in English (0) or Spanish (1); no two pages share one."""
+    subjects, objects = ([pair.split()[side] for pair in words.split(", ")] for words in (SUBJECTS, OBJECTS))
+    return [
+        frame[side].format(subjects[number], objects[(3 * place + number) % len(objects)])
+        for place, frame in enumerate(FRAMES)
+    ]
+
+
+INJECTED = 'Ana\t"<b>&amp;\x01]]>\u202eEvil\r\n</prop>'
+"""What comes of it: tabs and line breaks become blanks, invisible characters are left out."""
+CLEAN = 'Ana "<b>&]]>Evil </prop>'
+LICENCE = "https://creativecommons.org/licenses/by-sa/4.0/"
+HEADS = {
+    "author": f"<meta name=author content='{INJECTED}'>",
+    "dates": '<meta property="article:published_time" content="2024-02-03T10:00:00+01:00">'
+    '<script type="application/ld+json">{"@type": "NewsArticle", "dateModified": "2024-03-04"}</script>',
+    "plugin": '<script src="https://cdn.weglot.com/weglot.min.js"></script>',
+    "noai-meta": "<meta name=robots content='noai'>",
+    "noarchive": "<meta name=robots content='NoArchive, noimageai'>",
+    "tdm-meta": "<meta name=tdm-reservation content=1><meta name=tdm-policy content='/policy.json'>",
+    "free/tdm": "<meta name=tdm-reservation content=0>",
+}
+"""Name of a page in both languages -> what its head has."""
+HEADERS = {
+    "noai-header": {"X-Robots-Tag": "noai"},
+    "tdm-header": {"tdm-reservation": "1", "tdm-policy": "https://example.org/p"},
+}
+RESERVED = {"noai-meta": "noai", "noai-header": "noai"} | dict.fromkeys(
+    ("tdm-meta", "tdm-header", "filed/a"), "tdm-reservation"
+)
+NAMES = ("plain", "licence", "text", "machine", "personal", "filed/a", *HEADS, *HEADERS)
+TDM_FILE = json.dumps(
+    [
+        {"location": "/*/filed/", "tdm-reservation": 1, "tdm-policy": "/policies/1"},
+        {"location": "/*/free/*", "tdm-reservation": 1},
+        {"location": "/*/plain$", "tdm-reservation": 0},
+    ]
+)
+
+
+def body(name: str, language: str) -> str:
+    side = ("en", "es").index(language)
+    lines = sentences(NAMES.index(name), side)
+    if name == "personal":
+        lines.append(("Write to ana@example.org now.", "Escriba a ana@example.org ahora.")[side])
+        lines.append(("Please call +34 912 345 678 today.", "Llame al +34 912 345 678 hoy mismo.")[side])
+    links = "".join(f"<a href=/{language}/{one}>{one}</a> " for one in NAMES) if name == "plain" else ""
+    other = ("es", "en")[side]
+    marks = "class=translated-ltr" if (name, language) == ("machine", "es") else ""
+    footer = f"<a rel=license href='{LICENCE}'>licence</a>" if name == "licence" else ""
+    footer = "<p>Unless noted, CC BY 4.0 applies.</p>" if name == "text" else footer
+    return (
+        f"<!doctype html><html lang={language}-GB {marks}><head><meta charset=utf-8><title>{name} {language}</title>"
+        f"{HEADS.get(name, '')}<link rel=alternate hreflang={other} href=/{other}/{name}></head>"
+        f"<body><nav>{links}</nav><main><h1>{name}</h1>{''.join(f'<p>{line}</p>' for line in lines)}</main>"
+        f"<footer>{footer}</footer></body></html>"
+    )
+
+
+def answer(path: str) -> Answer:
+    language, _, name = path[1:].partition("/")
+    if path == "/.well-known/tdmrep.json":
+        return Answer(TDM_FILE, kind="application/json")
+    if language in ("en", "es") and name in NAMES:
+        return Answer(body(name, language), headers={"ETag": '"1"', **HEADERS.get(name, {})})
+    return Answer(status=404)
+
+
+def crawl(folder: Path, url: str, *settings: str) -> dict[str, str]:
+    """Crawl into *folder*; returns the outcome of each page by language and name."""
+    chosen = (f"BILINGUAL_OUTPUT_DIR={folder}", "BILINGUAL_ENCODER=", "BILINGUAL_STALE_PAGES=0", *settings)
+    arguments = ("-a", "pair=eng-spa", "-a", f"seeds={url}/en/plain")
+    result = run_scrapy(
+        folder.parent, "crawl", "bilingual", *arguments, *ALIGNED, *(part for one in chosen for part in ("-s", one))
+    )
+    assert result.returncode == 0, result.stderr
+    assert "Traceback" not in result.stderr
+    rows = read_tsv(folder / "crawl.tsv")
+    return {row["url"].removeprefix(f"{url}/"): row["outcome"] for row in rows}
+
+
+def documents(folder: Path, url: str) -> dict[str, dict[str, Any]]:
+    return {record["url"].removeprefix(f"{url}/"): record for record in read_json_lines(folder / "documents.jsonl.gz")}
+
+
+@pytest.fixture
+def site() -> Iterator[Scripted]:
+    with scripted(answer) as site:
+        yield site
+
+
+EXPECTED: dict[str, dict[str, str]] = {
+    "en/plain": {},
+    "en/author": {"author": CLEAN},
+    "en/dates": {"published": "2024-02-03", "modified": "2024-03-04"},
+    "en/licence": {"licence": f"rel=license {LICENCE}"},
+    "en/text": {"licence": "footer Unless noted, CC BY 4.0 applies."},
+    "en/plugin": {"offers_translation": "weglot"},
+    "en/machine": {},
+    "es/machine": {"machine_translated": "google-translate"},
+    "en/noai-meta": {"opt_outs": "noai"},
+    "en/noai-header": {"opt_outs": "noai"},
+    "en/noarchive": {"opt_outs": "noarchive noimageai"},
+    "en/tdm-meta": {"opt_outs": "tdm-reservation", "tdm_policy": "{url}/policy.json"},
+    "en/tdm-header": {"opt_outs": "tdm-reservation", "tdm_policy": "https://example.org/p"},
+    "en/filed/a": {"opt_outs": "tdm-reservation", "tdm_policy": "{url}/policies/1"},
+    "en/free/tdm": {},
+}
+
+
+def facts(record: Mapping[str, Any]) -> dict[str, str]:
+    return {name: record[name] for name in FACTS if record.get(name) and name not in ("fetched_at", "locale")}
+
+
+def test_each_fact_is_in_every_output(tmp_path: Path, site: Scripted) -> None:
+    out = tmp_path / "out"
+    outcomes = crawl(out, site.url, "BILINGUAL_TDM=record", "BILINGUAL_BITEXT=bitextor,tmx,moses,jsonl,parquet")
+    expected = {
+        page: {name: value.replace("{url}", site.url) for name, value in known.items()}
+        for page, known in EXPECTED.items()
+    }
+    assert {outcomes[page] for page in expected} == {"document"}
+    held = documents(out, site.url)
+    assert {page: facts(held[page]) for page in expected} == expected
+    assert {record["locale"] for record in held.values()} == {"en-GB", "es-GB"}
+    assert not set(FACTS) - {"fetched_at", "locale"} & held["en/plain"].keys(), "no empty columns"
+
+    by_url = {record["url"]: facts(record) for record in held.values()}
+    lines = json_lines(out / "bitext" / "en-es.jsonl.gz")
+    assert len({row["url"]["en"] for row in lines}) == len(NAMES)
+    for row in lines:
+        for language, url in row["url"].items():
+            assert facts({name: row[name][language] for name in FACTS}) == by_url[url]
+            assert row["fetched_at"][language] == held[url.removeprefix(f"{site.url}/")]["fetched_at"]
+    assert len({tuple(row) for row in lines}) == 1, "readers take the keys from the first line"
+    directions = {row["url"]["en"].removeprefix(f"{site.url}/en/"): row["direction"] for row in lines}
+    assert {name for name, direction in directions.items() if direction} == {"machine"}
+    assert directions["machine"] == "en-es"
+    personal = {row["personal"]: row["translation"]["es"] for row in lines if row["personal"]}
+    assert personal.keys() == {"email", "phone"}
+    assert "ana@example.org" in personal["email"]
+
+    table = pq.read_table(out / "bitext" / "en-es.parquet").to_pylist()
+    assert len(table) == len(lines)
+    for row, line in zip(table, lines, strict=True):
+        for language in ("en", "es"):
+            assert {name: row[f"{name}_{language}"] or "" for name in FACTS} == {
+                name: line[name][language] for name in FACTS
+            }
+        assert (row["direction"] or "", row["personal"] or "") == (line["direction"], line["personal"])
+    assert table[0]["tdm_policy_en"] != ""
+
+    tree = etree.fromstring(gzip.decompress((out / "bitext" / "en-es.tmx.gz").read_bytes()))
+    for unit, line in zip(tree.iter("tu"), lines, strict=True):
+        for variant, language in zip(unit.iter("tuv"), ("en", "es"), strict=True):
+            props = {prop.get("type"): prop.text for prop in variant.iter("prop")}
+            assert facts(props) == facts({name: line[name][language] for name in FACTS})
+            assert props["source-document"] == line["url"][language]
+        assert unit.xpath("string(prop[@type='direction'])") == line["direction"]
+        assert unit.xpath("string(prop[@type='personal'])") == line["personal"]
+
+    header, *rows = _table(out / "bitext" / "en-es.documents.gz")
+    assert len(rows) == len(NAMES)
+    for row in rows:
+        record = dict(zip(header, row, strict=True))
+        for side in ("src", "trg"):
+            assert facts({name: record[f"{side}_{name}"] for name in FACTS}) == by_url[record[f"{side}_url"]]
+    header, *rows = _table(out / "bitext" / "en-es.sent.gz")
+    assert [dict(zip(header, row, strict=True))["personal"] for row in rows] == [line["personal"] for line in lines]
+
+    summary = json.loads((out / "summary.json").read_text())
+    counted = {"noai": 4, "noarchive": 2, "noimageai": 2, "tdm-reservation": 6}
+    assert summary["opt_outs"] == dict(sorted(counted.items(), key=lambda item: -item[1]))
+
+    masked = tmp_path / "masked"
+    result = run_scrapy(
+        tmp_path, "align", str(out), "--out", "pairs.tsv", "--bitext", str(masked), "--mask-personal",
+        "--formats", "bitextor,tmx,moses,jsonl", "-s", "BILINGUAL_ENCODER=",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    again = json_lines(masked / "en-es.jsonl.gz")
+    assert {row["personal"]: row["translation"] for row in again if row["personal"]} == {
+        "email": {"en": "Write to __EMAIL__ now.", "es": "Escriba a __EMAIL__ ahora."},
+        "phone": {"en": "Please call __PHONE__ today.", "es": "Llame al __PHONE__ hoy mismo."},
+    }
+    assert {row["url"]["en"]: facts_of_line(row) for row in again} == {
+        row["url"]["en"]: facts_of_line(row) for row in lines
+    }
+    header, *rows = _table(masked / "en-es.documents.gz")
+    texts = [
+        base64.b64decode(dict(zip(header, row, strict=True))[side]) for row in rows for side in ("src_doc", "trg_doc")
+    ]
+    files = {path: path.read_bytes() for path in masked.iterdir()}
+    texts += [gzip.decompress(data) if path.suffix == ".gz" else data for path, data in files.items()]
+    assert not [text for text in texts if b"ana@" in text or b"912 345" in text]
+
+
+def facts_of_line(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in (*FACTS, "direction", "direction_evidence")}
+
+
+def json_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+
+
+def _table(path: Path) -> list[list[str]]:
+    return [line.split("\t") for line in gzip.decompress(path.read_bytes()).decode().rstrip("\n").split("\n")]
+
+
+def test_a_reservation_is_respected_in_crawl_recrawl_and_replay(tmp_path: Path, site: Scripted) -> None:
+    def check(folder: Path, outcomes: dict[str, str]) -> None:
+        assert {page: outcome for page, outcome in outcomes.items() if page.startswith(("en/", "es/"))} == {
+            f"{language}/{name}": RESERVED.get(name, "document") for language in ("en", "es") for name in NAMES
+        }
+        assert documents(folder, site.url).keys() == {
+            page for page, outcome in outcomes.items() if outcome == "document"
+        }
+        summary = json.loads((folder / "summary.json").read_text())
+        assert summary["dropped"]["tdm-reservation"] == 6
+        assert summary["dropped"]["noai"] == summary["opt_outs"]["noai"] == 4
+        assert summary["opt_outs"]["noarchive"] == 2
+
+    first = tmp_path / "first"
+    check(first, crawl(first, site.url))
+    assert site.paths().count("/.well-known/tdmrep.json") == 1
+    pairs = (first / "pairs.tsv").read_text()
+    assert "tdm-meta" not in pairs
+    assert "noarchive" in pairs
+
+    again = tmp_path / "again"
+    check(again, crawl(again, site.url, f"BILINGUAL_KNOWN={first}"))
+    assert json.loads((again / "summary.json").read_text())["known"]["unchanged"] == 2 * len(NAMES)
+    replayed = tmp_path / "replayed"
+    check(replayed, crawl(replayed, site.url, f"BILINGUAL_REPLAY={first}"))
+
+
+def test_resumed_and_shared_crawls_respect_a_reservation(tmp_path: Path, site: Scripted) -> None:
+    out, job = tmp_path / "out", f"JOBDIR={tmp_path / 'job'}"
+    crawl(out, site.url, job, "CLOSESPIDER_PAGECOUNT=6")
+    assert len(documents(out, site.url)) < 2 * (len(NAMES) - len(RESERVED))
+    outcomes = crawl(out, site.url, job)
+    assert reserved(outcomes) == RESERVED
+    with redis_server(tmp_path) as server:
+        assert crawl(tmp_path / "shared", site.url, f"BILINGUAL_FRONTIER={server.url}") == outcomes
+
+
+def reserved(outcomes: Mapping[str, str]) -> dict[str, str]:
+    return {page.partition("/")[2]: outcome for page, outcome in outcomes.items() if outcome in RESERVED.values()}
+
+
+HUGE = json.dumps([{"location": "/", "tdm-reservation": 1}] * 20_000)
+HOSTILE = {
+    "too long": Answer(HUGE, kind="application/json"),
+    "deep": Answer("[" * 400_000, kind="application/json"),
+    "a page": Answer("<html><h1>Not found</h1>", kind="text/html"),
+    "a loop": Answer(status=302, headers={"Location": "/.well-known/tdmrep.json"}),
+    "broken": Answer(raw=[b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n[{"]),
+    "an error": Answer(status=503),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_tdmrep_json_blocks_nothing(tmp_path: Path, kind: str) -> None:
+    def hostile(path: str) -> Answer:
+        return HOSTILE[kind] if path == "/.well-known/tdmrep.json" else answer(path)
+
+    with scripted(hostile) as site:
+        began = time.monotonic()
+        outcomes = crawl(tmp_path / "out", site.url, "BILINGUAL_ALIGN=")
+        assert time.monotonic() - began < 60
+    by_page = {name: outcome for name, outcome in RESERVED.items() if name != "filed/a"}
+    assert reserved(outcomes) == by_page
+    assert outcomes["en/filed/a"] == "document"
+    assert 1 <= site.paths().count("/.well-known/tdmrep.json") <= 6
+
+
+def test_robots_txt_may_forbid_tdmrep_json(tmp_path: Path) -> None:
+    def closed(path: str) -> Answer:
+        return Answer("User-agent: *\nDisallow: /.well-known/") if path == "/robots.txt" else answer(path)
+
+    with scripted(closed) as site:
+        assert crawl(tmp_path / "out", site.url, "BILINGUAL_ALIGN=")["en/filed/a"] == "document"
+        assert "/.well-known/tdmrep.json" not in site.paths()
+
+
+@pytest.mark.parametrize(
+    ("location", "path", "matches"),
+    [
+        ("/", "/a", True),
+        ("/a", "/ab", True),
+        ("/a$", "/ab", False),
+        ("/a$", "/a", True),
+        ("/*.html$", "/x/y.html", True),
+        ("/*.html$", "/x/y.html?z", False),
+        ("/*/b", "/a/b/c", True),
+        ("/a*a$", "/a", False),
+        ("*", "/anything", True),
+        ("/%C3%B1", "/ñ", True),
+        ("/a%24", "/a$", True),
+        ("/b", "/a/b", False),
+    ],
+)
+def test_locations_match_as_in_robots_txt(location: str, path: str, matches: bool) -> None:
+    rules = rules_in(json.dumps([{"location": location, "tdm-reservation": 1}]).encode(), "https://a.org/")
+    assert (declared_for(f"https://a.org{path}", rules).reserved or False) == matches
+
+
+def test_the_first_rule_that_matches_counts_and_a_policy_is_an_address() -> None:
+    given = [
+        {"location": "/free/", "tdm-reservation": 0},
+        {"location": "/", "tdm-reservation": 1, "tdm-policy": "javascript:alert(1)"},
+        {"location": 3, "tdm-reservation": 1},
+        {"location": "/", "tdm-reservation": 7},
+        "text",
+    ]
+    rules = rules_in(json.dumps(given).encode(), "https://a.org/.well-known/tdmrep.json")
+    assert [rule.reserved for rule in rules] == [False, True]
+    assert declared_for("https://a.org/free/x", rules).reserved is False
+    assert declared_for("https://a.org/x", rules).names == ("tdm-reservation",)
+    assert not declared_for("https://a.org/x", rules).policy
+
+
+def test_many_rules_with_many_wildcards_take_linear_time() -> None:
+    rule = {"location": "/*a" * 600, "tdm-reservation": 1}
+    rules = rules_in(json.dumps([rule] * (2 * MAX_RULES)).encode(), "https://a.org/")
+    assert len(rules) == MAX_RULES
+    began = time.perf_counter()
+    declared_for("https://a.org/" + "/a" * 500 + "b" * 1000, rules)
+    assert time.perf_counter() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("head", "name", "value"),
+    [
+        ('<meta name="dc.creator" content=" Jane  Doe ">', "author", "Jane Doe"),
+        ('<meta property="article:author" content="https://facebook.com/x">', "author", ""),
+        ('<script type="application/ld+json">[{"@graph": [{"@type": ["WebPage"], "author": {"@id": "#p"}}, '
+         '{"@id": "#p", "@type": "Person", "name": "Jón"}]}]</script>', "author", "Jón"),
+        ('<script type="application/ld+json">{"@type": "Comment", "author": "Troll"}</script>', "author", ""),
+        ('<script type="application/ld+json">{"@type": "Article", "author": ["A", {"name": "B"}, 3]}</script>',
+         "author", "A, B"),
+        ('<script type="application/ld+json">' + "[" * 90_000 + "</script>", "author", ""),
+        ("<a rel=author href=/jane>Jane</a>", "author", "Jane"),
+        ("<time class='entry-date published' datetime='2020-05-06T00:00'>May</time>", "published", "2020-05-06"),
+        ("<time datetime='2020-05-06'>of an event</time>", "published", ""),
+        ("<meta name=date content='20200506'>", "published", "2020-05-06"),
+        ("<meta name=date content='2020-13-06'>", "published", ""),
+        ("<meta name=date content='0001-01-01T00:00:00Z'>", "published", ""),
+        ("<meta name=date content='6/5/2020'>", "published", ""),
+        ("<meta property='og:updated_time' content='2020/5/6'>", "modified", "2020-05-06"),
+        (f"<link rel=license href={LICENCE}>", "licence", f"rel=license {LICENCE}"),
+        ('<script type="application/ld+json">{"@type": "WebPage", "license": "CC-BY-4.0 | x"}</script>',
+         "licence", "json-ld CC-BY-4.0 / x"),
+        (f"<p>A photo by <a href={LICENCE}>CC</a>", "licence", f"link {LICENCE}"),
+        ("<p>" + "A long paragraph. " * 30 + "It is about Creative Commons.", "licence", ""),
+        ("<footer>© 2026 Example. All rights reserved.</footer>", "licence", ""),
+        ("<html lang=en_gb>", "locale", "en-GB"),
+        ("<html lang=zh-hant-tw>", "locale", "zh-Hant-TW"),
+        ("<html lang=en>", "locale", ""),
+        ("<link rel=alternate hreflang=es-MX href=/x>", "locale", "es-MX"),
+        ("<html lang=is-x-mtfrom-en>", "machine_translated", "google-translate"),
+        ("<meta http-equiv=X-Translated-By content=Google>", "machine_translated", "google-translate"),
+        ("<meta name=ms.translationtype content=MT>", "machine_translated", "microsoft-translator"),
+        ("<p>Weglot and GTranslate are plugins, see <a href=/weglot>weglot</a>", "offers_translation", ""),
+        ("<div id=google_translate_element></div>", "offers_translation", "google-translate"),
+        ("<a href='https://translate.google.com/translate?u=x'>English</a>", "offers_translation", "google-translate"),
+        ("<a href='https://translate.google.com/intl/en/about'>read</a>", "offers_translation", ""),
+        ("<link rel='alternate machine-translated-from' hreflang=en href=/en>", "translation_of", "https://a.org/en"),
+        ('<script type="application/ld+json">{"@type": "Book", "translationOfWork": {"@id": "/o"}, '
+         '"translator": {"name": "Eve"}}</script>', "translator", "Eve"),
+        ("<link rel=alternate hreflang=x-default href=/en>", "x_default", "https://a.org/en"),
+    ],
+)  # fmt: skip
+def test_what_a_page_declares_is_read(head: str, name: str, value: str) -> None:
+    assert getattr(parse_page(f"{head}<body><p>Text", "https://a.org/x").origin, name) == value
+
+
+def test_a_page_of_nothing_but_facts_takes_no_longer_than_others() -> None:
+    parts = (
+        f"<a rel=license href={LICENCE}?{{n}}>CC BY</a>",
+        "<link rel=alternate hreflang=en-GB href=/{n}>",
+        "<meta name=author content=x{n}><time class=published datetime=x></time>",
+        '<script type="application/ld+json">[{{"@graph": [{{"@type": "Article"}}]}}]</script>',
+        "<script>weglo{n}</script>",
+    )
+    for part in parts:
+        page = "".join(part.format(n=number) for number in range(20_000))
+        began = time.process_time()
+        origin = parse_page(f"<body>{page}", "https://a.org/").origin
+        assert time.process_time() - began < 10
+        assert all(len(fact) <= 500 for fact in origin.known().values())
+
+
+EN, ES = "https://a.org/en", "https://a.org/es"
+
+
+@pytest.mark.parametrize(
+    ("english", "spanish", "direction", "evidence"),
+    [
+        (Origin(), Origin(), "", ""),
+        (Origin(), Origin(machine_translated="x"), "en-es", "machine_translated"),
+        (Origin(translator="Eve"), Origin(), "es-en", "translator"),
+        (Origin(x_default=EN), Origin(x_default=EN), "en-es", "x_default"),
+        (Origin(x_default=EN), Origin(x_default=ES), "", ""),
+        (Origin(x_default="https://a.org/"), Origin(), "", ""),
+        (Origin(), Origin(translation_of=EN), "en-es", "translation_of"),
+        (Origin(published="2020-01-02"), Origin(published="2020-01-01"), "es-en", "published"),
+        (Origin(published="2020-01-02", x_default=EN), Origin(published="2020-01-01"), "", ""),
+        (Origin(published="2020-01-01", x_default=EN), Origin(published="2020-01-02"), "en-es", "x_default published"),
+    ],
+)
+def test_the_direction_is_what_all_declarations_agree_on(
+    english: Origin, spanish: Origin, direction: str, evidence: str
+) -> None:
+    assert direction_of((EN, ES), (english, spanish), ("en", "es")) == (direction, evidence)
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("Write to Jon.O-x@example.co.uk.", "Write to __EMAIL__."),
+        ("jon (at) example.is", "__EMAIL__"),
+        ("Call +354 525 4000 or 525 4000.", "Call __PHONE__ or __PHONE__."),
+        ("IBAN GB82 WEST 1234 5698 7654 32 BIC ABCD", "IBAN __IBAN__ BIC ABCD"),
+        ("IBAN GB83 WEST 1234 5698 7654 32", "IBAN GB83 WEST 1234 5698 7654 32"),
+        ("Kt. 120174-3399, DNI 12345678Z, RSSMRA85T10A562S", "Kt. __ID__, DNI __ID__, __ID__"),
+        ("DNI 12345678A", "DNI 12345678A"),
+        ("In 2019-2020 there were 1234567 users (12.345.678).", "In 2019-2020 there were 1234567 users (12.345.678)."),
+        ("ISBN 978-3-16-148410-0, 192.168.100.100, 2020-12-31 10:20:30", None),
+        ("@home and a@b", None),
+    ],
+)
+def test_personal_data_is_found_and_masked(text: str, masked: str | None) -> None:
+    personal = PersonalData(("eng", "isl"))
+    assert personal.mask(text) == (masked or text)
+    assert bool(personal.kinds(text)) == (personal.mask(text) != text)
+    assert personal.kinds(personal.mask(text)) == personal.kinds(text), "the flag outlives the mask"
+    assert personal.mask(personal.mask(text)) == personal.mask(text)
+
+
+@pytest.mark.parametrize("part", ["a", "a@", "1 ", "+354 ", "a.b-", "GB82 ", "12345678901 ", "(at)", "+354 525 4000 "])
+def test_masking_takes_bounded_time(part: str) -> None:
+    personal = PersonalData(("eng", "isl"))
+    line = part * (MAX_MASKED // 4 // len(part))
+    began = time.process_time()
+    assert len(personal.mask_lines([line] * 40)) == 4
+    personal.kinds(line)
+    assert time.process_time() - began < 60
