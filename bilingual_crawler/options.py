@@ -37,9 +37,9 @@ POLITENESS = ("domain", "host", "address")
 SITE_BUDGETS = ("bandit", "even", "sequential", "best")
 """Which site's best URL comes next."""
 RENDER_MODES = ("auto", "never", "always")
-BITEXT_FORMATS = ("bitextor", "tmx", "moses", "jsonl", "parquet")
+BITEXT_FORMATS = ("bitextor", "tmx", "moses", "jsonl", "parquet", "dropped")
 USUAL_FORMATS = ("bitextor", "tmx", "moses", "jsonl")
-"""Those that need no extra."""
+"""Those that need no extra and hold what was kept."""
 
 
 class Part(StrEnum):

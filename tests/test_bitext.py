@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,11 +17,15 @@ from lxml import etree
 
 from bilingual_crawler.alignment.sentences.align import SentenceAligner, SentencePair
 from bilingual_crawler.alignment.sentences.beads import SHAPES, beads_at_price, best_beads
+from bilingual_crawler.alignment.sentences.cleaning import REASONS, Cleaner
+from bilingual_crawler.alignment.sentences.duplicates import Duplicates
 from bilingual_crawler.alignment.sentences.evidence import Lexicon, Meaning, Nearness, weigh
 from bilingual_crawler.alignment.sentences.exports import EXPORTS, DocumentPair, Export, open_exports
-from bilingual_crawler.alignment.sentences.produce import Cleaner
+from bilingual_crawler.alignment.sentences.produce import BitextProducer
 from bilingual_crawler.alignment.sentences.splitting import Sentence, split
+from bilingual_crawler.items import Pair
 from bilingual_crawler.languages.codes import LanguagePair
+from bilingual_crawler.pages.language import BY_DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -187,25 +192,80 @@ PITKA = "Tämä lause on tarpeeksi pitkä, jotta sen kieli tunnistetaan."
 @pytest.mark.parametrize(
     ("a", "b", "score", "reason"),
     [
-        (LONG, PITKA, 0.9, None),
+        (LONG, PITKA, 0.9, ""),
         (LONG, PITKA, 0.1, "score"),
+        ("Yes", "Kyllä", 0.9, ""),
         ("12 %", "12 %", 0.9, "letters"),
-        ("Nokia 3310", "nokia 3310", 0.9, "equal"),
+        ("Nokia 3310", "nokia 3310!", 0.9, "equal"),
+        ("ls -l /usr/lib # a list", "ls -l /usr/lib # luettelo", 0.9, ""),
+        (f"{LONG} It has ten words more {LONG}", f"{LONG} It has kymmenen words more {LONG}", 0.9, "equal"),
         ("Yes", PITKA, 0.9, "length"),
         (PITKA, LONG, 0.9, "language"),
         (LONG, LONG + " It is not Finnish.", 0.9, "language"),
+        ("[ < Rests ]", "[ < Tauot ]", 0.9, "navigation"),
+        ("[ Up : Rests ]", "[Ylös: Tauot ]", 0.9, "navigation"),
+        ("Next →", "Seuraava →", 0.9, "navigation"),
+        ("← A history of the library", "← Kirjaston historia", 0.9, "navigation"),
+        ("Home | News | Contact", "Etusivu | Uutiset | Yhteystiedot", 0.9, "navigation"),
+        ("<< Start < Prev 1 2 Next > End >>", "<< Alku < Edellinen 1 2 Seuraava > Loppu >>", 0.9, "navigation"),
+        ("Read the whole story of the library →", "Lue kirjaston koko tarina täältä →", 0.9, ""),
+        ("→ Lending is free", "→ Lainaus on ilmaista", 0.9, ""),
+        ("Files > Open", "Tiedostot > Avaa", 0.9, ""),
+        ("<name> of the file", "Tiedoston <nimi>", 0.9, ""),
+        ("Milk / Yogurt / Eggs", "Maito / Jogurtti / Munat", 0.9, ""),
+        ("[sic]", "[näin]", 0.9, ""),
     ],
 )
-def test_unfit_sentence_pairs_are_counted_by_reason(a: str, b: str, score: float, reason: str | None) -> None:
-    cleaner = Cleaner(PAIR)
-    assert cleaner.keeps(SentencePair(a, b, score, "0", "0")) == (reason is None)
-    assert dict(cleaner.dropped) == ({reason: 1} if reason else {})
+def test_unfit_sentence_pairs_are_dropped_with_a_reason(a: str, b: str, score: float, reason: str) -> None:
+    assert Cleaner(PAIR).objection(SentencePair(a, b, score, "0", "0")) == reason
+    assert reason in {"", *REASONS}
 
 
-def test_a_sentence_pair_is_kept_once() -> None:
-    cleaner = Cleaner(PAIR)
-    pairs = [SentencePair(text, PITKA, 0.9, "0", "0") for text in (LONG, LONG.upper(), LONG + " ")]
-    assert [cleaner.keeps(pair) for pair in pairs] == [True, False, False]
+def reasons(*pairs: tuple[str, str, float]) -> list[str]:
+    duplicates = Duplicates()
+    for a, b, score in pairs:
+        duplicates.add(a, b, score)
+    return duplicates.reasons()
+
+
+def test_the_best_of_repeated_pairs_stays() -> None:
+    found = reasons(
+        ("Opens at 9.", "Aukeaa kello 9.", 0.8),
+        (LONG, PITKA, 0.9),
+        ("OPENS at  9.", "aukeaa kello 9.", 0.7),
+        ("Opens at 10:", "Aukeaa kello 10", 0.95),
+        (LONG, "Aivan muuta.", 0.6),
+        ("Something else.", PITKA, 0.7),
+        (LONG, PITKA, 0.9),
+    )
+    assert found == ["near_duplicate", "", "duplicate", "", "repeated", "repeated", "duplicate"]
+    assert reasons() == []
+
+
+def test_long_pairs_that_differ_in_a_word_are_near_duplicates_and_short_ones_are_not() -> None:
+    a = "As of this year, there are {} thousand cores in the cluster, with cards of several makers, which all users share fairly and by the day."
+    b = "Tänä vuonna uudessa klusterissa on nyt {} tuhatta ydintä ja useiden valmistajien kortteja, joita kaikki käyttäjät käyttävät yhdessä."
+    assert reasons((a.format("five"), b.format("viisi"), 0.8), (a.format("six"), b.format("kuusi"), 0.9)) == [
+        "near_duplicate",
+        "",
+    ]
+    assert reasons(("five cores", "viisi ydintä", 0.8), ("six cores", "kuusi ydintä", 0.9)) == ["", ""]
+
+
+def test_a_pair_stays_whose_only_better_likeness_goes() -> None:
+    """The second is like the first, which goes for the sake of a third that the second is not like."""
+    one, two, three = "a b c d e f g h i j", "a b c d e f g h i k", "l b c d e f g h i j"
+    assert reasons((one, one, 0.9), (one + "!", two, 0.8))[1] == "repeated"
+    assert reasons((three, "x", 0.9), (one, "x", 0.8), (one, "y", 0.7)) == ["", "repeated", ""]
+
+
+@given(st.lists(st.tuples(st.text(max_size=8), st.text(max_size=8), st.floats(0, 1)), max_size=30))
+def test_one_of_each_pair_stays(pairs: list[tuple[str, str, float]]) -> None:
+    found = reasons(*pairs)
+    assert len(found) == len(pairs)
+    assert not pairs or "" in found
+    kept = [pair[:2] for pair, reason in zip(pairs, found, strict=True) if not reason]
+    assert len(set(kept)) == len(kept)
 
 
 DOCUMENTS = DocumentPair(
@@ -273,6 +333,62 @@ def test_datasets_loads_the_json_lines_and_the_parquet(exported: Path) -> None:
     table = pq.read_table(exported / "en-fi.parquet").to_pylist()
     assert table[0]["text_fi"] == KEPT[0].text_b
     assert table[0]["document_score"] == pytest.approx(0.97)
+
+
+class Listening:
+    """Takes what a producer hands out."""
+
+    def __init__(self) -> None:
+        self.documents: list[str] = []
+        self.raw: list[SentencePair] = []
+        self.kept: list[SentencePair] = []
+
+    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+        self.documents.append(documents.url_a)
+        self.raw += raw
+        self.kept += kept
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def produce(folder: Path) -> Listening:
+    """The bitext of two sites with the same sentences, and a menu on each page."""
+    listening = Listening()
+    menu = "Home | News | Contact", "Etusivu | Uutiset | Yhteystiedot"
+    texts = {f"https://{site}/en": [*ENGLISH, menu[0], "12", "<b>Yes</b>\x00"] for site in ("a.fi", "b.fi")}
+    texts |= {f"https://{site}/fi": [*FINNISH, menu[1], "12", "<b>Kyllä</b>\x00"] for site in ("a.fi", "b.fi")}
+    producer = BitextProducer(PAIR, BY_DEFAULT, [*open_exports(EXPORTS, folder, PAIR), listening])
+    for site in ("a.fi", "b.fi"):
+        producer.add([Pair(f"https://{site}/en", f"https://{site}/fi", 0.9, "url", "eng-fin")], texts.__getitem__)
+    assert not list(folder.glob("en-fi*")), "nothing is complete before all is known"
+    counts = producer.close()
+    assert listening.closed
+    assert counts.documents == len(listening.documents) == 2
+    assert counts.aligned == len(listening.raw) == counts.kept + counts.dropped.total()
+    assert counts.kept == len(listening.kept) > 4
+    assert counts.dropped == Counter(one.dropped for one in listening.raw if one.dropped)
+    return listening
+
+
+def test_no_sentence_pair_is_lost_silently(tmp_path: Path) -> None:
+    found = produce(tmp_path)
+    dropped = rows(tmp_path / "en-fi.dropped.gz")
+    assert dropped[0][-1] == "reason"
+    sent, raw = rows(tmp_path / "en-fi.sent.gz"), rows(tmp_path / "en-fi.raw.gz")
+    assert sorted(row[2:4] for row in dropped[1:] + sent[1:]) == sorted(row[2:4] for row in raw[1:])
+    assert Counter(row[-1] for row in dropped[1:]) == Counter(one.dropped for one in found.raw if one.dropped)
+    assert {"navigation", "duplicate", "letters"} <= {row[-1] for row in dropped[1:]}
+
+
+def test_the_same_pages_give_the_same_files(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        produce(tmp_path / name)
+    files = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert len(files) == 10
+    assert [(tmp_path / "one" / name).read_bytes() for name in files] == [
+        (tmp_path / "two" / name).read_bytes() for name in files
+    ]
 
 
 def test_exports_are_the_same_bytes_every_time(exported: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

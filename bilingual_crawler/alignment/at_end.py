@@ -50,6 +50,8 @@ class AlignedCrawl:
     """Damaged records and pages that break a limit, by kind."""
     bitext: dict[str, int]
     """With bitext: ``documents`` (document pairs), ``aligned`` and ``kept`` (sentence pairs)."""
+    dropped: dict[str, int]
+    """Sentence pairs that are not in the bitext, by reason."""
 
 
 class AlignmentError(Exception):
@@ -147,14 +149,14 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
     found.sort(key=lambda one: -one.score)
     replace_pairs(folder / PAIRS, found, pairs)
     replace_tsv(folder / UNPAIRED, Unpaired, unpaired)
-    for producer in bitext.values():
-        producer.close()
+    counts = [producer.close() for producer in bitext.values()] if options.bitext else []
     reasons = ((one.pair, one.reason) for one in unpaired)
     return AlignedCrawl(
         outcomes(map(str, pairs), (one.pair for one in found), reasons, refused),
         len({url for one in found for url in (one.url_a, one.url_b)}),
         dict(corpus.unreadable),
-        dict(sum((producer.counts for producer in bitext.values()), Counter[str]())),
+        dict(sum((Counter(documents=c.documents, aligned=c.aligned, kept=c.kept) for c in counts), Counter[str]())),
+        dict(sum((c.dropped for c in counts), Counter[str]()).most_common()),
     )
 
 

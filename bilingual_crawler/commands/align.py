@@ -218,8 +218,7 @@ class _Extras:
             self._bitexts[domain.pair].add(alignment.pairs, domain.main_text)
 
     def close(self) -> None:
-        for bitext in self._bitexts.values():
-            bitext.close()
+        self._counts = {pair: bitext.close() for pair, bitext in self._bitexts.items()}
 
     def write_reviews(self) -> None:
         for pair, folder in self._review_folders.items():
@@ -233,10 +232,10 @@ class _Extras:
                 if counts:
                     console.print(f"{title}: {_listed(counts)}")
             if self._opts.bitext:
-                bitext = self._bitexts[pair]
+                found = self._counts[pair]
                 console.print(
-                    f"{bitext.counts['kept']} of {bitext.counts['aligned']} sentence pairs in {self._opts.bitext}"
-                    + (f" (dropped: {_listed(bitext.dropped)})" if bitext.dropped else "")
+                    f"{found.kept} of {found.aligned} sentence pairs in {self._opts.bitext}"
+                    + (f" (dropped: {_listed(found.dropped)})" if found.dropped else "")
                 )
 
 

@@ -23,6 +23,8 @@ SURE = 0.9
 """Score from which beads of the first pass teach the lexicon."""
 LONGEST = 3000
 """Maximum aligned sentences of a document."""
+SHORT = 2
+"""Maximum words of each side of a short sentence pair."""
 
 Sides: TypeAlias = tuple["Sequence[Sentence]", "Sequence[Sentence]"]
 
@@ -37,6 +39,13 @@ class SentencePair:
     """Confidence of the alignment, 0 to 1."""
     paragraph_a: str
     paragraph_b: str
+    dropped: str = ""
+    """Why it is not in the bitext, as a key of :data:`.cleaning.REASONS`; empty if it is kept."""
+
+    @property
+    def short(self) -> bool:
+        """Whether neither side has more than two words."""
+        return max(len(self.text_a.split()), len(self.text_b.split())) <= SHORT
 
 
 class SentenceAligner:

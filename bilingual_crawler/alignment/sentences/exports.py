@@ -39,7 +39,7 @@ class Sink(Protocol):
     """Takes document pairs with their sentence pairs."""
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
-        """Take a document pair: *raw* are all its sentence pairs, *kept* the clean ones."""
+        """Take a document pair: *raw* are all its sentence pairs, *kept* those that are not dropped."""
 
     def close(self) -> None:
         """End the export."""
@@ -56,7 +56,7 @@ class Export(ABC):
 
     @abstractmethod
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
-        """Write a document pair: *raw* are all its sentence pairs, *kept* the clean ones."""
+        """Write a document pair: *raw* are all its sentence pairs, *kept* those that are not dropped."""
 
     @abstractmethod
     def close(self) -> None:
@@ -126,6 +126,23 @@ def _cells(urls: tuple[str, str], found: SentencePair) -> tuple[object, ...]:
 
 def _line(cells: Sequence[object]) -> str:
     return "\t".join(" ".join(str(cell).split()) for cell in cells) + "\n"
+
+
+class Dropped(Export):
+    """``en-mt.dropped.gz``: a table with a header of the sentence pairs that were dropped, with the reason."""
+
+    def __init__(self, directory: Path, pair: LanguagePair) -> None:
+        super().__init__(directory, pair)
+        self._file = open_gzip(self.part("dropped.gz"))
+        self._file.write(_line((*RAW, "reason")))
+
+    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+        urls = (documents.url_a, documents.url_b)
+        self._file.writelines(_line((*_cells(urls, found), found.dropped)) for found in raw if found.dropped)
+
+    def close(self) -> None:
+        self._file.close()
+        self.publish()
 
 
 class JsonLines(Export):
@@ -256,6 +273,7 @@ EXPORTS: Mapping[str, type[Export]] = {
     "moses": Moses,
     "jsonl": JsonLines,
     "parquet": Parquet,
+    "dropped": Dropped,
 }
 
 
