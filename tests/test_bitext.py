@@ -20,8 +20,8 @@ from bilingual_crawler.alignment.sentences.beads import SHAPES, beads_at_price, 
 from bilingual_crawler.alignment.sentences.cleaning import REASONS, Cleaner
 from bilingual_crawler.alignment.sentences.duplicates import Duplicates
 from bilingual_crawler.alignment.sentences.evidence import Lexicon, Meaning, Nearness, weigh
-from bilingual_crawler.alignment.sentences.exports import EXPORTS, DocumentPair, Export, open_exports
-from bilingual_crawler.alignment.sentences.produce import BitextProducer
+from bilingual_crawler.alignment.sentences.exports import EXPORTS, DocumentPair, Export
+from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
 from bilingual_crawler.alignment.sentences.splitting import Sentence, split
 from bilingual_crawler.items import Pair
 from bilingual_crawler.languages.codes import LanguagePair
@@ -190,10 +190,10 @@ PITKA = "Tämä lause on tarpeeksi pitkä, jotta sen kieli tunnistetaan."
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "score", "reason"),
+    ("a", "b", "quality", "reason"),
     [
         (LONG, PITKA, 0.9, ""),
-        (LONG, PITKA, 0.1, "score"),
+        (LONG, PITKA, 0.1, "quality"),
         ("Yes", "Kyllä", 0.9, ""),
         ("12 %", "12 %", 0.9, "letters"),
         ("Nokia 3310", "nokia 3310!", 0.9, "equal"),
@@ -216,8 +216,8 @@ PITKA = "Tämä lause on tarpeeksi pitkä, jotta sen kieli tunnistetaan."
         ("[sic]", "[näin]", 0.9, ""),
     ],
 )
-def test_unfit_sentence_pairs_are_dropped_with_a_reason(a: str, b: str, score: float, reason: str) -> None:
-    assert Cleaner(PAIR).objection(SentencePair(a, b, score, "0", "0")) == reason
+def test_unfit_sentence_pairs_are_dropped_with_a_reason(a: str, b: str, quality: float, reason: str) -> None:
+    assert Cleaner(PAIR).objection(SentencePair(a, b, 0.9, "0", "0", quality)) == reason
     assert reason in {"", *REASONS}
 
 
@@ -243,8 +243,14 @@ def test_the_best_of_repeated_pairs_stays() -> None:
 
 
 def test_long_pairs_that_differ_in_a_word_are_near_duplicates_and_short_ones_are_not() -> None:
-    a = "As of this year, there are {} thousand cores in the cluster, with cards of several makers, which all users share fairly and by the day."
-    b = "Tänä vuonna uudessa klusterissa on nyt {} tuhatta ydintä ja useiden valmistajien kortteja, joita kaikki käyttäjät käyttävät yhdessä."
+    a = (
+        "As of this year, there are {} thousand cores in the new cluster, with cards of several makers, "
+        "which all users share fairly and by the day."
+    )
+    b = (
+        "Tänä vuonna uudessa klusterissa on nyt {} tuhatta ydintä ja useiden valmistajien kortteja, "
+        "joita kaikki käyttäjät käyttävät yhdessä."
+    )
     assert reasons((a.format("five"), b.format("viisi"), 0.8), (a.format("six"), b.format("kuusi"), 0.9)) == [
         "near_duplicate",
         "",
@@ -271,7 +277,7 @@ def test_one_of_each_pair_stays(pairs: list[tuple[str, str, float]]) -> None:
 DOCUMENTS = DocumentPair(
     "https://a.fi/en?x=1&y=<2>", "https://a.fi/fi", "One.\nTwo \x02 & <b>.", "Yksi.\nKaksi.", 0.97, "url"
 )
-KEPT = [SentencePair("Two \x02 &\u2028<b>.", "Kaksi\tja\n\u00a0kolme.", 0.91, "1", "1+2")]
+KEPT = [SentencePair("Two \x02 &\u2028<b>.", "Kaksi\tja\n\u00a0kolme.", 0.91, "1", "1+2", 0.88)]
 RAW = [SentencePair("One.", "One.", 0.8, "0", "0"), *KEPT]
 
 
@@ -308,6 +314,7 @@ def test_bitextor_tables_give_back_text_and_columns(exported: Path) -> None:
     assert len(tables["raw"]) == 3
     sent = dict(zip(*tables["sent"], strict=True))
     assert (sent["trg_text"], sent["num_tokens_trg"], sent["trg_paragraph_id"]) == ("Kaksi ja kolme.", "3", "1+2")
+    assert (sent["aligner_score"], sent["quality"], sent["short"]) == ("0.91", "0.88", "0")
 
 
 def test_tmx_is_valid_and_keeps_urls_and_scores(exported: Path) -> None:
@@ -315,7 +322,7 @@ def test_tmx_is_valid_and_keeps_urls_and_scores(exported: Path) -> None:
     dtd = etree.DTD(str(Path(__file__).with_name("data") / "tmx14.dtd"))
     assert dtd.validate(tree), dtd.error_log
     assert tree.xpath("//tuv[1]/prop/text()") == [DOCUMENTS.url_a]
-    assert tree.xpath("//tu/prop/text()") == ["0.91", "0.97"]
+    assert tree.xpath("//tu/prop/text()") == ["0.91", "0.97", "0.88", "0"]
     assert tree.xpath("//tuv[@xml:lang='en']/seg/text()") == ["Two  &\u2028<b>."]
 
 
@@ -332,7 +339,16 @@ def test_datasets_loads_the_json_lines_and_the_parquet(exported: Path) -> None:
     assert rows[0]["url"]["fi"] == DOCUMENTS.url_b
     table = pq.read_table(exported / "en-fi.parquet").to_pylist()
     assert table[0]["text_fi"] == KEPT[0].text_b
-    assert table[0]["document_score"] == pytest.approx(0.97)
+    assert [table[0][name] for name in ("score", "document_score", "quality")] == pytest.approx([0.91, 0.97, 0.88])
+    assert [rows[0][name] for name in ("score", "document_score", "quality")] == [0.91, 0.97, 0.88]
+    assert rows[0]["short"] is table[0]["short"] is False
+
+
+def test_pairs_of_one_or_two_words_stay_with_a_mark() -> None:
+    short = SentencePair("Opening hours", "Aukioloajat", 0.9, "0", "0", 0.9)
+    assert short.short
+    assert Cleaner(PAIR).objection(short) == ""
+    assert not SentencePair("It opens late", "Aukeaa myöhään", 0.9, "0", "0", 0.9).short
 
 
 class Listening:
@@ -365,7 +381,7 @@ def produce(folder: Path) -> Listening:
     counts = producer.close()
     assert listening.closed
     assert counts.documents == len(listening.documents) == 2
-    assert counts.aligned == len(listening.raw) == counts.kept + counts.dropped.total()
+    assert counts.aligned == len(listening.raw) == counts.kept + sum(counts.dropped.values())
     assert counts.kept == len(listening.kept) > 4
     assert counts.dropped == Counter(one.dropped for one in listening.raw if one.dropped)
     return listening
@@ -385,7 +401,7 @@ def test_the_same_pages_give_the_same_files(tmp_path: Path) -> None:
     for name in ("one", "two"):
         produce(tmp_path / name)
     files = sorted(path.name for path in (tmp_path / "one").iterdir())
-    assert len(files) == 10
+    assert len(files) == 11
     assert [(tmp_path / "one" / name).read_bytes() for name in files] == [
         (tmp_path / "two" / name).read_bytes() for name in files
     ]
@@ -406,7 +422,7 @@ def test_exports_that_were_stopped_leave_nothing_and_harm_no_complete_file(tmp_p
     for names in (["jsonl", "jsonl"], ["jsonl", "moses"]):
         exports = open_exports(names, tmp_path, pair)
         if names[1] == "jsonl":
-            assert len(exports) == 1, "each format once"
+            assert len(exports) == 2, "each format once, and the overview"
             exports[0].close()
     assert len(list(tmp_path.iterdir())) > 1
     Export.remove_parts(tmp_path)

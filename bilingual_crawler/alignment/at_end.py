@@ -120,8 +120,7 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
     # scipy takes its time, and the crawl imports this module only to start the process
     from bilingual_crawler.alignment.documents.align import align, read_corpus
     from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
-    from bilingual_crawler.alignment.sentences.exports import open_exports
-    from bilingual_crawler.alignment.sentences.produce import BitextProducer
+    from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
     from bilingual_crawler.pages.language import Detection
 
     options = Options.of(settings)
@@ -132,6 +131,7 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
     bitext = {
         str(pair): BitextProducer(pair, detection, open_exports(options.bitext, folder / BITEXT, pair), encoder)
         for pair in pairs
+        if options.bitext
     }
     found: list[Pair] = []
     unpaired: list[Unpaired] = []
@@ -149,14 +149,14 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
     found.sort(key=lambda one: -one.score)
     replace_pairs(folder / PAIRS, found, pairs)
     replace_tsv(folder / UNPAIRED, Unpaired, unpaired)
-    counts = [producer.close() for producer in bitext.values()] if options.bitext else []
+    counts = [producer.close() for producer in bitext.values()]
     reasons = ((one.pair, one.reason) for one in unpaired)
     return AlignedCrawl(
         outcomes(map(str, pairs), (one.pair for one in found), reasons, refused),
         len({url for one in found for url in (one.url_a, one.url_b)}),
         dict(corpus.unreadable),
         dict(sum((Counter(documents=c.documents, aligned=c.aligned, kept=c.kept) for c in counts), Counter[str]())),
-        dict(sum((c.dropped for c in counts), Counter[str]()).most_common()),
+        dict(sum((Counter(c.dropped) for c in counts), Counter[str]()).most_common()),
     )
 
 

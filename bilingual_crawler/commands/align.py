@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import astuple, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -37,7 +38,6 @@ from bilingual_crawler.storage.warc import ArchiveError
 
 if TYPE_CHECKING:
     import argparse
-    from collections import Counter
     from collections.abc import Iterable
 
     from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
@@ -196,8 +196,7 @@ class _Extras:
         formats: Iterable[str],
         encoder: Encoder | None,
     ) -> None:
-        from bilingual_crawler.alignment.sentences.exports import open_exports
-        from bilingual_crawler.alignment.sentences.produce import BitextProducer
+        from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
         from bilingual_crawler.reporting.review import Review
 
         self._opts = opts
@@ -235,7 +234,7 @@ class _Extras:
                 found = self._counts[pair]
                 console.print(
                     f"{found.kept} of {found.aligned} sentence pairs in {self._opts.bitext}"
-                    + (f" (dropped: {_listed(found.dropped)})" if found.dropped else "")
+                    + (f" (dropped: {_listed(Counter(found.dropped))})" if found.dropped else "")
                 )
 
 

@@ -24,8 +24,7 @@ from bilingual_crawler.alignment.documents.inputs import PagesOfRecords
 from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
 from bilingual_crawler.alignment.documents.reading import PackedDocument, read_pages
 from bilingual_crawler.alignment.sentences import produce
-from bilingual_crawler.alignment.sentences.exports import open_exports
-from bilingual_crawler.alignment.sentences.produce import BitextAligner, Spool
+from bilingual_crawler.alignment.sentences.produce import BitextAligner, Spool, open_exports
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.mining.ranges import open_ranges
 from bilingual_crawler.mining.records import Row, read_records

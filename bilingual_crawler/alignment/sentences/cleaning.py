@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.codes import LanguagePair
 
 REASONS = {
-    "score": "it is more likely wrong than right",
+    "quality": "it is more likely wrong than right",
     "letters": "a side has fewer than two letters",
     "equal": "both sides have the same words",
     "length": "a side is more than three times as long as the other",
@@ -26,7 +26,7 @@ REASONS = {
 }
 """Reasons why a sentence pair is dropped, and what they mean to a reader."""
 
-MIN_SCORE = 0.5
+MIN_QUALITY = 0.5
 MAX_RATIO = 3.0
 """Maximum ratio of the lengths in characters, beyond `SLACK` characters."""
 SLACK = 15
@@ -100,7 +100,7 @@ class Cleaner:
             return "length"
         if self._is_other(a, self._pair.a, self._pair.b) or self._is_other(b, self._pair.b, self._pair.a):
             return "language"
-        return "score" if found.score < MIN_SCORE else ""
+        return "quality" if found.quality < MIN_QUALITY else ""
 
     def _is_other(self, text: str, own: str, other: str) -> bool:
         """Tell whether *text* is in *other*, the language of the other side, or long and in any but *own*."""

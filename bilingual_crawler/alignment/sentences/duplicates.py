@@ -51,28 +51,28 @@ class Duplicates:
 
     def __init__(self) -> None:
         self._same, self._alike, self._a, self._b = (array("Q") for _ in range(4))
-        self._scores = array("f")
+        self._qualities = array("f")
         self._waiting: list[list[str]] = []
         self._signatures = tempfile.TemporaryFile(prefix="bilingual-signatures-")  # noqa: SIM115
 
-    def add(self, a: str, b: str, score: float) -> None:
-        """Add a sentence pair; of several the one with the highest *score* stays, and of those the first."""
+    def add(self, a: str, b: str, quality: float) -> None:
+        """Add a sentence pair; of several the one with the highest *quality* stays, and of those the first."""
         sides = normal(a), normal(b)
         self._same.append(_digest(f"{_folded(a)}\t{_folded(b)}"))
         self._alike.append(_digest("\t".join(sides)))
         # without a word or number there is nothing to repeat but the characters
         self._a.append(_digest(sides[0] or _folded(a)))
         self._b.append(_digest(sides[1] or _folded(b)))
-        self._scores.append(score)
+        self._qualities.append(quality)
         self._waiting.append([token for mark, side in zip("ab", sides, strict=True) for token in _tokens(mark, side)])
         if len(self._waiting) == BATCH:
             self._flush()
 
     def reasons(self) -> list[str]:
         """Return for each pair why it is dropped: ``duplicate``, ``near_duplicate``, ``repeated``, or empty."""
-        found = np.full(len(self._scores), "", dtype="U14")
+        found = np.full(len(self._qualities), "", dtype="U14")
         # best first, then in order
-        ranked = np.argsort(-np.frombuffer(self._scores, np.float32), kind="stable")
+        ranked = np.argsort(-np.frombuffer(self._qualities, np.float32), kind="stable")
         for keys, reason in ((self._same, "duplicate"), (self._alike, "near_duplicate")):
             repeated = _later(np.frombuffer(keys, np.uint64)[ranked])
             found[ranked[repeated]] = reason
@@ -103,7 +103,7 @@ class Duplicates:
         dropped = np.zeros(len(ranked), np.bool_)
         if not len(ranked):
             return dropped
-        signatures = np.memmap(self._signatures, np.uint32, "r", shape=(len(self._scores), PERMUTATIONS))
+        signatures = np.memmap(self._signatures, np.uint32, "r", shape=(len(self._qualities), PERMUTATIONS))
         better: defaultdict[int, list[int]] = defaultdict(list)
         for start in range(0, PERMUTATIONS, BAND):
             halves = np.ascontiguousarray(signatures[:, start : start + BAND][ranked]).view(np.uint64)

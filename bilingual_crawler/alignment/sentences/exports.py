@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 from bilingual_crawler.languages.codes import to_bcp47
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from bilingual_crawler.alignment.sentences.align import SentencePair
@@ -89,7 +89,7 @@ def open_gzip(path: Path) -> TextIOWrapper:
 DOCUMENTS = ("src_url", "trg_url", "src_doc", "trg_doc", "doc_score", "doc_method")
 """Texts in base64."""
 RAW = ("src_url", "trg_url", "src_text", "trg_text", "aligner_score", "src_paragraph_id", "trg_paragraph_id")
-SENT = (*RAW, "length_ratio", "num_tokens_src", "num_tokens_trg")
+SENT = (*RAW, "length_ratio", "num_tokens_src", "num_tokens_trg", "quality", "short")
 
 
 class Bitextor(Export):
@@ -112,7 +112,7 @@ class Bitextor(Export):
         for found in kept:
             tokens = (len(found.text_a.split()), len(found.text_b.split()))
             ratio = round(len(found.text_a) / len(found.text_b), 3)
-            self._sent.write(_line((*_cells(urls, found), ratio, *tokens)))
+            self._sent.write(_line((*_cells(urls, found), ratio, *tokens, found.quality, int(found.short))))
 
     def close(self) -> None:
         for file in (self._documents, self._raw, self._sent):
@@ -134,11 +134,13 @@ class Dropped(Export):
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
         self._file = open_gzip(self.part("dropped.gz"))
-        self._file.write(_line((*RAW, "reason")))
+        self._file.write(_line((*RAW, "quality", "reason")))
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         urls = (documents.url_a, documents.url_b)
-        self._file.writelines(_line((*_cells(urls, found), found.dropped)) for found in raw if found.dropped)
+        self._file.writelines(
+            _line((*_cells(urls, found), found.quality, found.dropped)) for found in raw if found.dropped
+        )
 
     def close(self) -> None:
         self._file.close()
@@ -146,7 +148,7 @@ class Dropped(Export):
 
 
 class JsonLines(Export):
-    """``en-mt.jsonl.gz``: ``{"translation": {"en": …, "mt": …}, "url": {…}, "score": …, "document_score": …}``."""
+    """``en-mt.jsonl.gz``: ``{"translation": {"en": …, "mt": …}, "url": {…}, "score": …, "document_score": …, …}``."""
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
@@ -160,6 +162,8 @@ class JsonLines(Export):
                 "url": urls,
                 "score": found.score,
                 "document_score": documents.score,
+                "quality": found.quality,
+                "short": found.short,
             }
             self._file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
@@ -169,7 +173,7 @@ class JsonLines(Export):
 
 
 class Moses(Export):
-    """``en-mt.en``, ``en-mt.mt`` and ``en-mt.ids`` (URLs and score, tab-separated)."""
+    """``en-mt.en``, ``en-mt.mt`` and ``en-mt.ids`` (URLs, score, quality, short; tab-separated)."""
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
@@ -180,7 +184,7 @@ class Moses(Export):
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         for found in kept:
-            origin = f"{documents.url_a}\t{documents.url_b}\t{found.score}"
+            origin = f"{documents.url_a}\t{documents.url_b}\t{found.score}\t{found.quality}\t{int(found.short)}"
             for file, text in zip(self._files, (found.text_a, found.text_b, origin), strict=True):
                 # splitlines() and other tools break lines at more than \n
                 file.write((text if text is origin else " ".join(text.split())) + "\n")
@@ -196,7 +200,7 @@ GROUP = 50_000
 
 
 class Parquet(Export):
-    """``en-mt.parquet`` with the columns text_en, text_mt, url_en, url_mt, score, document_score."""
+    """``en-mt.parquet`` with the columns text_en, text_mt, url_en, url_mt, score, document_score, quality, short."""
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
@@ -205,12 +209,14 @@ class Parquet(Export):
 
         a, b = self.languages
         texts = [(name, pa.string()) for name in (f"text_{a}", f"text_{b}", f"url_{a}", f"url_{b}")]
-        self._schema = pa.schema([*texts, ("score", pa.float32()), ("document_score", pa.float32())])
+        scores = [(name, pa.float32()) for name in ("score", "document_score", "quality")]
+        self._schema = pa.schema([*texts, *scores, ("short", pa.bool_())])
         self._writer = pq.ParquetWriter(self.part("parquet"), self._schema, compression="zstd")
         self._rows: list[tuple[Any, ...]] = []
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
-        self._rows += [(f.text_a, f.text_b, documents.url_a, documents.url_b, f.score, documents.score) for f in kept]
+        urls, score = (documents.url_a, documents.url_b), documents.score
+        self._rows += [(f.text_a, f.text_b, *urls, f.score, score, f.quality, f.short) for f in kept]
         if len(self._rows) >= GROUP:
             self._flush()
 
@@ -248,7 +254,8 @@ class Tmx(Export):
             sides = zip(self.languages, (documents.url_a, documents.url_b), (found.text_a, found.text_b), strict=True)
             self._file.write(
                 f'<tu><prop type="score-aligner">{found.score}</prop>'
-                f'<prop type="score-document">{documents.score}</prop>\n'
+                f'<prop type="score-document">{documents.score}</prop>'
+                f'<prop type="quality">{found.quality}</prop><prop type="short">{int(found.short)}</prop>\n'
                 + "".join(
                     f'<tuv xml:lang={quoteattr(language)}><prop type="source-document">{_xml(url)}</prop>'
                     f"<seg>{_xml(text)}</seg></tuv>\n"
@@ -275,8 +282,3 @@ EXPORTS: Mapping[str, type[Export]] = {
     "parquet": Parquet,
     "dropped": Dropped,
 }
-
-
-def open_exports(names: Iterable[str], directory: Path, pair: LanguagePair) -> list[Export]:
-    """Writers of the formats called *names*, each once, into *directory*."""
-    return [EXPORTS[name](directory, pair) for name in dict.fromkeys(names)]

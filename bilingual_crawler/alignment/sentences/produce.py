@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import gzip
 import tempfile
-from collections import Counter
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
@@ -14,13 +13,15 @@ import msgspec
 from bilingual_crawler.alignment.sentences.align import SentenceAligner, SentencePair
 from bilingual_crawler.alignment.sentences.cleaning import Cleaner
 from bilingual_crawler.alignment.sentences.duplicates import Duplicates
-from bilingual_crawler.alignment.sentences.exports import DocumentPair
+from bilingual_crawler.alignment.sentences.exports import EXPORTS, DocumentPair
+from bilingual_crawler.alignment.sentences.overview import BitextCounts, Overview
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from bilingual_crawler.alignment.encoders.base import Encoder
-    from bilingual_crawler.alignment.sentences.exports import Sink
+    from bilingual_crawler.alignment.sentences.exports import Export, Sink
     from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.language import Detection
@@ -76,24 +77,17 @@ class BitextAligner:
         read = self._aligner.read
         self._aligner.learn_lexicon(read(main(pair.url_a), main(pair.url_b)) for pair in pairs[:TEACHERS])
         for pair in pairs:
-            a, b = main(pair.url_a), main(pair.url_b)
+            # half a character, which the records of a crawl may have, is in no file
+            a, b = ([line.encode(errors="replace").decode() for line in main(url)] for url in (pair.url_a, pair.url_b))
             found = self._aligner.align(*read(a, b))
             judged = [replace(sentences, dropped=self._cleaner.objection(sentences)) for sentences in found]
             documents = DocumentPair(pair.url_a, pair.url_b, "\n".join(a), "\n".join(b), pair.score, pair.method)
             self._spool.add(Aligned(documents, judged))
 
 
-@dataclass
-class BitextCounts:
-    """Counts of a bitext; ``aligned`` sentence pairs are those kept and those dropped."""
-
-    documents: int = 0
-    """Document pairs."""
-    aligned: int = 0
-    """Sentence pairs."""
-    kept: int = 0
-    dropped: Counter[str] = field(default_factory=Counter)
-    """Dropped sentence pairs by reason."""
+def open_exports(names: Iterable[str], directory: Path, pair: LanguagePair) -> list[Export]:
+    """Writers of the formats called *names*, each once, and of the overview, into *directory*."""
+    return [*(EXPORTS[name](directory, pair) for name in dict.fromkeys(names)), Overview(directory, pair)]
 
 
 def export(spools: Iterable[Spool], sinks: Iterable[Sink]) -> BitextCounts:
@@ -107,17 +101,14 @@ def export(spools: Iterable[Spool], sinks: Iterable[Sink]) -> BitextCounts:
         for aligned in spool:
             for one in aligned.sentences:
                 if not one.dropped:
-                    duplicates.add(one.text_a, one.text_b, one.score)
+                    duplicates.add(one.text_a, one.text_b, one.quality)
     reasons = iter(duplicates.reasons())
     counts = BitextCounts()
     for spool in spools:
         for aligned in spool:
             judged = [one if one.dropped else replace(one, dropped=next(reasons)) for one in aligned.sentences]
             kept = [one for one in judged if not one.dropped]
-            counts.documents += 1
-            counts.aligned += len(judged)
-            counts.kept += len(kept)
-            counts.dropped.update(one.dropped for one in judged if one.dropped)
+            counts.add(judged, kept)
             for sink in sinks:
                 sink.add(aligned.documents, judged, kept)
     with ExitStack() as stack:
