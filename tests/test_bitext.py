@@ -178,6 +178,47 @@ def test_gaps_are_cheap_between_documents_that_have_little_in_common() -> None:
     assert len(best_beads({(1, 1): other})) == 0
 
 
+def qualities(a: list[str], b: list[str]) -> dict[str, float]:
+    return {pair.text_a: pair.quality for pair in align(a, b)}
+
+
+def test_the_quality_tells_right_pairs_from_wrong_ones() -> None:
+    right = qualities(ENGLISH * 4, FINNISH * 4)
+    assert right[ENGLISH[2]] > 0.9
+    other = [
+        "Kissa istui katolla ja katseli lintuja, jotka lensivät etelään 12 päivää sitten.",
+        "Sää oli kylmä.",
+        "Kaupungin uusi silta avattiin liikenteelle 2011.",
+        "Hinta on 40 euroa, ja siihen kuuluvat ruoka ja juoma.",
+        "Tervetuloa!",
+    ]
+    wrong = qualities(ENGLISH, other)
+    assert all(0 <= quality < 0.7 for quality in wrong.values())
+    half = [*FINNISH[:2], "Aino Virtanen kirjoitti.", *FINNISH[3:]]
+    assert qualities(ENGLISH * 4, half * 4).get(ENGLISH[2], 0.0) < right[ENGLISH[2]] - 0.1
+
+
+def test_the_quality_listens_to_the_encoder() -> None:
+    sentences = [f"{chr(ord('a') + n)}{'x' * (5 + n % 3)}." for n in range(24)]
+    other = [*sentences[:10], "zzz zzzz.", *sentences[11:]]
+    aligner = SentenceAligner("eng", "fin", Letters())
+    sides = aligner.read(sentences, other)
+    aligner.learn_lexicon([aligner.read(sentences, sentences)])
+    found = {pair.text_a: pair.quality for pair in aligner.align(*sides)}
+    assert found[sentences[3]] > 0.9
+    assert found.get(sentences[10], 0.0) < 0.5
+
+
+def test_words_count_as_found_in_both_directions() -> None:
+    pairs = [(("cat", f"x{n}"), ("kissa", f"y{n}")) for n in range(5)]
+    lexicon = Lexicon.from_pairs(pairs, {"kissa": 0.1, "2011": 0.01})
+    both, neither = lexicon.coverage(("cat",), ("kissa",)), lexicon.coverage(("cat",), ("koira",))
+    assert min(both) > 0
+    assert (neither[0] < 0, neither[1]) == (True, 0.0)
+    assert lexicon.coverage(("dog",), ("kissa",))[1] < 0
+    assert lexicon.coverage((), ()) == (0.0, 0.0)
+
+
 @pytest.mark.parametrize("page", [ENGLISH * 5, ["The same sentence again."] * 30])
 def test_a_page_is_aligned_with_itself(page: list[str]) -> None:
     found = align(page, page)

@@ -191,7 +191,8 @@ def main() -> None:
             collected += more
     fit(found[0], list(WEIGHTS))
     if encoder:
-        fit(found[1], list(WEIGHTS_WITH_ENCODER))
+        # sites with few sentences are aligned without it
+        fit([one for one in found[1] if "meaning" in one.row], list(WEIGHTS_WITH_ENCODER))
 
 
 if __name__ == "__main__":

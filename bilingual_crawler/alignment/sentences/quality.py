@@ -8,8 +8,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from bilingual_crawler.alignment.sentences.evidence import LENGTH_SPREAD, SHORT, USUAL, words
 from bilingual_crawler.scoring.models import logistic
 
@@ -21,20 +19,31 @@ if TYPE_CHECKING:
     from bilingual_crawler.alignment.sentences.splitting import Sentence
 
 WEIGHTS = {
-    "constant": 0.0,
-    "odds": 1.0,
-    "around": 0.0,
-    "alone": 0.0,
-    "found_a": 0.0,
-    "found_b": 0.0,
-    "shared_numbers": 0.0,
-    "other_numbers": 0.0,
-    "length": 0.0,
-    "characters": 0.0,
-    "merged": 0.0,
+    "constant": 0.557,
+    "around": 0.247,
+    "alone": -2.133,
+    "found_a": 0.576,
+    "found_b": 1.260,
+    "shared_numbers": 1.058,
+    "other_numbers": -1.069,
+    "length": -0.255,
+    "characters": 0.198,
+    "merged": -2.005,
 }
-"""Without an encoder."""
-WEIGHTS_WITH_ENCODER = {**WEIGHTS, "meaning": 0.0}
+"""Without an encoder. What the alignment says of the bead itself is the sum of the other evidence, and adds nothing."""
+WEIGHTS_WITH_ENCODER = {
+    "constant": 0.269,
+    "around": 0.256,
+    "alone": -1.630,
+    "found_a": 0.446,
+    "found_b": 0.225,
+    "shared_numbers": 0.001,
+    "other_numbers": -0.616,
+    "length": -0.318,
+    "characters": 0.098,
+    "merged": -1.113,
+    "meaning": 0.992,
+}
 
 MAX_ODDS = 8.0
 """Highest log-odds of an alignment that count, and lowest, below zero."""
@@ -91,7 +100,6 @@ class Quality:
         deviation = math.log((len(text_b) + SHORT) / (expected + SHORT)) / LENGTH_SPREAD
         row = {
             "constant": 1.0,
-            "odds": odds[place],
             "around": sum(near) / len(near) if near else 0.0,
             "alone": float(gaps),
             "found_a": found_a,
@@ -109,4 +117,4 @@ class Quality:
 
 def _odds(score: float) -> float:
     score = min(max(score, 1e-6), 1 - 1e-6)
-    return float(np.clip(math.log(score / (1 - score)), -MAX_ODDS, MAX_ODDS))
+    return min(MAX_ODDS, max(-MAX_ODDS, math.log(score / (1 - score))))
