@@ -243,6 +243,7 @@ PITKA = "Tämä lause on tarpeeksi pitkä, jotta sen kieli tunnistetaan."
         ("Yes", PITKA, 0.9, "length"),
         (PITKA, LONG, 0.9, "language"),
         (LONG, LONG + " It is not Finnish.", 0.9, "language"),
+        ("He gave a talk on the history of the cat.", "Hän puhui: The history of the cat as we know it.", 0.9, ""),
         ("[ < Rests ]", "[ < Tauot ]", 0.9, "navigation"),
         ("[ Up : Rests ]", "[Ylös: Tauot ]", 0.9, "navigation"),
         ("Next →", "Seuraava →", 0.9, "navigation"),

@@ -37,6 +37,8 @@ CERTAIN = 120
 """Minimum characters of a sentence in a third language."""
 COPIED = 0.9
 """Share of the words of both sides that are the same in a copy."""
+UNTRANSLATED = 0.5
+"""The same for a side in the language of the other side."""
 MIN_COPIED = 5
 """Words of both sides from which a copy may differ in some."""
 
@@ -71,12 +73,10 @@ def _is_list_of_links(text: str) -> bool:
     return short and len(items) >= MIN_LINKS and not text.endswith(_END)
 
 
-def is_copied(a: str, b: str) -> bool:
-    """Tell whether nothing, or next to nothing, is translated: the words are the same, digits and punctuation aside."""
-    if (one := normal(a).split()) == (other := normal(b).split()):
-        return True
-    shared = (Counter(one) & Counter(other)).total()
-    return min(len(one), len(other)) >= MIN_COPIED and shared >= COPIED * max(len(one), len(other))
+def same_words(a: str, b: str) -> float:
+    """Return the share of the words of both sides that are the same, digits aside, 0 to 1; 1 if there are none."""
+    one, other = normal(a).split(), normal(b).split()
+    return (Counter(one) & Counter(other)).total() / max(1, len(one), len(other)) if one != other else 1.0
 
 
 class Cleaner:
@@ -91,21 +91,34 @@ class Cleaner:
         a, b = found.text_a, found.text_b
         if min(sum(map(str.isalpha, text)) for text in (a, b)) < MIN_LETTERS:
             return "letters"
-        if is_copied(a, b):
+        same, words = same_words(a, b), min(len(a.split()), len(b.split()))
+        if same >= (COPIED if words >= MIN_COPIED else 1):
             return "equal"
         if is_navigation(a, b):
             return "navigation"
         shorter, longer = sorted((len(a), len(b)))
         if longer > MAX_RATIO * shorter + SLACK:
             return "length"
-        if self._is_other(a, self._pair.a, self._pair.b) or self._is_other(b, self._pair.b, self._pair.a):
+        if self._is_foreign(a, b, same):
             return "language"
         return "quality" if found.quality < MIN_QUALITY else ""
 
-    def _is_other(self, text: str, own: str, other: str) -> bool:
-        """Tell whether *text* is in *other*, the language of the other side, or long and in any but *own*."""
+    def _is_foreign(self, a: str, b: str, same: float) -> bool:
+        """Tell whether a side is in another language: copied, both exchanged, or long and in a third one.
+
+        A name or title in the language of the other side makes a sentence look like that language.
+        """
+        seen = self._language(a, self._pair.a), self._language(b, self._pair.b)
+        exchanged = [seen[0] == self._pair.b, seen[1] == self._pair.a]
+        third = [
+            language not in ("", self._pair.a, self._pair.b) and len(text) >= CERTAIN
+            for text, language in zip((a, b), seen, strict=True)
+        ]
+        return all(exchanged) or (any(exchanged) and same >= UNTRANSLATED) or any(third)
+
+    def _language(self, text: str, own: str) -> str:
+        """The language of *text*, as that of the pair that it counts as; empty if it is not sure."""
         if len(text) < LEGIBLE:
-            return False
+            return ""
         identified = self._detection.identify(text, (own,))
-        side = self._pair.side(identified.language)
-        return identified.reliable and side != own and (side == other or len(text) >= CERTAIN)
+        return (self._pair.side(identified.language) or identified.language) if identified.reliable else ""
