@@ -30,6 +30,8 @@ BATCH = 1000
 """Sentence pairs whose signatures are computed or compared together."""
 MAX_WORDS = 200
 """Words of a side that are compared."""
+REASONS = ("", "duplicate", "near_duplicate", "repeated")
+_, DUPLICATE, NEAR_DUPLICATE, REPEATED = range(4)
 _WORD = re.compile(r"[^\W_]+")
 _DIGITS = re.compile(r"\d+")
 
@@ -70,18 +72,18 @@ class Duplicates:
 
     def reasons(self) -> list[str]:
         """Return for each pair why it is dropped: ``duplicate``, ``near_duplicate``, ``repeated``, or empty."""
-        found = np.full(len(self._qualities), "", dtype="U14")
+        found = np.zeros(len(self._qualities), np.uint8)
         # best first, then in order
         ranked = np.argsort(-np.frombuffer(self._qualities, np.float32), kind="stable")
-        for keys, reason in ((self._same, "duplicate"), (self._alike, "near_duplicate")):
+        for keys, reason in ((self._same, DUPLICATE), (self._alike, NEAR_DUPLICATE)):
             repeated = _later(np.frombuffer(keys, np.uint64)[ranked])
             found[ranked[repeated]] = reason
             ranked = ranked[~repeated]
         repeated = self._repeated_sides(ranked)
-        found[ranked[repeated]] = "repeated"
+        found[ranked[repeated]] = REPEATED
         ranked = ranked[~repeated]
-        found[ranked[self._similar(ranked)]] = "near_duplicate"
-        return [str(reason) for reason in found]
+        found[ranked[self._similar(ranked)]] = NEAR_DUPLICATE
+        return [REASONS[reason] for reason in found.tolist()]
 
     def _repeated_sides(self, ranked: NDArray[np.intp]) -> NDArray[np.bool_]:
         """A mask ``(ranked,)`` of the pairs one side of which a better pair has that stays."""
