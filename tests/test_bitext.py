@@ -17,7 +17,7 @@ from lxml import etree
 
 from bilingual_crawler.alignment.sentences.align import SentenceAligner, SentencePair
 from bilingual_crawler.alignment.sentences.beads import SHAPES, beads_at_price, best_beads
-from bilingual_crawler.alignment.sentences.cleaning import REASONS, Cleaner
+from bilingual_crawler.alignment.sentences.cleaning import REASONS, Cleaner, Templates
 from bilingual_crawler.alignment.sentences.duplicates import Duplicates
 from bilingual_crawler.alignment.sentences.evidence import Lexicon, Meaning, Nearness, weigh
 from bilingual_crawler.alignment.sentences.exports import EXPORTS, DocumentPair, Export
@@ -261,6 +261,27 @@ PITKA = "Tämä lause on tarpeeksi pitkä, jotta sen kieli tunnistetaan."
 def test_unfit_sentence_pairs_are_dropped_with_a_reason(a: str, b: str, quality: float, reason: str) -> None:
     assert Cleaner(PAIR).objection(SentencePair(a, b, 0.9, "0", "0", quality)) == reason
     assert reason in {"", *REASONS}
+
+
+def test_what_the_template_of_a_site_makes_is_dropped() -> None:
+    templates = Templates()
+    for n in range(30):
+        posted = [f"Posted in News, {letter} 3 comments" for letter in "ab" if n % 3]
+        kirjattu = [f"Kirjattu aiheeseen {letter} 3 kommenttia" for letter in "ab" if n % 3]
+        templates.add([*posted, f"{n} The book is {n}", "A b c"], [*kirjattu, f"{n} Kirja on {n}", "D e f"])
+
+    def reason(a: str, b: str) -> str:
+        return Cleaner(PAIR).objection(SentencePair(a, b, 0.9, "0", "0", 0.9), templates)
+
+    assert reason("Posted in Travel 5 comments", "Kirjattu aiheeseen Matkat 5 kommenttia") == "template"
+    assert reason("Posted in haste.", "Kirjattu aiheeseen Matkat 5 kommenttia") == "", "it is a sentence"
+    assert reason("Posted in Travel 5 comments", "Matkoja ja muuta") == "", "only one side"
+    assert reason("7 The book is here", "7 Kirja on tässä nyt") == "", "numbers are of no template"
+    few = Templates()
+    for _ in range(9):
+        few.add(["Posted in News today"], ["Kirjattu aiheeseen Uutiset tänään"])
+    found = SentencePair("Posted in News today", "Kirjattu aiheeseen Uutiset tänään", 0.9, "0", "0", 0.9)
+    assert Cleaner(PAIR).objection(found, few) == ""
 
 
 def reasons(*pairs: tuple[str, str, float]) -> list[str]:

@@ -10,6 +10,8 @@ from bilingual_crawler.alignment.sentences.duplicates import normal
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from bilingual_crawler.alignment.sentences.align import SentencePair
     from bilingual_crawler.languages.codes import LanguagePair
 
@@ -20,6 +22,7 @@ REASONS = {
     "length": "a side is more than three times as long as the other",
     "language": "a side is in another language",
     "navigation": "it leads through the site: arrows, brackets or a list of links",
+    "template": "the template of the site makes it: many pages have lines that begin the same",
     "duplicate": "the bitext has the same pair",
     "near_duplicate": "the bitext has a pair that differs in case, digits, punctuation or a few words",
     "repeated": "the bitext has a better pair with one of its sides",
@@ -73,6 +76,48 @@ def _is_list_of_links(text: str) -> bool:
     return short and len(items) >= MIN_LINKS and not text.endswith(_END)
 
 
+TEMPLATE_SHARE = 0.3
+"""Share of the documents with a line that begins like one of the template, 0 to 1."""
+MIN_DOCUMENTS = 10
+"""The same as a number of documents."""
+MAX_LINES = 500
+"""Lines of a document that are counted."""
+
+
+class Templates:
+    """How the lines of a site begin: ``Posted in …``, ``Tagged …`` are made by its template, page for page.
+
+    A line begins with its first four words or, if it does not end like a sentence, with two; numbers do not count.
+    """
+
+    def __init__(self) -> None:
+        self._documents = 0
+        self._counts: tuple[Counter[str], Counter[str]] = Counter(), Counter()
+
+    def add(self, a: Sequence[str], b: Sequence[str]) -> None:
+        """Count the lines of a document pair."""
+        self._documents += 1
+        for side, lines in zip(self._counts, (a, b), strict=True):
+            side.update({beginning for line in lines[:MAX_LINES] for beginning in _beginnings(line)})
+
+    def has(self, a: str, b: str) -> bool:
+        """Tell whether both sides of a sentence pair begin like lines of the template."""
+        least = max(MIN_DOCUMENTS, TEMPLATE_SHARE * self._documents)
+        return all(
+            any(side[beginning] >= least for beginning in _beginnings(text))
+            for side, text in zip(self._counts, (a, b), strict=True)
+        )
+
+
+def _beginnings(line: str) -> Iterator[str]:
+    # long lines are many, and only their beginning counts
+    words = normal(line[:200]).split()
+    for count, least in ((4, 6), (2, 3)):
+        counts = count == 4 or not line.endswith(_END)
+        if counts and len(words) >= least and not any(map(str.isdigit, words[:count])):
+            yield " ".join(words[:count])
+
+
 def same_words(a: str, b: str) -> float:
     """Return the share of the words of both sides that are the same, digits aside, 0 to 1; 1 if there are none."""
     one, other = normal(a).split(), normal(b).split()
@@ -86,8 +131,11 @@ class Cleaner:
         self._pair = pair
         self._detection = detection
 
-    def objection(self, found: SentencePair) -> str:
-        """Return why *found* does not belong in the bitext, as a key of :data:`REASONS`; empty if it does."""
+    def objection(self, found: SentencePair, templates: Templates | None = None) -> str:
+        """Return why *found* does not belong in the bitext, as a key of :data:`REASONS`; empty if it does.
+
+        *templates*: those of the site.
+        """
         a, b = found.text_a, found.text_b
         if min(sum(map(str.isalpha, text)) for text in (a, b)) < MIN_LETTERS:
             return "letters"
@@ -96,6 +144,8 @@ class Cleaner:
             return "equal"
         if is_navigation(a, b):
             return "navigation"
+        if templates and templates.has(a, b):
+            return "template"
         shorter, longer = sorted((len(a), len(b)))
         if longer > MAX_RATIO * shorter + SLACK:
             return "length"

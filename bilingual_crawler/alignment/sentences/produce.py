@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import msgspec
 
 from bilingual_crawler.alignment.sentences.align import SentenceAligner, SentencePair
-from bilingual_crawler.alignment.sentences.cleaning import Cleaner
+from bilingual_crawler.alignment.sentences.cleaning import Cleaner, Templates
 from bilingual_crawler.alignment.sentences.duplicates import Duplicates
 from bilingual_crawler.alignment.sentences.exports import EXPORTS, DocumentPair
 from bilingual_crawler.alignment.sentences.overview import BitextCounts, Overview
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.language import Detection
 
 TEACHERS = 1000
-"""Maximum document pairs of a domain that teach the lexicon."""
+"""Maximum document pairs of a domain that teach the lexicon and the template."""
 
 
 class Aligned(msgspec.Struct, array_like=True):
@@ -74,13 +74,18 @@ class BitextAligner:
 
     def add(self, pairs: Sequence[Pair], main: Callable[[str], list[str]]) -> None:
         """Add the document pairs of a domain or group, best first. *main* returns the main text of a URL, in lines."""
+        templates = Templates()
+        for pair in pairs[:TEACHERS]:
+            templates.add(main(pair.url_a), main(pair.url_b))
         read = self._aligner.read
         self._aligner.learn_lexicon(read(main(pair.url_a), main(pair.url_b)) for pair in pairs[:TEACHERS])
         for pair in pairs:
             # half a character, which the records of a crawl may have, is in no file
             a, b = ([line.encode(errors="replace").decode() for line in main(url)] for url in (pair.url_a, pair.url_b))
-            found = self._aligner.align(*read(a, b))
-            judged = [replace(sentences, dropped=self._cleaner.objection(sentences)) for sentences in found]
+            judged = [
+                replace(one, dropped=self._cleaner.objection(one, templates))
+                for one in self._aligner.align(*read(a, b))
+            ]
             documents = DocumentPair(pair.url_a, pair.url_b, "\n".join(a), "\n".join(b), pair.score, pair.method)
             self._spool.add(Aligned(documents, judged))
 
