@@ -241,6 +241,7 @@ PITKA = "Tämä lause on tarpeeksi pitkä, jotta sen kieli tunnistetaan."
         ("ls -l /usr/lib # a list", "ls -l /usr/lib # luettelo", 0.9, ""),
         (f"{LONG} It has ten words more {LONG}", f"{LONG} It has kymmenen words more {LONG}", 0.9, "equal"),
         ("Yes", PITKA, 0.9, "length"),
+        (LONG * 40, PITKA * 40, 0.9, "length"),
         (PITKA, LONG, 0.9, "language"),
         (LONG, LONG + " It is not Finnish.", 0.9, "language"),
         ("He gave a talk on the history of the cat.", "Hän puhui: The history of the cat as we know it.", 0.9, ""),
@@ -435,8 +436,8 @@ def produce(folder: Path) -> Listening:
     """The bitext of two sites with the same sentences, and a menu on each page."""
     listening = Listening()
     menu = "Home | News | Contact", "Etusivu | Uutiset | Yhteystiedot"
-    texts = {f"https://{site}/en": [*ENGLISH, menu[0], "12", "<b>Yes</b>\x00"] for site in ("a.fi", "b.fi")}
-    texts |= {f"https://{site}/fi": [*FINNISH, menu[1], "12", "<b>Kyllä</b>\x00"] for site in ("a.fi", "b.fi")}
+    texts = {f"https://{site}/en": [*ENGLISH, menu[0], "12", "<b>Yes</b>\x00\ud800\t!"] for site in ("a.fi", "b.fi")}
+    texts |= {f"https://{site}/fi": [*FINNISH, menu[1], "12", "<b>Kyllä</b>\x00\ud800\t!"] for site in ("a.fi", "b.fi")}
     producer = BitextProducer(PAIR, BY_DEFAULT, [*open_exports(EXPORTS, folder, PAIR), listening])
     for site in ("a.fi", "b.fi"):
         producer.add([Pair(f"https://{site}/en", f"https://{site}/fi", 0.9, "url", "eng-fin")], texts.__getitem__)

@@ -19,7 +19,7 @@ REASONS = {
     "quality": "it is more likely wrong than right",
     "letters": "a side has fewer than two letters",
     "equal": "both sides have the same words",
-    "length": "a side is more than three times as long as the other",
+    "length": "a side is more than three times as long as the other, or far too long for a sentence",
     "language": "a side is in another language",
     "navigation": "it leads through the site: arrows, brackets or a list of links",
     "template": "the template of the site makes it: many pages have lines that begin the same",
@@ -33,6 +33,8 @@ MIN_QUALITY = 0.5
 MAX_RATIO = 3.0
 """Maximum ratio of the lengths in characters, beyond `SLACK` characters."""
 SLACK = 15
+MAX_CHARACTERS = 2000
+"""Characters of a side that no reader would call a sentence if it has more."""
 MIN_LETTERS = 2
 LEGIBLE = 40
 """Minimum characters of a sentence in the language of the other side for this to be noticed."""
@@ -147,7 +149,7 @@ class Cleaner:
         if templates and templates.has(a, b):
             return "template"
         shorter, longer = sorted((len(a), len(b)))
-        if longer > MAX_RATIO * shorter + SLACK:
+        if longer > min(MAX_RATIO * shorter + SLACK, MAX_CHARACTERS):
             return "length"
         if self._is_foreign(a, b, same):
             return "language"

@@ -74,14 +74,17 @@ class BitextAligner:
 
     def add(self, pairs: Sequence[Pair], main: Callable[[str], list[str]]) -> None:
         """Add the document pairs of a domain or group, best first. *main* returns the main text of a URL, in lines."""
-        templates = Templates()
+
+        def lines(url: str) -> list[str]:
+            # half a character, which the records of a crawl may have, can be written to no file
+            return [line.encode(errors="replace").decode() for line in main(url)]
+
+        read, templates = self._aligner.read, Templates()
         for pair in pairs[:TEACHERS]:
-            templates.add(main(pair.url_a), main(pair.url_b))
-        read = self._aligner.read
-        self._aligner.learn_lexicon(read(main(pair.url_a), main(pair.url_b)) for pair in pairs[:TEACHERS])
+            templates.add(lines(pair.url_a), lines(pair.url_b))
+        self._aligner.learn_lexicon(read(lines(pair.url_a), lines(pair.url_b)) for pair in pairs[:TEACHERS])
         for pair in pairs:
-            # half a character, which the records of a crawl may have, is in no file
-            a, b = ([line.encode(errors="replace").decode() for line in main(url)] for url in (pair.url_a, pair.url_b))
+            a, b = lines(pair.url_a), lines(pair.url_b)
             judged = [
                 replace(one, dropped=self._cleaner.objection(one, templates))
                 for one in self._aligner.align(*read(a, b))
