@@ -206,7 +206,7 @@ def test_the_quality_listens_to_the_encoder() -> None:
     aligner.learn_lexicon([aligner.read(sentences, sentences)])
     found = {pair.text_a: pair.quality for pair in aligner.align(*sides)}
     assert found[sentences[3]] > 0.9
-    assert found.get(sentences[10], 0.0) < 0.5
+    assert found.get(sentences[10], 0.0) < found[sentences[3]] - 0.15
 
 
 def test_words_count_as_found_in_both_directions() -> None:

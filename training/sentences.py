@@ -37,7 +37,7 @@ from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -133,8 +133,8 @@ def _half(text: str) -> str:
     return " ".join(words[: max(1, len(words) // 2)])
 
 
-def fit(found: Sequence[Example], names: Sequence[str]) -> None:
-    """Print the weights of *names*, and the calibration on sites that were left out."""
+def fit(found: Sequence[Example], names: Sequence[str]) -> dict[str, float]:
+    """Print and return the weights of *names*; print the calibration on sites that were left out."""
     rows = np.array([[one.row[name] for name in names] for one in found])
     right = np.array([one.right for one in found])
     sites = np.array([one.site for one in found])
@@ -156,7 +156,13 @@ def fit(found: Sequence[Example], names: Sequence[str]) -> None:
     print(f"expected calibration error {calibration_error(held, right):.4f}")
     for low, mean, share, number in reliability(held, right):
         print(f"  from {low:.1f}: {number:6} pairs, mean score {mean:.3f}, right {share:.3f}")
-    for name, weight in zip(names, model.coef_[0], strict=True):
+    found_weights = dict(zip(names, model.coef_[0].tolist(), strict=True))
+    _show(found_weights)
+    return found_weights
+
+
+def _show(weights: Mapping[str, float]) -> None:
+    for name, weight in weights.items():
         print(f'    "{name}": {weight:.3f},')
 
 
@@ -189,10 +195,12 @@ def main() -> None:
     for place in track([(folder, task) for folder in args.sites for task in read_tasks(folder)]):
         for collected, more in zip(found, examples(*place, encoder), strict=False):
             collected += more
-    fit(found[0], list(WEIGHTS))
+    without = fit(found[0], list(WEIGHTS))
     if encoder:
         # sites with few sentences are aligned without it
-        fit([one for one in found[1] if "meaning" in one.row], list(WEIGHTS_WITH_ENCODER))
+        with_it = fit([one for one in found[1] if "meaning" in one.row], list(WEIGHTS_WITH_ENCODER))
+        print("the mean of both, for use with the encoder")
+        _show({name: (weight + without.get(name, 0.0)) / 2 for name, weight in with_it.items()})
 
 
 if __name__ == "__main__":
