@@ -115,6 +115,29 @@ def ours(articles: Sequence[Article], pair: LanguagePair, encoder: Encoder | Non
     return [{(tuple(range(*bead.a)), tuple(range(*bead.b))) for bead in aligner.beads(a, b)} for a, b in sides]
 
 
+def qualities(articles: Sequence[Article], pair: LanguagePair, encoder: Encoder | None) -> list[tuple[float, bool]]:
+    """The quality score of each bead of the crawler's aligner, and whether the bead is exactly one of gold."""
+    aligner = SentenceAligner(pair.a, pair.b, encoder)
+    sides = [tuple([Sentence(text, 0) for text in side] for side in (one.a, one.b)) for one in articles]
+    aligner.learn_lexicon(sides)
+    found = []
+    for article, (a, b) in zip(articles, sides, strict=True):
+        beads, quality = aligner.judged_beads(a, b)
+        exact = [(tuple(range(*bead.a)), tuple(range(*bead.b))) in article.gold for bead in beads]
+        found += list(zip(quality.scores(beads), exact, strict=True))
+    return found
+
+
+def calibration(found: Sequence[tuple[float, bool]]) -> str:
+    """The expected calibration error over tenths of the scores, the mean score and the share of right beads."""
+    bins = defaultdict[int, list[tuple[float, bool]]](list)
+    for score, right in found:
+        bins[min(int(10 * score), 9)].append((score, right))
+    error = sum(abs(sum(score - right for score, right in one)) for one in bins.values()) / len(found)
+    mean, share = (sum(one[n] for one in found) / len(found) for n in (0, 1))
+    return f"quality: calibration error {error:.3f}, mean {mean:.3f}, right {share:.3f} of {len(found)} beads"
+
+
 def gale_church(articles: Sequence[Article]) -> list[Beads]:
     """The beads by lengths in characters, as NLTK has it."""
     # no dependency of the project
@@ -181,6 +204,9 @@ def main(arguments: list[str] | None = None) -> None:
     for name, align in aligners.items():
         result[name] = f1((one.gold, with_gaps(one, beads)) for one, beads in zip(articles, align(), strict=True))
         print(f"{name:12}{result[name]['strict']:8.3f}{result[name]['lax']:8.3f}", flush=True)
+    for name, one in (("lexical", None), ("encoder", encoder)):
+        if name in aligners:
+            print(f"{name:12}{calibration(qualities(articles, options.pair, one))}", flush=True)
     if options.json:
         options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 

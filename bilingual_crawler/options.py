@@ -39,9 +39,9 @@ SITE_BUDGETS = ("bandit", "even", "sequential", "best")
 RENDER_MODES = ("auto", "never", "always")
 TDM_MODES = ("record", "respect")
 """What a reservation of text and data mining does to a document."""
-BITEXT_FORMATS = ("bitextor", "tmx", "moses", "jsonl", "parquet")
+BITEXT_FORMATS = ("bitextor", "tmx", "moses", "jsonl", "parquet", "dropped")
 USUAL_FORMATS = ("bitextor", "tmx", "moses", "jsonl")
-"""Those that need no extra."""
+"""Those that need no extra and hold what was kept."""
 
 
 class Part(StrEnum):

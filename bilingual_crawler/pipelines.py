@@ -120,6 +120,8 @@ class OutputPipeline:
         self._count(aligned.outcomes, aligned.paired)
         for name, count in aligned.bitext.items():
             self._stats.set_value(f"bilingual/bitext/{name}", count)
+        for reason, count in aligned.dropped.items():
+            self._stats.set_value(f"bilingual/bitext_dropped/{reason}", count)
         for kind, count in aligned.unreadable.items():
             self._stats.inc_value(f"bilingual/unreadable/{kind}", count)
 
@@ -156,7 +158,7 @@ class OutputPipeline:
         paired = {url for pair in pairs for url in (pair.url_a, pair.url_b)}
         reasons = ((one.pair, one.reason) for one in unpaired)
         found = outcomes(self._ledgers, (pair.pair for pair in pairs), reasons, refused)
-        return AlignedCrawl(found, len(paired), {}, {})
+        return AlignedCrawl(found, len(paired), {}, {}, {})
 
     def _interrupted(self) -> bool:
         """Ctrl-C, a signal to end, or Scrapyd's cancel; a crawl that ends by itself is still crawling now."""

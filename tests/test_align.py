@@ -341,6 +341,7 @@ def test_the_command_writes_bitext_and_a_review(tmp_path: Path) -> None:
         "en-es.es",
         "en-es.ids",
         "en-es.tmx.gz",
+        "en-es.summary.json",
     }
     assert "El museo" in (tmp_path / "review" / "review.html").read_text()
 

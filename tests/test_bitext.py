@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,11 +17,15 @@ from lxml import etree
 
 from bilingual_crawler.alignment.sentences.align import SentenceAligner, SentencePair
 from bilingual_crawler.alignment.sentences.beads import SHAPES, beads_at_price, best_beads
+from bilingual_crawler.alignment.sentences.cleaning import REASONS, Cleaner, Templates
+from bilingual_crawler.alignment.sentences.duplicates import Duplicates
 from bilingual_crawler.alignment.sentences.evidence import Lexicon, Meaning, Nearness, weigh
-from bilingual_crawler.alignment.sentences.exports import EXPORTS, DocumentPair, Export, open_exports
-from bilingual_crawler.alignment.sentences.produce import Cleaner
+from bilingual_crawler.alignment.sentences.exports import EXPORTS, DocumentPair, Export
+from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
 from bilingual_crawler.alignment.sentences.splitting import Sentence, split
+from bilingual_crawler.items import Pair
 from bilingual_crawler.languages.codes import LanguagePair
+from bilingual_crawler.pages.language import BY_DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -173,6 +178,47 @@ def test_gaps_are_cheap_between_documents_that_have_little_in_common() -> None:
     assert len(best_beads({(1, 1): other})) == 0
 
 
+def qualities(a: list[str], b: list[str]) -> dict[str, float]:
+    return {pair.text_a: pair.quality for pair in align(a, b)}
+
+
+def test_the_quality_tells_right_pairs_from_wrong_ones() -> None:
+    right = qualities(ENGLISH * 4, FINNISH * 4)
+    assert right[ENGLISH[2]] > 0.9
+    other = [
+        "Kissa istui katolla ja katseli lintuja, jotka lensivät etelään 12 päivää sitten.",
+        "Sää oli kylmä.",
+        "Kaupungin uusi silta avattiin liikenteelle 2011.",
+        "Hinta on 40 euroa, ja siihen kuuluvat ruoka ja juoma.",
+        "Tervetuloa!",
+    ]
+    wrong = qualities(ENGLISH, other)
+    assert all(0 <= quality < 0.7 for quality in wrong.values())
+    half = [*FINNISH[:2], "Aino Virtanen kirjoitti.", *FINNISH[3:]]
+    assert qualities(ENGLISH * 4, half * 4).get(ENGLISH[2], 0.0) < right[ENGLISH[2]] - 0.1
+
+
+def test_the_quality_listens_to_the_encoder() -> None:
+    sentences = [f"{chr(ord('a') + n)}{'x' * (5 + n % 3)}." for n in range(24)]
+    other = [*sentences[:10], "zzz zzzz.", *sentences[11:]]
+    aligner = SentenceAligner("eng", "fin", Letters())
+    sides = aligner.read(sentences, other)
+    aligner.learn_lexicon([aligner.read(sentences, sentences)])
+    found = {pair.text_a: pair.quality for pair in aligner.align(*sides)}
+    assert found[sentences[3]] > 0.9
+    assert found.get(sentences[10], 0.0) < found[sentences[3]] - 0.15
+
+
+def test_words_count_as_found_in_both_directions() -> None:
+    pairs = [(("cat", f"x{n}"), ("kissa", f"y{n}")) for n in range(5)]
+    lexicon = Lexicon.from_pairs(pairs, {"kissa": 0.1, "2011": 0.01})
+    both, neither = lexicon.coverage(("cat",), ("kissa",)), lexicon.coverage(("cat",), ("koira",))
+    assert min(both) > 0
+    assert (neither[0] < 0, neither[1]) == (True, 0.0)
+    assert lexicon.coverage(("dog",), ("kissa",))[1] < 0
+    assert lexicon.coverage((), ()) == (0.0, 0.0)
+
+
 @pytest.mark.parametrize("page", [ENGLISH * 5, ["The same sentence again."] * 30])
 def test_a_page_is_aligned_with_itself(page: list[str]) -> None:
     found = align(page, page)
@@ -185,33 +231,117 @@ PITKA = "Tämä lause on tarpeeksi pitkä, jotta sen kieli tunnistetaan."
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "score", "reason"),
+    ("a", "b", "quality", "reason"),
     [
-        (LONG, PITKA, 0.9, None),
-        (LONG, PITKA, 0.1, "score"),
+        (LONG, PITKA, 0.9, ""),
+        (LONG, PITKA, 0.1, "quality"),
+        ("Yes", "Kyllä", 0.9, ""),
         ("12 %", "12 %", 0.9, "letters"),
-        ("Nokia 3310", "nokia 3310", 0.9, "equal"),
+        ("Nokia 3310", "nokia 3310!", 0.9, "equal"),
+        ("ls -l /usr/lib # a list", "ls -l /usr/lib # luettelo", 0.9, ""),
+        (f"{LONG} It has ten words more {LONG}", f"{LONG} It has kymmenen words more {LONG}", 0.9, "equal"),
         ("Yes", PITKA, 0.9, "length"),
+        (LONG * 40, PITKA * 40, 0.9, "length"),
         (PITKA, LONG, 0.9, "language"),
         (LONG, LONG + " It is not Finnish.", 0.9, "language"),
+        ("He gave a talk on the history of the cat.", "Hän puhui: The history of the cat as we know it.", 0.9, ""),
+        ("[ < Rests ]", "[ < Tauot ]", 0.9, "navigation"),
+        ("[ Up : Rests ]", "[Ylös: Tauot ]", 0.9, "navigation"),
+        ("Next →", "Seuraava →", 0.9, "navigation"),
+        ("← A history of the library", "← Kirjaston historia", 0.9, "navigation"),
+        ("Home | News | Contact", "Etusivu | Uutiset | Yhteystiedot", 0.9, "navigation"),
+        ("<< Start < Prev 1 2 Next > End >>", "<< Alku < Edellinen 1 2 Seuraava > Loppu >>", 0.9, "navigation"),
+        ("Read the whole story of the library →", "Lue kirjaston koko tarina täältä →", 0.9, ""),
+        ("→ Lending is free", "→ Lainaus on ilmaista", 0.9, ""),
+        ("Files > Open", "Tiedostot > Avaa", 0.9, ""),
+        ("<name> of the file", "Tiedoston <nimi>", 0.9, ""),
+        ("Milk / Yogurt / Eggs", "Maito / Jogurtti / Munat", 0.9, ""),
+        ("[sic]", "[näin]", 0.9, ""),
     ],
 )
-def test_unfit_sentence_pairs_are_counted_by_reason(a: str, b: str, score: float, reason: str | None) -> None:
-    cleaner = Cleaner(PAIR)
-    assert cleaner.keeps(SentencePair(a, b, score, "0", "0")) == (reason is None)
-    assert dict(cleaner.dropped) == ({reason: 1} if reason else {})
+def test_unfit_sentence_pairs_are_dropped_with_a_reason(a: str, b: str, quality: float, reason: str) -> None:
+    assert Cleaner(PAIR).objection(SentencePair(a, b, 0.9, "0", "0", quality)) == reason
+    assert reason in {"", *REASONS}
 
 
-def test_a_sentence_pair_is_kept_once() -> None:
-    cleaner = Cleaner(PAIR)
-    pairs = [SentencePair(text, PITKA, 0.9, "0", "0") for text in (LONG, LONG.upper(), LONG + " ")]
-    assert [cleaner.keeps(pair) for pair in pairs] == [True, False, False]
+def test_what_the_template_of_a_site_makes_is_dropped() -> None:
+    templates = Templates()
+    for n in range(30):
+        posted = [f"Posted in News, {letter} 3 comments" for letter in "ab" if n % 3]
+        kirjattu = [f"Kirjattu aiheeseen {letter} 3 kommenttia" for letter in "ab" if n % 3]
+        templates.add([*posted, f"{n} The book is {n}", "A b c"], [*kirjattu, f"{n} Kirja on {n}", "D e f"])
+
+    def reason(a: str, b: str) -> str:
+        return Cleaner(PAIR).objection(SentencePair(a, b, 0.9, "0", "0", 0.9), templates)
+
+    assert reason("Posted in Travel 5 comments", "Kirjattu aiheeseen Matkat 5 kommenttia") == "template"
+    assert reason("Posted in haste.", "Kirjattu aiheeseen Matkat 5 kommenttia") == "", "it is a sentence"
+    assert reason("Posted in Travel 5 comments", "Matkoja ja muuta") == "", "only one side"
+    assert reason("7 The book is here", "7 Kirja on tässä nyt") == "", "numbers are of no template"
+    few = Templates()
+    for _ in range(9):
+        few.add(["Posted in News today"], ["Kirjattu aiheeseen Uutiset tänään"])
+    found = SentencePair("Posted in News today", "Kirjattu aiheeseen Uutiset tänään", 0.9, "0", "0", 0.9)
+    assert Cleaner(PAIR).objection(found, few) == ""
+
+
+def reasons(*pairs: tuple[str, str, float]) -> list[str]:
+    duplicates = Duplicates()
+    for a, b, score in pairs:
+        duplicates.add(a, b, score)
+    return duplicates.reasons()
+
+
+def test_the_best_of_repeated_pairs_stays() -> None:
+    found = reasons(
+        ("Opens at 9.", "Aukeaa kello 9.", 0.8),
+        (LONG, PITKA, 0.9),
+        ("OPENS at  9.", "aukeaa kello 9.", 0.7),
+        ("Opens at 10:", "Aukeaa kello 10", 0.95),
+        (LONG, "Aivan muuta.", 0.6),
+        ("Something else.", PITKA, 0.7),
+        (LONG, PITKA, 0.9),
+    )
+    assert found == ["near_duplicate", "", "duplicate", "", "repeated", "repeated", "duplicate"]
+    assert reasons() == []
+
+
+def test_long_pairs_that_differ_in_a_word_are_near_duplicates_and_short_ones_are_not() -> None:
+    a = (
+        "As of this year, there are {} thousand cores in the new cluster, with cards of several makers, "
+        "which all users share fairly and by the day."
+    )
+    b = (
+        "Tänä vuonna uudessa klusterissa on nyt {} tuhatta ydintä ja useiden valmistajien kortteja, "
+        "joita kaikki käyttäjät käyttävät yhdessä."
+    )
+    assert reasons((a.format("five"), b.format("viisi"), 0.8), (a.format("six"), b.format("kuusi"), 0.9)) == [
+        "near_duplicate",
+        "",
+    ]
+    assert reasons(("five cores", "viisi ydintä", 0.8), ("six cores", "kuusi ydintä", 0.9)) == ["", ""]
+
+
+def test_a_pair_stays_whose_only_better_likeness_goes() -> None:
+    """The second is like the first, which goes for the sake of a third that the second is not like."""
+    one, two, three = "a b c d e f g h i j", "a b c d e f g h i k", "l b c d e f g h i j"
+    assert reasons((one, one, 0.9), (one + "!", two, 0.8))[1] == "repeated"
+    assert reasons((three, "x", 0.9), (one, "x", 0.8), (one, "y", 0.7)) == ["", "repeated", ""]
+
+
+@given(st.lists(st.tuples(st.text(max_size=8), st.text(max_size=8), st.floats(0, 1)), max_size=30))
+def test_one_of_each_pair_stays(pairs: list[tuple[str, str, float]]) -> None:
+    found = reasons(*pairs)
+    assert len(found) == len(pairs)
+    assert not pairs or "" in found
+    kept = [pair[:2] for pair, reason in zip(pairs, found, strict=True) if not reason]
+    assert len(set(kept)) == len(kept)
 
 
 DOCUMENTS = DocumentPair(
     "https://a.fi/en?x=1&y=<2>", "https://a.fi/fi", "One.\nTwo \x02 & <b>.", "Yksi.\nKaksi.", 0.97, "url"
 )
-KEPT = [SentencePair("Two \x02 &\u2028<b>.", "Kaksi\tja\n\u00a0kolme.", 0.91, "1", "1+2")]
+KEPT = [SentencePair("Two \x02 &\u2028<b>.", "Kaksi\tja\n\u00a0kolme.", 0.91, "1", "1+2", 0.88)]
 RAW = [SentencePair("One.", "One.", 0.8, "0", "0"), *KEPT]
 
 
@@ -248,6 +378,7 @@ def test_bitextor_tables_give_back_text_and_columns(exported: Path) -> None:
     assert len(tables["raw"]) == 3
     sent = dict(zip(*tables["sent"], strict=True))
     assert (sent["trg_text"], sent["num_tokens_trg"], sent["trg_paragraph_id"]) == ("Kaksi ja kolme.", "3", "1+2")
+    assert (sent["aligner_score"], sent["quality"], sent["short"]) == ("0.91", "0.88", "0")
 
 
 def test_tmx_is_valid_and_keeps_urls_and_scores(exported: Path) -> None:
@@ -255,7 +386,7 @@ def test_tmx_is_valid_and_keeps_urls_and_scores(exported: Path) -> None:
     dtd = etree.DTD(str(Path(__file__).with_name("data") / "tmx14.dtd"))
     assert dtd.validate(tree), dtd.error_log
     assert tree.xpath("//tuv[1]/prop/text()") == [DOCUMENTS.url_a]
-    assert tree.xpath("//tu/prop/text()") == ["0.91", "0.97"]
+    assert tree.xpath("//tu/prop/text()") == ["0.91", "0.97", "0.88", "0"]
     assert tree.xpath("//tuv[@xml:lang='en']/seg/text()") == ["Two  &\u2028<b>."]
 
 
@@ -272,7 +403,72 @@ def test_datasets_loads_the_json_lines_and_the_parquet(exported: Path) -> None:
     assert rows[0]["url"]["fi"] == DOCUMENTS.url_b
     table = pq.read_table(exported / "en-fi.parquet").to_pylist()
     assert table[0]["text_fi"] == KEPT[0].text_b
-    assert table[0]["document_score"] == pytest.approx(0.97)
+    assert [table[0][name] for name in ("score", "document_score", "quality")] == pytest.approx([0.91, 0.97, 0.88])
+    assert [rows[0][name] for name in ("score", "document_score", "quality")] == [0.91, 0.97, 0.88]
+    assert rows[0]["short"] is table[0]["short"] is False
+
+
+def test_pairs_of_one_or_two_words_stay_with_a_mark() -> None:
+    short = SentencePair("Opening hours", "Aukioloajat", 0.9, "0", "0", 0.9)
+    assert short.short
+    assert Cleaner(PAIR).objection(short) == ""
+    assert not SentencePair("It opens late", "Aukeaa myöhään", 0.9, "0", "0", 0.9).short
+
+
+class Listening:
+    """Takes what a producer hands out."""
+
+    def __init__(self) -> None:
+        self.documents: list[str] = []
+        self.raw: list[SentencePair] = []
+        self.kept: list[SentencePair] = []
+
+    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+        self.documents.append(documents.url_a)
+        self.raw += raw
+        self.kept += kept
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def produce(folder: Path) -> Listening:
+    """The bitext of two sites with the same sentences, and a menu on each page."""
+    listening = Listening()
+    menu = "Home | News | Contact", "Etusivu | Uutiset | Yhteystiedot"
+    texts = {f"https://{site}/en": [*ENGLISH, menu[0], "12", "<b>Yes</b>\x00\ud800\t!"] for site in ("a.fi", "b.fi")}
+    texts |= {f"https://{site}/fi": [*FINNISH, menu[1], "12", "<b>Kyllä</b>\x00\ud800\t!"] for site in ("a.fi", "b.fi")}
+    producer = BitextProducer(PAIR, BY_DEFAULT, [*open_exports(EXPORTS, folder, PAIR), listening])
+    for site in ("a.fi", "b.fi"):
+        producer.add([Pair(f"https://{site}/en", f"https://{site}/fi", 0.9, "url", "eng-fin")], texts.__getitem__)
+    assert not list(folder.glob("en-fi*")), "nothing is complete before all is known"
+    counts = producer.close()
+    assert listening.closed
+    assert counts.documents == len(listening.documents) == 2
+    assert counts.aligned == len(listening.raw) == counts.kept + sum(counts.dropped.values())
+    assert counts.kept == len(listening.kept) > 4
+    assert counts.dropped == Counter(one.dropped for one in listening.raw if one.dropped)
+    return listening
+
+
+def test_no_sentence_pair_is_lost_silently(tmp_path: Path) -> None:
+    found = produce(tmp_path)
+    dropped = rows(tmp_path / "en-fi.dropped.gz")
+    assert dropped[0][-1] == "reason"
+    sent, raw = rows(tmp_path / "en-fi.sent.gz"), rows(tmp_path / "en-fi.raw.gz")
+    assert sorted(row[2:4] for row in dropped[1:] + sent[1:]) == sorted(row[2:4] for row in raw[1:])
+    assert Counter(row[-1] for row in dropped[1:]) == Counter(one.dropped for one in found.raw if one.dropped)
+    assert {"navigation", "duplicate", "letters"} <= {row[-1] for row in dropped[1:]}
+
+
+def test_the_same_pages_give_the_same_files(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        produce(tmp_path / name)
+    files = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert len(files) == 11
+    assert [(tmp_path / "one" / name).read_bytes() for name in files] == [
+        (tmp_path / "two" / name).read_bytes() for name in files
+    ]
 
 
 def test_exports_are_the_same_bytes_every_time(exported: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -290,7 +486,7 @@ def test_exports_that_were_stopped_leave_nothing_and_harm_no_complete_file(tmp_p
     for names in (["jsonl", "jsonl"], ["jsonl", "moses"]):
         exports = open_exports(names, tmp_path, pair)
         if names[1] == "jsonl":
-            assert len(exports) == 1, "each format once"
+            assert len(exports) == 2, "each format once, and the overview"
             exports[0].close()
     assert len(list(tmp_path.iterdir())) > 1
     Export.remove_parts(tmp_path)

@@ -117,12 +117,16 @@ def test_a_crawl_writes_its_bitext_and_align_does_not_repeat_what_is_there(tmp_p
         settings = ("-s", "BILINGUAL_BITEXT=tmx,jsonl,tmx", "-s", "BILINGUAL_ENCODER=")
         result = run_scrapy(tmp_path, *crawl(site.url, *settings))
     assert result.returncode == 0, result.stderr
-    assert {path.name for path in (tmp_path / "out/bitext").iterdir()} == {"en-es.tmx.gz", "en-es.jsonl.gz"}
+    assert {path.name for path in (tmp_path / "out/bitext").iterdir()} == {
+        *("en-es.tmx.gz", "en-es.jsonl.gz", "en-es.summary.json")
+    }
     with gzip.open(tmp_path / "out/bitext/en-es.jsonl.gz", "rt") as file:
         kept = len(file.readlines())
     counts = summary(tmp_path)
     assert counts["aligned"] == "auto"
     assert 0 < kept == counts["bitext"]["kept"] <= counts["bitext"]["aligned"]
+    assert counts["bitext"]["aligned"] == kept + sum(counts["bitext_dropped"].values())
+    assert f"{kept} kept sentence pairs, drawn at random" in (tmp_path / "out/report.html").read_text()
     assert counts["bitext"]["documents"] == counts["pairs"] == PAGES + 1
     assert f"{kept}  sentence pairs" in result.stderr
 

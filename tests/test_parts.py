@@ -8,6 +8,7 @@ import time
 from itertools import chain
 from typing import TYPE_CHECKING
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -285,6 +286,11 @@ def test_archive_kept_texts_and_recrawl_have_the_same_parts(tmp_path: Path) -> N
         assert found <= expected
         assert len(found) >= PAGES - 1
         target.unlink()
+    mined = tmp_path / "mined"
+    done = run_scrapy(tmp_path, "mine", str(tmp_path / "out"), "--pair", "eng-spa", "--out", str(mined))
+    assert done.returncode == 0, done.stderr
+    [table] = mined.glob("pairs/**/*.parquet")
+    assert {(row["url_a"], row["url_b"]) for row in pq.read_table(table).to_pylist()} == found
 
 
 def test_a_killed_crawl_loses_no_part(tmp_path: Path) -> None:

@@ -16,7 +16,12 @@ import pytest
 from scrapy.exceptions import UsageError
 
 import bilingual_crawler
+from bilingual_crawler.alignment.sentences.align import SentencePair
+from bilingual_crawler.alignment.sentences.cleaning import REASONS
+from bilingual_crawler.alignment.sentences.exports import DocumentPair
+from bilingual_crawler.alignment.sentences.overview import Overview
 from bilingual_crawler.commands.report import Command
+from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.reporting.markup import MAX_POINTS, step_chart, ticks
 from bilingual_crawler.reporting.report import why_no_pair, write_report
 from bilingual_crawler.reporting.results import ResultsError, read_results
@@ -164,6 +169,50 @@ def test_report_needs_nothing_from_elsewhere_and_runs_no_script(output: Path) ->
     assert EVIL.strip() in "".join(page.text)
     assert "report.html" not in page.targets
     assert all(target.startswith(("https://", "http://", "./")) for target in page.targets)
+
+
+def add_bitext(output: Path, text: str = "Two words") -> None:
+    """The bitext of two sites, as an alignment writes it."""
+    overview = Overview(output / "bitext", LanguagePair.parse("eng-spa"))
+    for site, kept in (("one.example", 3), ("two.example", 1)):
+        documents = DocumentPair(f"https://{site}/en", f"https://{site}/es", "", "", 0.9, "url")
+        found = [SentencePair(f"{text} {n}", "Una sola cosa", 0.9, "0", "0", 0.65 + 0.1 * n) for n in range(kept)]
+        dropped = SentencePair("[ Next > ]", "[ Sigue > ]", 0.9, "0", "0", 0.9, "navigation")
+        overview.add(documents, [*found, dropped], found)
+    overview.close()
+
+
+def test_report_shows_the_bitext(output: Path) -> None:
+    assert "Bitext" not in outline(write_report(output).read_text(encoding="utf-8")).text
+    add_bitext(output)
+    page = outline(write_report(output).read_text(encoding="utf-8"))
+    shown = [text.strip() for text in page.text if text.strip()]
+    assert "Bitext" in shown
+    start = shown.index("Bitext")
+    assert shown[start : start + 5] == ["Bitext", "Sentence pairs aligned", "6", "Kept", "4"]
+    assert shown[shown.index("Why sentence pairs were dropped: 2 of 6") + 1 :][:2] == [REASONS["navigation"], "2"]
+    histogram = shown[shown.index("0.6 to 0.7") :]
+    assert histogram[:8] == ["0.6 to 0.7", "2", "0.7 to 0.8", "1", "0.8 to 0.9", "1", "0.9 to 1.0", "0"]
+    first = shown.index("one.example")
+    assert shown[first : first + 10] == ["one.example", "1", "3", "9", "9", "two.example", "1", "1", "3", "3"]
+    assert "4 of 4 kept sentence pairs, drawn at random." in shown
+    assert shown.count("Una sola cosa") == 4
+    assert page.targets.count("https://one.example/es") == 3
+
+
+def test_sentences_reach_the_report_but_as_visible_text(output: Path) -> None:
+    evil = "<b onclick=alert(1)>\u202e{{ 7 * 7 }}\u200b{% raw %}&amp;\x00\ud800\t\n</td></style>"
+    add_bitext(output, evil)
+    page = write_report(output).read_text(encoding="utf-8")
+    assert "<b onclick" not in page
+    assert "<b onclick=alert(1)>{{ 7 * 7 }}{% raw %}&amp;? </td></style> 2" in outline(page).text
+
+
+def test_a_damaged_overview_of_the_bitext_is_named(output: Path) -> None:
+    add_bitext(output)
+    (output / "bitext" / "en-es.summary.json").write_bytes(b'{"pair": 1}')
+    with pytest.raises(ResultsError, match=r"en-es.summary.json cannot be read.*write the bitext again"):
+        write_report(output)
 
 
 def test_the_templates_are_read_from_a_zipped_egg(output: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

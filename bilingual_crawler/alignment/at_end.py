@@ -50,6 +50,8 @@ class AlignedCrawl:
     """Damaged records and pages that break a limit, by kind."""
     bitext: dict[str, int]
     """With bitext: ``documents`` (document pairs), ``aligned`` and ``kept`` (sentence pairs)."""
+    dropped: dict[str, int]
+    """Sentence pairs that are not in the bitext, by reason."""
 
 
 class AlignmentError(Exception):
@@ -118,9 +120,8 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
     # scipy takes its time, and the crawl imports this module only to start the process
     from bilingual_crawler.alignment.documents.align import align, read_corpus
     from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
-    from bilingual_crawler.alignment.sentences.exports import open_exports
     from bilingual_crawler.alignment.sentences.personal import masked
-    from bilingual_crawler.alignment.sentences.produce import BitextProducer
+    from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
     from bilingual_crawler.pages.language import Detection
 
     options = Options.of(settings)
@@ -131,6 +132,7 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
     bitext = {
         str(pair): BitextProducer(pair, detection, open_exports(options.bitext, folder / BITEXT, pair), encoder)
         for pair in pairs
+        if options.bitext
     }
     found: list[Pair] = []
     unpaired: list[Unpaired] = []
@@ -149,14 +151,14 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
     found.sort(key=lambda one: -one.score)
     replace_pairs(folder / PAIRS, found, pairs)
     replace_tsv(folder / UNPAIRED, Unpaired, unpaired)
-    for producer in bitext.values():
-        producer.close()
+    counts = [producer.close() for producer in bitext.values()]
     reasons = ((one.pair, one.reason) for one in unpaired)
     return AlignedCrawl(
         outcomes(map(str, pairs), (one.pair for one in found), reasons, refused),
         len({url for one in found for url in (one.url_a, one.url_b)}),
         dict(corpus.unreadable),
-        dict(sum((producer.counts for producer in bitext.values()), Counter[str]())),
+        dict(sum((Counter(documents=c.documents, aligned=c.aligned, kept=c.kept) for c in counts), Counter[str]())),
+        dict(sum((Counter(c.dropped) for c in counts), Counter[str]()).most_common()),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import astuple, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -37,7 +38,6 @@ from bilingual_crawler.storage.warc import ArchiveError
 
 if TYPE_CHECKING:
     import argparse
-    from collections import Counter
     from collections.abc import Iterable
 
     from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
@@ -203,9 +203,8 @@ class _Extras:
         encoder: Encoder | None,
         mask_personal: bool,
     ) -> None:
-        from bilingual_crawler.alignment.sentences.exports import open_exports
         from bilingual_crawler.alignment.sentences.personal import masked
-        from bilingual_crawler.alignment.sentences.produce import BitextProducer
+        from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
         from bilingual_crawler.reporting.review import Review
 
         self._opts = opts
@@ -228,8 +227,7 @@ class _Extras:
             self._bitexts[domain.pair].add(alignment.pairs, main, domain.origin)
 
     def close(self) -> None:
-        for bitext in self._bitexts.values():
-            bitext.close()
+        self._counts = {pair: bitext.close() for pair, bitext in self._bitexts.items()}
 
     def write_reviews(self) -> None:
         for pair, folder in self._review_folders.items():
@@ -243,10 +241,10 @@ class _Extras:
                 if counts:
                     console.print(f"{title}: {_listed(counts)}")
             if self._opts.bitext:
-                bitext = self._bitexts[pair]
+                found = self._counts[pair]
                 console.print(
-                    f"{bitext.counts['kept']} of {bitext.counts['aligned']} sentence pairs in {self._opts.bitext}"
-                    + (f" (dropped: {_listed(bitext.dropped)})" if bitext.dropped else "")
+                    f"{found.kept} of {found.aligned} sentence pairs in {self._opts.bitext}"
+                    + (f" (dropped: {_listed(Counter(found.dropped))})" if found.dropped else "")
                 )
 
 

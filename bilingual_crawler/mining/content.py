@@ -5,17 +5,15 @@ The bitext waits in spools until all buckets are done, because duplicates are fo
 
 from __future__ import annotations
 
-import gzip
 import json
 import logging
 from collections import Counter
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from scrapy.settings import Settings
@@ -25,13 +23,9 @@ from bilingual_crawler.alignment.documents.corpus import Corpus
 from bilingual_crawler.alignment.documents.inputs import PagesOfRecords
 from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
 from bilingual_crawler.alignment.documents.reading import PackedDocument, read_pages
-from bilingual_crawler.alignment.sentences.align import SentencePair  # noqa: TC001 (msgspec reads the annotations)
-from bilingual_crawler.alignment.sentences.exports import (
-    DocumentPair,
-    open_exports,
-)
+from bilingual_crawler.alignment.sentences import produce
 from bilingual_crawler.alignment.sentences.personal import masked
-from bilingual_crawler.alignment.sentences.produce import BitextProducer, Seen
+from bilingual_crawler.alignment.sentences.produce import BitextAligner, Spool, open_exports
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.mining.ranges import open_ranges
 from bilingual_crawler.mining.records import Row, read_records
@@ -42,9 +36,10 @@ from bilingual_crawler.pages.language import Detection
 from bilingual_crawler.storage.files import replacing
 from bilingual_crawler.storage.warc import NoRecord
 from bilingual_crawler.urls.canonical import canonicalise
+from bilingual_crawler.urls.variants import bare, part_language
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from bilingual_crawler.alignment.documents.methods import Method
@@ -57,52 +52,19 @@ if TYPE_CHECKING:
 _FOLDER = "sentences"
 
 
-class _Aligned(msgspec.Struct, array_like=True):
-    documents: DocumentPair
-    raw: list[SentencePair]
-    kept: list[SentencePair]
-
-
-class Spool:
-    """An export into a file of one bucket and language pair, until all buckets are done."""
-
-    def __init__(self, out: Path, pair: str, bucket: int) -> None:
-        self._open = ExitStack()
-        part = self._open.enter_context(replacing(out / _FOLDER / f"pair={pair}" / f"{bucket:06}.jsonl.gz"))
-        self._lines = self._open.enter_context(gzip.open(part, "wb", 1))  # noqa: SIM115
-
-    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
-        self._lines.write(msgspec.json.encode(_Aligned(documents, list(raw), list(kept))) + b"\n")
-
-    def close(self) -> None:
-        self._open.close()
-
-
 def export(out: Path, pairs: Iterable[LanguagePair], formats: Iterable[str], folder: Path) -> dict[str, int]:
     """Export the spools below *out* into *folder*, in *formats*; returns sentence pairs by language pair.
 
-    A sentence pair of several buckets is written once.
+    Repetitions are found across buckets.
     """
-    decoder = msgspec.json.Decoder(_Aligned)
     written: dict[str, int] = {}
     names = list(formats)
     for pair in pairs:
         files = sorted((out / _FOLDER / f"pair={pair}").glob("[0-9]*.jsonl.gz"))
-        if not files:
-            continue
-        exports, seen = open_exports(names, folder, pair), Seen()
-        count = 0
-        for file in files:
-            with gzip.open(file) as lines:
-                for line in lines:
-                    aligned = decoder.decode(line)
-                    kept = [found for found in aligned.kept if seen.is_new(found.text_a, found.text_b)]
-                    count += len(kept)
-                    for one in exports:
-                        one.add(aligned.documents, aligned.raw, kept)
-        for one in exports:
-            one.close()
-        written[str(pair)] = count
+        if files:
+            with ExitStack() as stack:
+                spools = [Spool(stack.enter_context(file.open("rb"))) for file in files]
+                written[str(pair)] = produce.export(spools, open_exports(names, folder, pair)).kept
     return written
 
 
@@ -143,39 +105,46 @@ class BucketJob:
         rows = [Row(**row) for row in pq.read_table(self.out / "plan" / f"bucket={number}").to_pylist()]
         result = BucketResult(len(rows))
         found: dict[str, list[dict[str, Any]]] = {}
-        producers: dict[str, BitextProducer] = {}
+        aligners: dict[str, BitextAligner] = {}
         pages = PagesOfRecords()
         rows.sort(key=lambda row: (row.domain, row.unit))
-        for _, unit in groupby(rows, key=lambda row: (row.domain, row.unit)):
-            of_unit: dict[str, Row] = {}
-            for row in unit:
-                if of_unit.setdefault(canonicalise(row.url) or row.url, row) is not row:
-                    result.leave_out("same address", str(row))
-            pairs = self._among({row.language for row in of_unit.values()})
-            detection = Detection.for_pairs(options.detectors, pairs)
-            corpus = Corpus(pairs)
-            for document in read_pages(_pages(of_unit, ranges, pages, result), pairs, detection, corpus.unreadable):
-                if isinstance(document, PackedDocument):
-                    corpus.add(document)
-            result.read += len(corpus)
-            result.left_out = dict(Counter(result.left_out) + corpus.unreadable)
-            for domain, alignment in align(corpus, method):
-                name = str(domain.pair)
-                for pair in alignment.pairs:
-                    found.setdefault(name, []).append(_row(pair, of_unit))
-                if self.bitext:
-                    if name not in producers:
-                        spool = Spool(self.out, name, number)
-                        producers[name] = BitextProducer(domain.pair, detection, [spool], encoder)
-                    main = masked(domain.main_text, domain.pair) if options.mask_personal else domain.main_text
-                    producers[name].add(alignment.pairs, main, domain.origin)
-                del domain  # or two would be in memory at once
-        for producer in producers.values():
-            producer.close()
+        with ExitStack() as spools:
+            for _, unit in groupby(rows, key=lambda row: (row.domain, row.unit)):
+                of_unit: dict[str, Row] = {}
+                for row in unit:
+                    if of_unit.setdefault(canonicalise(row.url) or row.url, row) is not row:
+                        result.leave_out("same address", str(row))
+                pairs = self._among({row.language for row in of_unit.values()})
+                detection = Detection.for_pairs(options.detectors, pairs)
+                corpus = Corpus(pairs)
+                for document in read_pages(_pages(of_unit, ranges, pages, result), pairs, detection, corpus.unreadable):
+                    if isinstance(document, PackedDocument):
+                        corpus.add(document)
+                result.read += len(corpus)
+                result.left_out = dict(Counter(result.left_out) + corpus.unreadable)
+                for domain, alignment in align(corpus, method):
+                    name = str(domain.pair)
+                    for pair in alignment.pairs:
+                        found.setdefault(name, []).append(_row(pair, of_unit))
+                    if self.bitext:
+                        if name not in aligners:
+                            spool = spools.enter_context(self._spool(name, number))
+                            aligners[name] = BitextAligner(domain.pair, detection, spool, encoder)
+                        main = masked(domain.main_text, domain.pair) if options.mask_personal else domain.main_text
+                        aligners[name].add(alignment.pairs, main, domain.origin)
+                    del domain  # or two would be in memory at once
         for name, pairs_found in found.items():
             _write(self.out / "pairs" / f"pair={name}" / f"bucket-{number}.parquet", pairs_found)
             result.pairs[name] = dict(Counter(row["method"] for row in pairs_found))
         store(result_file(self.out, number), result)
+
+    @contextmanager
+    def _spool(self, pair: str, bucket: int) -> Iterator[Spool]:
+        """The spool of a bucket and language pair; its file is there once it is complete."""
+        with replacing(self.out / _FOLDER / f"pair={pair}" / f"{bucket:06}.jsonl.gz") as part, part.open("wb") as file:
+            spool = Spool(file)
+            yield spool
+            spool.close()
 
     def _among(self, languages: set[str]) -> LanguagePairs:
         return LanguagePairs(tuple(pair for pair in self.pairs if {pair.a, pair.b} <= languages))
@@ -201,16 +170,23 @@ def _pages(
         page = pages.page(record)
         if page is None:
             result.leave_out(next(iter(pages.refused - before), "redirect"), str(row))
-        elif rows.get(page.url) is not row:
+        elif page.url != _address(row):
             result.leave_out("another record", str(row))
         else:
-            yield page
+            # a row of a crawl may be a part of the page
+            yield replace(page, url=canonicalise(row.url) or row.url)
+
+
+def _address(row: Row) -> str:
+    """The URL of the record that *row* names."""
+    url = canonicalise(row.url) or row.url
+    return bare(url) if part_language(url) else url
 
 
 def _row(pair: Pair, rows: dict[str, Row]) -> dict[str, Any]:
     values: dict[str, Any] = {"url_a": pair.url_a, "url_b": pair.url_b, "method": pair.method, "score": pair.score}
     for side, url in (("a", pair.url_a), ("b", pair.url_b)):
-        row = rows[url]
+        row = rows.get(url) or rows[bare(url)]
         values |= {f"{name}_{side}": getattr(row, name) for name in ("file", "offset", "length", "digest")}
     return values
 

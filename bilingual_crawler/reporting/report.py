@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import dropwhile, islice
 from typing import TYPE_CHECKING, Any
 
+from bilingual_crawler.alignment.sentences.cleaning import REASONS as DROPPED
 from bilingual_crawler.discovery.sites import read_bilingual
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.reporting.markup import step_chart, write_page
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from bilingual_crawler.alignment.sentences.overview import BitextOverview
     from bilingual_crawler.reporting.results import Results
 
 
@@ -118,6 +120,7 @@ def write_report(output_dir: Path) -> Path:
         curve=_curve(results),
         bilingual_sites=list(islice(read_bilingual(output_dir / SITES), MAX_SITES)),
         sites=_sites(summary["sites"]),
+        bitexts=[(one, _dropped(one), _histogram(one), _bitext_sites(one)) for one in results.bitexts],
         hosts=_hosts(results, tuple(summary["documents"])),
     )
     write_summary(output_dir, results.summary)
@@ -159,6 +162,22 @@ def _sites(sites: Mapping[str, Mapping[str, Any]]) -> list[list[str | int]]:
         ]
         for site, row in sites.items()
     ]
+
+
+def _dropped(bitext: BitextOverview) -> dict[str, int]:
+    """Dropped sentence pairs by what the reason means."""
+    return {DROPPED.get(reason, reason): count for reason, count in bitext.counts.dropped.items()}
+
+
+def _histogram(bitext: BitextOverview) -> list[tuple[str, int]]:
+    """A row for each part of the quality scores, from the lowest that has a sentence pair."""
+    parts = len(bitext.quality)
+    rows = [(f"{n / parts:.1f} to {(n + 1) / parts:.1f}", count) for n, count in enumerate(bitext.quality)]
+    return list(dropwhile(lambda row: not row[1], rows)) or rows
+
+
+def _bitext_sites(bitext: BitextOverview) -> list[list[str | int]]:
+    return [[site, one.documents, one.sentences, one.words_a, one.words_b] for site, one in bitext.sites.items()]
 
 
 def _hosts(results: Results, languages: tuple[str, ...]) -> list[list[str | int]]:

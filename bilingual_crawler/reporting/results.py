@@ -8,7 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import msgspec
+
 from bilingual_crawler.alignment.documents.model import outcomes
+from bilingual_crawler.alignment.sentences.overview import SUFFIX, BitextOverview
 from bilingual_crawler.discovery.sites import Funnel
 from bilingual_crawler.languages.codes import DEFAULT_EQUIVALENTS, LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -17,6 +20,7 @@ from bilingual_crawler.reporting.ledger import CrawlTally, is_fetched, languages
 from bilingual_crawler.settings import BILINGUAL_DETECTORS
 from bilingual_crawler.storage.files import DAMAGE, read_within, replacing
 from bilingual_crawler.storage.records import (
+    BITEXT,
     CRAWL,
     DOCUMENTS,
     PAIRS,
@@ -114,6 +118,8 @@ class Results:
     pair_counts: Mapping[str, int]
     """By pair of languages."""
     paired_pages: int
+    bitexts: tuple[BitextOverview, ...]
+    """What the bitext of each pair of languages holds; empty without bitext."""
     files: tuple[tuple[str, int], ...]
     """Name and size in bytes of the files in the folder."""
 
@@ -189,6 +195,7 @@ def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
         ),
         pair_counts=Counter(row["pair"] for row in rows),
         paired_pages=len(paired),
+        bitexts=tuple(map(_read_overview, sorted((directory / BITEXT).glob(f"*.{SUFFIX}")))),
         files=tuple(
             (path.name, path.stat().st_size)
             for path in sorted(directory.iterdir())
@@ -223,6 +230,13 @@ def read_summary(directory: Path) -> Mapping[str, Any]:
     if not isinstance(summary, dict):
         raise ResultsError(f"{path} cannot be read: it is not a JSON object")
     return summary
+
+
+def _read_overview(path: Path) -> BitextOverview:
+    try:
+        return msgspec.json.decode(read_within(path, MAX_SUMMARY), type=BitextOverview)
+    except (ValueError, *DAMAGE) as error:
+        raise ResultsError(f"{path} cannot be read: {error}; write the bitext again, or remove the file") from None
 
 
 def write_summary(directory: Path, summary: Mapping[str, Any]) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import csv
-import random
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
 from math import sqrt
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from bilingual_crawler.alignment.documents.model import REASONS
+from bilingual_crawler.alignment.sentences.overview import Sample
 from bilingual_crawler.options import wrong
 from bilingual_crawler.reporting.markup import write_page
 from bilingual_crawler.storage.files import replacing
@@ -24,28 +24,6 @@ if TYPE_CHECKING:
     from bilingual_crawler.alignment.sentences.exports import DocumentPair
     from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.codes import LanguagePair
-
-T = TypeVar("T")
-
-
-class Sample(Generic[T]):
-    """A uniform sample of at most *size* offered items (reservoir sampling); the same items give the same sample."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._random = random.Random(0)
-        self.offered = 0
-        self.drawn: list[T] = []
-
-    def offer(self, make: Callable[[], T]) -> None:
-        """Offer the item that *make* returns; it is made only if it is drawn."""
-        self.offered += 1
-        place = self._random.randrange(self.offered)
-        if len(self.drawn) < self._size:
-            self.drawn.append(make())
-        elif place < self._size:
-            self.drawn[place] = make()
-
 
 SAMPLE = 100
 """Document pairs in a review, and as many sentence pairs."""

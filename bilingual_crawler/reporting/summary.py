@@ -173,6 +173,7 @@ class SummaryExtension:
             **tally.pair_counts(stats.get("bilingual/pairs/outcomes", {}), stats.get("bilingual/pairs/documents", 0)),
             "aligned": stats.get("bilingual/pairs/aligned", ""),
             "bitext": _under(stats, "bilingual/bitext/"),
+            "bitext_dropped": _under(stats, "bilingual/bitext_dropped/"),
             **self._sites(),
             "document_links": self._of_all_runs("document_links", _under(stats, "bilingual/links/documents/")),
             "pdf": self._of_all_runs("pdf", _under(stats, "bilingual/pdf/")),
@@ -237,6 +238,7 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     by_pair = summary["by_pair"] or {}
     several = len(by_pair) > 1
     in_two = summary["in_two_languages"]
+    dropped = summary["bitext_dropped"] or {}
     facts = [
         *(sites if is_discovery else ()),
         (summary["tried"], "addresses tried" + _reasons(summary["dropped"], "no document: ")),
@@ -250,7 +252,11 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
             summary["left_over"],
             "documents in no pair" + _reasons(_each(by_pair, "left_over") if several else summary["unpaired"]),
         ),
-        *(((summary["bitext"]["kept"], "sentence pairs in bitext/"),) if summary["bitext"] else ()),
+        *(
+            ((summary["bitext"]["kept"], "sentence pairs in bitext/" + _reasons(dropped, "dropped: ")),)
+            if summary["bitext"]
+            else ()
+        ),
         (f"{summary['harvest_rate']:.0%}", "harvest rate: documents in pairs per page fetched"),
     ]
     for name, text in (

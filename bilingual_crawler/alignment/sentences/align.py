@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from bilingual_crawler.alignment.sentences.beads import best_beads
 from bilingual_crawler.alignment.sentences.evidence import Lexicon, Meaning, weigh, words
+from bilingual_crawler.alignment.sentences.quality import Quality
 from bilingual_crawler.alignment.sentences.splitting import split
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ SURE = 0.9
 """Score from which beads of the first pass teach the lexicon."""
 LONGEST = 3000
 """Maximum aligned sentences of a document."""
+SHORT = 2
+"""Maximum words of each side of a short sentence pair."""
 
 Sides: TypeAlias = tuple["Sequence[Sentence]", "Sequence[Sentence]"]
 
@@ -37,8 +40,18 @@ class SentencePair:
     """Confidence of the alignment, 0 to 1."""
     paragraph_a: str
     paragraph_b: str
+    quality: float = 0.0
+    """P(a reader would call the pair right), 0 to 1."""
+    dropped: str = ""
+    """Why it is not in the bitext, as a key of :data:`.cleaning.REASONS`; empty if it is kept."""
+
     personal: str = ""
     """Kinds of personal data in both, of :data:`~.personal.KINDS`, separated by blanks."""
+
+    @property
+    def short(self) -> bool:
+        """Whether neither side has more than two words."""
+        return max(len(self.text_a.split()), len(self.text_b.split())) <= SHORT
 
 
 class SentenceAligner:
@@ -75,23 +88,29 @@ class SentenceAligner:
 
     def align(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> list[SentencePair]:
         """Return the sentence pairs of two documents, in order."""
-        return [_pair(a, b, bead) for bead in self.beads(a, b)]
+        beads, quality = self.judged_beads(a, b)
+        return [_pair(a, b, bead, score) for bead, score in zip(beads, quality.scores(beads), strict=True)]
 
     def beads(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> list[Bead]:
         """Return the beads of two documents, in order."""
+        return self.judged_beads(a, b)[0]
+
+    def judged_beads(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> tuple[list[Bead], Quality]:
+        """Return the beads of two documents, in order, and what judges them."""
         if not a or not b:
-            return []
+            return [], Quality(a, b, self._lexicon, self._ratio, None)
         nearness = self._meaning.nearness([s.text for s in a], [s.text for s in b]) if self._meaning else None
-        return best_beads(weigh(a, b, self._lexicon, nearness, self._ratio))
+        beads = best_beads(weigh(a, b, self._lexicon, nearness, self._ratio))
+        return beads, Quality(a, b, self._lexicon, self._ratio, nearness)
 
 
 def _text(side: Sequence[Sentence], places: tuple[int, int]) -> str:
     return " ".join(sentence.text for sentence in side[slice(*places)])
 
 
-def _pair(a: Sequence[Sentence], b: Sequence[Sentence], bead: Bead) -> SentencePair:
-    paragraphs = [
+def _pair(a: Sequence[Sentence], b: Sequence[Sentence], bead: Bead, quality: float) -> SentencePair:
+    paragraph_a, paragraph_b = (
         "+".join(str(number) for number in sorted({s.paragraph for s in side[slice(*places)]}))
         for side, places in ((a, bead.a), (b, bead.b))
-    ]
-    return SentencePair(_text(a, bead.a), _text(b, bead.b), bead.score, *paragraphs)
+    )
+    return SentencePair(_text(a, bead.a), _text(b, bead.b), bead.score, paragraph_a, paragraph_b, quality)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,8 +76,29 @@ class Lexicon:
             return {**found, word: max(0.0, math.log(_SAME / share))}
         return found
 
+    def coverage(self, a: Words, b: Words) -> tuple[float, float]:
+        """Return how much more of the words that have a translation find it in the other side than do not.
+
+        For *a* and for *b*, from -1 (none of many) to 1 (all of many); 0 if nothing is known of the words.
+        """
+        predicted = [set(self.translations(word)) for word in a]
+        known_b = self._translated | set(b).intersection(a)
+        there = [bool(found.intersection(b)) for found in predicted if found]
+        back = [any(word in found for found in predicted) for word in b if word in known_b]
+        return _balance(there), _balance(back)
+
+    @cached_property
+    def _translated(self) -> set[str]:
+        """The words of the second language that are learnt translations."""
+        return {word for found in self._learnt.values() for word in found}
+
     def __len__(self) -> int:
         return sum(map(len, self._learnt.values()))
+
+
+def _balance(found: Sequence[bool]) -> float:
+    """Half a word is found and half is not before anything is known."""
+    return (2 * sum(found) - len(found)) / (len(found) + 1)
 
 
 TOKENS = 64
@@ -104,6 +126,11 @@ class Nearness:
         ``(n - p + 1, m - q + 1)``, by the first sentences of both sides.
         """
         return np.asarray(_unit(sums(self._a, p)) @ _unit(sums(self._b, q)).T / self._spread)
+
+    def of(self, a: tuple[int, int], b: tuple[int, int]) -> float:
+        """Return the similarity of the sentences of two half-open ranges, in standard deviations."""
+        one, other = (rows[slice(*places)].sum(axis=0) for rows, places in ((self._a, a), (self._b, b)))
+        return float(one @ other / max(1e-9, np.linalg.norm(one) * np.linalg.norm(other)) / self._spread)
 
 
 class Meaning:

@@ -18,7 +18,7 @@ from bilingual_crawler.languages.codes import to_bcp47
 from bilingual_crawler.pages.origin import FACTS, UNKNOWN, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from bilingual_crawler.alignment.sentences.align import SentencePair
@@ -45,7 +45,7 @@ class Sink(Protocol):
     """Takes document pairs with their sentence pairs."""
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
-        """Take a document pair: *raw* are all its sentence pairs, *kept* the clean ones."""
+        """Take a document pair: *raw* are all its sentence pairs, *kept* those that are not dropped."""
 
     def close(self) -> None:
         """End the export."""
@@ -62,7 +62,7 @@ class Export(ABC):
 
     @abstractmethod
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
-        """Write a document pair: *raw* are all its sentence pairs, *kept* the clean ones."""
+        """Write a document pair: *raw* are all its sentence pairs, *kept* those that are not dropped."""
 
     @abstractmethod
     def close(self) -> None:
@@ -99,7 +99,7 @@ DOCUMENTS = (
 )
 """Texts in base64."""
 RAW = ("src_url", "trg_url", "src_text", "trg_text", "aligner_score", "src_paragraph_id", "trg_paragraph_id")
-SENT = (*RAW, "length_ratio", "num_tokens_src", "num_tokens_trg", PERSONAL)
+SENT = (*RAW, "length_ratio", "num_tokens_src", "num_tokens_trg", "quality", "short", PERSONAL)
 
 
 class Bitextor(Export):
@@ -123,7 +123,8 @@ class Bitextor(Export):
         for found in kept:
             tokens = (len(found.text_a.split()), len(found.text_b.split()))
             ratio = round(len(found.text_a) / len(found.text_b), 3)
-            self._sent.write(_line((*_cells(urls, found), ratio, *tokens, found.personal)))
+            scores = (ratio, *tokens, found.quality, int(found.short), found.personal)
+            self._sent.write(_line((*_cells(urls, found), *scores)))
 
     def close(self) -> None:
         for file in (self._documents, self._raw, self._sent):
@@ -148,6 +149,25 @@ def _line(cells: Sequence[object]) -> str:
     return "\t".join(" ".join(str(cell).split()) for cell in cells) + "\n"
 
 
+class Dropped(Export):
+    """``en-mt.dropped.gz``: a table with a header of the sentence pairs that were dropped, with the reason."""
+
+    def __init__(self, directory: Path, pair: LanguagePair) -> None:
+        super().__init__(directory, pair)
+        self._file = open_gzip(self.part("dropped.gz"))
+        self._file.write(_line((*RAW, "quality", "reason")))
+
+    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+        urls = (documents.url_a, documents.url_b)
+        self._file.writelines(
+            _line((*_cells(urls, found), found.quality, found.dropped)) for found in raw if found.dropped
+        )
+
+    def close(self) -> None:
+        self._file.close()
+        self.publish()
+
+
 class JsonLines(Export):
     """``en-mt.jsonl.gz``: ``{"translation": {"en": …, "mt": …}, "url": {…}, "score": …, "document_score": …, …}``.
 
@@ -169,6 +189,8 @@ class JsonLines(Export):
                 "url": urls,
                 "score": found.score,
                 "document_score": documents.score,
+                "quality": found.quality,
+                "short": found.short,
                 **facts,
                 **direction,
                 PERSONAL: found.personal,
@@ -181,7 +203,7 @@ class JsonLines(Export):
 
 
 class Moses(Export):
-    """``en-mt.en``, ``en-mt.mt`` and ``en-mt.ids`` (URLs and score, tab-separated)."""
+    """``en-mt.en``, ``en-mt.mt`` and ``en-mt.ids`` (URLs, score, quality, short; tab-separated)."""
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
@@ -192,7 +214,7 @@ class Moses(Export):
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         for found in kept:
-            origin = f"{documents.url_a}\t{documents.url_b}\t{found.score}"
+            origin = f"{documents.url_a}\t{documents.url_b}\t{found.score}\t{found.quality}\t{int(found.short)}"
             for file, text in zip(self._files, (found.text_a, found.text_b, origin), strict=True):
                 # splitlines() and other tools break lines at more than \n
                 file.write((text if text is origin else " ".join(text.split())) + "\n")
@@ -208,8 +230,8 @@ GROUP = 50_000
 
 
 class Parquet(Export):
-    """``en-mt.parquet`` with the columns text_en, text_mt, url_en, url_mt, score, document_score, and a column for each
-    fact, which is null where it is unknown.
+    """``en-mt.parquet`` with the columns text_en, text_mt, url_en, url_mt, score, document_score, quality, short, and a
+    column for each fact, which is null where it is unknown.
     """
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
@@ -219,18 +241,19 @@ class Parquet(Export):
 
         a, b = self.languages
         texts = [(name, pa.string()) for name in (f"text_{a}", f"text_{b}", f"url_{a}", f"url_{b}")]
+        scores = [(name, pa.float32()) for name in ("score", "document_score", "quality")]
         sides = [f"{name}_{language}" for name in FACTS for language in self.languages]
         facts = [(name, pa.string()) for name in (*sides, *PAIR_FACTS, PERSONAL)]
-        self._schema = pa.schema([*texts, ("score", pa.float32()), ("document_score", pa.float32()), *facts])
+        self._schema = pa.schema([*texts, *scores, ("short", pa.bool_()), *facts])
         self._writer = pq.ParquetWriter(self.part("parquet"), self._schema, compression="zstd")
         self._rows: list[tuple[Any, ...]] = []
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         facts = (*chain.from_iterable(_by_fact(documents).values()), *_direction(documents, self.languages))
         known = [fact or None for fact in facts]
+        urls, score = (documents.url_a, documents.url_b), documents.score
         self._rows += [
-            (f.text_a, f.text_b, documents.url_a, documents.url_b, f.score, documents.score, *known, f.personal or None)
-            for f in kept
+            (f.text_a, f.text_b, *urls, f.score, score, f.quality, f.short, *known, f.personal or None) for f in kept
         ]
         if len(self._rows) >= GROUP:
             self._flush()
@@ -273,6 +296,7 @@ class Tmx(Export):
             self._file.write(
                 f'<tu><prop type="score-aligner">{found.score}</prop>'
                 f'<prop type="score-document">{documents.score}</prop>'
+                f'<prop type="quality">{found.quality}</prop><prop type="short">{int(found.short)}</prop>'
                 + _props(direction | {PERSONAL: found.personal})
                 + "\n"
                 + "".join(
@@ -304,9 +328,5 @@ EXPORTS: Mapping[str, type[Export]] = {
     "moses": Moses,
     "jsonl": JsonLines,
     "parquet": Parquet,
+    "dropped": Dropped,
 }
-
-
-def open_exports(names: Iterable[str], directory: Path, pair: LanguagePair) -> list[Export]:
-    """Writers of the formats called *names*, each once, into *directory*."""
-    return [EXPORTS[name](directory, pair) for name in dict.fromkeys(names)]

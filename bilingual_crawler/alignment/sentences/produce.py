@@ -2,114 +2,79 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import gzip
+import tempfile
 from contextlib import ExitStack
 from dataclasses import replace
-from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
-from bilingual_crawler.alignment.sentences.align import SentenceAligner
-from bilingual_crawler.alignment.sentences.exports import DocumentPair
+import msgspec
+
+from bilingual_crawler.alignment.sentences.align import SentenceAligner, SentencePair
+from bilingual_crawler.alignment.sentences.cleaning import Cleaner, Templates
+from bilingual_crawler.alignment.sentences.duplicates import Duplicates
+from bilingual_crawler.alignment.sentences.exports import EXPORTS, DocumentPair
+from bilingual_crawler.alignment.sentences.overview import BitextCounts, Overview
 from bilingual_crawler.alignment.sentences.personal import PersonalData
-from bilingual_crawler.pages.language import BY_DEFAULT, Detection
 from bilingual_crawler.pages.origin import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from bilingual_crawler.alignment.encoders.base import Encoder
-    from bilingual_crawler.alignment.sentences.align import SentencePair
-    from bilingual_crawler.alignment.sentences.exports import Sink
+    from bilingual_crawler.alignment.sentences.exports import Export, Sink
     from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.pages.language import Detection
     from bilingual_crawler.pages.origin import Origin
 
-MIN_SCORE = 0.5
-MAX_RATIO = 3.0
-"""Maximum ratio of the lengths in characters, beyond `SLACK` characters."""
-SLACK = 15
-MIN_LETTERS = 2
-LEGIBLE = 40
-"""Minimum characters for the language of a sentence to be identified."""
-
-
-class Seen:
-    """The sentence pairs so far, as 8-byte digests."""
-
-    def __init__(self) -> None:
-        self._digests: set[bytes] = set()
-
-    def is_new(self, a: str, b: str) -> bool:
-        """Tell whether the pair of *a* and *b* is new, ignoring case and blanks; it is not new again."""
-        digest = blake2b(f"{_normal(a)}\t{_normal(b)}".encode(errors="replace"), digest_size=8).digest()
-        new = digest not in self._digests
-        self._digests.add(digest)
-        return new
-
-
-class Cleaner:
-    """Filters sentence pairs and counts the dropped ones by reason. Each pair is kept once.
-
-    `dropped` counts by reason: ``score``, ``letters``, ``equal``, ``length``, ``language``, ``duplicate``.
-    """
-
-    def __init__(self, pair: LanguagePair, detection: Detection = BY_DEFAULT) -> None:
-        self._pair = pair
-        self._detection = detection
-        self._seen = Seen()
-        self.dropped: Counter[str] = Counter()
-
-    def keeps(self, found: SentencePair) -> bool:
-        """Tell whether *found* belongs in the bitext."""
-        reason = self._objection(found.text_a, found.text_b, found.score)
-        if reason:
-            self.dropped[reason] += 1
-        return reason is None
-
-    def _objection(self, a: str, b: str, score: float) -> str | None:
-        if score < MIN_SCORE:
-            return "score"
-        if min(sum(map(str.isalpha, text)) for text in (a, b)) < MIN_LETTERS:
-            return "letters"
-        if a.casefold() == b.casefold():
-            return "equal"
-        shorter, longer = sorted((len(a), len(b)))
-        if longer > MAX_RATIO * shorter + SLACK:
-            return "length"
-        if not (self._may_be(a, self._pair.a) and self._may_be(b, self._pair.b)):
-            return "language"
-        return None if self._seen.is_new(a, b) else "duplicate"
-
-    def _may_be(self, text: str, language: str) -> bool:
-        if len(text) < LEGIBLE:
-            return True
-        identified = self._detection.identify(text, (language,))
-        return not identified.reliable or self._pair.side(identified.language) == language
-
-
-def _normal(text: str) -> str:
-    return " ".join(text.casefold().split())
-
-
 TEACHERS = 1000
-"""Maximum document pairs of a domain that teach the lexicon."""
+"""Maximum document pairs of a domain that teach the lexicon and the template."""
 
 
-class BitextProducer:
-    """Aligns the sentences of paired documents, cleans them and hands them to the exports, domain by domain.
+class Aligned(msgspec.Struct, array_like=True):
+    """A document pair with all its sentence pairs, in order."""
 
-    Attributes: ``counts`` (documents, aligned, kept sentence pairs), ``dropped`` (sentence pairs by reason).
-    """
+    documents: DocumentPair
+    sentences: list[SentencePair]
 
-    def __init__(
-        self, pair: LanguagePair, detection: Detection, exports: Iterable[Sink], encoder: Encoder | None = None
-    ) -> None:
-        self._personal = PersonalData((pair.a, pair.b))
-        self._exports = list(exports)
+
+class Spool:
+    """Aligned document pairs in a file, until all are there and repetitions can be found."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        """*file* is empty, or holds the document pairs of a spool that was closed."""
+        self._file = file
+        self._lines: gzip.GzipFile | None = None
+
+    def add(self, aligned: Aligned) -> None:
+        """Append a document pair."""
+        self._lines = self._lines or gzip.GzipFile(fileobj=self._file, mode="wb", compresslevel=1)
+        self._lines.write(msgspec.json.encode(aligned) + b"\n")
+
+    def close(self) -> None:
+        """Complete the file, which stays open; nothing can be added any more."""
+        if self._lines:
+            self._lines.close()
+        self._file.flush()
+
+    def __iter__(self) -> Iterator[Aligned]:
+        decoder = msgspec.json.Decoder(Aligned)
+        self._file.seek(0)
+        with gzip.GzipFile(fileobj=self._file) as lines:
+            yield from map(decoder.decode, lines)
+
+
+class BitextAligner:
+    """Aligns the sentences of paired documents, domain by domain, and judges each sentence pair by itself."""
+
+    def __init__(self, pair: LanguagePair, detection: Detection, spool: Spool, encoder: Encoder | None = None) -> None:
+        """*spool* gets the document pairs."""
+        self._spool = spool
         self._aligner = SentenceAligner(pair.a, pair.b, encoder)
         self._cleaner = Cleaner(pair, detection)
-        self.counts: Counter[str] = Counter()
-        self.dropped = self._cleaner.dropped
+        self._personal = PersonalData((pair.a, pair.b))
 
     def add(
         self,
@@ -121,26 +86,73 @@ class BitextProducer:
 
         *main* returns the main text of a URL, in lines, *origin* what it declares about where it comes from.
         """
-        read = self._aligner.read
-        self._aligner.learn_lexicon(read(main(pair.url_a), main(pair.url_b)) for pair in pairs[:TEACHERS])
+
+        def lines(url: str) -> list[str]:
+            # half a character, which the records of a crawl may have, can be written to no file
+            return [line.encode(errors="replace").decode() for line in main(url)]
+
+        read, templates = self._aligner.read, Templates()
+        for pair in pairs[:TEACHERS]:
+            templates.add(lines(pair.url_a), lines(pair.url_b))
+        self._aligner.learn_lexicon(read(lines(pair.url_a), lines(pair.url_b)) for pair in pairs[:TEACHERS])
         for pair in pairs:
-            a, b = main(pair.url_a), main(pair.url_b)
-            found = self._aligner.align(*read(a, b))
-            kept = [self._flagged(sentences) for sentences in found if self._cleaner.keeps(sentences)]
-            self.counts.update(documents=1, aligned=len(found), kept=len(kept))
+            a, b = lines(pair.url_a), lines(pair.url_b)
+            judged = [self._judged(one, templates) for one in self._aligner.align(*read(a, b))]
             origins = origin(pair.url_a), origin(pair.url_b)
             documents = DocumentPair(
                 pair.url_a, pair.url_b, "\n".join(a), "\n".join(b), pair.score, pair.method, *origins
             )
-            for export in self._exports:
-                export.add(documents, found, kept)
+            self._spool.add(Aligned(documents, judged))
 
-    def _flagged(self, found: SentencePair) -> SentencePair:
-        kinds = self._personal.kinds(f"{found.text_a}\n{found.text_b}")
-        return replace(found, personal=kinds) if kinds else found
+    def _judged(self, found: SentencePair, templates: Templates) -> SentencePair:
+        if dropped := self._cleaner.objection(found, templates):
+            return replace(found, dropped=dropped)
+        return replace(found, personal=self._personal.kinds(f"{found.text_a}\n{found.text_b}"))
 
-    def close(self) -> None:
+
+def open_exports(names: Iterable[str], directory: Path, pair: LanguagePair) -> list[Export]:
+    """Writers of the formats called *names*, each once, and of the overview, into *directory*."""
+    return [*(EXPORTS[name](directory, pair) for name in dict.fromkeys(names)), Overview(directory, pair)]
+
+
+def export(spools: Iterable[Spool], sinks: Iterable[Sink]) -> BitextCounts:
+    """Drop the repetitions in all of *spools*, pass their document pairs to *sinks* in order, and close the sinks.
+
+    Reads the spools twice. Memory is in proportion to the number of sentence pairs, not to their text.
+    """
+    spools, sinks = list(spools), list(sinks)
+    duplicates = Duplicates()
+    for spool in spools:
+        for aligned in spool:
+            for one in aligned.sentences:
+                if not one.dropped:
+                    duplicates.add(one.text_a, one.text_b, one.quality)
+    reasons = iter(duplicates.reasons())
+    counts = BitextCounts()
+    for spool in spools:
+        for aligned in spool:
+            judged = [one if one.dropped else replace(one, dropped=next(reasons)) for one in aligned.sentences]
+            kept = [one for one in judged if not one.dropped]
+            counts.add(judged, kept)
+            for sink in sinks:
+                sink.add(aligned.documents, judged, kept)
+    with ExitStack() as stack:
+        for sink in sinks:
+            stack.callback(sink.close)
+    return counts
+
+
+class BitextProducer:
+    """Aligns the sentences of paired documents, cleans them and, once all are there, hands them to the sinks."""
+
+    def __init__(
+        self, pair: LanguagePair, detection: Detection, sinks: Iterable[Sink], encoder: Encoder | None = None
+    ) -> None:
+        self._sinks = list(sinks)
+        self._spool = Spool(tempfile.TemporaryFile(prefix="bilingual-bitext-"))  # noqa: SIM115
+        self.add = BitextAligner(pair, detection, self._spool, encoder).add
+
+    def close(self) -> BitextCounts:
         """Complete all files."""
-        with ExitStack() as stack:
-            for export in self._exports:
-                stack.callback(export.close)
+        self._spool.close()
+        return export([self._spool], self._sinks)

@@ -1,0 +1,176 @@
+"""Cleaning of bitext: which sentence pairs a reader would not train a translation model with, and why."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.alignment.sentences.duplicates import normal
+from bilingual_crawler.pages.language import BY_DEFAULT, Detection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bilingual_crawler.alignment.sentences.align import SentencePair
+    from bilingual_crawler.languages.codes import LanguagePair
+
+REASONS = {
+    "quality": "it is more likely wrong than right",
+    "letters": "a side has fewer than two letters",
+    "equal": "both sides have the same words",
+    "length": "a side is more than three times as long as the other, or far too long for a sentence",
+    "language": "a side is in another language",
+    "navigation": "it leads through the site: arrows, brackets or a list of links",
+    "template": "the template of the site makes it: many pages have lines that begin the same",
+    "duplicate": "the bitext has the same pair",
+    "near_duplicate": "the bitext has a pair that differs in case, digits, punctuation or a few words",
+    "repeated": "the bitext has a better pair with one of its sides",
+}
+"""Reasons why a sentence pair is dropped, and what they mean to a reader."""
+
+MIN_QUALITY = 0.5
+MAX_RATIO = 3.0
+"""Maximum ratio of the lengths in characters, beyond `SLACK` characters."""
+SLACK = 15
+MAX_CHARACTERS = 2000
+"""Characters of a side that no reader would call a sentence if it has more."""
+MIN_LETTERS = 2
+LEGIBLE = 40
+"""Minimum characters of a sentence in the language of the other side for this to be noticed."""
+CERTAIN = 120
+"""Minimum characters of a sentence in a third language."""
+COPIED = 0.9
+"""Share of the words of both sides that are the same in a copy."""
+UNTRANSLATED = 0.5
+"""The same for a side in the language of the other side."""
+MIN_COPIED = 5
+"""Words of both sides from which a copy may differ in some."""
+
+_BACK = re.compile(r"^\W*(?:<{1,2}\s+|[‹←⇐◀◄❮]\s*)\w|^[↑⇑▲]|[↑⇑▲]$")
+_FORTH = re.compile(r"\s(?:>{1,2}|[›→⇒▶►❯])\W*$")
+_BRACKETS = re.compile(r"^\[\s.*\]$|^\[\w.*\s\]$")
+"""Brackets with a blank inside, as for links without a frame; ``[sic]`` has none."""
+_SEPARATOR = re.compile(r"\s+[|·•]\s+")
+MIN_LINKS = 3
+"""Items of a list of links."""
+MAX_WORDS = 4
+"""Words of a link."""
+_END = (".", "!", "?", ":", ";", "。", "؟", "।")
+
+
+def is_navigation(a: str, b: str) -> bool:
+    """Tell whether a sentence pair leads through the site, as ``[ < Rests ]``, ``Next →`` or ``Home | News | Contact``.
+
+    A longer text before an arrow counts as a sentence, and an arrow that leads forth at the beginning as a bullet.
+    """
+    return (
+        bool(_BACK.search(a) or _BACK.search(b))
+        or all(map(_BRACKETS.search, (a, b)))
+        or all(_FORTH.search(text) and len(text.split()) <= MAX_WORDS for text in (a, b))
+        or all(map(_is_list_of_links, (a, b)))
+    )
+
+
+def _is_list_of_links(text: str) -> bool:
+    items = _SEPARATOR.split(text)
+    short = all(0 < len(item.split()) <= MAX_WORDS for item in items)
+    return short and len(items) >= MIN_LINKS and not text.endswith(_END)
+
+
+TEMPLATE_SHARE = 0.3
+"""Share of the documents with a line that begins like one of the template, 0 to 1."""
+MIN_DOCUMENTS = 10
+"""The same as a number of documents."""
+MAX_LINES = 500
+"""Lines of a document that are counted."""
+
+
+class Templates:
+    """How the lines of a site begin: ``Posted in …``, ``Tagged …`` are made by its template, page for page.
+
+    A line begins with its first four words or, if it does not end like a sentence, with two; numbers do not count.
+    """
+
+    def __init__(self) -> None:
+        self._documents = 0
+        self._counts: tuple[Counter[str], Counter[str]] = Counter(), Counter()
+
+    def add(self, a: Sequence[str], b: Sequence[str]) -> None:
+        """Count the lines of a document pair."""
+        self._documents += 1
+        for side, lines in zip(self._counts, (a, b), strict=True):
+            side.update({beginning for line in lines[:MAX_LINES] for beginning in _beginnings(line)})
+
+    def has(self, a: str, b: str) -> bool:
+        """Tell whether both sides of a sentence pair begin like lines of the template."""
+        least = max(MIN_DOCUMENTS, TEMPLATE_SHARE * self._documents)
+        return all(
+            any(side[beginning] >= least for beginning in _beginnings(text))
+            for side, text in zip(self._counts, (a, b), strict=True)
+        )
+
+
+def _beginnings(line: str) -> Iterator[str]:
+    # long lines are many, and only their beginning counts
+    words = normal(line[:200]).split()
+    for count, least in ((4, 6), (2, 3)):
+        counts = count == 4 or not line.endswith(_END)
+        if counts and len(words) >= least and not any(map(str.isdigit, words[:count])):
+            yield " ".join(words[:count])
+
+
+def same_words(a: str, b: str) -> float:
+    """Return the share of the words of both sides that are the same, digits aside, 0 to 1; 1 if there are none."""
+    one, other = normal(a).split(), normal(b).split()
+    return (Counter(one) & Counter(other)).total() / max(1, len(one), len(other)) if one != other else 1.0
+
+
+class Cleaner:
+    """Judges sentence pairs of two languages, each by itself."""
+
+    def __init__(self, pair: LanguagePair, detection: Detection = BY_DEFAULT) -> None:
+        self._pair = pair
+        self._detection = detection
+
+    def objection(self, found: SentencePair, templates: Templates | None = None) -> str:
+        """Return why *found* does not belong in the bitext, as a key of :data:`REASONS`; empty if it does.
+
+        *templates*: those of the site.
+        """
+        a, b = found.text_a, found.text_b
+        if min(sum(map(str.isalpha, text)) for text in (a, b)) < MIN_LETTERS:
+            return "letters"
+        same, words = same_words(a, b), min(len(a.split()), len(b.split()))
+        if same >= (COPIED if words >= MIN_COPIED else 1):
+            return "equal"
+        if is_navigation(a, b):
+            return "navigation"
+        if templates and templates.has(a, b):
+            return "template"
+        shorter, longer = sorted((len(a), len(b)))
+        if longer > min(MAX_RATIO * shorter + SLACK, MAX_CHARACTERS):
+            return "length"
+        if self._is_foreign(a, b, same):
+            return "language"
+        return "quality" if found.quality < MIN_QUALITY else ""
+
+    def _is_foreign(self, a: str, b: str, same: float) -> bool:
+        """Tell whether a side is in another language: copied, both exchanged, or long and in a third one.
+
+        A name or title in the language of the other side makes a sentence look like that language.
+        """
+        seen = self._language(a, self._pair.a), self._language(b, self._pair.b)
+        exchanged = [seen[0] == self._pair.b, seen[1] == self._pair.a]
+        third = [
+            language not in ("", self._pair.a, self._pair.b) and len(text) >= CERTAIN
+            for text, language in zip((a, b), seen, strict=True)
+        ]
+        return all(exchanged) or (any(exchanged) and same >= UNTRANSLATED) or any(third)
+
+    def _language(self, text: str, own: str) -> str:
+        """The language of *text*, as that of the pair that it counts as; empty if it is not sure."""
+        if len(text) < LEGIBLE:
+            return ""
+        identified = self._detection.identify(text, (own,))
+        return (self._pair.side(identified.language) or identified.language) if identified.reliable else ""

@@ -1,0 +1,137 @@
+"""What a bitext holds: counts by reason, site and quality, and a uniform sample, in ``en-mt.summary.json``."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import msgspec
+
+from bilingual_crawler.alignment.sentences.exports import Export
+from bilingual_crawler.urls.canonical import registered_domain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from bilingual_crawler.alignment.sentences.align import SentencePair
+    from bilingual_crawler.alignment.sentences.exports import DocumentPair
+    from bilingual_crawler.languages.codes import LanguagePair
+
+T = TypeVar("T")
+
+SUFFIX = "summary.json"
+SAMPLE = 50
+"""Sentence pairs in an overview."""
+CHARACTERS = 1000
+"""Characters of a side in the sample."""
+MAX_SITES = 1000
+"""Sites in an overview, those with the most sentence pairs."""
+BINS = 10
+"""Parts of the histogram of the quality score, each as wide as the others."""
+
+
+class Sample(Generic[T]):
+    """A uniform sample of at most *size* offered items (reservoir sampling); the same items give the same sample."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._random = random.Random(0)
+        self.offered = 0
+        self.drawn: list[T] = []
+
+    def offer(self, make: Callable[[], T]) -> None:
+        """Offer the item that *make* returns; it is made only if it is drawn."""
+        self.offered += 1
+        place = self._random.randrange(self.offered)
+        if len(self.drawn) < self._size:
+            self.drawn.append(make())
+        elif place < self._size:
+            self.drawn[place] = make()
+
+
+@dataclass
+class BitextCounts:
+    """Counts of a bitext; ``aligned`` sentence pairs are those kept and those dropped."""
+
+    documents: int = 0
+    """Document pairs."""
+    aligned: int = 0
+    """Sentence pairs."""
+    kept: int = 0
+    dropped: dict[str, int] = field(default_factory=dict)
+    """Dropped sentence pairs by reason."""
+
+    def add(self, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+        """Count a document pair."""
+        self.documents += 1
+        self.aligned += len(raw)
+        self.kept += len(kept)
+        self.dropped = dict(Counter(self.dropped) + Counter(one.dropped for one in raw if one.dropped))
+
+
+@dataclass
+class SiteBitext:
+    """Counts of the sentence pairs of a site that were kept."""
+
+    documents: int = 0
+    sentences: int = 0
+    words_a: int = 0
+    words_b: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A sentence pair of the sample."""
+
+    url_a: str
+    url_b: str
+    text_a: str
+    text_b: str
+    quality: float
+
+
+@dataclass
+class BitextOverview:
+    """The content of the file."""
+
+    pair: str
+    """The languages, as ``eng-mlt``."""
+    counts: BitextCounts = field(default_factory=BitextCounts)
+    sites: dict[str, SiteBitext] = field(default_factory=dict)
+    """By registered domain of the first document."""
+    quality: list[int] = field(default_factory=lambda: [0] * BINS)
+    """Kept sentence pairs by tenths of the quality score."""
+    sample: list[Shown] = field(default_factory=list)
+
+
+class Overview(Export):
+    """Writes ``en-mt.summary.json`` beside the files of the bitext."""
+
+    def __init__(self, directory: Path, pair: LanguagePair) -> None:
+        super().__init__(directory, pair)
+        self._found = BitextOverview(str(pair))
+        self._sites: defaultdict[str, SiteBitext] = defaultdict(SiteBitext)
+        self._sample: Sample[Shown] = Sample(SAMPLE)
+
+    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+        self._found.counts.add(raw, kept)
+        site = self._sites[registered_domain(documents.url_a)]
+        site.documents += 1
+        site.sentences += len(kept)
+        for one in kept:
+            site.words_a += len(one.text_a.split())
+            site.words_b += len(one.text_b.split())
+            self._found.quality[min(int(one.quality * BINS), BINS - 1)] += 1
+            texts = one.text_a[:CHARACTERS], one.text_b[:CHARACTERS]
+            self._sample.offer(lambda: Shown(documents.url_a, documents.url_b, *texts, one.quality))  # noqa: B023
+
+    def close(self) -> None:
+        largest = sorted(self._sites.items(), key=lambda item: (-item[1].sentences, item[0]))[:MAX_SITES]
+        found = replace(self._found, sites=dict(largest), sample=self._sample.drawn)
+        content = json.dumps(msgspec.to_builtins(found), ensure_ascii=False, indent=1)
+        self.part(SUFFIX).write_text(content + "\n", encoding="utf-8", errors="replace")
+        self.publish()

@@ -1,0 +1,121 @@
+"""P(a reader would call a sentence pair right), by a logistic regression on the evidence for its bead.
+
+``python -m training.sentences`` fits the weights. A pair is right if both sides say the same, and all of it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.alignment.sentences.evidence import LENGTH_SPREAD, SHORT, USUAL, words
+from bilingual_crawler.scoring.models import logistic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bilingual_crawler.alignment.sentences.beads import Bead
+    from bilingual_crawler.alignment.sentences.evidence import Lexicon, Nearness
+    from bilingual_crawler.alignment.sentences.splitting import Sentence
+
+WEIGHTS = {
+    "constant": 0.557,
+    "around": 0.247,
+    "alone": -2.133,
+    "found_a": 0.576,
+    "found_b": 1.260,
+    "shared_numbers": 1.058,
+    "other_numbers": -1.069,
+    "length": -0.255,
+    "characters": 0.198,
+    "merged": -2.005,
+}
+"""Without an encoder. What the alignment says of the bead itself is the sum of the other evidence, and adds nothing."""
+WEIGHTS_WITH_ENCODER = {
+    "constant": 0.413,
+    "around": 0.252,
+    "alone": -1.881,
+    "found_a": 0.511,
+    "found_b": 0.743,
+    "shared_numbers": 0.529,
+    "other_numbers": -0.843,
+    "length": -0.286,
+    "characters": 0.148,
+    "merged": -1.559,
+    "meaning": 0.496,
+}
+"""The mean of the weights fitted with and without it: it knows less of some languages than of those of the fit."""
+
+MAX_ODDS = 8.0
+"""Highest log-odds of an alignment that count, and lowest, below zero."""
+AROUND = 2
+"""Beads before and after one that speak for it."""
+MAX_LENGTH = 9.0
+"""Highest squared deviation of the length ratio that counts."""
+MAX_NUMBERS = 2
+
+
+class Quality:
+    """Judges the beads of two documents by the evidence that aligned them.
+
+    *ratio*: expected length of a sentence of the second side by that of the first; None if nobody knows.
+    *nearness*: the comparison by the encoder; None without one.
+    """
+
+    def __init__(
+        self,
+        a: Sequence[Sentence],
+        b: Sequence[Sentence],
+        lexicon: Lexicon,
+        ratio: float | None,
+        nearness: Nearness | None,
+    ) -> None:
+        self._a, self._b = a, b
+        self._lexicon, self._nearness = lexicon, nearness
+        self._ratio = ratio or sum(len(s.text) for s in b) / max(1, sum(len(s.text) for s in a))
+
+    def scores(self, beads: Sequence[Bead]) -> list[float]:
+        """Return for each of *beads*, all of the documents in order, the probability that it is right, 0 to 1."""
+        weights = WEIGHTS_WITH_ENCODER if self._nearness else WEIGHTS
+        return [round(logistic(sum(weights[name] * x for name, x in row.items())), 4) for row in self.rows(beads)]
+
+    def rows(self, beads: Sequence[Bead]) -> list[dict[str, float]]:
+        """Return the features of each of *beads* by their names in :data:`WEIGHTS`."""
+        odds = [_odds(bead.score) for bead in beads]
+        return [self._row(beads, odds, place) for place in range(len(beads))]
+
+    def _row(self, beads: Sequence[Bead], odds: Sequence[float], place: int) -> dict[str, float]:
+        bead = beads[place]
+        near = [*odds[max(0, place - AROUND) : place], *odds[place + 1 : place + 1 + AROUND]]
+        before = beads[place - 1] if place else None
+        after = beads[place + 1] if place + 1 < len(beads) else None
+        gaps = int(bool(before and (before.a[1] < bead.a[0] or before.b[1] < bead.b[0])))
+        gaps += bool(after and (bead.a[1] < after.a[0] or bead.b[1] < after.b[0]))
+        text_a, text_b = (
+            " ".join(s.text for s in side[slice(*places)]) for side, places in ((self._a, bead.a), (self._b, bead.b))
+        )
+        words_a, words_b = words(text_a), words(text_b)
+        numbers_a, numbers_b = ({word for word in side if word.isdigit()} for side in (words_a, words_b))
+        found_a, found_b = self._lexicon.coverage(words_a, words_b)
+        expected = len(text_a) * self._ratio
+        deviation = math.log((len(text_b) + SHORT) / (expected + SHORT)) / LENGTH_SPREAD
+        row = {
+            "constant": 1.0,
+            "around": sum(near) / len(near) if near else 0.0,
+            "alone": float(gaps),
+            "found_a": found_a,
+            "found_b": found_b,
+            "shared_numbers": float(min(MAX_NUMBERS, len(numbers_a & numbers_b))),
+            "other_numbers": float(min(MAX_NUMBERS, len(numbers_a ^ numbers_b))),
+            "length": min(MAX_LENGTH, deviation**2),
+            "characters": math.log(min(len(text_a), len(text_b)) + 1),
+            "merged": float(bead.a[1] - bead.a[0] + bead.b[1] - bead.b[0] - 2),
+        }
+        if self._nearness:
+            row["meaning"] = self._nearness.of(bead.a, bead.b) - USUAL
+        return row
+
+
+def _odds(score: float) -> float:
+    score = min(max(score, 1e-6), 1 - 1e-6)
+    return min(MAX_ODDS, max(-MAX_ODDS, math.log(score / (1 - score))))
