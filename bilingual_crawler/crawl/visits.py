@@ -372,19 +372,23 @@ class Visits:
         self.frontier.rescore({url: changed[url] for url in changed.keys() - self._waiting})
 
     def weigh(
-        self, entry: Entry, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
+        self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
     ) -> list[tuple[Link, float]]:
-        """Return the *links* of the page of *entry* with the priorities that the policy gives them."""
-        weighed = list(zip(links, self._policy.priorities(page, links, scores), strict=True))
-        if news := [link for link, priority in weighed if priority != NEVER]:
-            self.frontier.remember(entry, news_fact(page, news))
-        return weighed
+        """Return the *links* of *page* with the priorities that the policy gives them."""
+        return list(zip(links, self._policy.priorities(page, links, scores), strict=True))
 
-    def follow(self, entry: Entry, page: FetchedPage, weighed: Iterable[tuple[Link, float]]) -> None:
+    def follow(self, entry: Entry, page: FetchedPage, weighed: Sequence[tuple[Link, float]]) -> None:
         """Queue or raise the *weighed* links of the page of *entry* in one transaction."""
         self.push(
             [Entry(link.url, self.slot(link.url), priority, page.url, entry.depth + 1) for link, priority in weighed]
         )
+        # after a death in between, the page is fetched again: its links must be news then
+        self.keep_news(entry, page, weighed)
+
+    def keep_news(self, entry: Entry, page: FetchedPage, weighed: Iterable[tuple[Link, float]]) -> None:
+        """Keep what the *weighed* links of the page of *entry* say for a resume."""
+        if news := [link for link, priority in weighed if priority != NEVER]:
+            self.frontier.remember(entry, news_fact(page, news))
 
     def hold(self, entry: Entry) -> None:
         """Finish *entry* when all that the spider yields for its answer is processed."""

@@ -81,6 +81,7 @@ class LinkPriorityMiddleware:
         async for output in result:
             if isinstance(output, FoundRequests):
                 weighed = [part async for parts in self._weigh(output, entry) for part in parts]
+                self._visits.keep_news(entry, output.page, weighed)
                 for request in _ranked(output, weighed):
                     yield request
             elif isinstance(output, FoundLinks):
@@ -102,7 +103,7 @@ class LinkPriorityMiddleware:
             return
         async for part in self._context.turns.parts(found.links):
             links = await self._admitted(found, part)
-            yield self._visits.weigh(entry, found.page, links, await self._scores(found.page, links))
+            yield self._visits.weigh(found.page, links, await self._scores(found.page, links))
 
     async def _admitted(self, found: FoundLinks, links: Sequence[Link]) -> list[Link]:
         followed = [link for link in links if link.source in self._sources and link.url != found.page.url]
