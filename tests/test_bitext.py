@@ -278,6 +278,7 @@ def test_what_the_template_of_a_site_makes_is_dropped() -> None:
     assert reason("Posted in haste.", "Kirjattu aiheeseen Matkat 5 kommenttia") == "", "it is a sentence"
     assert reason("Posted in Travel 5 comments", "Matkoja ja muuta") == "", "only one side"
     assert reason("7 The book is here", "7 Kirja on tässä nyt") == "", "numbers are of no template"
+    assert reason("Posted in May the law changed again.", "Kirjattu aiheeseen laki muuttui taas.") == ""
     few = Templates()
     for _ in range(9):
         few.add(["Posted in News today"], ["Kirjattu aiheeseen Uutiset tänään"])
