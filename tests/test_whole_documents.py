@@ -152,16 +152,17 @@ def test_a_document_of_too_many_sentences_is_cut_where_the_alignment_ends(tmp_pa
 
 
 def test_documents_of_one_language_come_once_without_boilerplate(tmp_path: Path) -> None:
-    """Ten pairs, an English page alone, with a second address and a second site; a menu on every page."""
+    """Ten pairs, an English page alone, with a near-duplicate and on a second site; a menu on every page."""
     english = "Wind and rain came over the hills of the north on day {0} of the year, and nobody went out.", "Day {0}"
     spanish = "El viento y la lluvia llegaron el día {0} del año a los montes del norte y nadie salió.", "Día {0}"
     texts = {}
     for n in range(10):
         texts[f"https://a.example/en/{n}"] = ["Home News Contact us", *(line.format(n) for line in english)]
         texts[f"https://a.example/es/{n}"] = ["Inicio Noticias Contacto", *(line.format(n) for line in spanish)]
-    letters = (f"The {n}th letter of the smith tells of copper and of iron in the hills." for n in range(6))
+    letters = (f"The {n}th letter of the smith tells of copper and of iron in the hills." for n in range(40))
     lonely = ["Home News Contact us", *letters]
-    texts["https://a.example/en/smith"] = texts["https://a.example/en/print/smith"] = lonely
+    texts["https://a.example/en/print/smith"] = lonely[:-1]
+    texts["https://a.example/en/smith"] = lonely
     texts["https://b.example/smith"] = lonely[1:]
     with (tmp_path / "pages.jsonl").open("w") as file:
         file.writelines(json.dumps({"url": url, "text": "\n".join(text)}) + "\n" for url, text in texts.items())
