@@ -39,7 +39,10 @@ SITE_BUDGETS = ("bandit", "even", "sequential", "best")
 RENDER_MODES = ("auto", "never", "always")
 TDM_MODES = ("record", "respect")
 """What a reservation of text and data mining does to a document."""
-BITEXT_FORMATS = ("bitextor", "tmx", "moses", "jsonl", "parquet", "dropped")
+BITEXT_FORMATS = (
+    *("bitextor", "tmx", "moses", "jsonl", "parquet", "dropped"),
+    *("documents", "documents-parquet", "monolingual", "monolingual-parquet"),
+)
 USUAL_FORMATS = ("bitextor", "tmx", "moses", "jsonl")
 """Those that need no extra and hold what was kept."""
 
@@ -174,8 +177,8 @@ def one_of(*names: str) -> Reader[str]:
 
 def bitext_format(value: Any) -> str:
     read = one_of(*BITEXT_FORMATS)(value)
-    if read == "parquet" and find_spec("pyarrow") is None:
-        raise ValueError(f"parquet needs pyarrow: {to_install('parquet')}")
+    if read.endswith("parquet") and find_spec("pyarrow") is None:
+        raise ValueError(f"{read} needs pyarrow: {to_install('parquet')}")
     return read
 
 

@@ -114,11 +114,11 @@ def write_warc(path: Path, url: str, body: bytes) -> None:
 
 def test_a_crawl_writes_its_bitext_and_align_does_not_repeat_what_is_there(tmp_path: Path) -> None:
     with serve(varied(bilingual_site(PAGES))) as site:
-        settings = ("-s", "BILINGUAL_BITEXT=tmx,jsonl,tmx", "-s", "BILINGUAL_ENCODER=")
+        settings = ("-s", "BILINGUAL_BITEXT=tmx,jsonl,tmx,monolingual", "-s", "BILINGUAL_ENCODER=")
         result = run_scrapy(tmp_path, *crawl(site.url, *settings))
     assert result.returncode == 0, result.stderr
     assert {path.name for path in (tmp_path / "out/bitext").iterdir()} == {
-        *("en-es.tmx.gz", "en-es.jsonl.gz", "en-es.summary.json")
+        *("en-es.tmx.gz", "en-es.jsonl.gz", "en-es.monolingual.jsonl.gz", "en-es.summary.json")
     }
     with gzip.open(tmp_path / "out/bitext/en-es.jsonl.gz", "rt") as file:
         kept = len(file.readlines())

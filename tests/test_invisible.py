@@ -7,7 +7,7 @@ import gzip
 import json
 import re
 import tempfile
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -32,7 +32,7 @@ INVISIBLE = re.compile(
     "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ud800-\udfff"
     "\ufdd0-\ufdef\ufeff\ufffe\uffff\U0001fffe\U000e0000-\U000e007f]"
 )
-FORMATS = "bitextor,tmx,moses,jsonl,parquet"
+FORMATS = "bitextor,tmx,moses,jsonl,parquet,documents,documents-parquet"
 
 
 def read_bitext(folder: Path) -> list[str]:
@@ -59,6 +59,10 @@ def read_bitext(folder: Path) -> list[str]:
     texts += [cell for line in lines for part in ("translation", "url") for cell in json.loads(line)[part].values()]
     table = pq.read_table(folder / "en-es.parquet").to_pylist()
     texts += [cell for row in table for cell in row.values() if isinstance(cell, str)]
+    [whole] = gzip.decompress((folder / "en-es.documents.jsonl.gz").read_bytes()).decode().splitlines()
+    texts += [sentence["text"] for side in json.loads(whole)["sentences"].values() for sentence in side]
+    [row] = pq.read_table(folder / "en-es.documents.parquet").to_pylist()
+    texts += [sentence["text"] for side in ("sentences_en", "sentences_es") for sentence in row[side]]
     assert counts | {len(lines), len(table)} == {len(table)}
     return texts
 
@@ -133,12 +137,14 @@ def test_any_text_of_a_page_comes_out_of_every_export_readable(texts: list[str])
     found = parse_page(f"<title>{texts[0]}</title>{markup}", "http://a.example/en/")
     assert not INVISIBLE.search(json.dumps(asdict(found), ensure_ascii=False))
     lines = found.text.split("\n")
-    pairs = [SentencePair(s.text, s.text, 0.9, str(s.paragraph), str(s.paragraph)) for s in split(lines, "eng")]
+    found_sentences = tuple(split(lines, "eng"))
+    pairs = [SentencePair(s.text, s.text, 0.9, str(s.paragraph), str(s.paragraph)) for s in found_sentences]
     urls = ("http://a.example/en/", "http://a.example/es/")
     with tempfile.TemporaryDirectory() as folder:
         for export in EXPORTS.values():
             writer = export(Path(folder), PAIR)
-            writer.add(DocumentPair(*urls, found.text, found.text, 0.9, "url"), pairs, pairs)
+            documents = DocumentPair(*urls, found.text, found.text, 0.9, "url")
+            writer.add(replace(documents, sentences_a=found_sentences, sentences_b=found_sentences), pairs, pairs)
             writer.close()
         bitext = read_bitext(Path(folder))
     assert sum(text.startswith("The") for text in bitext) >= len(EXPORTS) * 2

@@ -175,7 +175,8 @@ def facts(record: Mapping[str, Any]) -> dict[str, str]:
 
 def test_each_fact_is_in_every_output(tmp_path: Path, site: Scripted) -> None:
     out = tmp_path / "out"
-    outcomes = crawl(out, site.url, "BILINGUAL_TDM=record", "BILINGUAL_BITEXT=bitextor,tmx,moses,jsonl,parquet")
+    formats = "bitextor,tmx,moses,jsonl,parquet,documents,documents-parquet,monolingual"
+    outcomes = crawl(out, site.url, "BILINGUAL_TDM=record", f"BILINGUAL_BITEXT={formats}")
     expected = {
         page: {name: value.replace("{url}", site.url) for name, value in known.items()}
         for page, known in EXPECTED.items()
@@ -211,6 +212,23 @@ def test_each_fact_is_in_every_output(tmp_path: Path, site: Scripted) -> None:
         assert (row["direction"] or "", row["personal"] or "") == (line["direction"], line["personal"])
     assert table[0]["tdm_policy_en"] != ""
 
+    whole = json_lines(out / "bitext" / "en-es.documents.jsonl.gz")
+    assert len(whole) == len(NAMES)
+    for row in whole:
+        for language, url in row["url"].items():
+            assert facts({name: row[name][language] for name in FACTS}) == by_url[url]
+        assert row["direction"] == directions[row["url"]["en"].removeprefix(f"{site.url}/en/")]
+    table = pq.read_table(out / "bitext" / "en-es.documents.parquet").to_pylist()
+    for row, line in zip(table, whole, strict=True):
+        for name, values in line.items():
+            both = isinstance(values, dict)
+            assert values == ({side: row[f"{name}_{side}"] or "" for side in values} if both else row[name] or "") or (
+                name in ("document_score", "beads")
+            )
+    alone = json_lines(out / "bitext" / "en-es.monolingual.jsonl.gz")
+    assert {row["url"]: facts(row) for row in alone} == by_url
+    assert all(row["paired"] for row in alone)
+
     tree = etree.fromstring(gzip.decompress((out / "bitext" / "en-es.tmx.gz").read_bytes()))
     for unit, line in zip(tree.iter("tu"), lines, strict=True):
         for variant, language in zip(unit.iter("tuv"), ("en", "es"), strict=True):
@@ -236,7 +254,7 @@ def test_each_fact_is_in_every_output(tmp_path: Path, site: Scripted) -> None:
     masked = tmp_path / "masked"
     result = run_scrapy(
         tmp_path, "align", str(out), "--out", "pairs.tsv", "--bitext", str(masked), "--mask-personal",
-        "--formats", "bitextor,tmx,moses,jsonl", "-s", "BILINGUAL_ENCODER=",
+        "--formats", "bitextor,tmx,moses,jsonl,documents,monolingual", "-s", "BILINGUAL_ENCODER=",
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     again = json_lines(masked / "en-es.jsonl.gz")

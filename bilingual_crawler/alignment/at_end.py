@@ -120,6 +120,7 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
     # scipy takes its time, and the crawl imports this module only to start the process
     from bilingual_crawler.alignment.documents.align import align, read_corpus
     from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
+    from bilingual_crawler.alignment.sentences.monolingual import open_monolingual
     from bilingual_crawler.alignment.sentences.personal import masked
     from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
     from bilingual_crawler.pages.language import Detection
@@ -130,7 +131,13 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
     corpus = read_corpus([folder], pairs, progress.on_page, detection=detection)
     encoder = encoder_of(settings) if options.bitext else None
     bitext = {
-        str(pair): BitextProducer(pair, detection, open_exports(options.bitext, folder / BITEXT, pair), encoder)
+        str(pair): BitextProducer(
+            pair,
+            detection,
+            open_exports(options.bitext, folder / BITEXT, pair),
+            encoder,
+            open_monolingual(options.bitext, folder / BITEXT, pair),
+        )
         for pair in pairs
         if options.bitext
     }
@@ -143,7 +150,7 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
         found += alignment.pairs
         if options.bitext:
             main = masked(domain.main_text, domain.pair) if options.mask_personal else domain.main_text
-            bitext[name].add(alignment.pairs, main, domain.origin)
+            bitext[name].add(alignment.pairs, main, domain.origin, domain.distinct(alignment.paired))
         unpaired += alignment.rows_of_unpaired(name)
         refused[name].update(alignment.refused)
         progress.on_group(alignment.group)

@@ -203,6 +203,7 @@ class _Extras:
         encoder: Encoder | None,
         mask_personal: bool,
     ) -> None:
+        from bilingual_crawler.alignment.sentences.monolingual import open_monolingual
         from bilingual_crawler.alignment.sentences.personal import masked
         from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
         from bilingual_crawler.reporting.review import Review
@@ -216,7 +217,8 @@ class _Extras:
             for pair in pairs:
                 exports = open_exports(formats, opts.bitext, pair) if opts.bitext else []
                 samples = [self._reviews[pair].sentences] if opts.review else []
-                self._bitexts[pair] = BitextProducer(pair, detection, [*exports, *samples], encoder)
+                monolingual = open_monolingual(formats, opts.bitext, pair) if opts.bitext else []
+                self._bitexts[pair] = BitextProducer(pair, detection, [*exports, *samples], encoder, monolingual)
         self.unpaired: list[Unpaired] = []
 
     def add(self, domain: Domain, alignment: Alignment) -> None:
@@ -224,7 +226,8 @@ class _Extras:
         self._reviews[domain.pair].add(alignment, main)
         self.unpaired += alignment.rows_of_unpaired(str(domain.pair))
         if domain.pair in self._bitexts:
-            self._bitexts[domain.pair].add(alignment.pairs, main, domain.origin)
+            documents = domain.distinct(alignment.paired)
+            self._bitexts[domain.pair].add(alignment.pairs, main, domain.origin, documents)
 
     def close(self) -> None:
         self._counts = {pair: bitext.close() for pair, bitext in self._bitexts.items()}

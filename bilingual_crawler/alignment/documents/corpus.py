@@ -21,7 +21,7 @@ from bilingual_crawler.alignment.documents.reading import link_key, unpack
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -248,6 +248,23 @@ class Domain:
     def main_text(self, url: str) -> list[str]:
         """Return the main text of a document, in lines."""
         return list(compress(self.corpus.document(url).lines, self.main[url]))
+
+    def distinct(self, paired: Collection[str]) -> Iterator[tuple[str, str, bool]]:
+        """Yield language and URL of the documents, and whether they are in *paired* (URLs).
+
+        Of near-duplicates one: a paired one, then the longest.
+        """
+        sides = (
+            (self.pair.a, self.a, self.main_a, self.alike_a),
+            (self.pair.b, self.b, self.main_b, self.alike_b),
+        )
+        for language, profiles, masks, groups in sides:
+            best: dict[int, tuple[tuple[bool, int], str]] = {}
+            for profile, main, group in zip(profiles, masks, groups.tolist(), strict=True):
+                rank = profile.url in paired, int(profile.lengths[main].sum())
+                if group not in best or rank > best[group][0]:
+                    best[group] = rank, profile.url
+            yield from ((language, url, is_paired) for (is_paired, _), url in best.values())
 
     def origin(self, url: str) -> Origin:
         """Return what the document at *url* declares about where it comes from."""

@@ -133,6 +133,11 @@ class Alignment:
     refused: Mapping[str, int] = field(default_factory=dict)
     """Refused candidates by reason: ``low_score`` or ``taken``."""
 
+    @property
+    def paired(self) -> set[str]:
+        """URLs of the documents in a pair."""
+        return {url for pair in self.pairs for url in (pair.url_a, pair.url_b)}
+
     def rows_of_unpaired(self, pair: str) -> Iterator[Unpaired]:
         """Yield the lines of ``unpaired.tsv`` for the language pair *pair*."""
         for url, reason in self.unpaired.items():

@@ -5,5 +5,6 @@
 - ``beads.py``: the best sequence of beads, by dynamic programming
 - ``align.py``: the aligner of a site, which learns its lexicon
 - ``produce.py``: sentence pairs aligned, cleaned and passed to exports
-- ``exports.py``: Bitextor, TMX, Moses, JSON Lines and Parquet files
+- ``exports.py``: Bitextor, TMX, Moses, JSON Lines and Parquet files, and whole documents
+- ``monolingual.py``: documents of one language
 """

@@ -48,6 +48,10 @@ class SentencePair:
     personal: str = ""
     """Kinds of personal data in both, of :data:`~.personal.KINDS`, separated by blanks."""
 
+    places_a: tuple[int, int] = (0, 0)
+    """Places of the sentences in the first document, half-open."""
+    places_b: tuple[int, int] = (0, 0)
+
     @property
     def short(self) -> bool:
         """Whether neither side has more than two words."""
@@ -113,4 +117,8 @@ def _pair(a: Sequence[Sentence], b: Sequence[Sentence], bead: Bead, quality: flo
         "+".join(str(number) for number in sorted({s.paragraph for s in side[slice(*places)]}))
         for side, places in ((a, bead.a), (b, bead.b))
     )
-    return SentencePair(_text(a, bead.a), _text(b, bead.b), bead.score, paragraph_a, paragraph_b, quality)
+    return SentencePair(
+        *(_text(a, bead.a), _text(b, bead.b), bead.score, paragraph_a, paragraph_b, quality),
+        places_a=bead.a,
+        places_b=bead.b,
+    )

@@ -1,4 +1,7 @@
-"""Exports of bitext: Bitextor, TMX, Moses, JSON Lines and Parquet; all take document pairs in a stable order."""
+"""Exports of bitext: Bitextor, TMX, Moses, JSON Lines and Parquet, by sentence pairs or by whole documents.
+
+All take document pairs in a stable order.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 from xml.sax.saxutils import escape, quoteattr
 
 from bilingual_crawler.alignment.sentences.facts import PAIR_FACTS, PERSONAL, Direction, direction_of
+from bilingual_crawler.alignment.sentences.personal import PersonalData
+from bilingual_crawler.alignment.sentences.splitting import Sentence  # noqa: TC001 – msgspec reads the types of fields
 from bilingual_crawler.languages.codes import to_bcp47
 from bilingual_crawler.pages.origin import FACTS, UNKNOWN, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from bilingual_crawler.alignment.sentences.align import SentencePair
@@ -39,6 +44,9 @@ class DocumentPair:
     origin_a: Origin = UNKNOWN
     """What the first page declares about where it comes from."""
     origin_b: Origin = UNKNOWN
+    sentences_a: tuple[Sentence, ...] = ()
+    """The sentences that were aligned, in order: at most 3,000."""
+    sentences_b: tuple[Sentence, ...] = ()
 
 
 class Sink(Protocol):
@@ -51,7 +59,7 @@ class Sink(Protocol):
         """End the export."""
 
 
-class Export(ABC):
+class Files(ABC):
     """Writes files named after the language pair (``en-mt.…``), which get these names when complete."""
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
@@ -59,10 +67,6 @@ class Export(ABC):
         self.languages = (to_bcp47(pair.a), to_bcp47(pair.b))
         self._stem = directory / "-".join(self.languages)
         self._parts: list[tuple[Path, Path]] = []
-
-    @abstractmethod
-    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
-        """Write a document pair: *raw* are all its sentence pairs, *kept* those that are not dropped."""
 
     @abstractmethod
     def close(self) -> None:
@@ -85,6 +89,14 @@ class Export(ABC):
         """Give complete files their names."""
         for part, final in self._parts:
             part.replace(final)
+
+
+class Export(Files):
+    """Writes document pairs."""
+
+    @abstractmethod
+    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+        """Write a document pair: *raw* are all its sentence pairs, *kept* those that are not dropped."""
 
 
 def open_gzip(path: Path) -> TextIOWrapper:
@@ -229,6 +241,39 @@ GROUP = 50_000
 """Rows of a row group."""
 
 
+class ParquetFile:
+    """A Parquet file that grows by row groups, so that its memory is bounded."""
+
+    def __init__(self, path: Path, columns: Sequence[tuple[str, Any]], group: int = GROUP) -> None:
+        """*columns*: name and Arrow type of each. *group*: sum of the weights of the rows of a row group."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self._schema = pa.schema(list(columns))
+        self._writer = pq.ParquetWriter(path, self._schema, compression="zstd")
+        self._rows: list[Sequence[Any]] = []
+        self._group, self._weight = group, 0
+
+    def add(self, row: Sequence[Any], weight: int = 1) -> None:
+        """Append a row, with its values in the order of the columns."""
+        self._rows.append(row)
+        self._weight += weight
+        if self._weight >= self._group:
+            self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        import pyarrow as pa
+
+        columns = list(zip(*self._rows, strict=True)) or [()] * len(self._schema)
+        self._writer.write_table(pa.table(list(map(list, columns)), schema=self._schema))
+        self._rows.clear()
+        self._weight = 0
+
+
 class Parquet(Export):
     """``en-mt.parquet`` with the columns text_en, text_mt, url_en, url_mt, score, document_score, quality, short, and a
     column for each fact, which is null where it is unknown.
@@ -237,38 +282,25 @@ class Parquet(Export):
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         a, b = self.languages
         texts = [(name, pa.string()) for name in (f"text_{a}", f"text_{b}", f"url_{a}", f"url_{b}")]
         scores = [(name, pa.float32()) for name in ("score", "document_score", "quality")]
         sides = [f"{name}_{language}" for name in FACTS for language in self.languages]
         facts = [(name, pa.string()) for name in (*sides, *PAIR_FACTS, PERSONAL)]
-        self._schema = pa.schema([*texts, *scores, ("short", pa.bool_()), *facts])
-        self._writer = pq.ParquetWriter(self.part("parquet"), self._schema, compression="zstd")
-        self._rows: list[tuple[Any, ...]] = []
+        self._file = ParquetFile(self.part("parquet"), [*texts, *scores, ("short", pa.bool_()), *facts])
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         facts = (*chain.from_iterable(_by_fact(documents).values()), *_direction(documents, self.languages))
         known = [fact or None for fact in facts]
         urls, score = (documents.url_a, documents.url_b), documents.score
-        self._rows += [
-            (f.text_a, f.text_b, *urls, f.score, score, f.quality, f.short, *known, f.personal or None) for f in kept
-        ]
-        if len(self._rows) >= GROUP:
-            self._flush()
+        for f in kept:
+            scores = (f.score, score, f.quality, f.short)
+            self._file.add((f.text_a, f.text_b, *urls, *scores, *known, f.personal or None))
 
     def close(self) -> None:
-        self._flush()
-        self._writer.close()
+        self._file.close()
         self.publish()
-
-    def _flush(self) -> None:
-        import pyarrow as pa
-
-        columns = list(zip(*self._rows, strict=True)) or [()] * len(self._schema)
-        self._writer.write_table(pa.table(list(map(list, columns)), schema=self._schema))
-        self._rows.clear()
 
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -322,6 +354,109 @@ def _xml(text: str) -> str:
     return escape(_FORBIDDEN.sub("", text))
 
 
+TEXT = 4_000_000
+"""Characters of the documents of a row group."""
+
+
+class Documents(Export):
+    """Writes all sentences of document pairs, and how they are aligned.
+
+    Beads are in order and have every sentence once; a gap is a bead with one side empty.
+    """
+
+    def __init__(self, directory: Path, pair: LanguagePair) -> None:
+        super().__init__(directory, pair)
+        self._personal = PersonalData((pair.a, pair.b))
+
+    def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
+        sides = documents.sentences_a, documents.sentences_b
+        both = {
+            "url": (documents.url_a, documents.url_b),
+            "sentences": tuple(
+                [{"paragraph": s.paragraph, "text": s.text + " " * s.blank} for s in side] for side in sides
+            ),
+            **_by_fact(documents),
+            PERSONAL: tuple(self._personal.kinds_in_lines(s.text for s in side) for side in sides),
+        }
+        whole = {
+            "document_score": documents.score,
+            "beads": [self._bead(*bead) for bead in _beads(len(sides[0]), len(sides[1]), raw)],
+            **_direction(documents, self.languages)._asdict(),
+        }
+        self._write(both, whole)
+
+    def _bead(self, a: Sequence[int], b: Sequence[int], found: SentencePair | None) -> dict[str, Any]:
+        values = (found.score, found.quality, found.short, found.dropped) if found else (None, None, None, "")
+        places = dict(zip(self.languages, (list(a), list(b)), strict=True))
+        return places | dict(zip(("score", "quality", "short", "dropped"), values, strict=True))
+
+    @abstractmethod
+    def _write(self, both: Mapping[str, tuple[Any, ...]], whole: Mapping[str, Any]) -> None:
+        """Write a document pair: *both* has values of each document, *whole* those of the pair."""
+
+
+def _beads(
+    count_a: int, count_b: int, found: Sequence[SentencePair]
+) -> Iterator[tuple[Sequence[int], Sequence[int], SentencePair | None]]:
+    """The places of the sentences of each bead in both documents, in order, with its sentence pair; None for a gap."""
+    at_a = at_b = 0
+    for one in (*found, None):
+        (to_a, end_a), (to_b, end_b) = (one.places_a, one.places_b) if one else ((count_a,) * 2, (count_b,) * 2)
+        yield from (([place], (), None) for place in range(at_a, to_a))
+        yield from (((), [place], None) for place in range(at_b, to_b))
+        if one:
+            yield range(to_a, end_a), range(to_b, end_b), one
+        at_a, at_b = end_a, end_b
+
+
+class DocumentsJsonLines(Documents):
+    """``en-mt.documents.jsonl.gz``: ``{"url": {"en": …, "mt": …}, "sentences": {"en": [{"paragraph": 0, "text": …}, …],
+    …}, …, "beads": [{"en": [0], "mt": [0, 1], "score": …, "quality": …, "short": …, "dropped": …}, …], …}``.
+
+    Score, quality and mark of a gap are null. Facts are as in :class:`JsonLines`.
+    """
+
+    def __init__(self, directory: Path, pair: LanguagePair) -> None:
+        super().__init__(directory, pair)
+        self._file = open_gzip(self.part("documents.jsonl.gz"))
+
+    def _write(self, both: Mapping[str, tuple[Any, ...]], whole: Mapping[str, Any]) -> None:
+        sides = {name: dict(zip(self.languages, values, strict=True)) for name, values in both.items()}
+        self._file.write(json.dumps(sides | dict(whole), ensure_ascii=False) + "\n")
+
+    def close(self) -> None:
+        self._file.close()
+        self.publish()
+
+
+class DocumentsParquet(Documents):
+    """``en-mt.documents.parquet``: the same in columns: url_en, url_mt, sentences_en, …, beads, … An unknown fact is
+    null.
+    """
+
+    def __init__(self, directory: Path, pair: LanguagePair) -> None:
+        super().__init__(directory, pair)
+        import pyarrow as pa
+
+        places = [(language, pa.list_(pa.int32())) for language in self.languages]
+        scores = [("score", pa.float32()), ("quality", pa.float32()), ("short", pa.bool_()), ("dropped", pa.string())]
+        sentences = pa.list_(pa.struct([("paragraph", pa.int32()), ("text", pa.string())]))
+        both = {"url": pa.string(), "sentences": sentences} | dict.fromkeys((*FACTS, PERSONAL), pa.string())
+        sides = [(f"{name}_{language}", kind) for name, kind in both.items() for language in self.languages]
+        whole = [("document_score", pa.float32()), ("beads", pa.list_(pa.struct([*places, *scores])))]
+        facts = [(name, pa.string()) for name in PAIR_FACTS]
+        self._file = ParquetFile(self.part("documents.parquet"), [*sides, *whole, *facts], TEXT)
+
+    def _write(self, both: Mapping[str, tuple[Any, ...]], whole: Mapping[str, Any]) -> None:
+        values = (*chain.from_iterable(both.values()), *whole.values())
+        characters = sum(len(sentence["text"]) for side in both["sentences"] for sentence in side)
+        self._file.add([None if value == "" else value for value in values], characters)
+
+    def close(self) -> None:
+        self._file.close()
+        self.publish()
+
+
 EXPORTS: Mapping[str, type[Export]] = {
     "bitextor": Bitextor,
     "tmx": Tmx,
@@ -329,4 +464,6 @@ EXPORTS: Mapping[str, type[Export]] = {
     "jsonl": JsonLines,
     "parquet": Parquet,
     "dropped": Dropped,
+    "documents": DocumentsJsonLines,
+    "documents-parquet": DocumentsParquet,
 }

@@ -14,6 +14,7 @@ from bilingual_crawler.alignment.sentences.align import SentenceAligner, Sentenc
 from bilingual_crawler.alignment.sentences.cleaning import Cleaner, Templates
 from bilingual_crawler.alignment.sentences.duplicates import Duplicates
 from bilingual_crawler.alignment.sentences.exports import EXPORTS, DocumentPair
+from bilingual_crawler.alignment.sentences.monolingual import Document
 from bilingual_crawler.alignment.sentences.overview import BitextCounts, Overview
 from bilingual_crawler.alignment.sentences.personal import PersonalData
 from bilingual_crawler.pages.origin import UNKNOWN
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.alignment.encoders.base import Encoder
     from bilingual_crawler.alignment.sentences.exports import Export, Sink
+    from bilingual_crawler.alignment.sentences.monolingual import Monolingual
     from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.language import Detection
@@ -88,8 +90,7 @@ class BitextAligner:
         """
 
         def lines(url: str) -> list[str]:
-            # half a character, which the records of a crawl may have, can be written to no file
-            return [line.encode(errors="replace").decode() for line in main(url)]
+            return _writable(main(url))
 
         read, templates = self._aligner.read, Templates()
         for pair in pairs[:TEACHERS]:
@@ -97,11 +98,10 @@ class BitextAligner:
         self._aligner.learn_lexicon(read(lines(pair.url_a), lines(pair.url_b)) for pair in pairs[:TEACHERS])
         for pair in pairs:
             a, b = lines(pair.url_a), lines(pair.url_b)
-            judged = [self._judged(one, templates) for one in self._aligner.align(*read(a, b))]
-            origins = origin(pair.url_a), origin(pair.url_b)
-            documents = DocumentPair(
-                pair.url_a, pair.url_b, "\n".join(a), "\n".join(b), pair.score, pair.method, *origins
-            )
+            sides = read(a, b)
+            judged = [self._judged(one, templates) for one in self._aligner.align(*sides)]
+            values = "\n".join(a), "\n".join(b), pair.score, pair.method, origin(pair.url_a), origin(pair.url_b)
+            documents = DocumentPair(pair.url_a, pair.url_b, *values, *map(tuple, sides))
             self._spool.add(Aligned(documents, judged))
 
     def _judged(self, found: SentencePair, templates: Templates) -> SentencePair:
@@ -110,9 +110,15 @@ class BitextAligner:
         return replace(found, personal=self._personal.kinds(f"{found.text_a}\n{found.text_b}"))
 
 
+def _writable(lines: Iterable[str]) -> list[str]:
+    """*lines* without half characters, which the records of a crawl may have and no file can."""
+    return [line.encode(errors="replace").decode() for line in lines]
+
+
 def open_exports(names: Iterable[str], directory: Path, pair: LanguagePair) -> list[Export]:
-    """Writers of the formats called *names*, each once, and of the overview, into *directory*."""
-    return [*(EXPORTS[name](directory, pair) for name in dict.fromkeys(names)), Overview(directory, pair)]
+    """Writers of those formats called *names* that hold document pairs, and of the overview, into *directory*."""
+    chosen = (EXPORTS[name](directory, pair) for name in dict.fromkeys(names) if name in EXPORTS)
+    return [*chosen, Overview(directory, pair)]
 
 
 def export(spools: Iterable[Spool], sinks: Iterable[Sink]) -> BitextCounts:
@@ -146,13 +152,38 @@ class BitextProducer:
     """Aligns the sentences of paired documents, cleans them and, once all are there, hands them to the sinks."""
 
     def __init__(
-        self, pair: LanguagePair, detection: Detection, sinks: Iterable[Sink], encoder: Encoder | None = None
+        self,
+        pair: LanguagePair,
+        detection: Detection,
+        sinks: Iterable[Sink],
+        encoder: Encoder | None = None,
+        monolingual: Iterable[Monolingual] = (),
     ) -> None:
-        self._sinks = list(sinks)
+        """*monolingual* take all documents, *sinks* the document pairs."""
+        self._sinks, self._monolingual = list(sinks), list(monolingual)
         self._spool = Spool(tempfile.TemporaryFile(prefix="bilingual-bitext-"))  # noqa: SIM115
-        self.add = BitextAligner(pair, detection, self._spool, encoder).add
+        self._aligner = BitextAligner(pair, detection, self._spool, encoder)
+
+    def add(
+        self,
+        pairs: Sequence[Pair],
+        main: Callable[[str], list[str]],
+        origin: Callable[[str], Origin] = lambda url: UNKNOWN,
+        documents: Iterable[tuple[str, str, bool]] = (),
+    ) -> None:
+        """Add the document pairs of a domain or group, best first.
+
+        *main* and *origin* as for :meth:`BitextAligner.add`. *documents*: language, URL, and whether it is in a pair.
+        """
+        self._aligner.add(pairs, main, origin)
+        for language, url, is_paired in documents if self._monolingual else ():
+            document = Document(url, language, is_paired, _writable(main(url)), origin(url))
+            for sink in self._monolingual:
+                sink.add(document)
 
     def close(self) -> BitextCounts:
         """Complete all files."""
         self._spool.close()
+        for sink in self._monolingual:
+            sink.close()
         return export([self._spool], self._sinks)

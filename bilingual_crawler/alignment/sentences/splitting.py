@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _BLANKS = re.compile(r"\s+")
-_ORDINAL = re.compile(r"\b\d{1,4}\.$")
+_ORDINAL = re.compile(r"\b\d{1,4}\. ?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,8 @@ class Sentence:
 
     text: str
     paragraph: int
+    blank: bool = False
+    """Whether a blank is between it and the next sentence of its line."""
 
 
 def split(lines: Iterable[str], language: str) -> list[Sentence]:
@@ -33,12 +35,12 @@ def split(lines: Iterable[str], language: str) -> list[Sentence]:
     tag = to_bcp47(language)
     found: list[Sentence] = []
     for number, line in enumerate(lines):
+        # together the parts are the line; each has the blank after it
         parts: list[str] = []
         for part in sentencex.segment(tag, _BLANKS.sub(" ", line).strip()):
-            text = part.strip()
-            if parts and _ORDINAL.search(parts[-1]) and text[:1].islower():
-                parts[-1] += f" {text}"
-            elif text:
-                parts.append(text)
-        found += [Sentence(text, number) for text in parts]
+            if parts and _ORDINAL.search(parts[-1]) and part[:1].islower():
+                parts[-1] += part
+            else:
+                parts.append(part)
+        found += [Sentence(part.rstrip(), number, part.endswith(" ")) for part in parts]
     return found

@@ -1,0 +1,113 @@
+"""Exports of the documents of both languages, in a pair or not, without boilerplate."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from bilingual_crawler.alignment.sentences.exports import TEXT, Files, ParquetFile, open_gzip
+from bilingual_crawler.alignment.sentences.facts import PERSONAL
+from bilingual_crawler.alignment.sentences.personal import PersonalData
+from bilingual_crawler.languages.codes import to_bcp47
+from bilingual_crawler.pages.origin import FACTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.pages.origin import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The main text of a page."""
+
+    url: str
+    language: str
+    """ISO 639-3, a language of the pair."""
+    paired: bool
+    """Whether it is in a document pair."""
+    paragraphs: Sequence[str]
+    origin: Origin
+
+
+class Monolingual(Files):
+    """Writes documents, each main text once."""
+
+    def __init__(self, directory: Path, pair: LanguagePair) -> None:
+        super().__init__(directory, pair)
+        self._personal = PersonalData((pair.a, pair.b))
+        self._seen: set[bytes] = set()
+
+    def add(self, document: Document) -> None:
+        """Write *document*, unless it has no text, or the text of one that is written."""
+        whole = "\n".join((document.language, *document.paragraphs))
+        text = blake2b(whole.encode(), digest_size=16).digest()
+        if not document.paragraphs or text in self._seen:
+            return
+        self._seen.add(text)
+        row = {
+            "url": document.url,
+            "language": to_bcp47(document.language),
+            "paired": document.paired,
+            "paragraphs": document.paragraphs,
+            **asdict(document.origin),
+            PERSONAL: self._personal.kinds_in_lines(document.paragraphs),
+        }
+        self._write(row)
+
+    @abstractmethod
+    def _write(self, row: Mapping[str, Any]) -> None:
+        """Write a document."""
+
+
+class MonolingualJsonLines(Monolingual):
+    """``en-mt.monolingual.jsonl.gz``: ``{"url": …, "language": "en", "paired": …, "paragraphs": […], …}``."""
+
+    def __init__(self, directory: Path, pair: LanguagePair) -> None:
+        super().__init__(directory, pair)
+        self._file = open_gzip(self.part("monolingual.jsonl.gz"))
+
+    def _write(self, row: Mapping[str, Any]) -> None:
+        self._file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+    def close(self) -> None:
+        self._file.close()
+        self.publish()
+
+
+class MonolingualParquet(Monolingual):
+    """``en-mt.monolingual.parquet``: the same in columns; a fact that is unknown is null."""
+
+    def __init__(self, directory: Path, pair: LanguagePair) -> None:
+        super().__init__(directory, pair)
+        import pyarrow as pa
+
+        columns = [("url", pa.string()), ("language", pa.string()), ("paired", pa.bool_())]
+        facts = [(name, pa.string()) for name in (*FACTS, PERSONAL)]
+        text = ("paragraphs", pa.list_(pa.string()))
+        self._file = ParquetFile(self.part("monolingual.parquet"), [*columns, text, *facts], TEXT)
+
+    def _write(self, row: Mapping[str, Any]) -> None:
+        values = [None if value == "" else value for value in row.values()]
+        self._file.add(values, sum(map(len, row["paragraphs"])))
+
+    def close(self) -> None:
+        self._file.close()
+        self.publish()
+
+
+MONOLINGUAL: Mapping[str, type[Monolingual]] = {
+    "monolingual": MonolingualJsonLines,
+    "monolingual-parquet": MonolingualParquet,
+}
+
+
+def open_monolingual(names: Iterable[str], directory: Path, pair: LanguagePair) -> list[Monolingual]:
+    """Writers of those formats called *names* that hold documents of one language, into *directory*."""
+    return [MONOLINGUAL[name](directory, pair) for name in dict.fromkeys(names) if name in MONOLINGUAL]

@@ -1,0 +1,182 @@
+"""Documents as a whole: in pairs with all sentences and beads, and of one language, paired or not."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from test_bitext import ENGLISH, FINNISH
+from webserver import run_scrapy
+
+from bilingual_crawler.alignment.sentences.align import LONGEST
+from bilingual_crawler.alignment.sentences.exports import EXPORTS
+from bilingual_crawler.alignment.sentences.monolingual import MONOLINGUAL, open_monolingual
+from bilingual_crawler.alignment.sentences.personal import masked
+from bilingual_crawler.alignment.sentences.produce import BitextProducer
+from bilingual_crawler.alignment.sentences.splitting import split
+from bilingual_crawler.items import Pair
+from bilingual_crawler.languages.codes import LanguagePair
+from bilingual_crawler.pages.language import BY_DEFAULT
+
+PAIR = LanguagePair.parse("eng-fin")
+A, B = "https://a.example/en", "https://a.example/fi"
+
+lines = st.lists(
+    st.text(st.sampled_from("ab Ab.?! 5,\u3000\u00a0。你好“”»\n\x85@1234567890"), max_size=40) | st.text(max_size=20),
+    max_size=8,
+)
+
+
+def normal(paragraphs: list[str]) -> list[str]:
+    """Paragraphs with text, with single blanks, as the main text of a page has them."""
+    writable = (line.encode(errors="replace").decode() for line in paragraphs)
+    return [text for line in writable if (text := " ".join(line.split()))]
+
+
+@given(lines, st.sampled_from(["eng", "zho", "isl", "ara", "hin", "jpn"]))
+@example(["Hann kom 5. maí 2020. Svo fór hann.", "你好。我很好。"], "isl")
+def test_the_sentences_of_a_line_are_the_line(paragraphs: list[str], language: str) -> None:
+    written: dict[int, str] = {}
+    for sentence in split(paragraphs, language):
+        assert sentence.text == sentence.text.strip() != ""
+        before = written.get(sentence.paragraph, "")
+        written[sentence.paragraph] = before + sentence.text + " " * sentence.blank
+    assert written == {n: text for n, line in enumerate(paragraphs) if (text := " ".join(line.split()))}
+
+
+def produce(folder: Path, pages: dict[str, list[str]], *formats: str, mask: bool = False) -> None:
+    main = masked(pages.__getitem__, PAIR) if mask else pages.__getitem__
+    exports = [EXPORTS[name](folder, PAIR) for name in formats if name in EXPORTS]
+    producer = BitextProducer(PAIR, BY_DEFAULT, exports, monolingual=open_monolingual(formats, folder, PAIR))
+    documents = [("eng" if url == A else "fin", url, url in (A, B)) for url in pages]
+    producer.add([Pair(A, B, 0.9, "url", "eng-fin")], main, documents=documents)
+    producer.close()
+
+
+def json_lines(path: Path) -> list[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
+        return [json.loads(line) for line in file]
+
+
+def joined(sentences: list[dict[str, Any]]) -> list[str]:
+    """The paragraphs, as docs/outputs.md says how to join them."""
+    paragraphs: dict[int, str] = {}
+    for sentence in sentences:
+        paragraphs[sentence["paragraph"]] = paragraphs.get(sentence["paragraph"], "") + sentence["text"]
+    return list(paragraphs.values())
+
+
+@settings(max_examples=40, deadline=None)
+@given(lines, lines)
+@example(["One. Two.", "Three 1999."], ["你好。我很好。", "三 1999。", "\ud800 再见。"])
+@example([], ["你好。"])
+def test_reading_back_and_joining_gives_the_main_text(a: list[str], b: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        produce(folder, {A: a, B: b}, *("documents", "documents-parquet"), *MONOLINGUAL)
+        [row] = json_lines(folder / "en-fi.documents.jsonl.gz")
+        [column] = pq.read_table(folder / "en-fi.documents.parquet").to_pylist()
+        alone = {row["url"]: row for row in json_lines(folder / "en-fi.monolingual.jsonl.gz")}
+        columns = pq.read_table(folder / "en-fi.monolingual.parquet").to_pylist()
+    for language, url, paragraphs in (("en", A, a), ("fi", B, b)):
+        sentences = row["sentences"][language]
+        assert joined(sentences) == joined(column[f"sentences_{language}"]) == normal(paragraphs)
+        # the beads lead through the whole document, in order
+        for beads in (row["beads"], column["beads"]):
+            assert [place for bead in beads for place in bead[language]] == list(range(len(sentences)))
+        assert (url in alone) == bool(paragraphs)
+        if paragraphs:
+            assert normal(alone[url]["paragraphs"]) == normal(paragraphs)
+    assert [row["url"] for row in columns] == list(alone)
+    assert all((bead["score"] is None) == (not bead["en"] or not bead["fi"]) for bead in row["beads"])
+
+
+MAIL = "Write to aino@example.org, or come in.", "Kirjoita osoitteeseen aino@example.org, tai tule käymään."
+ALONE = "Tämä pitkä kappale on vain suomenkielisellä sivulla, eikä sille ole käännöstä 2024."
+PAGES = {A: [*ENGLISH, MAIL[0]], B: [*FINNISH[:2], ALONE, *FINNISH[2:], MAIL[1]]}
+
+
+def test_beads_have_what_sentence_pairs_have_and_gaps_are_where_they_are(tmp_path: Path) -> None:
+    produce(tmp_path, PAGES, "documents", "jsonl", "dropped")
+    [row] = json_lines(tmp_path / "en-fi.documents.jsonl.gz")
+    texts = {
+        language: [
+            "".join(row["sentences"][language][n]["text"] for n in bead[language]).strip() for bead in row["beads"]
+        ]
+        for language in ("en", "fi")
+    }
+    pairs = json_lines(tmp_path / "en-fi.jsonl.gz")
+    kept = [n for n, bead in enumerate(row["beads"]) if bead["en"] and bead["fi"] and not bead["dropped"]]
+    assert len(kept) == len(pairs) > 2
+    for n, pair in zip(kept, pairs, strict=True):
+        assert pair["translation"] == {language: texts[language][n] for language in ("en", "fi")}
+        assert {name: row["beads"][n][name] for name in ("score", "quality", "short")} == {
+            name: pair[name] for name in ("score", "quality", "short")
+        }
+    assert row["document_score"] == pairs[0]["document_score"]
+    assert row.keys() == pairs[0].keys() - {"translation", "score", "quality", "short"} | {"sentences", "beads"}
+    gap = row["beads"][texts["fi"].index(ALONE)]
+    assert (gap["en"], gap["score"], gap["dropped"]) == ([], None, "")
+    assert row["personal"] == {"en": "email", "fi": "email"}
+
+
+def test_dropped_pairs_stay_in_their_document_with_the_reason(tmp_path: Path) -> None:
+    menu = "Home | News | Contact", "Etusivu | Uutiset | Yhteystiedot"
+    produce(tmp_path, {A: [*ENGLISH, menu[0]], B: [*FINNISH, menu[1]]}, "documents")
+    [row] = json_lines(tmp_path / "en-fi.documents.jsonl.gz")
+    assert [bead["dropped"] for bead in row["beads"]][-1] == "navigation"
+
+
+def test_masks_hold_in_whole_documents(tmp_path: Path) -> None:
+    names = ("documents", "monolingual")
+    produce(tmp_path, PAGES, *names, mask=True)
+    for name in names:
+        text = gzip.decompress((tmp_path / f"en-fi.{name}.jsonl.gz").read_bytes()).decode()
+        assert text.count("__EMAIL__") == 2
+        assert "aino@" not in text
+    assert {row["personal"] for row in json_lines(tmp_path / "en-fi.monolingual.jsonl.gz")} == {"email"}
+
+
+def test_a_document_of_too_many_sentences_is_cut_where_the_alignment_ends(tmp_path: Path) -> None:
+    produce(tmp_path, {A: ["One. Two."] * LONGEST, B: FINNISH}, "documents", "monolingual")
+    [row] = json_lines(tmp_path / "en-fi.documents.jsonl.gz")
+    assert len(row["sentences"]["en"]) == LONGEST
+    alone = json_lines(tmp_path / "en-fi.monolingual.jsonl.gz")
+    assert len(alone[0]["paragraphs"]) == LONGEST
+
+
+def test_documents_of_one_language_come_once_without_boilerplate(tmp_path: Path) -> None:
+    """Ten pairs, an English page alone, with a near-duplicate and on a second site; a menu on every page."""
+    english = "Wind and rain came over the hills of the north on day {0} of the year, and nobody went out.", "Day {0}"
+    spanish = "El viento y la lluvia llegaron el día {0} del año a los montes del norte y nadie salió.", "Día {0}"
+    texts = {}
+    for n in range(10):
+        texts[f"https://a.example/en/{n}"] = ["Home News Contact us", *(line.format(n) for line in english)]
+        texts[f"https://a.example/es/{n}"] = ["Inicio Noticias Contacto", *(line.format(n) for line in spanish)]
+    letters = (f"The {n}th letter of the smith tells of copper and of iron in the hills." for n in range(40))
+    lonely = ["Home News Contact us", *letters]
+    texts["https://a.example/en/print/smith"] = lonely[:-1]
+    texts["https://a.example/en/smith"] = lonely
+    texts["https://b.example/smith"] = lonely[1:]
+    with (tmp_path / "pages.jsonl").open("w") as file:
+        file.writelines(json.dumps({"url": url, "text": "\n".join(text)}) + "\n" for url, text in texts.items())
+    result = run_scrapy(
+        tmp_path, "align", "pages.jsonl", "--pair", "en-es", "--method", "url", "--bitext", "bitext",
+        "--formats", "monolingual,monolingual-parquet", "-s", "BILINGUAL_ENCODER=",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    rows = {row["url"]: row for row in json_lines(tmp_path / "bitext" / "en-es.monolingual.jsonl.gz")}
+    assert len(rows) == 21
+    assert {url for url, row in rows.items() if row["paired"]} == {url for url in texts if url[-1].isdigit()}
+    [alone] = [row for row in rows.values() if not row["paired"]]
+    assert (alone["language"], alone["paragraphs"]) == ("en", lonely[1:])
+    assert not [row for row in rows.values() if "Contact" in "".join(row["paragraphs"])]
+    columns = pq.read_table(tmp_path / "bitext" / "en-es.monolingual.parquet").to_pylist()
+    unknown = [{name: "" if value is None else value for name, value in row.items()} for row in columns]
+    assert unknown == list(rows.values())
