@@ -89,7 +89,8 @@ SENTENCES = [
 def paragraphs(number: int, count: int = 8) -> list[tuple[str, str]]:
     """Paragraphs of a page, each in English and Spanish."""
     chosen = random.Random(number).sample(SENTENCES, count)
-    return [(en.format(n=1000 + number), es.format(n=1000 + number)) for en, es in chosen]
+    # a line that many pages repeat is none of their own text
+    return [(f"{number}. {en.format(n=1000 + number)}", f"{number}. {es.format(n=1000 + number)}") for en, es in chosen]
 
 
 def in_columns(texts: Sequence[tuple[str, str]]) -> str:
