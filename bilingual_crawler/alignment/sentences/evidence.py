@@ -152,6 +152,11 @@ class Meaning:
         # some of these pairs are translations; the median absolute deviation is robust against them
         self._spread = max(LEAST_SPREAD, 1.4826 * float(np.median(np.abs(by_chance))))
 
+    @property
+    def is_estimated(self) -> bool:
+        """Whether the site has enough sentences for comparisons."""
+        return bool(self._common)
+
     def nearness(self, a: Sequence[str], b: Sequence[str]) -> Nearness | None:
         """Return the comparison of two documents; None if the site has too few sentences."""
         if not self._common:
@@ -172,8 +177,10 @@ def _sample(sentences: Sequence[str]) -> Sequence[str]:
     return sentences[:: -(-len(sentences) // SAMPLE)]
 
 
-LENGTH_SPREAD = 0.25
-"""Standard deviation of the logarithm of the length ratio of translations, if nobody knows it of these languages."""
+LENGTH_SPREAD = 0.2
+"""Standard deviation of the logarithm of the length ratio of translations (Gale and Church 1993 model the same)."""
+UNKNOWN_SPREAD = 0.25
+"""The same, where neither an encoder nor known pairs speak for a bead and lengths alone must not decide."""
 SHORT = 8
 """Characters added to lengths, as short sentences differ more."""
 MAX_EVIDENCE = 8.0
