@@ -82,6 +82,23 @@ def test_what_only_one_side_has_is_left_out() -> None:
     assert align(ENGLISH, []) == []
 
 
+def test_in_text_of_one_sentence_a_line_a_sentence_may_have_two_translations() -> None:
+    lines = [
+        "The old town has narrow streets and many churches that were built long ago.",
+        "Visitors come every summer.",
+        "The castle stands on a hill above the river, and its walls can be seen from far away.",
+    ]
+    halves = ["Linna on mäellä joen yläpuolella.", "Sen muurit näkyvät hyvin pitkän matkan päähän."]
+    translated = [
+        "Vanhassa kaupungissa on kapeita katuja ja monia kauan sitten rakennettuja kirkkoja.",
+        "Kävijöitä tulee joka kesä.",
+    ]
+    assert {pair.text_b for pair in align(lines, [*translated, *halves])} == {*translated, " ".join(halves)}
+    paragraph = "Hinnat. Ja muuta."
+    with_paragraphs = align([*lines, "Prices. And more."], [*translated, *halves, paragraph])
+    assert " ".join(halves) not in {pair.text_b for pair in with_paragraphs}
+
+
 def test_words_are_learnt_from_sure_sentences() -> None:
     pairs = [(("cat", f"x{n}"), ("kissa", f"y{n}")) for n in range(5)] + [(("dog",), ("koira",))]
     lexicon = Lexicon.from_pairs(pairs, {"kissa": 0.1, "koira": 0.1, "1999": 0.01, "virtanen": 0.01, "on": 0.01})

@@ -8,8 +8,19 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
+
 from bilingual_crawler.alignment.sentences.beads import best_beads
-from bilingual_crawler.alignment.sentences.evidence import Lexicon, Meaning, weigh, words
+from bilingual_crawler.alignment.sentences.evidence import (
+    LENGTH_SPREAD,
+    UNKNOWN_SPREAD,
+    Lexicon,
+    Meaning,
+    have_paragraphs,
+    length_deviation,
+    weigh,
+    words,
+)
 from bilingual_crawler.alignment.sentences.quality import Quality
 from bilingual_crawler.alignment.sentences.splitting import split
 
@@ -24,6 +35,8 @@ SURE = 0.9
 """Score from which beads of the first pass teach the lexicon."""
 LONGEST = 3000
 """Maximum aligned sentences of a document."""
+SPREAD_WEIGHT = 200
+"""Weight of the usual spread of lengths, in sure sentence pairs."""
 SHORT = 2
 """Maximum words of each side of a short sentence pair."""
 
@@ -69,6 +82,8 @@ class SentenceAligner:
         self._meaning = Meaning(encoder) if encoder else None
         self._lexicon = Lexicon({})
         self._ratio: float | None = None
+        self._spread = UNKNOWN_SPREAD
+        self._has_paragraphs = True
 
     def read(self, lines_a: Iterable[str], lines_b: Iterable[str]) -> Sides:
         """Split the lines of both documents into sentences."""
@@ -77,11 +92,14 @@ class SentenceAligner:
     def learn_lexicon(self, documents: Iterable[Sides]) -> None:
         """Replace the lexicon by one learnt from the certain beads of *documents*."""
         sides = list(documents)
+        self._has_paragraphs = any(have_paragraphs(side) for side in ([a for a, _ in sides], [b for _, b in sides]))
         if self._meaning:
             self._meaning.estimate_common([s.text for a, _ in sides for s in a], [s.text for _, b in sides for s in b])
         second = [words(sentence.text) for _, b in sides for sentence in b]
         counts = Counter(word for sentence in second for word in sentence)
         shares = {word: count / len(second) for word, count in counts.items()}
+        has_meaning = self._meaning is not None and self._meaning.is_estimated
+        self._spread = LENGTH_SPREAD if has_meaning else UNKNOWN_SPREAD
         self._lexicon, self._ratio = Lexicon(shares), None
         sure = {
             (_text(a, bead.a), _text(b, bead.b)) for a, b in sides for bead in self.beads(a, b) if bead.score >= SURE
@@ -89,6 +107,7 @@ class SentenceAligner:
         self._lexicon = Lexicon.from_pairs(sorted({(words(a), words(b)) for a, b in sure}), shares)
         if sure:
             self._ratio = math.exp(median(math.log((len(b) + 1) / (len(a) + 1)) for a, b in sure))
+            self._spread = LENGTH_SPREAD if has_meaning else _spread(sure, self._ratio)
 
     def align(self, a: Sequence[Sentence], b: Sequence[Sentence]) -> list[SentencePair]:
         """Return the sentence pairs of two documents, in order."""
@@ -104,8 +123,17 @@ class SentenceAligner:
         if not a or not b:
             return [], Quality(a, b, self._lexicon, self._ratio, None)
         nearness = self._meaning.nearness([s.text for s in a], [s.text for s in b]) if self._meaning else None
-        beads = best_beads(weigh(a, b, self._lexicon, nearness, self._ratio))
+        scores = weigh(a, b, self._lexicon, nearness, self._ratio, self._spread, self._has_paragraphs)
+        beads = best_beads(scores)
         return beads, Quality(a, b, self._lexicon, self._ratio, nearness)
+
+
+def _spread(sure: Iterable[tuple[str, str]], ratio: float) -> float:
+    """The standard deviation of the logarithm of the length ratio, shrunk towards the usual one."""
+    lengths = np.array([(len(a), len(b)) for a, b in sure], np.float32)
+    # the median absolute deviation is robust against wrong pairs
+    here = 1.4826 * float(np.median(np.abs(length_deviation(lengths[:, 0] * ratio, lengths[:, 1]))))
+    return math.sqrt((len(lengths) * here**2 + SPREAD_WEIGHT * UNKNOWN_SPREAD**2) / (len(lengths) + SPREAD_WEIGHT))
 
 
 def _text(side: Sequence[Sentence], places: tuple[int, int]) -> str:

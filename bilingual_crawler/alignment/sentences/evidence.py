@@ -152,6 +152,11 @@ class Meaning:
         # some of these pairs are translations; the median absolute deviation is robust against them
         self._spread = max(LEAST_SPREAD, 1.4826 * float(np.median(np.abs(by_chance))))
 
+    @property
+    def is_estimated(self) -> bool:
+        """Whether the site has enough sentences for comparisons."""
+        return bool(self._common)
+
     def nearness(self, a: Sequence[str], b: Sequence[str]) -> Nearness | None:
         """Return the comparison of two documents; None if the site has too few sentences."""
         if not self._common:
@@ -174,6 +179,8 @@ def _sample(sentences: Sequence[str]) -> Sequence[str]:
 
 LENGTH_SPREAD = 0.2
 """Standard deviation of the logarithm of the length ratio of translations (Gale and Church 1993 model the same)."""
+UNKNOWN_SPREAD = 0.25
+"""The same, where neither an encoder nor known pairs speak for a bead and lengths alone must not decide."""
 SHORT = 8
 """Characters added to lengths, as short sentences differ more."""
 MAX_EVIDENCE = 8.0
@@ -182,6 +189,8 @@ MIN_CLOSENESS = -6.0
 MISSING_NUMBER = -2.0
 """Log-odds of a number that only one side has."""
 MAX_MISSING = 2
+MAX_BEGINS = 0.95
+"""Share of sentences that begin a line, beyond which the lines are sentences, as in prepared text."""
 TOGETHER = 0.9
 """How much the beginnings of paragraphs depend on each other in translations: 0 not at all, 1 as far as possible."""
 FEW = 0.02
@@ -200,11 +209,14 @@ def weigh(
     lexicon: Lexicon,
     nearness: Nearness | None = None,
     ratio: float | None = None,
+    spread: float = LENGTH_SPREAD,
+    has_paragraphs: bool = True,
 ) -> BeadScores:
     """Evidence for the sentences of two documents, each with at least one sentence; -inf across paragraphs.
 
     *ratio*: length of a translation in the second language, by the length of its original; that of the documents if
-    nobody knows.
+    nobody knows. *spread*: standard deviation of its logarithm. *has_paragraphs*: whether the lines of the documents
+    are paragraphs, not sentences.
     """
     words_a, words_b = [words(s.text) for s in a], [words(s.text) for s in b]
     by_words = _by_words(words_a, words_b, lexicon)
@@ -213,13 +225,13 @@ def weigh(
     lengths_a, lengths_b = (np.array([len(s.text) for s in side], np.float32) for side in (a, b))
     chance = math.sqrt(np.log(lengths_a + SHORT).var() + np.log(lengths_b + SHORT).var())
     lengths_a *= ratio or lengths_b.sum() / lengths_a.sum()
-    begins_a, begins_b = _begins(a), _begins(b)
+    begins_a, begins_b = (_begins(side) if has_paragraphs else np.zeros(len(side), np.intp) for side in (a, b))
     by_place = _by_place(begins_a, begins_b)
     scores = {}
     for p, q in SHAPES:
         if p > len(a) or q > len(b):
             continue
-        score = _by_length(sums(lengths_a, p), sums(lengths_b, q), chance)
+        score = _by_length(sums(lengths_a, p), sums(lengths_b, q), chance, spread)
         score += np.minimum(MAX_EVIDENCE, sums(sums(by_words, p).T, q).T)
         score += _by_numbers(sums(numbers_a, p) > 0, sums(numbers_b, q) > 0)
         score += by_place[: len(a) - p + 1, : len(b) - q + 1]
@@ -232,16 +244,29 @@ def weigh(
     return scores
 
 
-def _by_length(expected: NDArray[np.float32], lengths: NDArray[np.float32], chance: float) -> NDArray[np.float32]:
+def length_deviation(expected: NDArray[np.float32], lengths: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the logarithm of the ratio of *lengths* to *expected*, in characters."""
+    return np.asarray(np.log(lengths + SHORT) - np.log(expected + SHORT))
+
+
+def _by_length(
+    expected: NDArray[np.float32], lengths: NDArray[np.float32], chance: float, spread: float
+) -> NDArray[np.float32]:
     """Normal density of the length ratio of translations over that of any two sentences of these documents."""
-    chance = max(chance, 1.2 * LENGTH_SPREAD)
-    squares = np.subtract.outer(np.log(expected + SHORT), np.log(lengths + SHORT)) ** 2
-    return np.asarray(math.log(chance / LENGTH_SPREAD) - squares * ((1 / LENGTH_SPREAD**2 - 1 / chance**2) / 2))
+    chance = max(chance, 1.2 * spread)
+    squares = length_deviation(expected[:, None], lengths) ** 2
+    return np.asarray(math.log(chance / spread) - squares * ((1 / spread**2 - 1 / chance**2) / 2))
 
 
 def _begins(side: Sequence[Sentence]) -> NDArray[np.intp]:
     """Return ``(sentences,)``: 1 where a paragraph begins, else 0."""
     return np.array([n == 0 or s.paragraph != side[n - 1].paragraph for n, s in enumerate(side)], np.intp)
+
+
+def have_paragraphs(sides: Iterable[Sequence[Sentence]]) -> bool:
+    """Whether the lines of documents are paragraphs: one of twenty sentences at least is not the first of its line."""
+    begins = np.concatenate([np.zeros(0, np.intp), *map(_begins, sides)])
+    return bool(begins.size == 0 or begins.mean() <= MAX_BEGINS)
 
 
 def _across(begins: NDArray[np.intp], size: int) -> NDArray[np.bool_]:

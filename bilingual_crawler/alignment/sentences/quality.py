@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.alignment.sentences.evidence import LENGTH_SPREAD, SHORT, USUAL, words
+from bilingual_crawler.alignment.sentences.evidence import SHORT, USUAL, words
 from bilingual_crawler.scoring.models import logistic
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ MAX_ODDS = 8.0
 """Highest log-odds of an alignment that count, and lowest, below zero."""
 AROUND = 2
 """Beads before and after one that speak for it."""
+SPREAD = 0.2
+"""Unit of the deviation of the length ratio."""
 MAX_LENGTH = 9.0
 """Highest squared deviation of the length ratio that counts."""
 MAX_NUMBERS = 2
@@ -98,7 +100,7 @@ class Quality:
         numbers_a, numbers_b = ({word for word in side if word.isdigit()} for side in (words_a, words_b))
         found_a, found_b = self._lexicon.coverage(words_a, words_b)
         expected = len(text_a) * self._ratio
-        deviation = math.log((len(text_b) + SHORT) / (expected + SHORT)) / LENGTH_SPREAD
+        deviation = math.log((len(text_b) + SHORT) / (expected + SHORT)) / SPREAD
         row = {
             "constant": 1.0,
             "around": sum(near) / len(near) if near else 0.0,
