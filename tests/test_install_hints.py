@@ -12,7 +12,10 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 PACKAGES = {re.split(r"[<>=]", requirement)[0] for extra in EXTRAS.values() for requirement in extra}
-PEERS = {"sentence-transformers", "scrapy-redis", "nltk", "sentalign", "wacz", "{missing}"}
+PEERS = {
+    *("sentence-transformers", "scrapy-redis", "nltk", "sentalign", "wacz", "{missing}"),
+    *("opuscleaner", "opusfilter", "opustrainer", "pymarian", "sacrebleu"),
+}
 """Named by the user, or used beside the project only; and the placeholder of one message."""
 COMMAND = re.compile(r"pip install ((?:'[^']*'|[^'`\"&\n(;,])+)")
 HINT = re.compile(r"to_install\(['\"](.*?)['\"]\)")
