@@ -39,7 +39,7 @@ MAX_PAGES = 700
 MAX_PAIRS = 12
 MIN_TEXT = 300
 """Characters of the main text of a page that is put on one page with another."""
-THRESHOLDS = (MIN_PROBABILITY, 0.7, 0.9)
+THRESHOLDS = (0.5, MIN_PROBABILITY, 0.9)
 
 
 class Example(NamedTuple):

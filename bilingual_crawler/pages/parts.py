@@ -31,7 +31,7 @@ MIN_LETTERS = 20
 """Letters of a line for its language to be identified."""
 MAX_BLOCKS = 60
 """Blocks of each language that are aligned."""
-MIN_PROBABILITY = 0.5
+MIN_PROBABILITY = 0.65
 """Probability from which the two texts are taken for translations."""
 
 INTERCEPT = -4.889
