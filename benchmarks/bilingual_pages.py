@@ -18,6 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.pages.decode import decode_body
@@ -66,19 +69,19 @@ def main() -> None:
         for example in examples_of(site)
     ]
     values = np.array([example.values for example in examples])
-    labels = np.array([example.is_parallel for example in examples], dtype=float)
+    labels = np.array([example.is_parallel for example in examples])
     weight = weights_of(examples)
     probabilities = np.zeros(len(examples))
     for site in {example.site for example in examples}:
         own = np.array([example.site == site for example in examples])
-        intercept, weights = fit(values[~own], labels[~own], weight[~own])
-        probabilities[own] = 1 / (1 + np.exp(-(intercept + values[own] @ weights)))
+        fitted = fit(values[~own], labels[~own], weight[~own])
+        probabilities[own] = fitted.predict_proba(values[own])[:, 1]
     print_table(examples, probabilities)
     if options.list:
         rows = [f"{p:.3f}\t{e.site}\t{e.url}" for e, p in zip(examples, probabilities, strict=True) if e.kind == "real"]
         options.list.write_text("\n".join(sorted(rows, reverse=True)) + "\n", encoding="utf-8")
     if options.fit:
-        intercept, weights = fit(values, labels, weight)
+        intercept, weights = weights_in(fit(values, labels, weight))
         print(f"INTERCEPT = {intercept:.3f}\nWEIGHTS = ({', '.join(f'{one:.3f}' for one in weights)})")
 
 
@@ -155,21 +158,17 @@ def weights_of(examples: Sequence[Example]) -> NDArray[np.float64]:
     )
 
 
-def fit(
-    values: NDArray[np.float64], labels: NDArray[np.float64], weight: NDArray[np.float64]
-) -> tuple[float, NDArray[np.float64]]:
-    """Fit a logistic regression (Newton's method, ridge of .01 on standardised values); returns intercept, weights."""
-    mean, deviation = values.mean(axis=0), values.std(axis=0)
-    x = np.column_stack([np.ones(len(values)), (values - mean) / deviation])
-    weight = weight / weight.sum() * len(weight)
-    ridge = np.diag([0.0] + [0.01 * len(values)] * values.shape[1])
-    beta = np.zeros(x.shape[1])
-    for _ in range(30):
-        p = 1 / (1 + np.exp(-(x @ beta)))
-        gradient = x.T @ (weight * (labels - p)) - ridge @ beta
-        beta += np.linalg.solve((x.T * (weight * p * (1 - p))) @ x + ridge, gradient)
-    weights = beta[1:] / deviation
-    return float(beta[0] - weights @ mean), weights
+def fit(values: NDArray[np.float64], labels: NDArray[np.bool_], weight: NDArray[np.float64]) -> Pipeline:
+    """Fit a logistic regression to standardised values."""
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=100 / len(values)))
+    return model.fit(values, labels, logisticregression__sample_weight=weight / weight.mean())
+
+
+def weights_in(fitted: Pipeline) -> tuple[float, NDArray[np.float64]]:
+    """Return intercept and weights of the values as they are."""
+    scaler, regression = fitted[0], fitted[-1]
+    weights = regression.coef_[0] / scaler.scale_
+    return float(regression.intercept_[0] - weights @ scaler.mean_), weights
 
 
 def print_table(examples: Sequence[Example], probabilities: NDArray[np.float64]) -> None:

@@ -37,6 +37,7 @@ from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.storage.records import CRAWL, DOCUMENTS, GzipJsonLines, TsvLog, read_json_lines, read_tsv
 from bilingual_crawler.storage.warc import ArchiveError
 from bilingual_crawler.storage.writer import Exchange, WarcWriter
+from bilingual_crawler.urls.variants import part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -201,6 +202,15 @@ def test_crawl_and_alignment_read_a_page_in_one_language() -> None:
     crawled = PageJob(body, "text/html", f"{HOST}/a").run().identification
     assert crawled.language == read[0].language == "eng"
     assert not crawled.reliable
+
+
+def test_a_part_has_the_text_that_the_crawl_has_kept() -> None:
+    """Its page may be split otherwise by another version, and must not become a document under the URL of its part."""
+    url = part(f"{HOST}/a", "spa")
+    [read] = read_documents(RawPage(url, html(ENGLISH), text="\n".join(SPANISH)), PAIRS)
+    assert read[0].url == url
+    assert read[0].lines == SPANISH
+    assert read_documents(RawPage(url, html(ENGLISH)), PAIRS) == []
 
 
 def test_translation_plugins_are_noted() -> None:

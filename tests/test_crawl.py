@@ -8,6 +8,7 @@ import inspect
 import json
 import re
 import signal
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
@@ -44,6 +45,32 @@ def crawl(folder: Path, seeds: str, *more: str, policy: str = "bfs", fresh: bool
         *more,
         fresh=fresh,
     )
+
+
+def kill_crawl(folder: Path, seeds: str, *more: str, when: Callable[[], bool]) -> None:
+    """Begin the crawl that :func:`crawl` would make, and kill it *when* that is true."""
+    chosen = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}", "-s", "DOWNLOAD_DELAY=0.05")
+    outputs = ("-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}")
+    process = start_scrapy(folder, "crawl", "bilingual", *chosen, *outputs, *more, fresh=True)
+    while not when() and process.poll() is None:
+        time.sleep(0.02)
+    process.kill()
+    process.communicate()
+
+
+def crawl_with_two_workers(folder: Path, seeds: str, frontier: str) -> list[Path]:
+    """Crawl *seeds* with two workers that share the Redis *frontier*; return their folders."""
+    folders = [folder / name for name in ("a", "b")]
+    workers = []
+    for own in folders:
+        own.mkdir()
+        chosen = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}")
+        shared = ("-s", f"BILINGUAL_FRONTIER={frontier}", "-s", f"BILINGUAL_OUTPUT_DIR={own / 'out'}")
+        workers.append(start_scrapy(own, "crawl", "bilingual", *chosen, *shared))
+    for worker in workers:
+        _, said = worker.communicate(timeout=300)
+        assert worker.returncode == 0, said
+    return folders
 
 
 def documents(folder: Path) -> dict[str, dict[str, Any]]:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from redis_server import redis_server
 from scripted import Answer, negotiating
-from test_crawl import crawl, documents
+from test_crawl import crawl, crawl_with_two_workers, documents, kill_crawl
 from webserver import ABOUT_SITE, ALIGNED, TEXT, html, start_scrapy
 
 from bilingual_crawler.crawl.variants import MAX_COOKIES, MAX_REFUSED, Switch, Variants
@@ -274,13 +274,7 @@ def test_a_resumed_crawl_loses_no_variant(tmp_path: Path, site: Callable[[str, M
     job = ("-s", f"JOBDIR={tmp_path / 'job'}")
     with negotiating(site) as server:
         if stops == "killed":
-            chosen = ("-a", "pair=eng-spa", "-a", f"seeds={server.url}/", "-s", "DOWNLOAD_DELAY=0.05")
-            folder = ("-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / 'out'}")
-            process = start_scrapy(tmp_path, "crawl", "bilingual", *chosen, *job, *folder, fresh=True)
-            while asked_pages(server) < 20 and process.poll() is None:
-                time.sleep(0.02)
-            process.kill()
-            process.communicate()
+            kill_crawl(tmp_path, f"{server.url}/", *job, when=lambda: asked_pages(server) >= 20)
         else:
             limit = ("-a", "max_pages=20")
             assert crawl(tmp_path, f"{server.url}/", *job, *limit, policy="gain").returncode == 0
@@ -320,19 +314,11 @@ def test_a_recrawl_asks_for_each_variant_once(tmp_path: Path, site: Callable[[st
 
 def test_two_workers_lose_no_variant(tmp_path: Path) -> None:
     with negotiating(by_cookie) as one, negotiating(by_header, "127.0.0.2") as two, redis_server(tmp_path) as server:
-        workers = []
-        for name in ("a", "b"):
-            (tmp_path / name).mkdir()
-            chosen = ("-a", "pair=eng-spa", "-a", f"seeds={one.url}/,{two.url}/")
-            shared = ("-s", f"BILINGUAL_FRONTIER={server.url}", "-s", f"BILINGUAL_OUTPUT_DIR={tmp_path / name / 'out'}")
-            workers.append(start_scrapy(tmp_path / name, "crawl", "bilingual", *chosen, *shared))
-        for worker in workers:
-            _, said = worker.communicate(timeout=300)
-            assert worker.returncode == 0, said
+        folders = crawl_with_two_workers(tmp_path, f"{one.url}/,{two.url}/", server.url)
         assert asked_pages(one) + asked_pages(two) <= 1.2 * 2 * 2 * PAGES
-    found = [url for name in ("a", "b") for url in documents(tmp_path / name)]
+    found = [url for folder in folders for url in documents(folder)]
     assert len(found) == len(set(found)) == 2 * 2 * PAGES
-    pairs = [pair for name in ("a", "b") for pair in pairs_of(tmp_path / name)]
+    pairs = [pair for folder in folders for pair in pairs_of(folder)]
     assert len(pairs) >= 2 * (PAGES - 1)
 
 

@@ -54,7 +54,7 @@ class Learner:
             self._leave(page.url)
             return []
         if page.novelty < 1:
-            self._stale[hash(page.url)] = page.novelty
+            self._stale.update((hash(one.url), one.novelty) for one in page.documents)
         with self._fetch(page.url, page) as found:
             for part in self.policy.parts:
                 seen = page.seen_by(part.pair)

@@ -112,7 +112,7 @@ class BucketJob:
             for _, unit in groupby(rows, key=lambda row: (row.domain, row.unit)):
                 of_unit: dict[str, Row] = {}
                 for row in unit:
-                    if of_unit.setdefault(canonicalise(row.url) or row.url, row) is not row:
+                    if of_unit.setdefault(_url(row), row) is not row:
                         result.leave_out("same address", str(row))
                 pairs = self._among({row.language for row in of_unit.values()})
                 detection = Detection.for_pairs(options.detectors, pairs)
@@ -170,17 +170,15 @@ def _pages(
         page = pages.page(record)
         if page is None:
             result.leave_out(next(iter(pages.refused - before), "redirect"), str(row))
-        elif page.url != _address(row):
+        elif page.url != (bare(_url(row)) if part_language(_url(row)) else _url(row)):
             result.leave_out("another record", str(row))
         else:
             # a row of a crawl may be a part of the page
-            yield replace(page, url=canonicalise(row.url) or row.url)
+            yield replace(page, url=_url(row))
 
 
-def _address(row: Row) -> str:
-    """The URL of the record that *row* names."""
-    url = canonicalise(row.url) or row.url
-    return bare(url) if part_language(url) else url
+def _url(row: Row) -> str:
+    return canonicalise(row.url) or row.url
 
 
 def _row(pair: Pair, rows: dict[str, Row]) -> dict[str, Any]:

@@ -62,6 +62,7 @@ class Origin:
         return {name: value for name, value in asdict(self).items() if value}
 
     def with_opt_outs(self, opt_outs: OptOuts) -> Origin:
+        """Return the facts with these *opt_outs*."""
         return replace(self, opt_outs=" ".join(opt_outs.names), tdm_policy=opt_outs.policy[:MAX_FACT])
 
     def completed_by(self, other: Origin) -> Origin:

@@ -43,7 +43,7 @@ _GAP = -0.5
 _MERGED = -0.7
 """Log-odds of two blocks for one."""
 _SHAPES = ((1, 1), (2, 1), (1, 2))
-_ALWAYS = (0.6, 1.7)
+_RATIOS = (0.6, 1.7)
 """Range of the length ratio of translations."""
 _SHORT = 8
 """Characters added to lengths, as short blocks differ more."""
@@ -139,7 +139,7 @@ def _may_have_two(texts: Sequence[str], detection: Detection) -> bool:
     found = set()
     for size in (1, 2, middle):
         for side in (0, 1):
-            half = [text for place, text in enumerate(legible) if place // max(size, 1) % 2 == side]
+            half = [text for place, text in enumerate(legible) if place // size % 2 == side]
             found.add(detection.identify("\n".join(half)[:GLANCE]).language)
     return len(found - {UNKNOWN}) > 1
 
@@ -166,11 +166,7 @@ def _latest(languages: Sequence[str | None]) -> list[str | None]:
 def probability(split: Split) -> float:
     """Return P(translations) of the two texts of a page."""
     values = features(split)
-    return 0.0 if values is None else _logistic(INTERCEPT + sum(map(float.__mul__, WEIGHTS, values)))
-
-
-def _logistic(logit: float) -> float:
-    return 1 / (1 + exp(-logit)) if logit > -700 else 0.0
+    return 0.0 if values is None else 1 / (1 + exp(-INTERCEPT - sum(map(float.__mul__, WEIGHTS, values))))
 
 
 def features(split: Split) -> tuple[float, ...] | None:
@@ -181,7 +177,8 @@ def features(split: Split) -> tuple[float, ...] | None:
     the logarithm of the blocks; the logarithms of the ratios of characters and of blocks, as negative numbers; the
     share of blocks after which the language changes; 1 if it changes once, else 0.
     """
-    a, b = ([line for line in part.lines if _has_letters(line)][:MAX_BLOCKS] for part in split[:2])
+    blocks = [[line for line in part.lines if _has_letters(line)] for part in split[:2]]
+    a, b = (side[:MAX_BLOCKS] for side in blocks)
     lengths = sum(map(len, a)), sum(map(len, b))
     if min(lengths) < MIN_CHARACTERS:
         return None
@@ -193,7 +190,6 @@ def features(split: Split) -> tuple[float, ...] | None:
     )
     fewer = min(len(a), len(b))
     ratio = -abs(log(lengths[0] / lengths[1]))
-    blocks = sum(_has_letters(line) for part in split[:2] for line in part.lines)
     return (
         total / fewer,
         copysign(log1p(abs(lead)), lead),
@@ -201,7 +197,7 @@ def features(split: Split) -> tuple[float, ...] | None:
         log(fewer),
         ratio,
         -abs(log(len(a) / len(b))),
-        split.changes / blocks,
+        split.changes / sum(map(len, blocks)),
         float(split.changes == 1),
     )
 
@@ -243,7 +239,7 @@ class _Evidence:
 
     def __init__(self, a: Sequence[str], b: Sequence[str]) -> None:
         self._a, self._b = list(map(len, a)), list(map(len, b))
-        low, high = _ALWAYS
+        low, high = _RATIOS
         self._ratio = max(low, min(high, sum(self._b) / sum(self._a)))
         items_a, items_b = list(map(_items, a)), list(map(_items, b))
         having = Counter(item for items in (*items_a, *items_b) for item in items)

@@ -110,8 +110,13 @@ def read_documents(
 
     Raises ContentError for a PDF whose text cannot be read.
     """
+    named = part_language(raw.url)
+    if named and raw.text:
+        # the text that a crawl has kept is that of the part
+        raw = replace(raw, body=None)
     content = _parse(raw)
-    if parts := _parts(raw, content, pairs, detection):
+    parts = _parts(raw, content, pairs, detection)
+    if parts or named:
         return [_read_part(raw, content.origin, one, pairs) for one in parts]
     read = _read_whole(raw, content, pairs, detection)
     return [read] if read else []
@@ -121,7 +126,6 @@ def _parts(raw: RawPage, content: _Content, pairs: LanguagePairs, detection: Det
     """The parts of a page in languages of *pairs*, or the one that the URL names."""
     named = part_language(raw.url)
     if named and raw.body is None:
-        # the text that a crawl has kept is that of the part
         return [Part(side, tuple(content.text.split("\n")))] if (side := pairs.side(named)) else []
     if content.lines is None or asked_language(raw.url):
         return []

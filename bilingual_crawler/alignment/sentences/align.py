@@ -57,10 +57,8 @@ class SentencePair:
     """P(a reader would call the pair right), 0 to 1."""
     dropped: str = ""
     """Why it is not in the bitext, as a key of :data:`.cleaning.REASONS`; empty if it is kept."""
-
     personal: str = ""
     """Kinds of personal data in both, of :data:`~.personal.KINDS`, separated by blanks."""
-
     places_a: tuple[int, int] = (0, 0)
     """Places of the sentences in the first document, half-open."""
     places_b: tuple[int, int] = (0, 0)

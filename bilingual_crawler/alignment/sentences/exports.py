@@ -13,7 +13,7 @@ from base64 import b64encode
 from dataclasses import dataclass
 from io import TextIOWrapper
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
 from bilingual_crawler.alignment.sentences.facts import PAIR_FACTS, PERSONAL, Direction, direction_of
@@ -59,7 +59,17 @@ class Sink(Protocol):
         """End the export."""
 
 
-class Files(ABC):
+class Closing(Protocol):
+    """A file that is complete once it is closed."""
+
+    def close(self) -> None:
+        """Complete the file."""
+
+
+File = TypeVar("File", bound=Closing)
+
+
+class Files:
     """Writes files named after the language pair (``en-mt.…``), which get these names when complete."""
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
@@ -67,10 +77,24 @@ class Files(ABC):
         self.languages = (to_bcp47(pair.a), to_bcp47(pair.b))
         self._stem = directory / "-".join(self.languages)
         self._parts: list[tuple[Path, Path]] = []
+        self._open: list[Closing] = []
 
-    @abstractmethod
     def close(self) -> None:
         """Complete the files and give them their names."""
+        for file in self._open:
+            file.close()
+        for part, final in self._parts:
+            part.replace(final)
+
+    def opened(self, file: File) -> File:
+        """Return *file*, which is closed when the export is."""
+        self._open.append(file)
+        return file
+
+    def gzip(self, suffix: str) -> TextIOWrapper:
+        """Open a gzip file for text; its bytes depend only on the text."""
+        packed = gzip.GzipFile(self.part(suffix), "wb", mtime=0)
+        return self.opened(TextIOWrapper(packed, encoding="utf-8", errors="replace", newline="\n"))
 
     def part(self, suffix: str) -> Path:
         """Return the path of a file until it is complete."""
@@ -85,23 +109,13 @@ class Files(ABC):
         for part in directory.glob(".*.part"):
             part.unlink()
 
-    def publish(self) -> None:
-        """Give complete files their names."""
-        for part, final in self._parts:
-            part.replace(final)
 
-
-class Export(Files):
+class Export(Files, ABC):
     """Writes document pairs."""
 
     @abstractmethod
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         """Write a document pair: *raw* are all its sentence pairs, *kept* those that are not dropped."""
-
-
-def open_gzip(path: Path) -> TextIOWrapper:
-    """Open a gzip file for text; its bytes depend only on the text."""
-    return TextIOWrapper(gzip.GzipFile(path, "wb", mtime=0), encoding="utf-8", errors="replace", newline="\n")
 
 
 DOCUMENTS = (
@@ -119,9 +133,9 @@ class Bitextor(Export):
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
-        self._documents = open_gzip(self.part("documents.gz"))
-        self._raw = open_gzip(self.part("raw.gz"))
-        self._sent = open_gzip(self.part("sent.gz"))
+        self._documents = self.gzip("documents.gz")
+        self._raw = self.gzip("raw.gz")
+        self._sent = self.gzip("sent.gz")
         for file, header in ((self._documents, DOCUMENTS), (self._raw, RAW), (self._sent, SENT)):
             file.write(_line(header))
 
@@ -137,11 +151,6 @@ class Bitextor(Export):
             ratio = round(len(found.text_a) / len(found.text_b), 3)
             scores = (ratio, *tokens, found.quality, int(found.short), found.personal)
             self._sent.write(_line((*_cells(urls, found), *scores)))
-
-    def close(self) -> None:
-        for file in (self._documents, self._raw, self._sent):
-            file.close()
-        self.publish()
 
 
 def _cells(urls: tuple[str, str], found: SentencePair) -> tuple[object, ...]:
@@ -166,7 +175,7 @@ class Dropped(Export):
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
-        self._file = open_gzip(self.part("dropped.gz"))
+        self._file = self.gzip("dropped.gz")
         self._file.write(_line((*RAW, "quality", "reason")))
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
@@ -174,10 +183,6 @@ class Dropped(Export):
         self._file.writelines(
             _line((*_cells(urls, found), found.quality, found.dropped)) for found in raw if found.dropped
         )
-
-    def close(self) -> None:
-        self._file.close()
-        self.publish()
 
 
 class JsonLines(Export):
@@ -189,7 +194,7 @@ class JsonLines(Export):
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
-        self._file = open_gzip(self.part("jsonl.gz"))
+        self._file = self.gzip("jsonl.gz")
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         urls = dict(zip(self.languages, (documents.url_a, documents.url_b), strict=True))
@@ -209,10 +214,6 @@ class JsonLines(Export):
             }
             self._file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
-    def close(self) -> None:
-        self._file.close()
-        self.publish()
-
 
 class Moses(Export):
     """``en-mt.en``, ``en-mt.mt`` and ``en-mt.ids`` (URLs, score, quality, short; tab-separated)."""
@@ -220,7 +221,7 @@ class Moses(Export):
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
         self._files = [
-            self.part(suffix).open("w", encoding="utf-8", errors="replace", newline="\n")
+            self.opened(self.part(suffix).open("w", encoding="utf-8", errors="replace", newline="\n"))
             for suffix in (*self.languages, "ids")
         ]
 
@@ -230,11 +231,6 @@ class Moses(Export):
             for file, text in zip(self._files, (found.text_a, found.text_b, origin), strict=True):
                 # splitlines() and other tools break lines at more than \n
                 file.write((text if text is origin else " ".join(text.split())) + "\n")
-
-    def close(self) -> None:
-        for file in self._files:
-            file.close()
-        self.publish()
 
 
 GROUP = 50_000
@@ -288,7 +284,7 @@ class Parquet(Export):
         scores = [(name, pa.float32()) for name in ("score", "document_score", "quality")]
         sides = [f"{name}_{language}" for name in FACTS for language in self.languages]
         facts = [(name, pa.string()) for name in (*sides, *PAIR_FACTS, PERSONAL)]
-        self._file = ParquetFile(self.part("parquet"), [*texts, *scores, ("short", pa.bool_()), *facts])
+        self._file = self.opened(ParquetFile(self.part("parquet"), [*texts, *scores, ("short", pa.bool_()), *facts]))
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
         facts = (*chain.from_iterable(_by_fact(documents).values()), *_direction(documents, self.languages))
@@ -297,10 +293,6 @@ class Parquet(Export):
         for f in kept:
             scores = (f.score, score, f.quality, f.short)
             self._file.add((f.text_a, f.text_b, *urls, *scores, *known, f.personal or None))
-
-    def close(self) -> None:
-        self._file.close()
-        self.publish()
 
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -312,7 +304,7 @@ class Tmx(Export):
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
-        self._file = open_gzip(self.part("tmx.gz"))
+        self._file = self.gzip("tmx.gz")
         self._file.write(
             '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4">\n'
             '<header creationtool="bilingual-crawler" creationtoolversion="0.1" segtype="sentence" o-tmf="text"'
@@ -341,8 +333,7 @@ class Tmx(Export):
 
     def close(self) -> None:
         self._file.write("</body>\n</tmx>\n")
-        self._file.close()
-        self.publish()
+        super().close()
 
 
 def _props(facts: Mapping[str, str]) -> str:
@@ -418,15 +409,11 @@ class DocumentsJsonLines(Documents):
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
-        self._file = open_gzip(self.part("documents.jsonl.gz"))
+        self._file = self.gzip("documents.jsonl.gz")
 
     def _write(self, both: Mapping[str, tuple[Any, ...]], whole: Mapping[str, Any]) -> None:
         sides = {name: dict(zip(self.languages, values, strict=True)) for name, values in both.items()}
         self._file.write(json.dumps(sides | dict(whole), ensure_ascii=False) + "\n")
-
-    def close(self) -> None:
-        self._file.close()
-        self.publish()
 
 
 class DocumentsParquet(Documents):
@@ -445,16 +432,12 @@ class DocumentsParquet(Documents):
         sides = [(f"{name}_{language}", kind) for name, kind in both.items() for language in self.languages]
         whole = [("document_score", pa.float32()), ("beads", pa.list_(pa.struct([*places, *scores])))]
         facts = [(name, pa.string()) for name in PAIR_FACTS]
-        self._file = ParquetFile(self.part("documents.parquet"), [*sides, *whole, *facts], TEXT)
+        self._file = self.opened(ParquetFile(self.part("documents.parquet"), [*sides, *whole, *facts], TEXT))
 
     def _write(self, both: Mapping[str, tuple[Any, ...]], whole: Mapping[str, Any]) -> None:
         values = (*chain.from_iterable(both.values()), *whole.values())
         characters = sum(len(sentence["text"]) for side in both["sentences"] for sentence in side)
         self._file.add([None if value == "" else value for value in values], characters)
-
-    def close(self) -> None:
-        self._file.close()
-        self.publish()
 
 
 EXPORTS: Mapping[str, type[Export]] = {

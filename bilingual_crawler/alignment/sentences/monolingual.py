@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.alignment.sentences.exports import TEXT, Files, ParquetFile, open_gzip
+from bilingual_crawler.alignment.sentences.exports import TEXT, Files, ParquetFile
 from bilingual_crawler.alignment.sentences.facts import PERSONAL
 from bilingual_crawler.alignment.sentences.personal import PersonalData
 from bilingual_crawler.languages.codes import to_bcp47
@@ -36,7 +36,7 @@ class Document:
     origin: Origin
 
 
-class Monolingual(Files):
+class Monolingual(Files, ABC):
     """Writes documents, each main text once."""
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
@@ -71,14 +71,10 @@ class MonolingualJsonLines(Monolingual):
 
     def __init__(self, directory: Path, pair: LanguagePair) -> None:
         super().__init__(directory, pair)
-        self._file = open_gzip(self.part("monolingual.jsonl.gz"))
+        self._file = self.gzip("monolingual.jsonl.gz")
 
     def _write(self, row: Mapping[str, Any]) -> None:
         self._file.write(json.dumps(row, ensure_ascii=False) + "\n")
-
-    def close(self) -> None:
-        self._file.close()
-        self.publish()
 
 
 class MonolingualParquet(Monolingual):
@@ -91,15 +87,11 @@ class MonolingualParquet(Monolingual):
         columns = [("url", pa.string()), ("language", pa.string()), ("paired", pa.bool_())]
         facts = [(name, pa.string()) for name in (*FACTS, PERSONAL)]
         text = ("paragraphs", pa.list_(pa.string()))
-        self._file = ParquetFile(self.part("monolingual.parquet"), [*columns, text, *facts], TEXT)
+        self._file = self.opened(ParquetFile(self.part("monolingual.parquet"), [*columns, text, *facts], TEXT))
 
     def _write(self, row: Mapping[str, Any]) -> None:
         values = [None if value == "" else value for value in row.values()]
         self._file.add(values, sum(map(len, row["paragraphs"])))
-
-    def close(self) -> None:
-        self._file.close()
-        self.publish()
 
 
 MONOLINGUAL: Mapping[str, type[Monolingual]] = {

@@ -134,4 +134,4 @@ class Overview(Export):
         found = replace(self._found, sites=dict(largest), sample=self._sample.drawn)
         content = json.dumps(msgspec.to_builtins(found), ensure_ascii=False, indent=1)
         self.part(SUFFIX).write_text(content + "\n", encoding="utf-8", errors="replace")
-        self.publish()
+        super().close()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bilingual_crawler.alignment.encoders.base import Encoder
+    from bilingual_crawler.alignment.sentences.align import Sides
     from bilingual_crawler.alignment.sentences.exports import Export, Sink
     from bilingual_crawler.alignment.sentences.monolingual import Monolingual
     from bilingual_crawler.items import Pair
@@ -92,13 +93,17 @@ class BitextAligner:
         def lines(url: str) -> list[str]:
             return _writable(main(url))
 
-        read, templates = self._aligner.read, Templates()
-        for pair in pairs[:TEACHERS]:
-            templates.add(lines(pair.url_a), lines(pair.url_b))
-        self._aligner.learn_lexicon(read(lines(pair.url_a), lines(pair.url_b)) for pair in pairs[:TEACHERS])
+        def teachers() -> Iterator[Sides]:
+            for pair in pairs[:TEACHERS]:
+                a, b = lines(pair.url_a), lines(pair.url_b)
+                templates.add(a, b)
+                yield self._aligner.read(a, b)
+
+        templates = Templates()
+        self._aligner.learn_lexicon(teachers())
         for pair in pairs:
             a, b = lines(pair.url_a), lines(pair.url_b)
-            sides = read(a, b)
+            sides = self._aligner.read(a, b)
             judged = [self._judged(one, templates) for one in self._aligner.align(*sides)]
             values = "\n".join(a), "\n".join(b), pair.score, pair.method, origin(pair.url_a), origin(pair.url_b)
             documents = DocumentPair(pair.url_a, pair.url_b, *values, *map(tuple, sides))
