@@ -23,12 +23,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bilingual_crawler.alignment.encoders.base import is_installed, load_encoder
 from bilingual_crawler.alignment.encoders.e5 import E5Encoder
 from bilingual_crawler.alignment.sentences.align import SentenceAligner
 from bilingual_crawler.alignment.sentences.evidence import TOKENS
 from bilingual_crawler.alignment.sentences.splitting import Sentence
 from bilingual_crawler.languages.codes import LanguageError, LanguagePair, parse_language
+from training.common.scores import calibration_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -130,12 +133,10 @@ def qualities(articles: Sequence[Article], pair: LanguagePair, encoder: Encoder 
 
 def calibration(found: Sequence[tuple[float, bool]]) -> str:
     """The expected calibration error over tenths of the scores, the mean score and the share of right beads."""
-    bins = defaultdict[int, list[tuple[float, bool]]](list)
-    for score, right in found:
-        bins[min(int(10 * score), 9)].append((score, right))
-    error = sum(abs(sum(score - right for score, right in one)) for one in bins.values()) / len(found)
-    mean, share = (sum(one[n] for one in found) / len(found) for n in (0, 1))
-    return f"quality: calibration error {error:.3f}, mean {mean:.3f}, right {share:.3f} of {len(found)} beads"
+    scores, right = np.array(found, dtype=float).T
+    error = calibration_error(scores, right, bins=10)
+    shares = f"mean {scores.mean():.3f}, right {right.mean():.3f} of {len(found)} beads"
+    return f"quality: calibration error {error:.3f}, {shares}"
 
 
 def gale_church(articles: Sequence[Article]) -> list[Beads]:

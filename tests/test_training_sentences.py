@@ -13,7 +13,8 @@ pytest.importorskip("sklearn", reason="needs scikit-learn, of the extra train")
 from bilingual_crawler.alignment.sentences.quality import WEIGHTS
 from bilingual_crawler.alignment.sentences.splitting import Sentence
 from bilingual_crawler.harvest.sites import read_tasks
-from training.sentences import Example, calibration_error, corrupt, examples, fit, reliability
+from training.common.scores import calibration_error
+from training.sentences import Example, corrupt, examples, fit, reliability
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +38,7 @@ def test_documents_are_corrupted_in_each_way_and_the_same_every_time() -> None:
 
 def test_the_calibration_error_is_the_distance_of_score_and_share() -> None:
     scores, right = np.array([0.95, 0.95, 0.15, 0.15]), np.array([True, False, False, False])
-    assert calibration_error(scores, right) == pytest.approx((2 * 0.45 + 2 * 0.15) / 4)
+    assert calibration_error(scores, right, bins=10) == pytest.approx((2 * 0.45 + 2 * 0.15) / 4)
     assert [row[0] for row in reliability(scores, right)] == [0.1, 0.9]
 
 

@@ -35,6 +35,7 @@ from bilingual_crawler.alignment.sentences.splitting import Sentence
 from bilingual_crawler.harvest.sites import read_tasks
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
+from training.common.scores import calibration_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -153,7 +154,7 @@ def fit(found: Sequence[Example], names: Sequence[str]) -> dict[str, float]:
     )[:, 1]
     model.fit(rows, right, sample_weight=weights)
     print(f"{len(found)} pairs of {len(count)} sites, {right.mean():.3f} right, AUC {roc_auc_score(right, held):.4f}")
-    print(f"expected calibration error {calibration_error(held, right):.4f}")
+    print(f"expected calibration error {calibration_error(held, right, bins=BINS):.4f}")
     for low, mean, share, number in reliability(held, right):
         print(f"  from {low:.1f}: {number:6} pairs, mean score {mean:.3f}, right {share:.3f}")
     found_weights = dict(zip(names, model.coef_[0].tolist(), strict=True))
@@ -174,11 +175,6 @@ def reliability(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> list[t
         here = bins == one
         rows.append((one / BINS, float(scores[here].mean()), float(right[here].mean()), int(here.sum())))
     return rows
-
-
-def calibration_error(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
-    """The mean distance of score and share of right pairs over the tenths, by their numbers of pairs."""
-    return sum(abs(mean - share) * number for _, mean, share, number in reliability(scores, right)) / len(scores)
 
 
 def main() -> None:

@@ -128,8 +128,11 @@ class Variants:
 
     def _chooses(self, link: Link, language: str) -> bool:
         """Whether *link* is the choice of *language* in a form."""
-        same = link.label == language or (link.label and self._pairs.side(link.label) == self._pairs.side(language))
-        return link.source is LinkSource.FORM and link.label is not None and bool(same)
+        if link.source is not LinkSource.FORM or link.label is None:
+            return False
+        # two languages that are none of the crawl are no one language
+        side = self._pairs.side(language)
+        return link.label == language or (side is not None and self._pairs.side(link.label) == side)
 
     def note_switch(self, url: str, switch: Switch) -> bytes:
         """Keep the cookies with which the site of *url* has switched its language; return them as a fact."""

@@ -34,9 +34,12 @@ def average_precision(labels: NDArray[np.int64], scores: NDArray[np.floating]) -
 
 
 def calibration_error(
-    probabilities: NDArray[np.floating], labels: NDArray[np.number], weights: NDArray[np.floating] | None = None
+    probabilities: NDArray[np.floating],
+    labels: NDArray[np.number],
+    weights: NDArray[np.floating] | None = None,
+    bins: int = BINS,
 ) -> float:
-    """Expected calibration error in 0..1: weighted mean gap of probability and frequency, in 15 equal bins.
+    """Expected calibration error in 0..1: weighted mean gap of probability and frequency, in equal *bins*.
 
     `probabilities` [N] are those of the label 1. Of `probabilities` [N, classes] the highest of each row counts;
     `labels` are then columns, and any other number is a class that the model does not know.
@@ -45,6 +48,6 @@ def calibration_error(
         labels = (probabilities.argmax(axis=1) == labels).astype(np.int64)
         probabilities = probabilities.max(axis=1)
     weights = np.ones(len(labels)) if weights is None else weights
-    bins = np.minimum((probabilities * BINS).astype(int), BINS - 1)
-    gaps = np.bincount(bins, weights * (probabilities - labels), minlength=BINS)
+    places = np.minimum((probabilities * bins).astype(int), bins - 1)
+    gaps = np.bincount(places, weights * (probabilities - labels), minlength=bins)
     return float(np.abs(gaps).sum() / weights.sum())
