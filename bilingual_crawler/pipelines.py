@@ -8,7 +8,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import DropItem
-from scrapy.utils.asyncio import run_in_thread
 
 from bilingual_crawler.alignment.at_end import AlignedCrawl, AlignmentError, align_crawl
 from bilingual_crawler.alignment.documents.model import Outcome, outcomes, read_pairs, replace_pairs
@@ -24,7 +23,6 @@ from bilingual_crawler.crawl.signals import (
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.items import Document, Pair, Partners, Unpaired
 from bilingual_crawler.options import Options
-from bilingual_crawler.pages import sandbox
 from bilingual_crawler.storage.records import (
     DOCUMENTS,
     PAIRS,
@@ -72,7 +70,12 @@ class OutputPipeline:
         self._folder = self._context.output_dir
         learner = Visits.from_crawler(self._crawler).learner
         self._ledgers = {str(pair): ledger for pair, ledger in learner.ledgers.items()}
-        self._written = {record["url"] for record in read_json_lines(self._folder / DOCUMENTS)}
+        self._written = set()
+        self._characters = 0
+        """Of the documents."""
+        for record in read_json_lines(self._folder / DOCUMENTS):
+            self._written.add(record["url"])
+            self._characters += len(record.get("text", ""))
         self._paired = {name: Partners() for name in self._ledgers}
         """The documents in the pairs that are written; a row that a better one has replaced counts no more."""
         self._in_pairs: Counter[str] = Counter()
@@ -132,10 +135,16 @@ class OutputPipeline:
             return None
         aligned, why = None, "not all documents were aligned, since the crawl was stopped"
         if not self._interrupted():
-            # the alignment has helper processes of its own, and room for those of both there may not be
-            await run_in_thread(sandbox.close)
             try:
-                aligned = await align_crawl(self._folder, self._context.pairs, settings, self._interrupted, self._tell)
+                aligned = await align_crawl(
+                    self._folder,
+                    self._context.pairs,
+                    settings,
+                    self._interrupted,
+                    self._tell,
+                    len(self._written),
+                    self._characters,
+                )
             except AlignmentError as error:
                 why = str(error)
         if aligned is None:
@@ -171,6 +180,7 @@ class OutputPipeline:
         if document.url not in self._written:
             self._documents.write(document)
             self._written.add(document.url)
+            self._characters += len(document.text)
         # also of a document fetched again, for the crawl may have died before it wrote the pair
         for ledger in self._ledgers.values():
             pair = ledger.pair_of(document.url)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import subprocess
 
 PAGES = 12
+MANY = 60
+"""Pages of each language from which the alignment has a process of its own."""
 
 
 def crawl(url: str, *more: str) -> tuple[str, ...]:
@@ -47,7 +49,7 @@ def wait_for_alignment(process: subprocess.Popen[str]) -> int:
 
 @pytest.mark.parametrize("victim", ["crawl", "alignment"])
 def test_a_stopped_alignment_leaves_the_pairs_found_on_the_way(tmp_path: Path, victim: str) -> None:
-    with serve(varied(bilingual_site(PAGES))) as site:
+    with serve(varied(bilingual_site(MANY))) as site:
         process = start_scrapy(tmp_path, *crawl(site.url), fresh=True)
         child = wait_for_alignment(process)
         began = time.monotonic()
@@ -62,10 +64,23 @@ def test_a_stopped_alignment_leaves_the_pairs_found_on_the_way(tmp_path: Path, v
     assert f"scrapy align {tmp_path / 'out'}" in log
     assert "Traceback" not in log
     pairs = list(read_tsv(tmp_path / "out/pairs.tsv"))
-    assert len(pairs) == PAGES + 1 == summary(tmp_path)["pairs"]
+    assert len(pairs) == MANY + 1 == summary(tmp_path)["pairs"]
     assert {pair["method"] for pair in pairs} <= {"switcher", "url"}
     assert not Path(f"/proc/{child}").exists()
     assert not list((tmp_path / "out").glob("*.new"))
+
+
+def test_few_documents_are_aligned_without_another_process(tmp_path: Path) -> None:
+    with serve(varied(bilingual_site(PAGES))) as site:
+        process = start_scrapy(tmp_path, *crawl(site.url), fresh=True)
+        with pytest.raises(AssertionError, match="no alignment began"):
+            wait_for_alignment(process)
+        _, log = process.communicate(timeout=300)
+    assert process.returncode == 0, log
+    assert "found on the way" not in log
+    assert "Traceback" not in log
+    assert summary(tmp_path)["pairs"] == PAGES + 1
+    assert summary(tmp_path)["aligned"]
 
 
 def test_no_alignment_begins_after_ctrl_c_and_the_resumed_crawl_aligns(tmp_path: Path) -> None:

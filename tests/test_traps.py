@@ -30,9 +30,9 @@ from bilingual_crawler.crawl.traps import (
     Staleness,
     Traps,
     folders,
-    sequences,
 )
 from bilingual_crawler.frontier.entry import Entry, Kind
+from bilingual_crawler.pages.sequences import sample_of
 from bilingual_crawler.urls.traps import shapes
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ def test_a_calendar_becomes_stale_and_the_articles_beside_it_do_not() -> None:
     menu = prose(0)
     for number in range(100):
         month = f"https://a.is/calendar/{2026 + number // 7}/{number % 7}"
-        staleness.learn(month, sequences(f"{menu} Events of {MONTHS[number % 7]} {number}: there are none."))
-        staleness.learn(f"https://a.is/?p={number}", sequences(f"{menu} {prose(number + 1)}"))
+        staleness.learn(month, sample_of(f"{menu} Events of {MONTHS[number % 7]} {number}: there are none."))
+        staleness.learn(f"https://a.is/?p={number}", sample_of(f"{menu} {prose(number + 1)}"))
     assert staleness.refuses("https://a.is/calendar/2099/1")
     assert not staleness.refuses("https://a.is/calendar")
     assert not staleness.refuses("https://a.is/?p=100")
@@ -99,19 +99,19 @@ def test_filters_and_sort_orders_of_the_same_things_become_stale() -> None:
     for number in range(300):
         shown = chooser.sample(things, 4)
         keys = "&".join(f"{name}={number}" for name in chooser.sample("abcdefgh", 3))
-        staleness.learn(f"https://a.is/shop?{keys}", sequences(" ".join(shown)))
+        staleness.learn(f"https://a.is/shop?{keys}", sample_of(" ".join(shown)))
     assert staleness.refuses("https://a.is/shop?a=1&z=2")
 
 
 def test_a_large_site_of_one_shape_is_never_stale() -> None:
     staleness = Staleness(STALE_PAGES)
     for number in range(3000):
-        assert staleness.learn(f"https://a.is/node/{number}", sequences(prose(number, 300)))[0] is None
+        assert staleness.learn(f"https://a.is/node/{number}", sample_of(prose(number, 300)))[0] is None
 
 
 def test_a_template_that_is_translated_is_no_trap_for_ten_times_as_long() -> None:
     staleness = Staleness(STALE_PAGES)
-    text = sequences(prose(0))
+    text = sample_of(prose(0))
     for number in range(10_000):
         pair = f"https://a.is/en/{number}/data/", f"https://a.is/is/{number}/data/"
         left = [staleness.learn(url, text)[0] for url in pair]
@@ -126,7 +126,7 @@ def test_one_new_page_ends_a_row() -> None:
     staleness = Staleness(STALE_PAGES)
     for number in range(10 * STALE_PAGES):
         text = prose(number) if number % (STALE_PAGES - 1) == 0 else prose(0)
-        assert staleness.learn(f"https://a.is/?p={number}", sequences(text))[0] is None
+        assert staleness.learn(f"https://a.is/?p={number}", sample_of(text))[0] is None
 
 
 def test_a_host_without_pairs_is_left_and_one_pair_is_enough_to_stay() -> None:

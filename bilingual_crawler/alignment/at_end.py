@@ -1,9 +1,10 @@
-"""The alignment of all documents of a crawl at its end, in a process of its own, which can be stopped."""
+"""The alignment of all documents of a crawl at its end, which can be stopped; of many in a process of its own."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import sys
 import threading
@@ -16,12 +17,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from scrapy.settings import Settings
+from scrapy.utils.asyncio import run_in_thread
 
 from bilingual_crawler.alignment.documents.model import Outcome, outcomes, replace_pairs
 from bilingual_crawler.alignment.sentences.exports import Export
 from bilingual_crawler.items import Pair, Unpaired
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import Options
+from bilingual_crawler.pages import sandbox
 from bilingual_crawler.pages.sandbox.pool import command, environment
 from bilingual_crawler.storage.records import BITEXT, PAIRS, UNPAIRED, replace_tsv
 
@@ -31,11 +34,16 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from bilingual_crawler.alignment.documents.corpus import Corpus
+    from bilingual_crawler.alignment.encoders.base import Encoder
+
+logger = logging.getLogger(__name__)
 
 CHECK_SECONDS = 0.2
 """Seconds between two checks whether to stop."""
 MOMENT = 5.0
 """Seconds of aligning before the remaining time is estimated."""
+MAX_DOCUMENTS, MAX_CHARACTERS = 100, 300_000
+"""Documents and characters that are aligned in a thread: that takes a fifth of what a new process takes to start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +63,15 @@ class AlignedCrawl:
 
 
 class AlignmentError(Exception):
-    """The process that aligns has failed; its standard error says why."""
+    """The alignment has failed; the process that aligns says why on its standard error."""
+
+
+class _Stopped(Exception):
+    """The crawl stops while this process aligns."""
+
+
+class _NeedsProcess(Exception):
+    """The alignment needs an encoder, which takes memory and time."""
 
 
 async def align_crawl(
@@ -64,13 +80,25 @@ async def align_crawl(
     settings: BaseSettings,
     stopped: Callable[[], bool],
     on_progress: Callable[[str], None],
+    documents: int,
+    characters: int,
 ) -> AlignedCrawl | None:
-    """Align all documents of the crawl in *folder*, and replace its ``pairs.tsv`` and ``unpaired.tsv``.
+    """Align all *documents* of the crawl in *folder*, and replace its ``pairs.tsv`` and ``unpaired.tsv``.
 
     Returns None, with all files as before, once *stopped* returns true. The method is ``BILINGUAL_ALIGN``. The folder
     ``bitext`` gets the sentence pairs in the formats of ``BILINGUAL_BITEXT``. *on_progress* takes one line of progress.
-    Raises AlignmentError.
+    A few documents with few *characters* are aligned in this process, others in one of their own. Raises
+    AlignmentError.
     """
+    try:
+        if documents <= MAX_DOCUMENTS and characters <= MAX_CHARACTERS and not Options.of(settings).bitext:
+            return await _align_here(folder, pairs, settings, stopped, on_progress)
+    except _NeedsProcess:
+        pass
+    except _Stopped:
+        return None
+    # it has helper processes of its own, and room for those of both there may not be
+    await run_in_thread(sandbox.close)
     request = {
         "folder": str(folder),
         "pair": str(pairs),
@@ -96,6 +124,33 @@ async def align_crawl(
     return aligned
 
 
+async def _align_here(
+    folder: Path,
+    pairs: LanguagePairs,
+    settings: BaseSettings,
+    stopped: Callable[[], bool],
+    on_progress: Callable[[str], None],
+) -> AlignedCrawl:
+    """Align in a thread; raises _Stopped, _NeedsProcess and AlignmentError."""
+    loop = asyncio.get_running_loop()
+
+    def send(phase: str) -> None:
+        if stopped():
+            raise _Stopped
+        loop.call_soon_threadsafe(on_progress, phase)
+
+    def load(encoder: str, _: Path) -> Encoder:
+        raise _NeedsProcess(encoder)
+
+    try:
+        return await run_in_thread(_align, folder, pairs, settings, send, load)
+    except (_Stopped, _NeedsProcess):
+        raise
+    except Exception as error:
+        logger.exception("The alignment has failed", exc_info=error)
+        raise AlignmentError(f"the alignment failed: {error}") from error
+
+
 async def _read_messages(
     process: asyncio.subprocess.Process, on_progress: Callable[[str], None]
 ) -> AlignedCrawl | None:
@@ -116,7 +171,14 @@ def _send(message: AlignedCrawl | str) -> None:
     print(msgspec.json.encode(message).decode(), flush=True)
 
 
-def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCrawl:
+def _align(
+    folder: Path,
+    pairs: LanguagePairs,
+    settings: BaseSettings,
+    send: Callable[[str], None],
+    load: Callable[[str, Path], Encoder],
+) -> AlignedCrawl:
+    """Align; *send* takes one line of progress and may raise an exception, *load* loads the encoder."""
     # scipy takes its time, and the crawl imports this module only to start the process
     from bilingual_crawler.alignment.documents.align import align, read_corpus
     from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
@@ -127,7 +189,7 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
 
     options = Options.of(settings)
     detection = Detection.for_pairs(options.detectors, pairs)
-    progress = _Progress()
+    progress = _Progress(send)
     corpus = read_corpus([folder], pairs, progress.on_page, detection=detection)
     encoder = encoder_of(settings) if options.bitext else None
     bitext = {
@@ -145,7 +207,7 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
     unpaired: list[Unpaired] = []
     refused: defaultdict[str, Counter[str]] = defaultdict(Counter)
     progress.begin(corpus)
-    for domain, alignment in align(corpus, method_of(options.align, settings), on_progress=progress.on_share):
+    for domain, alignment in align(corpus, method_of(options.align, settings, load), on_progress=progress.on_share):
         name = str(domain.pair)
         found += alignment.pairs
         if options.bitext:
@@ -172,13 +234,14 @@ def _align(folder: Path, pairs: LanguagePairs, settings: Settings) -> AlignedCra
 class _Progress:
     """Sends the number of documents read, then of documents aligned with the remaining time."""
 
-    def __init__(self) -> None:
+    def __init__(self, send: Callable[[str], None]) -> None:
+        self._send = send
         self._read = self._done = self._groups_done = 0
 
     def on_page(self) -> None:
         self._read += 1
         if self._read % 100 == 0:
-            _send(f"reading document {self._read}")
+            self._send(f"reading document {self._read}")
 
     def begin(self, corpus: Corpus) -> None:
         """All documents are read: begin to align *corpus*."""
@@ -192,7 +255,7 @@ class _Progress:
         done = self._done + share * self._corpus.size(group)
         left = time_left(time.monotonic() - self._began, done / self._documents)
         site = f"site {self._groups_done + 1} of {self._groups}"
-        _send(f"aligning {site}, {round(done)} of {self._documents} documents{left}")
+        self._send(f"aligning {site}, {round(done)} of {self._documents} documents{left}")
 
     def on_group(self, group: tuple[str, ...]) -> None:
         self._done += self._corpus.size(group)
@@ -219,7 +282,10 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     settings = Settings(request["settings"])
     pairs = LanguagePairs.parse(request["pair"], Options.of(settings).equivalent_languages)
-    _send(_align(Path(request["folder"]), pairs, settings))
+    # an encoder takes its time
+    from bilingual_crawler.alignment.encoders.base import load_encoder
+
+    _send(_align(Path(request["folder"]), pairs, settings, _send, load_encoder))
 
 
 if __name__ == "__main__":

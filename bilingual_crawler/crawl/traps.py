@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-from zlib import crc32
 
 import numpy as np
 from cachetools import LRUCache
 
+from bilingual_crawler.pages.sequences import SAMPLE, sequences
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.traps import grown, shapes
 
 if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
+    from numpy.typing import NDArray
 
     from bilingual_crawler.frontier.entry import Entry
     from bilingual_crawler.pages.model import Page
-
-MAX_CHARACTERS = 100_000
-"""Characters of a text that are read."""
-
-_WORD = re.compile(r"[^\W\d_]+")
-_FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], dtype=np.uint32)
-"""Odd numbers, different for each place: the same words in another order are another sequence."""
-
-
-def sequences(text: str, url: str = "") -> set[int]:
-    """Hashes of all word triples, without numbers and without words of *url*, which error pages often repeat."""
-    skipped = frozenset(_WORD.findall(url.lower()))
-    words = [word for word in _WORD.findall(text[:MAX_CHARACTERS].lower()) if word not in skipped]
-    codes = np.fromiter(map(crc32, " ".join(words).encode("utf-8", "replace").split()), dtype=np.uint32)
-    return set((codes[:-2] * _FACTORS[0] + codes[1:-1] * _FACTORS[1] + codes[2:] * _FACTORS[2]).tolist())
-
 
 MAX_FOLDERS = 3
 
@@ -127,7 +110,7 @@ class MissingPages:
         self._answered: LRUCache[str, bool] = LRUCache(_FOLDERS)
         self._probed: LRUCache[str, set[str]] = LRUCache(_HOSTS)
         """The folders of a host that were probed."""
-        self._shown: LRUCache[str, AbstractSet[int]] = LRUCache(_SEQUENCES, getsizeof=len)
+        self._shown: LRUCache[str, NDArray[np.uint32]] = LRUCache(_SEQUENCES, getsizeof=len)
 
     def places_to_probe(self, url: str, language: str | None) -> list[str]:
         """The places of the page *url* of which a page that cannot exist is to be requested. Called once per page.
@@ -167,7 +150,11 @@ class MissingPages:
             return False
         said = sequences(text, url)
         most = max(3, 0.02 * len(said))
-        return any(max(len(said - shown), len(shown - said)) <= most for shown in known)
+        for shown in known:
+            common = len(np.intersect1d(said, shown, assume_unique=True))
+            if max(len(said), len(shown)) - common <= most:
+                return True
+        return False
 
     def _is_own(self, place: str, language: str) -> bool:
         found = self._languages.get(place, Counter())
@@ -191,7 +178,6 @@ NEW_SHARE = 0.05
 """Share of new word sequences, relative to its group, above which a page has new text."""
 _BITS = 1 << 17
 _GROUPS = 1000
-_SAMPLE = 3
 
 
 class _Group:
@@ -200,27 +186,25 @@ class _Group:
     __slots__ = ("alone", "bits", "held", "row")
 
     def __init__(self) -> None:
-        self.bits = bytearray(_BITS // 8)
+        self.bits = np.zeros(_BITS // 8, np.uint8)
         self.held = 0
         self.row = 0
         self.alone = 0
 
-    def read(self, sample: list[int]) -> float:
-        """Add the word sequences of a page; return the share of them that is new."""
-        new = 0
-        for value in sample:
-            place = (value >> 2) % _BITS
-            if not self.bits[place >> 3] >> (place & 7) & 1:
-                self.bits[place >> 3] |= 1 << (place & 7)
-                new += 1
+    def read(self, places: NDArray[np.uint32], count: int) -> float:
+        """Add a page with *count* sequences at *places*; return the share of them that is new."""
+        bytes_, masks = places >> 3, np.left_shift(1, places & 7).astype(np.uint8)
+        unseen = self.bits[bytes_] & masks == 0
+        new = int(unseen.sum())
+        np.bitwise_or.at(self.bits, bytes_[unseen], masks[unseen])
         self.held += new
         if self.held > _BITS // 2:
-            self.bits = bytearray(_BITS // 8)
+            self.bits[:] = 0
             self.held = 0
-        stale = new <= NEW_SHARE * len(sample)
+        stale = new <= NEW_SHARE * count
         self.row = self.row + 1 if stale else 0
         self.alone = self.alone + 1 if stale else 0
-        return new / max(1, len(sample))
+        return new / max(1, count)
 
 
 class Staleness:
@@ -234,18 +218,19 @@ class Staleness:
         self._groups: LRUCache[str, _Group] = LRUCache(_GROUPS)
         self._stale: LRUCache[str, bool] = LRUCache(10 * _GROUPS)
 
-    def learn(self, url: str, text: AbstractSet[int]) -> tuple[str | None, float]:
-        """Add the page *url* with its word sequences; returns the group that it makes stale, if any, and its new text.
+    def learn(self, url: str, sample: bytes) -> tuple[str | None, float]:
+        """Add the page *url* with the *sample* of its word sequences.
 
-        New text is the share of the sequences that its folder has not shown, 0 to 1.
+        Return the group that it makes stale, if any, and the share of its text, 0 to 1, that its folder has not shown.
         """
-        sample = [value for value in text if not value & _SAMPLE]
+        hashes = np.frombuffer(sample, np.uint32)
+        places = np.unique(hashes // SAMPLE % _BITS)
         found, new = None, 1.0
         for shape in shapes(url):
             group = self._groups.get(shape)
             if group is None:
                 group = self._groups[shape] = _Group()
-            new = group.read(sample)
+            new = group.read(places, len(hashes))
             limit = self._limit * (FOLDER_FACTOR if shape.endswith("/*") else 1)
             if 0 < limit <= max(group.alone, group.row // PAIRS_FACTOR) and shape not in self._stale:
                 self._stale[shape] = True
@@ -293,13 +278,14 @@ class Traps:
             return "unreadable"
         return grown(url)
 
-    def learn(self, page: Page) -> tuple[list[tuple[str, str]], float]:
-        """Add a fetched page; returns (kind, group of URLs) of the traps that it completes, and its share of new text.
+    def learn(self, url: str, sample: bytes) -> tuple[list[tuple[str, str]], float]:
+        """Add the page *url* with the *sample* of its word sequences.
 
-        The share is of what its folder has not shown, 0 to 1.
+        Return (kind, group of URLs) of the traps that it completes, and the share of its text, 0 to 1, that its folder
+        has not shown.
         """
-        stale, new = self._staleness.learn(page.url, sequences(page.text))
-        found = (("stale", stale), ("barren", self._barren.learn(page.url)))
+        stale, new = self._staleness.learn(url, sample)
+        found = (("stale", stale), ("barren", self._barren.learn(url)))
         return [(kind, group) for kind, group in found if group is not None], new
 
     def wants_sitemap(self, entry: Entry) -> bool:

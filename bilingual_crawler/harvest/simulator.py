@@ -10,7 +10,7 @@ from rich.table import Table
 
 from bilingual_crawler import settings as project
 from bilingual_crawler.crawl.learner import Learner
-from bilingual_crawler.crawl.traps import Staleness, sequences
+from bilingual_crawler.crawl.traps import Staleness
 from bilingual_crawler.frontier.entry import Entry, State
 from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.local import LocalFrontier
@@ -24,6 +24,7 @@ from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.html import page_of, parse_page, walk_through
 from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.pages.outline import Outline, outline_of
+from bilingual_crawler.pages.sequences import sample_of
 from bilingual_crawler.policies.gain import Gain, Worth
 from bilingual_crawler.settings import BILINGUAL_EQUIVALENT_LANGUAGES
 from bilingual_crawler.storage.archive import Redirect, open_archive
@@ -81,8 +82,8 @@ class FrozenPage:
     outline: Outline
     canonical: str | None = None
     """The address that ``rel=canonical`` gives the page."""
-    sequences: frozenset[int] = frozenset()
-    """Hashes of its word sequences."""
+    sample: bytes = b""
+    """Of its word sequences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ def freeze(directory: Path, urls: Iterable[str]) -> FrozenSite:
         page = page_of(walk, url)
         links = tuple(link for link in page.links if scope.admits(link.url))
         language = BY_DEFAULT.identify_page(page.text).identification.language
-        said = frozenset(sequences(page.text))
+        said = sample_of(page.text)
         pages[url] = FrozenPage(language, links, len(page.text), outline_of(walk, url), page.canonical, said)
         for link in links:
             if link.url not in targets:
@@ -153,7 +154,7 @@ def simulate(
                 claims,
                 outline=page.outline,
                 canonical=page.canonical,
-                new_text=staleness.learn(entry.url, page.sequences)[1],
+                new_text=staleness.learn(entry.url, page.sample)[1],
             )
             learner.observe_page(fetched, page.links)
             frontier.rescore(policy.changed())

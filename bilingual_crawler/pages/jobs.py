@@ -18,6 +18,7 @@ from bilingual_crawler.pages.outline import Outline, outline_of, outline_of_text
 from bilingual_crawler.pages.parts import Lines, parts_of
 from bilingual_crawler.pages.robots import rules_for, sitemaps_in
 from bilingual_crawler.pages.sandbox.jobs import Job, Limits
+from bilingual_crawler.pages.sequences import sample_of
 from bilingual_crawler.pages.sitemap import parse_sitemap
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class ReadPage:
     page: Page
     identification: Identification
     outline: Outline
+    sample: bytes
+    """Of its word sequences."""
     parts: tuple[ReadPart, ...] = ()
     """Two if the page has the same text in two languages, else none."""
 
@@ -85,7 +88,7 @@ class PageJob(Job[ReadPage]):
             ReadPart(part.language, "\n".join(part.lines), outline_of_text("", part.lines))
             for part in parts_of(Lines.from_walk(walk), self.detection) or ()
         )
-        return ReadPage(page, found.identification, outline_of(walk, page.url), parts)
+        return ReadPage(page, found.identification, outline_of(walk, page.url), sample_of(page.text), parts)
 
 
 def pdf_limits(body: bytes) -> Limits:
@@ -124,7 +127,8 @@ class PdfJob(Job[ReadPage]):
         read = read_pdf(self.body)
         page = Page(self.url, read.title, read.text, (), language=read.language, is_cut=read.is_cut)
         found = self.detection.identify_page(page.text, (page.language, self.announced))
-        return ReadPage(page, found.identification, outline_of_text(page.title, page.text.split("\n")))
+        outline = outline_of_text(page.title, page.text.split("\n"))
+        return ReadPage(page, found.identification, outline, sample_of(page.text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,23 +203,28 @@ class AutoMethod:
 
 
 def make_method(
-    name: str, models: Traversable, encoder: str, cache: Path, threshold: float = BILINGUAL_MIN_SCORE
+    name: str,
+    models: Traversable,
+    encoder: str,
+    cache: Path,
+    threshold: float = BILINGUAL_MIN_SCORE,
+    load: Callable[[str, Path], Encoder] = load_encoder,
 ) -> Method:
     """Return the method *name*: ``auto``, ``url``, ``content``, ``structure`` or another of :data:`.evidence.VIEWS`.
 
     *encoder*: ``e5-small``, a model of sentence-transformers, or empty; its vectors are kept in the folder *cache*.
-    *threshold*: score from which a candidate may become a pair, 0 to 1.
+    *threshold*: score from which a candidate may become a pair, 0 to 1. *load* loads the encoder when it is needed.
     Raises ModelError for a missing model, EncoderError for a missing encoder that the method needs.
     """
     if name == "url":
         return UrlMethod(models, threshold)
     if name == "auto":
-        return AutoMethod(models, partial(load_encoder, encoder, cache) if is_installed(encoder) else None, threshold)
-    return LearntMethod(models, name, threshold, load_encoder(encoder, cache) if name.endswith("content") else None)
+        return AutoMethod(models, partial(load, encoder, cache) if is_installed(encoder) else None, threshold)
+    return LearntMethod(models, name, threshold, load(encoder, cache) if name.endswith("content") else None)
 
 
-def method_of(name: str, settings: BaseSettings) -> Method:
-    """Return the method *name* with the models, encoder and cache of Scrapy's *settings*.
+def method_of(name: str, settings: BaseSettings, load: Callable[[str, Path], Encoder] = load_encoder) -> Method:
+    """Return the method *name* with the models, encoder and cache of Scrapy's *settings*; *load* loads the encoder.
 
     A models folder without classifiers of document pairs is for crawling only: the project's own are used.
     """
@@ -232,7 +237,7 @@ def method_of(name: str, settings: BaseSettings) -> Method:
     models = models_folder(options.models_dir)
     if name != "url" and not (models / FOLDER).is_dir():
         models = models_folder(None)
-    return make_method(name, models, options.encoder, options.cache_dir, options.min_score)
+    return make_method(name, models, options.encoder, options.cache_dir, options.min_score, load)
 
 
 def encoder_of(settings: BaseSettings) -> Encoder | None:

@@ -22,6 +22,7 @@ from bilingual_crawler.crawl.signals import (
     OUTLINE,
     PAGE,
     PARTS,
+    SAMPLE,
     SITE_OPT_OUTS,
     SITEMAP,
     Refused,
@@ -205,6 +206,7 @@ async def read_response(request: Request, response: Response, url: str, reader: 
     request.meta[LANGUAGE] = found.identification
     request.meta[OUTLINE] = found.outline
     request.meta[PARTS] = found.parts
+    request.meta[SAMPLE] = found.sample
     stats.inc_value(f"bilingual/language/{found.identification.language}")
     if is_pdf:
         stats.inc_value("bilingual/pdf/too-long" if found.page.is_cut else "bilingual/pdf/whole")

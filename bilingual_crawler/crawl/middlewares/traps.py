@@ -15,7 +15,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.middlewares.language import Reader, page_job
-from bilingual_crawler.crawl.signals import COPY, ENTRY, LANGUAGE, NEW_TEXT, PAGE, Refused, pair_found
+from bilingual_crawler.crawl.signals import COPY, ENTRY, LANGUAGE, NEW_TEXT, PAGE, SAMPLE, Refused, pair_found
 from bilingual_crawler.items import FoundLinks
 from bilingual_crawler.options import Options
 
@@ -74,7 +74,7 @@ class TrapPagesMiddleware:
             return response
         await self._probe(page, request)
         # before the check: of pages that say nothing but that they are missing there may be thousands
-        traps, request.meta[NEW_TEXT] = self._traps.learn(page)
+        traps, request.meta[NEW_TEXT] = self._traps.learn(page.url, request.meta[SAMPLE])
         for kind, group in traps:
             logger.info(f"{group}: a trap ({kind}), refused from now on", extra={"spider": self._crawler.spider})
         if request.meta[ENTRY].parent and self._traps.missing.is_missing(page.url, page.text):
