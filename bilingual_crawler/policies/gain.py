@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from math import prod
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bilingual_crawler.frontier.entry import NEVER
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.policies.base import Promise
-    from bilingual_crawler.policies.evidence.base import Belief, LanguageEvidence, Prospect
+    from bilingual_crawler.policies.evidence.base import Belief, LanguageEvidence, Prospect, Target
     from bilingual_crawler.scoring.links import LinkScore
 
     Kind = TypeVar("Kind", bound=Evidence)
@@ -80,8 +79,12 @@ class Worth:
 
     @property
     def total(self) -> float:
-        completes = self.completes
-        return (completes + self.later * (1 - completes)) * self.new_text + self.seed
+        return expected(self.completes, self.later, self.new_text, self.seed)
+
+
+def expected(completes: float, later: float, new_text: float, seed: float) -> float:
+    """Return the worth of a URL by its terms, see :class:`Worth`."""
+    return (completes + later * (1 - completes)) * new_text + seed
 
 
 class Gain(Policy):
@@ -134,8 +137,14 @@ class Gain(Policy):
         self._seeds: set[str] = set()
 
     def explain(self, url: str) -> Worth:
-        """The terms of what *url* is worth now: the formula of docs/gain.md."""
+        """Return the terms of what *url* is worth now: the formula of docs/gain.md."""
         target = self._known.target(url)
+        belief = self._belief(target)
+        chances = {kind.name: kind.completes(target, belief) for kind in self._partner}
+        return Worth(belief, chances, *self._other_terms(target, belief))
+
+    def _belief(self, target: Target) -> Belief:
+        """What is believed of the language of *target*."""
         belief = self._known.prior
         for group in self._language:
             for kind in group:
@@ -143,13 +152,20 @@ class Gain(Policy):
                 if updated is not None:
                     belief = updated
                     break
-        chances = {kind.name: kind.completes(target, belief) for kind in self._partner}
+        return belief
+
+    def _other_terms(self, target: Target, belief: Belief) -> tuple[float, float, float]:
+        """Worth as one half of a pair to come, part of the worth by new text, worth as a seed."""
+        counterpart, prospect, new_text = 0.0, 1.0, 1.0
+        for kind in self._couples:
+            counterpart = max(counterpart, kind.counterpart(target))
+        for each in self._prospects:
+            prospect *= each.factor(target)
+        for each in self._text:
+            new_text *= each.factor(target)
         in_pair = belief[0] + belief[1]
-        counterpart = self._weights.counterpart * max([kind.counterpart(target) for kind in self._couples], default=0.0)
-        later = in_pair * max(counterpart, prod([prospect.factor(target) for prospect in self._prospects]))
-        seed = self._weights.seed * in_pair if url in self._seeds else 0.0
-        new_text = prod([kind.factor(target) for kind in self._text])
-        return Worth(belief, chances, self._weights.future * later, new_text, seed)
+        later = self._weights.future * (in_pair * max(self._weights.counterpart * counterpart, prospect))
+        return later, new_text, self._weights.seed * in_pair if target.url in self._seeds else 0.0
 
     def terms(self, url: str) -> Mapping[str, float]:
         worth = self.explain(url)
@@ -233,9 +249,16 @@ class Gain(Policy):
         self._known.enqueue(target)
 
     def _weigh(self, url: str) -> float:
-        """What *url* is worth now, noted for what its site promises."""
-        worth = self.explain(url).total
-        self._known.note_worth(url, worth)
+        """Return what *url* is worth now, noted for what its site promises; as :meth:`explain`, without the terms."""
+        target = self._known.target(url)
+        belief = self._belief(target)
+        completes = 0.0
+        for kind in self._partner:
+            chance = kind.completes(target, belief)
+            if chance > completes:
+                completes = chance
+        worth = expected(completes, *self._other_terms(target, belief))
+        self._known.note_worth(target, worth)
         return worth
 
     def _join(self, url: str, partner: str) -> None:

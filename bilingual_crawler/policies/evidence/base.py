@@ -259,11 +259,11 @@ class Known:
         else:
             self._queued_twins.pop(key, None)
 
-    def note_worth(self, url: str, worth: float) -> None:
-        """A queued *url* is worth so much now."""
-        if url in self._queued:
-            before, self._worths[url] = self._worths.get(url, 0.0), worth
-            self._promises[self.place(url).site][1] += worth - before
+    def note_worth(self, target: Target, worth: float) -> None:
+        """*target* is worth so much now, if it is queued."""
+        if target.url in self._queued:
+            before, self._worths[target.url] = self._worths.get(target.url, 0.0), worth
+            self._promises[target.place.site][1] += worth - before
 
     def promise(self, site: str) -> Promise:
         """What the queued URLs of *site* promise."""
