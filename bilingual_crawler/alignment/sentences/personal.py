@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from langcodes import Language
-from phonenumbers import Leniency, PhoneNumberMatcher
 from stdnum import iban
 
 from bilingual_crawler.languages.codes import to_bcp47
@@ -150,7 +149,12 @@ class PersonalData:
             for match in pattern.finditer(text):
                 if import_module(f"stdnum.{name}").is_valid(match[0]):
                     yield Found(*match.span(), NATIONAL_ID)
-        for region in (None, *self._regions) if _NUMBER.search(text) else ():
+        if not _NUMBER.search(text):
+            return
+        # the table of all countries takes its time, and a crawl without bitext imports this module, too
+        from phonenumbers import Leniency, PhoneNumberMatcher
+
+        for region in (None, *self._regions):
             leniency = Leniency.STRICT_GROUPING if region else Leniency.VALID
             for call in PhoneNumberMatcher(text, region, leniency):
                 # digits without groups may be any number
