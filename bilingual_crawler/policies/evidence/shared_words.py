@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter, OrderedDict, defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
+from heapq import nlargest
 from math import log, sqrt
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import unquote
@@ -94,6 +95,8 @@ class SharedWords(PartnerEvidence):
         self._times: Counter[str] = Counter()
         """Word -> URLs that have had it."""
         self._seen = 0
+        self._rarities: dict[str, float] = {}
+        """Word -> its rarity, until links bring more words; many URLs are weighed between two pages."""
         self._by_step = Reliability(self.right, self.wrong)
         """Of a site and a class of shares."""
 
@@ -122,6 +125,7 @@ class SharedWords(PartnerEvidence):
             self._count(new)
             return known and bool(new)
         self._seen += 1
+        self._rarities.clear()
         self._count(self._queued.add(link.url, _words_of_text(link.text) | _words_of_url(link.url)))
         return False
 
@@ -146,28 +150,42 @@ class SharedWords(PartnerEvidence):
         having = [(word, documents) for word in words if (documents := self._documents.having(word))]
         if not having:
             return None
-        shared: defaultdict[str, float] = defaultdict(float)
+        shared: dict[str, float] = {}
         for word, documents in having:
             rarity = self._rarity(word)
             for document in documents:
-                shared[document] += rarity
-        weight = sum(map(self._rarity, words))
+                shared[document] = shared.get(document, 0.0) + rarity
+        weight = self._weight(words)
         best, most = "", self.least
-        for document in sorted(shared, key=shared.__getitem__, reverse=True)[:COMPARED]:
-            both = sqrt(weight * sum(map(self._rarity, self._documents.words(document))))
+        for document in nlargest(COMPARED, shared, key=shared.__getitem__):
+            both = sqrt(weight * self._weight(self._documents.words(document)))
             share = min(shared[document] / both, 1.0) if both else 0.0
             if share > most:
                 best, most = document, share
         return (best, most) if best else None
 
-    def _rarity(self, word: str) -> float:
-        return max(0.0, log((self._seen + 2) / (self._times[word] + 1)))
+    def _weight(self, words: Iterable[str]) -> float:
+        """The sum of the rarities of *words*."""
+        known, total = self._rarities, 0.0
+        for word in words:
+            rarity = known.get(word)
+            total += self._rarity(word) if rarity is None else rarity
+        return total
 
-    def _count(self, words: Iterable[str]) -> None:
+    def _rarity(self, word: str) -> float:
+        rarity = self._rarities.get(word)
+        if rarity is None:
+            rarity = max(0.0, log((self._seen + 2) / (self._times[word] + 1)))
+            self._rarities[word] = rarity
+        return rarity
+
+    def _count(self, words: Sequence[str]) -> None:
         if len(self._times) > MAX_KNOWN:
             self._times.clear()
             self._seen = 0
-        self._times.update(words)
+        if words:
+            self._rarities.clear()
+            self._times.update(words)
 
 
 def _step(share: float) -> int:
