@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
@@ -45,7 +47,8 @@ class WarcMiddleware:
     sees redirects, errors, ``robots.txt`` and bodies as sent. Responses from an HTTP cache, and 404 answers of a replay
     for missing URLs, are left out. Replayed responses keep their date. So do responses that have not changed since an
     earlier crawl: they are written again, with the answer that said so. If writing fails (disk full), the crawl is
-    closed with the reason ``warc_error``.
+    closed with the reason ``warc_error``. A thread writes, one exchange after the other, as compression takes longer
+    than all else that the event loop does with a large page.
 
     Stats: ``bilingual/warc/{exchanges,bytes,files,repaired_bytes}``.
     """
@@ -54,6 +57,8 @@ class WarcMiddleware:
         self._crawler = crawler
         self._folder = CrawlContext.from_crawler(crawler).output_dir
         self._writer: WarcWriter | None = None
+        self._failed = False
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="warc")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -79,19 +84,21 @@ class WarcMiddleware:
         else:
             self._crawler.stats.set_value("bilingual/warc/repaired_bytes", self._writer.bytes_repaired)
 
-    def process_response(self, request: Request, response: Response) -> Response:
+    async def process_response(self, request: Request, response: Response) -> Response:
         request.meta.pop(WARC_LOCATION, None)
-        if self._writer is not None and _NOT_FETCHED.isdisjoint(response.flags):
+        writer = self._writer
+        if writer is not None and _NOT_FETCHED.isdisjoint(response.flags):
+            loop = asyncio.get_running_loop()
             try:
-                location = self._write(self._writer, request, response)
+                location = await loop.run_in_executor(self._thread, self._write, writer, request, response)
             except OSError as error:
                 self._give_up(error)
             else:
                 request.meta[WARC_LOCATION] = location
                 stats = self._crawler.stats
                 stats.inc_value("bilingual/warc/exchanges")
-                stats.set_value("bilingual/warc/bytes", self._writer.bytes_written)
-                stats.set_value("bilingual/warc/files", self._writer.files_written)
+                stats.set_value("bilingual/warc/bytes", writer.bytes_written)
+                stats.set_value("bilingual/warc/files", writer.files_written)
         return response
 
     @staticmethod
@@ -105,19 +112,29 @@ class WarcMiddleware:
         original = request.meta.get(WARC_LOCATION)
         if self._writer is None or original is None:
             return
+        written = self._thread.submit(
+            self._writer.write_conversion,
+            response.url,
+            response.body,
+            datetime.now(UTC),
+            original.record,
+            asked_language(request.url),
+        )
         try:
-            request.meta[WARC_LOCATION] = self._writer.write_conversion(
-                response.url, response.body, datetime.now(UTC), original.record, asked_language(request.url)
-            )
+            request.meta[WARC_LOCATION] = written.result()
         except OSError as error:
             self._give_up(error)
 
     def spider_closed(self) -> None:
         writer, self._writer = self._writer, None
         if writer is not None:
+            self._thread.shutdown()
             writer.close()
 
     def _give_up(self, error: OSError) -> None:
+        if self._failed:
+            return
+        self._failed = True
         logger.error(f"WARC cannot be written, closing the crawl: {error}")
         self._crawler.signals.send_catch_log(output_failed, error=error)
         self.spider_closed()
