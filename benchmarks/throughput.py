@@ -1,13 +1,15 @@
 """Pages per second of whole crawls on loopback: plain Scrapy and this crawler side by side, medians of several runs.
 
-    python benchmarks/throughput.py [--pages 200] [--hosts 20] [--runs 3]
+    python benchmarks/throughput.py [--pages 200] [--hosts 20] [--runs 3] [--crawlee PYTHON]
 
 All crawl the same generated hosts (13 links a page, 6 kB of text) with the same number of connections and no delays,
 start-up included. Plain Scrapy extracts links with its LinkExtractor and yields a Request for each; ours also
-identifies the language, keeps documents and finds pairs; no WARC is written, and the alignment of all documents, which
-begins when a crawl has ended, is in the row that says so only. The crawl that is watched answers 1,000 requests for its
+identifies the language, keeps documents and finds pairs; WARCs, and the alignment of all documents, which begins when a
+crawl has ended, are in the rows that say so only. The crawl that is watched answers 1,000 requests for its
 status, 100 a second. The last two rows are one worker, and two at the same time, on one Redis. Processor time is that
-of the crawl with its helpers, so whoever asks a watched crawl is not in it.
+of the crawl with its helpers, so whoever asks a watched crawl is not in it. With --crawlee, the Python of an
+environment that has crawlee[parsel], its ParselCrawler is a row as well: it extracts text and links as plain Scrapy
+does.
 """
 
 from __future__ import annotations
@@ -51,6 +53,36 @@ class Plain(scrapy.Spider):
         for link in self.extractor.extract_links(response):
             yield scrapy.Request(link.url)
 """
+CRAWLEE = "crawlee"
+CRAWLEE_SCRIPT = """
+import asyncio
+import json
+import sys
+
+from crawlee import ConcurrencySettings
+from crawlee.configuration import Configuration
+from crawlee.crawlers import ParselCrawler
+from crawlee.storage_clients import MemoryStorageClient
+
+
+async def main(seeds):
+    crawler = ParselCrawler(
+        concurrency_settings=ConcurrencySettings(min_concurrency=16, max_concurrency=16, desired_concurrency=16),
+        configuration=Configuration(log_level="WARNING"),
+        storage_client=MemoryStorageClient(),
+    )
+    with open("items.jsonl", "w") as items:
+        @crawler.router.default_handler
+        async def handle(context):
+            text = " ".join(context.selector.xpath("//body//text()").getall())
+            items.write(json.dumps({"url": context.request.url, "text": text}) + "\\n")
+            await context.enqueue_links(strategy="same-origin")
+
+        await crawler.run(seeds)
+
+
+asyncio.run(main(sys.argv[1].split(",")))
+"""
 QUICK = ("CONCURRENT_REQUESTS_PER_DOMAIN=8", "CONCURRENT_REQUESTS=16", "DOWNLOAD_DELAY=0", "AUTOTHROTTLE_ENABLED=0")
 COMMON = [part for setting in (*QUICK, "ROBOTSTXT_OBEY=1", "LOG_LEVEL=INFO") for part in ("-s", setting)]
 
@@ -89,12 +121,37 @@ def run(commands: Sequence[list[str]], settings: str, count: Callable[[Path], in
 
 def plain(seeds: str) -> Crawled:
     command = [sys.executable, "-m", "scrapy", "runspider", "plain.py", "-a", f"seeds={seeds}", "-O", "items.jsonl"]
-    return run([[*command, *COMMON]], "", lambda folder: len((folder / "items.jsonl").read_text().splitlines()))
+    return run([[*command, *COMMON]], "", lambda folder: lines(folder / "items.jsonl"))
 
 
-def ours(seeds: str, policy: str, workers: int = 1, frontier: str = "", align: str = "", status: str = "") -> Crawled:
+def crawlee(seeds: str, python: str) -> Crawled:
+    return run([[python, "-c", CRAWLEE_SCRIPT, seeds]], "", lambda folder: lines(folder / "items.jsonl"))
+
+
+def lines(path: Path) -> int:
+    return len(path.read_text().splitlines())
+
+
+def ours(
+    seeds: str,
+    policy: str,
+    workers: int = 1,
+    frontier: str = "",
+    align: str = "",
+    status: str = "",
+    *,
+    warc: bool = False,
+) -> Crawled:
     command = [sys.executable, "-m", "scrapy", "crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={seeds}"]
-    command += ["-a", f"policy={policy}", "-s", "BILINGUAL_WARC=0", "-s", "BILINGUAL_OUTPUT_DIR=out", *COMMON]
+    command += [
+        "-a",
+        f"policy={policy}",
+        "-s",
+        f"BILINGUAL_WARC={int(warc)}",
+        "-s",
+        "BILINGUAL_OUTPUT_DIR=out",
+        *COMMON,
+    ]
     command += ["-s", f"BILINGUAL_ALIGN={align}", "-s", f"BILINGUAL_STATUS={status}"]
     if frontier:
         command += ["-s", f"BILINGUAL_FRONTIER={frontier}"]
@@ -143,6 +200,7 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=200, help="of each host (%(default)s)")
     parser.add_argument("--hosts", type=int, default=20, help="(%(default)s)")
     parser.add_argument("--runs", type=int, default=3, help="(%(default)s)")
+    parser.add_argument("--crawlee", metavar="PYTHON", help="of an environment that has crawlee[parsel]")
     options = parser.parse_args()
     site = {path(number): answer_of(html(number, options.pages)) for number in range(options.pages)}
     seeds = ",".join(f"{base}{path(0)}" for base in start(site, options.hosts))
@@ -151,11 +209,14 @@ def main() -> None:
         "bfs": lambda: ours(seeds, "bfs"),
         "smart": lambda: ours(seeds, "smart"),
         "gain": lambda: ours(seeds, "gain"),
+        "gain, WARC": lambda: ours(seeds, "gain", warc=True),
         "gain, watched": lambda: watched(seeds),
         "gain, then aligned": lambda: ours(seeds, "gain", align="auto"),
         "bfs, Redis": lambda: shared(seeds, 1),
         "bfs, Redis, 2 workers": lambda: shared(seeds, 2),
     }
+    if options.crawlee:
+        crawls[CRAWLEE] = lambda: crawlee(seeds, options.crawlee)
     speeds: dict[str, list[float]] = {name: [] for name in crawls}
     costs: dict[str, list[float]] = {name: [] for name in crawls}
     counts: dict[str, int] = {}
