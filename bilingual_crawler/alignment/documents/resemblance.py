@@ -221,7 +221,7 @@ class Resemblance:
         The weight of an item is the surprise of meeting it in another document of the site.
         """
         of_a = items_of(a)
-        items, owners = np.unique(np.concatenate((of_a, items_of(b))), return_counts=True)
+        items, owners = _united(of_a, items_of(b))
         kinds = (items >> np.uint64(32)).astype(np.intp)
         supposed = _SUPPOSED[kinds]
         for below, share in _SMALL:
@@ -248,6 +248,21 @@ def items_of(outline: Outline) -> NDArray[np.uint64]:
     items = np.frombuffer(b"".join(arrays), dtype="<u4").astype(np.uint64)
     items |= np.repeat(np.arange(len(KINDS), dtype=np.uint64) << np.uint64(32), [len(array) // 4 for array in arrays])
     return np.unique(items)
+
+
+def _united(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
+    """The items of *a* and *b*, which have each item once, in order, and by how many of the two each is had.
+
+    As ``np.unique`` with counts, in half the time.
+    """
+    both = np.concatenate((a, b))
+    both.sort(kind="stable")
+    again = np.zeros(len(both), dtype=bool)
+    np.equal(both[1:], both[:-1], out=again[1:])
+    items = both[~again]
+    owners = np.ones(len(items), dtype=np.intp)
+    owners[np.searchsorted(items, both[again])] = 2
+    return items, owners
 
 
 def _slots(items: NDArray[np.uint64]) -> NDArray[np.intp]:
