@@ -354,7 +354,9 @@ class Visits:
     def observe_page(self, entry: Entry, page: FetchedPage, links: Sequence[Link]) -> None:
         """Teach policy and ledgers the *page* of *entry* with its *links*, and keep the fact for a resume."""
         self._announce(self.learner.observe_page(page, links))
-        self.frontier.remember(entry, page_fact(page, links, self._context.pairs))
+        # a crawl that cannot be resumed spares the packing
+        if self._durable:
+            self.frontier.remember(entry, page_fact(page, links, self._context.pairs))
         self.pursue()
 
     def recall(self, entry: Entry, fact: bytes) -> None:
@@ -387,7 +389,7 @@ class Visits:
 
     def keep_news(self, entry: Entry, page: FetchedPage, weighed: Iterable[tuple[Link, float]]) -> None:
         """Keep what the *weighed* links of the page of *entry* say for a resume."""
-        if news := [link for link, priority in weighed if priority != NEVER]:
+        if self._durable and (news := [link for link, priority in weighed if priority != NEVER]):
             self.frontier.remember(entry, news_fact(page, news))
 
     def hold(self, entry: Entry) -> None:
