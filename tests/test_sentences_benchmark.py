@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks.sentences import f1, main
+from benchmarks.sentences import Article, f1, main, pieces
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +37,28 @@ def folder(tmp_path: Path) -> Path:
 def test_an_article_of_known_beads_is_aligned_and_scored(folder: Path) -> None:
     main([str(folder), "--pair", "eng-deu", "--json", str(folder / "result.json"), "--cache", str(folder / "cache")])
     assert json.loads((folder / "result.json").read_text())["lexical"] == {"strict": 1.0, "lax": 1.0}
+
+
+def test_pieces_are_cut_between_beads_and_lose_none() -> None:
+    gold = {((0,), (0,)), ((1,), (1, 2)), ((2, 3), (3,)), ((), (4,)), ((4,), (5,))}
+    cut = list(pieces(Article(list("abcde"), list("uvwxyz"), gold), 2))
+    assert [(piece.a, piece.b) for piece in cut] == [
+        (list("ab"), list("uvw")),
+        (list("cd"), list("x")),
+        (list("e"), list("yz")),
+    ]
+    assert [piece.gold for piece in cut] == [
+        {((0,), (0,)), ((1,), (1, 2))},
+        {((0, 1), (0,))},
+        {((), (0,)), ((0,), (1,))},
+    ]
+    # no cut after c, which has one translation with d
+    assert [piece.a for piece in pieces(Article(list("abcde"), list("uvwxyz"), gold), 3)] == [list("abcd"), list("e")]
+
+
+def test_pieces_are_aligned_each_by_itself(folder: Path) -> None:
+    main([str(folder), *("--pair", "eng-deu", "--pieces", "2", "--json", str(folder / "out"), "--cache", str(folder))])
+    assert json.loads((folder / "out").read_text())["lexical"]["lax"] == 1.0
 
 
 def test_exact_beads_count_as_strict_and_overlapping_ones_as_lax() -> None:

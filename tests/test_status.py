@@ -25,7 +25,7 @@ from scrapy.settings import Settings
 from webserver import bilingual_site, scrapy_environment, serve, varied
 
 from bilingual_crawler.options import Options
-from bilingual_crawler.reporting.status_pages import MAX_CONNECTIONS
+from bilingual_crawler.reporting.local_pages import MAX_CONNECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -158,7 +158,7 @@ import asyncio, sys
 from scrapy.utils.reactor import install_reactor
 install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
 from twisted.internet import reactor
-from bilingual_crawler.reporting import status_pages
+from bilingual_crawler.reporting import local_pages, status_pages
 
 class Crawl:
     has_begun = True
@@ -176,7 +176,7 @@ class Crawl:
             await asyncio.sleep(1e9)
         return {"url": url, "state": "done", "policy": "bfs", "terms": {}}
 
-status_pages.CONNECTION_SECONDS = float(sys.argv[1])
+local_pages.CONNECTION_SECONDS = float(sys.argv[1])
 port = reactor.listenTCP(0, status_pages.StatusSite(Crawl(), "127.0.0.1"), interface="127.0.0.1")
 print(port.getHost().port, flush=True)
 reactor.run()

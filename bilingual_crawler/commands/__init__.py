@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler import settings
+from bilingual_crawler.options import BITEXT_FORMATS, USUAL_FORMATS, bitext_format, each, wrong
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -35,6 +36,21 @@ def adapt(parser: ArgumentParser) -> None:
         parser.usage = parser.usage.replace("scrapy", TOOL, 1)
     # Scrapy makes the parser itself
     parser.error = partial(_fail, TOOL if parser.prog == TOOL else "scrapy")  # type: ignore[method-assign]
+
+
+def add_formats(parser: ArgumentParser) -> None:
+    """Add ``--formats``, which :func:`read_formats` reads."""
+    parser.add_argument(
+        "--formats", default=",".join(USUAL_FORMATS), help=f"any of {', '.join(BITEXT_FORMATS)} (%(default)s)"
+    )
+
+
+def read_formats(text: str) -> tuple[str, ...]:
+    """The formats of bitext in the option ``--formats``; raises UsageError."""
+    try:
+        return tuple(each(bitext_format)(text))
+    except ValueError as error:
+        raise wrong("--formats", text, str(error)) from None
 
 
 def refuse_unknown(args: Sequence[str]) -> None:

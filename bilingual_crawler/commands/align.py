@@ -14,19 +14,15 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler.alignment.documents.model import pairs_of_others, replace_unpaired
 from bilingual_crawler.alignment.encoders import EncoderError
-from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, refuse_unknown
+from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, add_formats, read_formats, refuse_unknown
 from bilingual_crawler.items import Pair, Unpaired
 from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import (
     ALIGN_METHODS,
-    BITEXT_FORMATS,
     EDITIONS,
-    USUAL_FORMATS,
     Options,
-    bitext_format,
     check_folder,
-    each,
     wrong,
 )
 from bilingual_crawler.pages.language import Detection, LanguageDetectorError
@@ -94,7 +90,7 @@ class Command(ScrapyCommand):
             action="store_true",
             help="put placeholders for e-mail addresses, telephone and account numbers (BILINGUAL_MASK_PERSONAL)",
         )
-        add("--formats", default=",".join(USUAL_FORMATS), help=f"any of {', '.join(BITEXT_FORMATS)} (%(default)s)")
+        add_formats(parser)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         refuse_unknown(args)
@@ -137,10 +133,7 @@ class Command(ScrapyCommand):
         from bilingual_crawler.alignment.documents.matching import MATCHINGS
         from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
 
-        try:
-            formats = each(bitext_format)(opts.formats)
-        except ValueError as error:
-            raise wrong("--formats", opts.formats, str(error)) from None
+        formats = read_formats(opts.formats)
         _check_outputs(opts, pairs)
         assert self.settings
         kept = _kept(opts.out, pairs)

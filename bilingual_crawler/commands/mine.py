@@ -12,9 +12,9 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler import to_install
 from bilingual_crawler.alignment.encoders import EncoderError
-from bilingual_crawler.commands import PROGRESS, PROJECT_SETTINGS, adapt, refuse_unknown
+from bilingual_crawler.commands import PROGRESS, PROJECT_SETTINGS, adapt, add_formats, read_formats, refuse_unknown
 from bilingual_crawler.languages.codes import LanguageError
-from bilingual_crawler.options import PREFIX, USUAL_FORMATS, Options, check_folder, wrong
+from bilingual_crawler.options import PREFIX, Options, check_folder, wrong
 from bilingual_crawler.pages.language import LanguageDetectorError
 from bilingual_crawler.scoring.models import ModelError
 from bilingual_crawler.urls.hosts import is_loopback
@@ -63,6 +63,7 @@ class Command(ScrapyCommand):
         add("--buckets", type=int, default=256, help="parts of the content stage (%(default)s)")
         add("--rate", type=float, default=20.0, help="requests a second, all together (%(default)s)")
         add("--bitext", type=Path, metavar="DIR", help="align sentences too, and write them into this folder")
+        add_formats(parser)
         add("--hosts", action="store_true", help="write the domains with both languages into sites.tsv")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -74,6 +75,7 @@ class Command(ScrapyCommand):
             raise wrong("--buckets", opts.buckets, "give 1 or more")
         if not opts.rate > 0:
             raise wrong("--rate", opts.rate, "give more than 0")
+        formats = read_formats(opts.formats) if opts.bitext is not None else ()
         assert self.settings
         options = Options.of(self.settings)
         web = opts.base_url is not None and opts.base_url.startswith(("http://", "https://"))
@@ -100,7 +102,7 @@ class Command(ScrapyCommand):
                     opts.buckets,
                     opts.base_url,
                     opts.rate,
-                    opts.bitext is not None,
+                    formats,
                     options.full_user_agent,
                     {name: self.settings[name] for name in self.settings if name.startswith(PREFIX)},
                 )
@@ -133,7 +135,7 @@ class Command(ScrapyCommand):
                 task = progress.add_task("mining buckets", total=len(urls.buckets))
                 content = mining.mine_content(engine, urls, lambda: progress.advance(task))
             if opts.bitext and not content.failed:
-                sentences = mining.export(urls, USUAL_FORMATS, opts.bitext)
+                sentences = mining.export(urls, opts.bitext)
             print_content(console, content, sentences)
         write_report(opts.out, urls, content, sentences)
         if content is not None and content.failed:

@@ -1,7 +1,8 @@
-"""``scrapy review DIR``: the precision of an alignment, by the sheet that a human has filled in."""
+"""``scrapy review DIR``: fill in the sheet of a review in a browser, and the precision that it shows."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -9,46 +10,70 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, refuse_unknown
-from bilingual_crawler.reporting.review import SheetError, read_judged, sheet_folders
+from bilingual_crawler.options import wrong
+from bilingual_crawler.reporting.review import Sheet, SheetError, read_judged, sheet_folders
+from bilingual_crawler.storage.files import FolderLock, LockedError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
 
 class Command(ScrapyCommand):
-    """Print the precision that ``review.tsv`` in the folder of ``scrapy align --review`` shows, with an interval."""
+    """Print the precision that ``review.tsv`` in the folder of ``scrapy align --review`` shows, with an interval.
+
+    With ``--browse``, serve its pairs to a browser instead, whose buttons write the sheet.
+    """
 
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = PROJECT_SETTINGS | {"LOG_ENABLED": False}
 
     def syntax(self) -> str:
-        return "DIR"
+        return "DIR [--browse]"
 
     def short_desc(self) -> str:
-        return "Read the filled sheet of a review and print the precision"
+        return "Judge the pairs of a review, and print the precision by the filled sheet"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         adapt(parser)
+        parser.add_argument("--browse", action="store_true", help="judge the pairs one by one in a browser")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         refuse_unknown(args)
         if len(args) != 1:
             raise UsageError
+        folders = sheet_folders(Path(args[0]))
         try:
-            sheets = {sheet: read_judged(sheet) for sheet in sheet_folders(Path(args[0]))}
+            if opts.browse:
+                self._browse(folders)
+            else:
+                _print_precision(folders)
         except SheetError as error:
             raise UsageError(str(error), print_help=False) from None
-        except OSError as error:
+        except FileNotFoundError as error:
             raise UsageError(
                 f"{error.filename}: {error.strerror}; give the folder of scrapy align --review", print_help=False
             ) from None
-        for folder, judged in sheets.items():
-            languages = f"{folder.name} " if len(sheets) > 1 else ""
-            for one in judged:
-                low, high = one.interval
-                print(
-                    f"{languages}{one.kind} pairs: {one.right} of {one.judged} judged are translations, "
-                    f"precision {one.precision:.3f}"
-                    f" (95 % interval {low:.3f} to {high:.3f}); {one.drawn - one.judged} of the sheet are not judged"
-                )
+        except OSError as error:
+            raise UsageError(f"{error.filename}: {error.strerror}", print_help=False) from None
+
+    def _browse(self, folders: Sequence[Path]) -> None:
+        from bilingual_crawler.reporting.review_pages import serve
+
+        with ExitStack() as stack:
+            for folder in folders:
+                Sheet(folder)
+                try:
+                    stack.enter_context(FolderLock(folder))
+                except LockedError as error:
+                    raise wrong("DIR", folder, f"{error}; end the other review first") from None
+            serve(folders, lambda url: print(f"Judge the pairs at {url} (Ctrl-C ends)", flush=True))
+
+
+def _print_precision(folders: Sequence[Path]) -> None:
+    sheets = {folder: read_judged(folder) for folder in folders}
+    for folder, judged in sheets.items():
+        languages = f"{folder.name} " if len(sheets) > 1 else ""
+        for one in judged:
+            print(f"{languages}{one}")

@@ -24,8 +24,16 @@ from bilingual_crawler.alignment.documents.inputs import PagesOfRecords
 from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
 from bilingual_crawler.alignment.documents.reading import PackedDocument, read_pages
 from bilingual_crawler.alignment.sentences import produce
+from bilingual_crawler.alignment.sentences.monolingual import Document, open_monolingual
 from bilingual_crawler.alignment.sentences.personal import masked
-from bilingual_crawler.alignment.sentences.produce import BitextAligner, Spool, open_exports
+from bilingual_crawler.alignment.sentences.produce import (
+    Aligned,
+    BitextAligner,
+    Spool,
+    Spooled,
+    documents_of,
+    open_exports,
+)
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.mining.ranges import open_ranges
 from bilingual_crawler.mining.records import Row, read_records
@@ -39,17 +47,19 @@ from bilingual_crawler.urls.canonical import canonicalise
 from bilingual_crawler.urls.variants import bare, part_language
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from bilingual_crawler.alignment.documents.methods import Method
     from bilingual_crawler.alignment.documents.reading import RawPage
     from bilingual_crawler.alignment.encoders.base import Encoder
+    from bilingual_crawler.alignment.sentences.monolingual import Monolingual
     from bilingual_crawler.items import Pair
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.mining.ranges import Ranges
 
-_FOLDER = "sentences"
+_SENTENCES, _DOCUMENTS = "sentences", "documents"
+"""Folders of the spools."""
 
 
 def export(out: Path, pairs: Iterable[LanguagePair], formats: Iterable[str], folder: Path) -> dict[str, int]:
@@ -60,12 +70,26 @@ def export(out: Path, pairs: Iterable[LanguagePair], formats: Iterable[str], fol
     written: dict[str, int] = {}
     names = list(formats)
     for pair in pairs:
-        files = sorted((out / _FOLDER / f"pair={pair}").glob("[0-9]*.jsonl.gz"))
-        if files:
+        if files := _spooled(out, _SENTENCES, pair):
             with ExitStack() as stack:
-                spools = [Spool(stack.enter_context(file.open("rb"))) for file in files]
+                spools = [Spool(stack.enter_context(file.open("rb")), Aligned) for file in files]
                 written[str(pair)] = produce.export(spools, open_exports(names, folder, pair)).kept
+            _export_monolingual(_spooled(out, _DOCUMENTS, pair), open_monolingual(names, folder, pair))
     return written
+
+
+def _spooled(out: Path, folder: str, pair: LanguagePair) -> list[Path]:
+    return sorted((out / folder / f"pair={pair}").glob("[0-9]*.jsonl.gz"))
+
+
+def _export_monolingual(files: Iterable[Path], sinks: Sequence[Monolingual]) -> None:
+    for file in files if sinks else ():
+        with file.open("rb") as spooled:
+            for document in Spool(spooled, Document):
+                for sink in sinks:
+                    sink.add(document)
+    for sink in sinks:
+        sink.close()
 
 
 _SCHEMA = pa.schema(
@@ -95,6 +119,8 @@ class BucketJob:
     settings: str
     """Scrapy's settings, as JSON."""
     bitext: bool
+    monolingual: bool
+    """Whether the documents of both languages are spooled, too."""
 
     def __call__(self, number: int) -> None:
         """Mine the bucket; raises Unavailable, without a result, if the archive does not answer."""
@@ -106,6 +132,7 @@ class BucketJob:
         result = BucketResult(len(rows))
         found: dict[str, list[dict[str, Any]]] = {}
         aligners: dict[str, BitextAligner] = {}
+        documents: dict[str, Spool[Document]] = {}
         pages = PagesOfRecords()
         rows.sort(key=lambda row: (row.domain, row.unit))
         with ExitStack() as spools:
@@ -128,10 +155,16 @@ class BucketJob:
                         found.setdefault(name, []).append(_row(pair, of_unit))
                     if self.bitext:
                         if name not in aligners:
-                            spool = spools.enter_context(self._spool(name, number))
+                            spool = spools.enter_context(self._spool(_SENTENCES, name, number, Aligned))
                             aligners[name] = BitextAligner(domain.pair, detection, spool, encoder)
+                            if self.monolingual:
+                                documents[name] = spools.enter_context(self._spool(_DOCUMENTS, name, number, Document))
                         main = masked(domain.main_text, domain.pair) if options.mask_personal else domain.main_text
                         aligners[name].add(alignment.pairs, main, domain.origin)
+                        if self.monolingual:
+                            distinct = domain.distinct(alignment.paired)
+                            for one in documents_of(distinct, main, domain.origin):
+                                documents[name].add(one)
                     del domain  # or two would be in memory at once
         for name, pairs_found in found.items():
             _write(self.out / "pairs" / f"pair={name}" / f"bucket-{number}.parquet", pairs_found)
@@ -139,10 +172,10 @@ class BucketJob:
         store(result_file(self.out, number), result)
 
     @contextmanager
-    def _spool(self, pair: str, bucket: int) -> Iterator[Spool]:
+    def _spool(self, folder: str, pair: str, bucket: int, kind: type[Spooled]) -> Iterator[Spool[Spooled]]:
         """The spool of a bucket and language pair; its file is there once it is complete."""
-        with replacing(self.out / _FOLDER / f"pair={pair}" / f"{bucket:06}.jsonl.gz") as part, part.open("wb") as file:
-            spool = Spool(file)
+        with replacing(self.out / folder / f"pair={pair}" / f"{bucket:06}.jsonl.gz") as part, part.open("wb") as file:
+            spool = Spool(file, kind)
             yield spool
             spool.close()
 

@@ -13,6 +13,7 @@ import msgspec
 from ibis import _ as row
 from scrapy.settings import Settings
 
+from bilingual_crawler.alignment.sentences.monolingual import MONOLINGUAL
 from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.cc_index import index_files
 from bilingual_crawler.languages.codes import LanguagePair
@@ -25,7 +26,7 @@ from bilingual_crawler.options import Options
 from bilingual_crawler.storage.records import SITES, replace_tsv
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from rich.console import Console
 
@@ -98,7 +99,8 @@ class MiningRequest:
     """Folder or address of the files named by the tables; None if all inputs are crawls."""
     rate: float
     """Requests per second of all processes together."""
-    bitext: bool
+    formats: tuple[str, ...]
+    """Formats of the bitext; without any, no sentences are aligned."""
     user_agent: str
     settings: dict[str, Any]
     """Scrapy's settings that begin with ``BILINGUAL_``."""
@@ -140,19 +142,21 @@ class Mining:
             ]
         except SourceError as error:
             raise MiningError(str(error)) from error
+        self._monolingual = any(name in MONOLINGUAL for name in request.formats)
         self._equivalents = Options.of(Settings(request.settings)).equivalent_languages
         self._wanted = AskedPairs(request.pairs, self._equivalents)
         mark = {
             "inputs": list(request.inputs),
             "pairs": request.pairs,
             "buckets": request.buckets,
-            "bitext": request.bitext,
+            "bitext": bool(request.formats),
+            "monolingual": self._monolingual,
         }
         known = stored(self._out / "mining.json", dict[str, Any])
         if known is None and self._out.exists() and any(self._out.iterdir()):
             raise MiningError(f"--out {self._out}: the folder is not empty, and of no mining; give another one")
-        if known not in (None, mark):
-            other = ", ".join(name for name in mark if known.get(name) != mark[name])
+        # a folder of an earlier version has no "monolingual"
+        if other := ", ".join(name for name in mark if known is not None and known.get(name, False) != mark[name]):
             raise MiningError(f"--out {self._out}: the folder has a mining with other {other}; give another one")
         store(self._out / "mining.json", mark)
 
@@ -221,7 +225,8 @@ class Mining:
             request.rate / engine.processes,
             request.user_agent,
             json.dumps(request.settings, default=str),
-            request.bitext,
+            bool(request.formats),
+            self._monolingual,
         )
         problems: dict[int, str] = {}
         for _ in range(TRIES):
@@ -236,6 +241,7 @@ class Mining:
         failed = {number: why for number, why in problems.items() if results[number] is None}
         return ContentReport(len(done), add_up(done), failed)
 
-    def export(self, urls: UrlReport, formats: Iterable[str], folder: Path) -> dict[str, int]:
+    def export(self, urls: UrlReport, folder: Path) -> dict[str, int]:
         """Write the bitext of the done buckets into *folder*; returns sentence pairs by language pair."""
-        return export(self._out, [LanguagePair(a, b, self._equivalents) for a, b in urls.pairs], formats, folder)
+        pairs = [LanguagePair(a, b, self._equivalents) for a, b in urls.pairs]
+        return export(self._out, pairs, self._request.formats, folder)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import logging
-import resource
 from typing import TYPE_CHECKING, Any, Protocol
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import CancelledError
-from twisted.web.http import HTTPChannel
 from twisted.web.resource import ErrorPage, Resource
-from twisted.web.server import NOT_DONE_YET, Site
+from twisted.web.server import NOT_DONE_YET
 
+from bilingual_crawler.reporting.local_pages import HTML, LimitedSite, LocalPages, answer
 from bilingual_crawler.reporting.markup import render
 from bilingual_crawler.urls.canonical import canonicalise
 
@@ -28,15 +26,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-HTML, JSON = "text/html; charset=utf-8", "application/json"
+JSON = "application/json"
 NAMESPACE = "bilingual"
 """First part of the names of all metrics."""
-MAX_CONNECTIONS = 32
-"""Open connections; a further one takes the place of the oldest."""
-CONNECTION_SECONDS = 15.0
-"""Seconds for a connection to send its one request and take the answer."""
-RESERVED_FILES = 100
-"""File descriptors that connections leave to the crawl: its frontier, outputs and downloads."""
 
 
 class Watched(Protocol):
@@ -52,64 +44,17 @@ class Watched(Protocol):
     async def explain(self, url: str) -> Mapping[str, Any]: ...
 
 
-class StatusSite(Site):
-    """The pages of *crawl*, which are served at *host*; no client can take the file descriptors of the crawl."""
+class StatusSite(LimitedSite):
+    """The pages of *crawl*, which are served at *host*."""
 
     def __init__(self, crawl: Watched, host: str) -> None:
-        super().__init__(_root(crawl, host), timeout=None)  # type: ignore[no-untyped-call]
-        self.protocol = _Channel  # type: ignore[method-assign, assignment]
-        self._open: dict[_Channel, None] = {}
-
-    def opened(self, channel: _Channel) -> None:
-        self._open[channel] = None
-        if len(self._open) > MAX_CONNECTIONS:
-            self._abort(next(iter(self._open)))
-        limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        # the system gives the lowest number that is free
-        if limit != resource.RLIM_INFINITY and channel.transport.fileno() >= max(limit - RESERVED_FILES, limit // 2):
-            self._abort(channel)
-
-    def closed(self, channel: _Channel) -> None:
-        self._open.pop(channel, None)
-
-    def _abort(self, channel: _Channel) -> None:
-        self.closed(channel)
-        channel.transport.abortConnection()
-
-
-class _Channel(HTTPChannel):
-    """A connection for one request without a body. Twisted limits its line and headers to 16 kB."""
-
-    site: StatusSite
-    transport: Any
-
-    def connectionMade(self) -> None:
-        super().connectionMade()  # type: ignore[no-untyped-call]
-        self._deadline = self.callLater(CONNECTION_SECONDS, self.transport.abortConnection)  # type: ignore[no-untyped-call]
-        self.site.opened(self)
-
-    def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
-        if self._deadline.active():
-            self._deadline.cancel()
-        self.site.closed(self)
-        super().connectionLost(reason)  # type: ignore[no-untyped-call]
-
-    def checkPersistence(self, request: Request, version: bytes) -> bool:
-        request.setHeader(b"connection", b"close")
-        return False
-
-    def allHeadersReceived(self) -> None:
-        if self.length == 0:
-            super().allHeadersReceived()  # type: ignore[no-untyped-call]
-        else:
-            self.transport.write(b"HTTP/1.1 413 Content Too Large\r\nConnection: close\r\n\r\n")
-            self.loseConnection()  # type: ignore[no-untyped-call]
+        super().__init__(_root(crawl, host))
 
 
 def _root(crawl: Watched, host: str) -> Resource:
     registry = CollectorRegistry()
     registry.register(_Metrics(crawl))
-    pages = _Guarded(crawl, host)
+    pages = _Pages(crawl, host)
     children: dict[bytes, Any] = {
         b"": _Page(crawl, crawl.page, HTML),
         b"status.json": _Page(crawl, lambda: json.dumps(crawl.status(), ensure_ascii=False), JSON),
@@ -122,28 +67,18 @@ def _root(crawl: Watched, host: str) -> Resource:
     return pages
 
 
-class _Guarded(Resource):
-    """On loopback, answers only requests for a loopback host, which prevents DNS rebinding by a website."""
+class _Pages(LocalPages):
+    """Nothing is served before the crawl has begun."""
 
     def __init__(self, crawl: Watched, host: str) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__(host)
         self._crawl = crawl
-        self._local = ipaddress.ip_address(host).is_loopback
 
     def getChildWithDefault(self, path: bytes, request: Request) -> Any:
-        if self._local and not _is_local(request.getRequestHostname().decode("latin-1")):
-            return ErrorPage(403, "Forbidden", "Ask for localhost.")
-        if not self._crawl.has_begun:
+        if self.serves(request) and not self._crawl.has_begun:
             request.setHeader(b"refresh", b"1")
             return ErrorPage(503, "Starting", "The crawl is starting.")
-        return super().getChildWithDefault(path, request)  # type: ignore[no-untyped-call]
-
-
-def _is_local(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+        return super().getChildWithDefault(path, request)
 
 
 class _Page(Resource):
@@ -163,7 +98,7 @@ class _Page(Resource):
         status = self._crawl.status()
         if status is not self._shown:
             self._shown, self._text = status, self._make()
-        return _answer(request, self._text, self._kind)
+        return answer(request, self._text, self._kind)
 
 
 class _Explain(Resource):
@@ -188,9 +123,9 @@ class _Explain(Resource):
     async def _explain(self, request: Request, url: str | None) -> None:
         explained = await self._crawl.explain(url) if url else None
         if b"application/json" in (request.getHeader(b"accept") or b""):
-            body = _answer(request, json.dumps(explained), JSON)
+            body = answer(request, json.dumps(explained), JSON)
         else:
-            body = _answer(request, render("explain.html", explained=explained), HTML)
+            body = answer(request, render("explain.html", explained=explained), HTML)
         request.write(body)
         request.finish()
 
@@ -201,13 +136,6 @@ def _failed(failure: Failure, request: Request) -> None:
         logger.error(f"{request.uri.decode('ascii', 'replace')} is not answered: {failure.value!r}")
         request.setResponseCode(500)
         request.finish()
-
-
-def _answer(request: Request, text: str, kind: str) -> bytes:
-    request.setHeader(b"content-type", kind.encode())
-    request.setHeader(b"x-content-type-options", b"nosniff")
-    request.setHeader(b"cache-control", b"no-store")
-    return text.encode("utf-8", "replace")
 
 
 class _Metrics:

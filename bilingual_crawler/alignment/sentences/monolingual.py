@@ -12,15 +12,14 @@ from bilingual_crawler.alignment.sentences.exports import TEXT, Files, ParquetFi
 from bilingual_crawler.alignment.sentences.facts import PERSONAL
 from bilingual_crawler.alignment.sentences.personal import PersonalData
 from bilingual_crawler.languages.codes import to_bcp47
-from bilingual_crawler.pages.origin import FACTS
+from bilingual_crawler.pages.origin import FACTS, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
     from typing import Any
 
     from bilingual_crawler.languages.codes import LanguagePair
-    from bilingual_crawler.pages.origin import Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class Document:
     """ISO 639-3, a language of the pair."""
     paired: bool
     """Whether it is in a document pair."""
-    paragraphs: Sequence[str]
+    paragraphs: list[str]
     origin: Origin
 
 

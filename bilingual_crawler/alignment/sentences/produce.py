@@ -6,7 +6,7 @@ import gzip
 import tempfile
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
 
 import msgspec
 
@@ -43,18 +43,21 @@ class Aligned(msgspec.Struct, array_like=True):
     sentences: list[SentencePair]
 
 
-class Spool:
-    """Aligned document pairs in a file, until all are there and repetitions can be found."""
+Spooled = TypeVar("Spooled", bound="Aligned | Document")
 
-    def __init__(self, file: BinaryIO) -> None:
-        """*file* is empty, or holds the document pairs of a spool that was closed."""
-        self._file = file
+
+class Spool(Generic[Spooled]):
+    """Values of one *kind* in a file, such as aligned document pairs until repetitions among all can be found."""
+
+    def __init__(self, file: BinaryIO, kind: type[Spooled]) -> None:
+        """*file* is empty, or holds the values of a spool that was closed."""
+        self._file, self._kind = file, kind
         self._lines: gzip.GzipFile | None = None
 
-    def add(self, aligned: Aligned) -> None:
-        """Append a document pair."""
+    def add(self, value: Spooled) -> None:
+        """Append a value."""
         self._lines = self._lines or gzip.GzipFile(fileobj=self._file, mode="wb", compresslevel=1)
-        self._lines.write(msgspec.json.encode(aligned) + b"\n")
+        self._lines.write(msgspec.json.encode(value) + b"\n")
 
     def close(self) -> None:
         """Complete the file, which stays open; nothing can be added any more."""
@@ -62,8 +65,8 @@ class Spool:
             self._lines.close()
         self._file.flush()
 
-    def __iter__(self) -> Iterator[Aligned]:
-        decoder = msgspec.json.Decoder(Aligned)
+    def __iter__(self) -> Iterator[Spooled]:
+        decoder = msgspec.json.Decoder(self._kind)
         self._file.seek(0)
         with gzip.GzipFile(fileobj=self._file) as lines:
             yield from map(decoder.decode, lines)
@@ -72,7 +75,9 @@ class Spool:
 class BitextAligner:
     """Aligns the sentences of paired documents, domain by domain, and judges each sentence pair by itself."""
 
-    def __init__(self, pair: LanguagePair, detection: Detection, spool: Spool, encoder: Encoder | None = None) -> None:
+    def __init__(
+        self, pair: LanguagePair, detection: Detection, spool: Spool[Aligned], encoder: Encoder | None = None
+    ) -> None:
         """*spool* gets the document pairs."""
         self._spool = spool
         self._aligner = SentenceAligner(pair.a, pair.b, encoder)
@@ -120,13 +125,24 @@ def _writable(lines: Iterable[str]) -> list[str]:
     return [line.encode(errors="replace").decode() for line in lines]
 
 
+def documents_of(
+    distinct: Iterable[tuple[str, str, bool]], main: Callable[[str], list[str]], origin: Callable[[str], Origin]
+) -> Iterator[Document]:
+    """The documents of a domain or group. *distinct*: language, URL, and whether it is in a pair.
+
+    *main* and *origin* as for :meth:`BitextAligner.add`.
+    """
+    for language, url, is_paired in distinct:
+        yield Document(url, language, is_paired, _writable(main(url)), origin(url))
+
+
 def open_exports(names: Iterable[str], directory: Path, pair: LanguagePair) -> list[Export]:
     """Writers of those formats called *names* that hold document pairs, and of the overview, into *directory*."""
     chosen = (EXPORTS[name](directory, pair) for name in dict.fromkeys(names) if name in EXPORTS)
     return [*chosen, Overview(directory, pair)]
 
 
-def export(spools: Iterable[Spool], sinks: Iterable[Sink]) -> BitextCounts:
+def export(spools: Iterable[Spool[Aligned]], sinks: Iterable[Sink]) -> BitextCounts:
     """Drop the repetitions in all of *spools*, pass their document pairs to *sinks* in order, and close the sinks.
 
     Reads the spools twice. Memory is in proportion to the number of sentence pairs, not to their text.
@@ -166,7 +182,7 @@ class BitextProducer:
     ) -> None:
         """*monolingual* take all documents, *sinks* the document pairs."""
         self._sinks, self._monolingual = list(sinks), list(monolingual)
-        self._spool = Spool(tempfile.TemporaryFile(prefix="bilingual-bitext-"))  # noqa: SIM115
+        self._spool = Spool(tempfile.TemporaryFile(prefix="bilingual-bitext-"), Aligned)  # noqa: SIM115
         self._aligner = BitextAligner(pair, detection, self._spool, encoder)
 
     def add(
@@ -178,11 +194,10 @@ class BitextProducer:
     ) -> None:
         """Add the document pairs of a domain or group, best first.
 
-        *main* and *origin* as for :meth:`BitextAligner.add`. *documents*: language, URL, and whether it is in a pair.
+        *main* and *origin* as for :meth:`BitextAligner.add`, *documents* as for :func:`documents_of`.
         """
         self._aligner.add(pairs, main, origin)
-        for language, url, is_paired in documents if self._monolingual else ():
-            document = Document(url, language, is_paired, _writable(main(url)), origin(url))
+        for document in documents_of(documents, main, origin) if self._monolingual else ():
             for sink in self._monolingual:
                 sink.add(document)
 
