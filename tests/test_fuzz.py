@@ -11,11 +11,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
 import fuzz
+import pytest
 
 PAGES = 400
 CRAWLED = 100
 
 
+@pytest.mark.slow
 def test_changed_and_hostile_pages_crash_nothing_and_break_no_limit() -> None:
     rows = fuzz.read_all(fuzz.fuzzed(random.Random(1), fuzz.example_pages(), PAGES))
     assert sum(row.pages for row in rows.values()) == PAGES

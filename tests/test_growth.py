@@ -105,6 +105,7 @@ def test_long_urls_are_computed_anew_and_short_ones_once() -> None:
     assert computed == [short, long, long]
 
 
+@pytest.mark.slow
 def test_urls_that_are_equal_but_for_many_language_marks_are_not_all_scored_for_one_page() -> None:
     policy = Gain(PAIR)
     policy.resume(f"http://a.example/x?lang=es&lang={'es&lang=' * number}es" for number in range(1000))
