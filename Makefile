@@ -1,6 +1,6 @@
 # make crawl                                       crawl the example site, which needs no network; PAIR=eng-eus or PAIR=eng-eus,eng-spa as well
 # make crawl PAIR=eng-mlt SEEDS=https://… CONTACT=https://…   crawl websites; POLICY=… and OPTIONS="-a max_pages=500" as well
-# make test                                        check style and types, run the tests
+# make test                                        check style and types, run the tests; CI=1 runs the slow ones as well
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -15,7 +15,7 @@ PIP := $(RUN) -m pip install -qq --disable-pip-version-check -c constraints.txt
 TEST_EXTRAS := dev,train,align,discovery,languages,redis,playwright,scrapyd,pdf,mine,docs
 CRAWL_OPTIONS := $(if $(POLICY),-a policy=$(POLICY)) $(OPTIONS)
 
-.PHONY: crawl test
+.PHONY: crawl test types suite
 
 ifeq ($(strip $(SEEDS)),)
 crawl: $(VENV)/installed
@@ -29,9 +29,15 @@ endif
 test: $(VENV)/installed-for-tests
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
-	$(RUN) -m mypy
 	$(VENV)/bin/lint-imports
-	$(RUN) -m pytest -q -rs -n 3 --dist loadfile --no-loadscope-reorder --durations 15
+	@$(MAKE) --no-print-directory -j 2 types suite
+
+# mypy has one process, and crawls wait for servers: all of it together fills two cores
+types:
+	$(RUN) -m mypy
+
+suite:
+	$(RUN) -m pytest -q -rs -n 4 --dist loadfile --no-loadscope-reorder --durations 15
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -45,5 +51,7 @@ $(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/installed-for-tests: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "Installing the extras $(TEST_EXTRAS) into $(VENV): 3 GB, torch among it …"
-	@$(PIP) -e '.[$(TEST_EXTRAS)]'
+	@$(PIP) --no-compile -e '.[$(TEST_EXTRAS)]'
+# pip would compile one file after the other; some are templates, or for another Python
+	@$(RUN) -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1 || true
 	@touch $@ $(VENV)/installed

@@ -19,21 +19,26 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 fork_server.environment = dict(os.environ)
 
 LONGEST = (
+    "test_variants",
+    "test_status",
     "test_faults",
+    "test_origin",
+    "test_limits",
     "test_crawl",
+    "test_until",
+    "test_parts",
+    "test_shared_crawl",
+    "test_training_language",
     "test_deploy_page",
     "test_render",
-    "test_manners",
+    "test_growth",
+    "test_readers",
+    "test_pair_training_killed",
     "test_scrapyd",
-    "test_end_alignment",
-    "test_shared_crawl",
+    "test_pairs_found",
+    "test_examples",
+    "test_docs",
     "test_pdf_crawl",
-    "test_discovery",
-    "test_until",
-    "test_variants",
-    "test_several_pairs",
-    "test_job",
-    "test_models",
 )
 """Files of which each takes a minute or more: one that began last would keep one process busy while others wait."""
 

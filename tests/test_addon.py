@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import fork_server
 import pytest
 from components import free_port
 from scrapy import Request, Spider
@@ -169,13 +170,15 @@ def components(crawler: Crawler) -> dict[str, dict[type, int | None]]:
     return {name: {load_object(key): place for key, place in crawler.settings.getdict(name).items()} for name in PLACES}
 
 
-def project(folder: Path, *arguments: str, settings: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
-    """Start ``scrapy`` in the example project."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    environment.pop("SCRAPY_SETTINGS_MODULE", None)
+def project(
+    folder: Path, *arguments: str, settings: Mapping[str, str] | None = None, fresh: bool = False
+) -> subprocess.Popen[str]:
+    """Start ``scrapy`` in the example project, forked unless it is to be *fresh*."""
+    environment = {name: value for name, value in os.environ.items() if name != "SCRAPY_SETTINGS_MODULE"}
     given = {"BILINGUAL_OUTPUT_DIR": str(folder / "out"), "LOG_LEVEL": "INFO", **(settings or {})}
     options = [part for name, value in given.items() for part in ("-s", f"{name}={value}")]
-    return subprocess.Popen(
+    kind = subprocess.Popen if fresh else fork_server.Popen
+    return kind(
         [sys.executable, "-m", "scrapy", *arguments, *QUICK, *options],
         cwd=PROJECT,
         env=environment,
@@ -295,7 +298,8 @@ def test_the_example_project_finds_pairs_and_its_archive_is_crawled_again(tmp_pa
     items = tmp_path / "items.jsonl"
     quick = {"BILINGUAL_ALIGN": "url"}
     with example.serving() as site:
-        process = project(tmp_path, "crawl", "headings", "-a", f"site={site}", "-O", str(items), settings=quick)
+        arguments = ("crawl", "headings", "-a", f"site={site}", "-O", str(items))
+        process = project(tmp_path, *arguments, settings=quick, fresh=True)
         log = process.communicate(timeout=300)[0]
     assert process.returncode == 0, log
     assert "Traceback" not in log

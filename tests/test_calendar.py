@@ -5,14 +5,13 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
+import pytest
 from webserver import OWN_NAMES, TEXT, run_scrapy, serve
 
 from bilingual_crawler.storage.records import read_tsv
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 ARTICLES, LISTED = 24, 8
 MONTHS = 120
@@ -72,6 +71,7 @@ def crawled(folder: Path, *arguments: str) -> list[str]:
         return [row["url"].removeprefix(server.url) for row in rows if row["outcome"] == "document"]
 
 
+@pytest.mark.slow
 def test_pairs_of_articles_come_before_a_calendar_and_the_order_is_the_same_in_each_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,6 +54,7 @@ def url_list(path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_language_student_learns_from_a_teacher(tmp_path: Path) -> None:
     tiny = "--epochs 1 --epoch-size 640 --batch 64 --held-out .3 --rows 1009 --word-rows 503 --columns 8 --width 16"
     command = ["language", "--teacher", f"{MODELS}/url-language", "--scores", f"{tmp_path}/soft.npz", *tiny.split()]
@@ -62,6 +63,7 @@ def test_a_language_student_learns_from_a_teacher(tmp_path: Path) -> None:
     assert "eng" in SoftLabels.load(tmp_path / "soft.npz").labels
 
 
+@pytest.mark.slow
 def test_a_pair_student_learns_from_a_teacher(tmp_path: Path) -> None:
     sources = tiny_sources(tmp_path)
     given = {name: getattr(sources, name) for name in ("pairs", "sites", "urls", "lexicon")}

@@ -107,6 +107,7 @@ def test_a_page_that_never_ended_the_alignment(tmp_path: Path) -> None:
     assert summary(tmp_path)["pairs"] == PAGES + 1
 
 
+@pytest.mark.slow
 def test_a_page_that_breaks_the_alignment_is_left_out_and_named(tmp_path: Path) -> None:
     """The archive holds a page that no crawl would keep, as align also reads the WARCs of other crawlers."""
     with serve(varied(bilingual_site(PAGES))) as site:

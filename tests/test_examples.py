@@ -144,13 +144,27 @@ def crawl(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize(("pair", "count"), [("eng-spa", 26), ("eu-en", 5)])
-def test_crawl_of_the_example_finds_every_pair(tmp_path: Path, pair: str, count: int) -> None:
-    result = crawl(tmp_path, "--pair", pair, "-a", "policy=bfs")
+def assert_every_pair_is_found(result: subprocess.CompletedProcess[str], folder: Path, count: int) -> None:
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith(f"{count} of the {count} true pairs of the example site were found (100%)\n")
-    (output,) = (tmp_path / "crawls").iterdir()
+    (output,) = (folder / "crawls").iterdir()
     assert (output / "report.html").exists()
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    folder: Path = tmp_path_factory.mktemp("crawled")
+    return folder, crawl(folder, "--pair", "eng-spa", "-a", "policy=bfs")
+
+
+def test_crawl_of_the_example_finds_every_pair(crawled: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    folder, result = crawled
+    assert_every_pair_is_found(result, folder, 26)
+
+
+@pytest.mark.slow
+def test_crawl_of_the_example_for_another_pair_finds_every_pair(tmp_path: Path) -> None:
+    assert_every_pair_is_found(crawl(tmp_path, "--pair", "eu-en", "-a", "policy=bfs"), tmp_path, 5)
 
 
 def test_ctrl_c_lets_the_crawl_of_the_example_end_in_order(tmp_path: Path) -> None:
@@ -194,15 +208,17 @@ def test_a_pair_that_the_example_does_not_have_is_an_error(tmp_path: Path, pair:
     assert not list(tmp_path.iterdir())
 
 
-def test_the_links_of_the_report_work_with_the_command_that_the_crawl_ends_with(tmp_path: Path) -> None:
-    last = crawl(tmp_path, "-a", "policy=bfs").stdout.splitlines()[-1]
-    command = last.partition("links in the report: ")[2].split()
-    (output,) = (tmp_path / "crawls").iterdir()
+def test_the_links_of_the_report_work_with_the_command_that_the_crawl_ends_with(
+    crawled: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    folder, result = crawled
+    command = result.stdout.splitlines()[-1].partition("links in the report: ")[2].split()
+    (output,) = (folder / "crawls").iterdir()
     link = next(read_tsv(output / "pairs.tsv"))["url_b"]
     assert f'href="{link}"' in (output / "report.html").read_text()
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(link)
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE) as server:
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE) as server:
         try:
             assert server.stdout
             server.stdout.readline()

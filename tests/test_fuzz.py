@@ -11,11 +11,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
 import fuzz
+import pytest
 
 PAGES = 400
 CRAWLED = 100
 
 
+@pytest.mark.slow
 def test_changed_and_hostile_pages_crash_nothing_and_break_no_limit() -> None:
     rows = fuzz.read_all(fuzz.fuzzed(random.Random(1), fuzz.example_pages(), PAGES))
     assert sum(row.pages for row in rows.values()) == PAGES
@@ -25,6 +27,7 @@ def test_changed_and_hostile_pages_crash_nothing_and_break_no_limit() -> None:
     assert not [breach for row in rows.values() for breach in row.breaches]
 
 
+@pytest.mark.slow
 def test_a_crawl_of_such_pages_and_its_alignment_end_with_the_honest_pairs() -> None:
     outcomes, wrong = fuzz.crawl_and_align(fuzz.fuzzed(random.Random(2), fuzz.example_pages(), CRAWLED))
     assert not wrong

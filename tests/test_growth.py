@@ -105,6 +105,7 @@ def test_long_urls_are_computed_anew_and_short_ones_once() -> None:
     assert computed == [short, long, long]
 
 
+@pytest.mark.slow
 def test_urls_that_are_equal_but_for_many_language_marks_are_not_all_scored_for_one_page() -> None:
     policy = Gain(PAIR)
     policy.resume(f"http://a.example/x?lang=es&lang={'es&lang=' * number}es" for number in range(1000))
@@ -134,6 +135,7 @@ def test_a_site_fills_its_own_share_of_the_queue_only() -> None:
     assert not quota.is_full("a.example")
 
 
+@pytest.mark.slow
 def test_the_share_counts_what_is_kept_of_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
     """By policy and frontier, in a folder of its own; caches and words of the last URLs are bounded for all sites."""
     monkeypatch.setattr(shared_words, "MAX_URLS", 10)
@@ -249,6 +251,7 @@ def test_a_large_page_and_a_sitemap_are_queued_in_parts(tmp_path: Path) -> None:
     assert sizes[-10:] == [PART] * 10
 
 
+@pytest.mark.slow
 def test_a_site_that_has_filled_its_share_waits_and_the_other_is_crawled(tmp_path: Path) -> None:
     """A share of 4.5 MB, six pages of the hostile site."""
     (tmp_path / "sitecustomize.py").write_text(

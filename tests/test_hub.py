@@ -46,6 +46,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_language_checkpoint_scores_as_in_pytorch(exported: Path) -> None:
     found = LanguageModel(exported / "out")
     assert found.labels[:3] == ("unk", "eng", "deu")
@@ -66,6 +67,7 @@ def test_the_layout_of_the_reference_code_is_read(tmp_path: Path, labels: int) -
 
 
 @pytest.mark.parametrize("logits", [1, 2])
+@pytest.mark.slow
 def test_a_pair_checkpoint_joins_the_urls_with_one_separator(tmp_path: Path, logits: int) -> None:
     model = checkpoint(tmp_path / "hub", logits, "transformers")
     export.main(f"--from-hub {tmp_path}/hub --kind parallelness --out {tmp_path}/out".split())
@@ -78,6 +80,7 @@ def test_a_pair_checkpoint_joins_the_urls_with_one_separator(tmp_path: Path, log
     assert ParallelnessModel(tmp_path / "out").probabilities([pair])[0] == pytest.approx(expected, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_parity_is_stated(exported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     export.main(f"--from-hub {exported}/hub --kind language --precision int8 --out {tmp_path}".split())
     line = capsys.readouterr().out.splitlines()[-1]

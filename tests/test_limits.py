@@ -102,6 +102,7 @@ def test_more_promised_than_sent_and_less(tmp_path: Path) -> None:
     assert only(other, Answer(raw=wrong))
 
 
+@pytest.mark.slow
 def test_many_robots_txt_of_the_largest_size(tmp_path: Path) -> None:
     """Their rules are short and have wildcards: parsed they take a hundred times as much as their text."""
     rules = "".join(f"Disallow: /{number:x}*$\n" for number in range(40_000))

@@ -202,6 +202,7 @@ def test_any_text_can_be_compared(one: list[str], other: list[str]) -> None:
     assert values is None or all(map(float("inf").__gt__, map(abs, values)))
 
 
+@pytest.mark.slow
 def test_a_long_page_is_read_in_time() -> None:
     english, spanish = zip(*(paragraphs(number, 1)[0] for number in range(20_000)), strict=True)
     lines = [*english, *spanish]
@@ -261,6 +262,7 @@ def test_both_languages_on_one_page(
         assert sum(pair in right for pair in kept) >= 0.95 * len(kept)
 
 
+@pytest.mark.slow
 def test_archive_kept_texts_and_recrawl_have_the_same_parts(tmp_path: Path) -> None:
     with scripted(site(by_paragraph)) as server:
         assert crawl(tmp_path, f"{server.url}/", policy="gain").returncode == 0

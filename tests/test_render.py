@@ -115,6 +115,7 @@ def test_auto_renders_nothing_but_the_shells(tmp_path: Path) -> None:
     assert site.agents == {f"{BILINGUAL_USER_AGENT} (+mailto:me@example.org)"}
 
 
+@pytest.mark.slow
 def test_the_archive_holds_what_was_downloaded_and_what_became_of_it(tmp_path: Path) -> None:
     shells = {"/es/", "/en/page-0.html"}
     with serve(with_scripts(*shells)) as site:
@@ -144,6 +145,7 @@ def test_the_archive_holds_what_was_downloaded_and_what_became_of_it(tmp_path: P
     assert pairs(again, site) == pairs(tmp_path, site) == PAIRS
 
 
+@pytest.mark.slow
 def test_always_renders_every_page(tmp_path: Path) -> None:
     with serve(with_scripts()) as site:
         result = crawl(tmp_path, site, "-a", "render=always", "-a", "max_pages=4")
@@ -151,6 +153,7 @@ def test_always_renders_every_page(tmp_path: Path) -> None:
     assert stat(result, "shells") == 0
 
 
+@pytest.mark.slow
 def test_a_stop_from_the_terminal_leaves_no_page_half_rendered(tmp_path: Path) -> None:
     with serve(with_scripts(*PLAIN), delay=0.1) as site:
         arguments = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", "-a", "policy=bfs", "-a", "render=auto")
@@ -166,6 +169,7 @@ def test_a_stop_from_the_terminal_leaves_no_page_half_rendered(tmp_path: Path) -
     assert len(documents(tmp_path)) == len(PLAIN)
 
 
+@pytest.mark.slow
 def test_the_time_budget_ends_a_page_that_never_ends(tmp_path: Path) -> None:
     endless = "<title>app</title><script>setTimeout(() => { while (true) {} }, 50)</script>"
     with serve(with_scripts() | {"/en/page-0.html": endless}) as site:
@@ -175,6 +179,7 @@ def test_the_time_budget_ends_a_page_that_never_ends(tmp_path: Path) -> None:
     assert 7 < float(elapsed[1]) < 30
 
 
+@pytest.mark.slow
 def test_a_browser_that_dies_is_started_again(tmp_path: Path) -> None:
     with serve(with_scripts(*PLAIN), delay=0.1) as site:
         arguments = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", "-a", "policy=bfs", "-a", "render=auto")
@@ -221,6 +226,7 @@ def test_hostile_pages_cost_their_time_and_nothing_else(tmp_path: Path) -> None:
     assert pairs(tmp_path, site) == {("/en/", "/es/"), ("/en/page-0.html", "/es/page-0.html")}
 
 
+@pytest.mark.slow
 def test_the_budget_of_a_site(tmp_path: Path) -> None:
     with serve(with_scripts(*PLAIN)) as site:
         result = crawl(tmp_path, site, "-a", "render=auto", "-s", "BILINGUAL_RENDER_MAX_PAGES_PER_SITE=3")
@@ -271,6 +277,7 @@ setTimeout(() => clearInterval(tick), 3000)
 """
 
 
+@pytest.mark.slow
 def test_scripts_reach_no_address_by_other_protocols(tmp_path: Path) -> None:
     with socket.socket(type=socket.SOCK_DGRAM) as datagrams, socket.create_server(("127.0.0.1", 0)) as connections:
         datagrams.bind(("127.0.0.1", 0))
@@ -336,10 +343,12 @@ document.addEventListener("DOMContentLoaded", async () => {
 @pytest.mark.parametrize(
     ("script", "mode"),
     [
-        (BY_BROWSER.replace("LANGUAGE", "navigator.language.slice(0, 2)"), "always"),
+        pytest.param(
+            BY_BROWSER.replace("LANGUAGE", "navigator.language.slice(0, 2)"), "always", marks=pytest.mark.slow
+        ),
         (BY_BROWSER.replace("LANGUAGE", "navigator.languages[0]"), "auto"),
-        (BY_HEADER, "always"),
-        (None, "always"),
+        pytest.param(BY_HEADER, "always", marks=pytest.mark.slow),
+        pytest.param(None, "always", marks=pytest.mark.slow),
     ],
     ids=["navigator.language", "navigator.languages", "header of a script's request", "header of the page"],
 )

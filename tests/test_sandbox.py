@@ -96,6 +96,7 @@ def test_helpers_are_used_again_and_are_as_many_as_processors() -> None:
     assert len({future.result() for future in futures}) <= (os.cpu_count() or 1)
 
 
+@pytest.mark.slow
 def test_a_helper_that_something_ended_between_two_jobs_costs_none_of_them() -> None:
     for _ in range(5):
         helper = submit(Work("")).result(60)

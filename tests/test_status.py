@@ -287,6 +287,7 @@ def test_every_question_about_an_address_is_answered() -> None:
         assert get(f"http://127.0.0.1:{port}/status.json") == '{"figure": 1}'
 
 
+@pytest.mark.slow
 def test_idle_connections_do_not_stop_a_crawl(tmp_path: Path) -> None:
     def few_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))

@@ -211,6 +211,7 @@ def test_synthetic_urls_are_marked_and_carry_words_or_marks(tmp_path: Path) -> N
     assert gzip.decompress(out.read_bytes()) == gzip.decompress(first)
 
 
+@pytest.mark.slow
 def test_from_lists_to_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data, other = write_urls(tmp_path / "train.tsv"), write_urls(tmp_path / "test.tsv")
     text = other.read_text().replace("site", "other")
@@ -275,6 +276,7 @@ def test_priors_are_moved_no_further_than_helps() -> None:
     assert net.head.bias[0] - net.head.bias[1] > before[0] - before[1]
 
 
+@pytest.mark.slow
 def test_targets_are_what_networks_say_of_domains_they_did_not_see(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     sites = [("".join(rng.choice(list("abcdefghij"), 8)), lang) for lang in WORDS for _ in range(60)]

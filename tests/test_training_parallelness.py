@@ -35,6 +35,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "model"
 
 
+@pytest.mark.slow
 def test_model_tells_translations_from_other_pages(model: Path) -> None:
     pairs = [
         ("https://new.com/en/wine/4", "https://new.com/is/wine/4"),
