@@ -6,7 +6,8 @@ import os
 import signal
 import time
 from collections import Counter
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -16,6 +17,7 @@ from test_manners import summary
 from test_shared_crawl import PAGES, asked, documents, every_document, hosts
 from webserver import ABOUT_SITE, ALIGNED, bilingual_site, run_scrapy, serve, start_scrapy, varied
 
+from bilingual_crawler.reporting.results import read_summary
 from bilingual_crawler.storage.archive import open_warc
 from bilingual_crawler.storage.files import LeftOut
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
@@ -23,7 +25,6 @@ from bilingual_crawler.storage.records import read_json_lines, read_tsv
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from webserver import Site
 
@@ -32,23 +33,15 @@ PAIRS_OF_SITE = PAGES + 1
 WORKERS = ("-s", "BILINGUAL_WORKERS=2")
 
 
-@contextmanager
-def serve_sites(count: int) -> Iterator[list[Site]]:
-    pages = varied(bilingual_site(PAGES))
-    with ExitStack() as stack:
-        yield [
-            stack.enter_context(
-                serve(pages, redirects={"/old": "/en/page-1.html"}, address=f"127.0.0.{n + 2}", delay=0.02)
-            )
-            for n in range(count)
-        ]
-
-
 @pytest.fixture
 def sites() -> Iterator[list[Site]]:
     program("redis-server", package="redis-server")
-    with serve_sites(4) as sites:
-        yield sites
+    pages = varied(bilingual_site(PAGES))
+    moved = {"/old": "/en/page-1.html"}
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(serve(pages, redirects=moved, address=f"127.0.0.{n + 2}", delay=0.02)) for n in range(4)
+        ]
 
 
 def command(sites: Sequence[Site], *more: str) -> tuple[str, ...]:
@@ -70,23 +63,12 @@ def wait_until_asked(sites: Sequence[Site], count: int, process: subprocess.Pope
         assert process.poll() is None, process.communicate()
 
 
-def family(process: subprocess.Popen[str]) -> dict[str, list[psutil.Process]]:
-    """The processes that *process* has started: its workers, and its Redis."""
-    found: dict[str, list[psutil.Process]] = {"redis": [], "workers": []}
-    for child in psutil.Process(process.pid).children():
-        if child.name().startswith("redis-server"):
-            found["redis"].append(child)
-    for pid in psutil.pids():
-        lock = psutil.Process(process.pid).cwd()
-        for number in (1, 2):
-            try:
-                with open(f"{lock}/out/worker-{number}/.lock", encoding="utf-8") as file:
-                    holder = int(file.read().split()[0])
-            except (OSError, IndexError):
-                continue
-            if holder == pid:
-                found["workers"].append(psutil.Process(pid))
-    return found
+def family(process: subprocess.Popen[str]) -> tuple[list[psutil.Process], psutil.Process]:
+    """The workers that *process* has started, by the locks on their folders, and its Redis."""
+    parent = psutil.Process(process.pid)
+    (redis,) = (child for child in parent.children() if child.name() == "redis-server")
+    locks = sorted(Path(parent.cwd(), "out").glob("worker-*/.lock"))
+    return [psutil.Process(int(lock.read_text().split()[0])) for lock in locks], redis
 
 
 def end(process: subprocess.Popen[str], status: int = 0) -> str:
@@ -111,7 +93,7 @@ def test_workers_bring_what_one_process_brings_into_one_folder(tmp_path: Path, s
     assert counts["aligned"] == "auto"
     assert counts["finish_reason"] == "finished"
     assert counts["queued"] == 0
-    assert counts["bytes"] == sum(summary_of(out / f"worker-{number}")["bytes"] for number in (1, 2))
+    assert counts["bytes"] == sum(read_summary(out / f"worker-{number}")["bytes"] for number in (1, 2))
     times = [row["time"] for row in read_tsv(out / "crawl.tsv")]
     assert times == sorted(times)
     assert hosts(tmp_path) == {site.url.split("/")[2] for site in sites}
@@ -129,13 +111,6 @@ def test_workers_bring_what_one_process_brings_into_one_folder(tmp_path: Path, s
     assert pairs(alone) == pairs(tmp_path)
 
 
-def summary_of(folder: Path) -> dict[str, int]:
-    import json
-
-    read: dict[str, int] = json.loads((folder / "summary.json").read_text())
-    return read
-
-
 def hosts_of(folder: Path) -> set[str]:
     return {row["url"].split("/")[2] for row in read_tsv(folder / "crawl.tsv")}
 
@@ -143,9 +118,9 @@ def hosts_of(folder: Path) -> set[str]:
 def test_a_killed_worker_and_a_killed_redis_come_back(tmp_path: Path, sites: list[Site]) -> None:
     crawl = start_scrapy(tmp_path, *command(sites, "-s", "DOWNLOAD_DELAY=0.1", *WORKERS))
     wait_until_asked(sites, 20, crawl)
-    family(crawl)["workers"][0].kill()
+    family(crawl)[0][0].kill()
     wait_until_asked(sites, 40, crawl)
-    family(crawl)["redis"][0].kill()
+    family(crawl)[1].kill()
     log = end(crawl)
     assert log.count("was killed by SIGKILL, and starts again") == 1
     assert log.count("The Redis of the workers has ended, and starts again") == 1
@@ -157,12 +132,20 @@ def test_all_end_with_a_killed_parent_and_the_same_command_goes_on(tmp_path: Pat
     whole = command(sites, "-s", "DOWNLOAD_DELAY=0.1", "-s", "JOBDIR=job", *ALIGNED, *WORKERS)
     crawl = start_scrapy(tmp_path, *whole)
     wait_until_asked(sites, 30, crawl)
-    members = [one for kind in family(crawl).values() for one in kind]
-    assert len(members) == 3
+    workers, redis = family(crawl)
+    assert len(workers) == 2
+    early = run_scrapy(tmp_path, "report", "out")
+    assert early.returncode == 2
+    assert f"out is in use by process {crawl.pid}" in early.stderr
     crawl.send_signal(signal.SIGKILL)
     crawl.communicate()
-    _, alive = psutil.wait_procs(members, timeout=10)
+    _, alive = psutil.wait_procs([*workers, redis], timeout=10)
     assert not alive
+    reported = run_scrapy(tmp_path, "report", "out")
+    assert reported.returncode == 0, reported.stderr
+    counts = summary(tmp_path)
+    assert counts["finish_reason"] == "unfinished"
+    assert sum(counts["documents"].values()) == len(documents(tmp_path)) > 0
     end(start_scrapy(tmp_path, *whole))
     assert documents(tmp_path) == every_document(sites)
     assert pairs(tmp_path) == every_pair(sites)
@@ -173,10 +156,10 @@ def test_a_stop_is_in_order_and_more_workers_go_on(tmp_path: Path, sites: list[S
     one_job = command(sites, "-s", "DOWNLOAD_DELAY=0.1", "-s", "JOBDIR=job")
     crawl = start_scrapy(tmp_path, *one_job, *WORKERS)
     wait_until_asked(sites, 30, crawl)
-    members = [one for kind in family(crawl).values() for one in kind]
+    workers, redis = family(crawl)
     crawl.send_signal(signal.SIGINT)
     end(crawl)
-    assert not any(one.is_running() for one in members)
+    assert not any(one.is_running() for one in (*workers, redis))
     counts = summary(tmp_path)
     assert counts["finish_reason"] == "shutdown"
     assert counts["queued"] > 0
@@ -185,6 +168,11 @@ def test_a_stop_is_in_order_and_more_workers_go_on(tmp_path: Path, sites: list[S
     refused = run_scrapy(tmp_path, *one_job)
     assert refused.returncode == 2
     assert "JOBDIR=job: holds a crawl of several workers: give BILINGUAL_WORKERS" in refused.stderr
+    (tmp_path / "out" / "worker-2").rename(tmp_path / "elsewhere")
+    refused = run_scrapy(tmp_path, *one_job, *WORKERS)
+    assert refused.returncode == 2
+    assert "worker-2 is missing, which a resume needs; put it back" in refused.stderr
+    (tmp_path / "elsewhere").rename(tmp_path / "out" / "worker-2")
     end(start_scrapy(tmp_path, *one_job, "-s", "BILINGUAL_WORKERS=3"))
     assert documents(tmp_path) == every_document(sites)
     assert max(Counter({url: n for url, n in asked(sites).items() if not url.endswith(ABOUT_SITE)}).values()) == 1
@@ -209,6 +197,24 @@ def test_what_workers_cannot_do_is_refused_at_the_start(tmp_path: Path, more: tu
     (line,) = refused.stderr.splitlines()
     assert message in line
     assert not list(tmp_path.iterdir())
+
+
+def test_a_redis_that_cannot_start_again_stops_the_crawl(tmp_path: Path, sites: list[Site]) -> None:
+    crawl = start_scrapy(tmp_path, *command(sites, "-s", "DOWNLOAD_DELAY=0.1", "-s", "JOBDIR=job", *WORKERS))
+    wait_until_asked(sites, 20, crawl)
+    _, redis = family(crawl)
+    data = tmp_path / "job" / "workers" / "redis" / "appendonlydir"
+    redis.suspend()
+    data.rename(tmp_path / "aside")
+    data.write_text("no folder")
+    redis.kill()
+    log = end(crawl, 1)
+    assert "Stopping, a resume goes on from here: redis-server does not start: " in log
+    assert summary(tmp_path)["finish_reason"] == "write_error"
+    data.unlink()
+    (tmp_path / "aside").rename(data)
+    end(start_scrapy(tmp_path, *command(sites, "-s", "JOBDIR=job", *WORKERS)))
+    assert documents(tmp_path) == every_document(sites)
 
 
 def test_a_discovery_has_no_workers(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from bilingual_crawler.alignment.documents.model import replace_pairs
 from bilingual_crawler.crawl.signals import Fetch
 from bilingual_crawler.items import Pair, Unpaired
-from bilingual_crawler.reporting.results import ResultsError, one_to_one, read_summary
-from bilingual_crawler.storage.files import replacing
+from bilingual_crawler.reporting.results import ResultsError, one_to_one, pairs_of, read_summary
+from bilingual_crawler.reporting.summary import UNFINISHED
+from bilingual_crawler.storage.files import FolderLock, replacing
 from bilingual_crawler.storage.records import (
     CRAWL,
     DOCUMENTS,
@@ -83,6 +84,17 @@ def join(folder: Path, pairs: LanguagePairs) -> None:
         if key not in paired
     ]
     replace_tsv(folder / UNPAIRED, Unpaired, unpaired)
+
+
+def join_unfinished(folder: Path) -> None:
+    """Join the workers' folders in *folder*, if there are any, unless their crawl has ended and joined them.
+
+    Raises LockedError while the workers run, ResultsError and OSError.
+    """
+    summary = read_summary(folder)
+    if parts_of(folder) and summary.get("finish_reason") == UNFINISHED:
+        with FolderLock(folder):
+            join(folder, pairs_of(summary, folder))
 
 
 def joined_counts(parts: Sequence[Path]) -> dict[str, Any]:

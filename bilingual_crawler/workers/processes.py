@@ -19,6 +19,8 @@ _PR_SET_PDEATHSIG = 1
 _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 LOG = "worker.log"
 """What a worker writes on standard output and standard error, in its output folder."""
+NO_PAGE = 1
+"""Exit status of a crawl without a page, as one of several workers may have, or of one whose summary says why."""
 MAX_DEATHS = 10
 """Deaths after which a worker is not started again: each page kills two workers at most, so there is another cause."""
 
@@ -39,6 +41,8 @@ class Worker:
         self._command = command
         self._process: subprocess.Popen[bytes] | None = None
         self._deaths = 0
+        self.broken = False
+        """Whether it has ended in a way that another start would not change."""
 
     def start(self) -> None:
         self.folder.mkdir(exist_ok=True)
@@ -61,12 +65,17 @@ class Worker:
             self._process.terminate()
 
     def revive(self) -> str:
-        """Start the process again if a signal has killed it; return what happened, empty if nothing."""
-        if self._process is None or self.runs() or self._process.returncode >= 0 or self._deaths > MAX_DEATHS:
+        """Start the process again if a signal has killed it; return what happened, empty if nothing or known."""
+        if self.broken or self._process is None or self.runs() or self._process.returncode in (0, NO_PAGE):
             return ""
-        killed = f"{self.folder.name} was killed by {signal.Signals(-self._process.returncode).name}"
+        status = self._process.returncode
+        if status > 0:
+            self.broken = True
+            return f"{self.folder.name} ended with exit status {status}; {self.folder / LOG} says why"
+        killed = f"{self.folder.name} was killed by {signal.Signals(-status).name}"
         self._deaths += 1
         if self._deaths > MAX_DEATHS:
+            self.broken = True
             return f"{killed} for the {self._deaths}th time; the other workers go on without it"
         self.start()
         return f"{killed}, and starts again"

@@ -21,12 +21,12 @@ from bilingual_crawler.crawl.signals import Fetch
 from bilingual_crawler.crawl.visits import FRONTIER_LOST, WRITE_ERROR
 from bilingual_crawler.frontier.frontier import StoreError
 from bilingual_crawler.frontier.job import WORKERS
-from bilingual_crawler.options import Options
+from bilingual_crawler.options import Options, wrong
 from bilingual_crawler.reporting.progress import counts_line
 from bilingual_crawler.reporting.report import write_report
 from bilingual_crawler.reporting.results import read_summary, write_summary
 from bilingual_crawler.reporting.summary import SAVE_SECONDS, UNFINISHED, given, print_summary
-from bilingual_crawler.storage.records import CRAWL, DOCUMENTS, PAIRS, TsvLog, read_json_lines
+from bilingual_crawler.storage.records import CRAWL, DOCUMENTS, PAIRS, SUMMARY, TsvLog, read_json_lines
 from bilingual_crawler.workers.outputs import PART, join, joined_counts, parts_of, reasons_of
 from bilingual_crawler.workers.processes import LOG, Worker
 from bilingual_crawler.workers.server import PrivateRedis
@@ -60,11 +60,18 @@ def crawl_together(
         # the path of a socket has a hundred characters at most, that of a job folder may have more
         with TemporaryDirectory(prefix="bilingual-") as place:
             job = Path(settings["JOBDIR"] or place, WORKERS).absolute()
+            _check_parts(job, context.output_dir)
             server = PrivateRedis(job / "redis", Path(place), locks)
             return _Team(context, settings, server, job, command).run()
     finally:
         for lock in locks:
             lock.close()
+
+
+def _check_parts(job: Path, folder: Path) -> None:
+    """Raise UsageError if a worker has lost its output folder: what is joined would lack its documents."""
+    if lost := next((part for part in parts_of(job) if not (folder / part.name).is_dir()), None):
+        raise wrong("BILINGUAL_OUTPUT_DIR", folder, f"{lost.name} is missing, which a resume needs; put it back")
 
 
 class _Team:
@@ -104,13 +111,14 @@ class _Team:
                 self._server.stop()
             try:
                 aligned = self._join()
-                self._save(self._reason(), queued, aligned)
+                write_summary(self._folder, self._summary(self._reason(), queued, aligned))
                 write_report(self._folder)
             except OSError as error:
                 logger.error(f"The outputs of the workers, {self._folder / f'{PART}*'}, are not joined: {error}")
                 return False
         print_summary(read_summary(self._folder))
-        return not self._failed and self._reason() not in (WRITE_ERROR, FRONTIER_LOST, UNFINISHED)
+        broken = any(worker.broken for worker in self._workers)
+        return not broken and self._reason() not in (WRITE_ERROR, FRONTIER_LOST, UNFINISHED)
 
     def _watch(self) -> None:
         """Until all workers have ended: start again what was killed, pass signals on, show the counts."""
@@ -120,17 +128,23 @@ class _Team:
             time.sleep(CHECK_SECONDS)
             self._keep_server()
             if self._stops > self._stops_passed_on:
+                self._stops_passed_on += 1
                 self._stop()
             now = time.monotonic()
-            if now - saved >= SAVE_SECONDS:
-                saved = now
-                counts = self._save(UNFINISHED, self._server.queued())
-                if fetched_first < 0:
-                    fetched_first = fetched_before = counts["fetched"]
-                self._show(_line(counts, now - began, fetched_first))
-                if self._logs_every and now - logged >= self._logs_every:
-                    logger.info(_line(counts, now - logged, fetched_before))
-                    logged, fetched_before = now, counts["fetched"]
+            if now - saved < SAVE_SECONDS:
+                continue
+            saved = now
+            summary = self._summary(UNFINISHED, self._server.queued())
+            try:
+                write_summary(self._folder, summary)
+            except OSError as error:
+                logger.error(f"{SUMMARY} cannot be written: {error}")
+            if fetched_first < 0:
+                fetched_first = fetched_before = summary["fetched"]
+            self._show(_line(summary, now - began, fetched_first))
+            if self._logs_every and now - logged >= self._logs_every:
+                logger.info(_line(summary, now - logged, fetched_before))
+                logged, fetched_before = now, summary["fetched"]
 
     def _revived(self, worker: Worker) -> bool:
         """Start *worker* again if it was killed; return whether it runs."""
@@ -146,12 +160,11 @@ class _Team:
                 logger.warning("The Redis of the workers has ended, and starts again; they wait for it")
         except StoreError as error:
             if not self._failed:
-                logger.error(f"Stopping: {error}")
+                logger.error(f"Stopping, a resume goes on from here: {error}")
                 self._failed = True
                 self._stop()
 
     def _stop(self) -> None:
-        self._stops_passed_on = self._stops
         for worker in self._workers:
             worker.stop()
         self._phase = "stopping at once: " if self._stops > 1 else "stopping: "
@@ -177,13 +190,12 @@ class _Team:
     async def _align(self) -> AlignedCrawl | None:
         return await align_crawl(self._folder, self._context.pairs, self._settings, lambda: self._stops > 0, self._show)
 
-    def _save(self, reason: str, queued: int, aligned: AlignedCrawl | None = None) -> dict[str, Any]:
-        """Write the summary; return it."""
+    def _summary(self, reason: str, queued: int, aligned: AlignedCrawl | None = None) -> dict[str, Any]:
         counts = joined_counts(parts_of(self._folder))
         if aligned:
             outcomes = aligned.outcomes.items()
             counts["by_pair"] = {name: {"refused": one.refused, "unpaired": one.unpaired} for name, one in outcomes}
-        summary = {
+        return {
             **given(self._context, self._settings),
             "finish_reason": reason,
             **counts,
@@ -193,10 +205,10 @@ class _Team:
             "queued": queued,
             "output_dir": str(self._folder),
         }
-        write_summary(self._folder, summary)
-        return summary
 
     def _reason(self) -> str:
+        if self._failed:
+            return WRITE_ERROR
         if self._stops:
             return STOPPED
         reasons = reasons_of([worker.folder for worker in self._workers])
