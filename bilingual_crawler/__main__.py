@@ -6,12 +6,9 @@ import argparse
 import sys
 
 from scrapy.cmdline import execute
-from scrapy.settings import Settings
-from scrapy.utils.project import get_project_settings
 
 from bilingual_crawler import __version__
-from bilingual_crawler import settings as defaults
-from bilingual_crawler.commands import SPIDERS, TOOL, adapt
+from bilingual_crawler.commands import TOOL, adapt, project_settings
 
 COMMANDS = {
     "crawl": (("crawl", "bilingual"), "crawl sites for documents in two languages, or in several"),
@@ -26,10 +23,7 @@ COMMANDS = {
 
 
 def main() -> None:
-    """Hand the command to Scrapy's command line, with its options; the exit code is that of Scrapy.
-
-    The settings are those of the project around the current folder if it has our spiders, else the defaults.
-    """
+    """Hand the command to Scrapy's command line, with its options; the exit code is that of Scrapy."""
     parser = argparse.ArgumentParser(
         prog=TOOL,
         description="Find parallel documents: the same page in two languages.",
@@ -41,14 +35,10 @@ def main() -> None:
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="one of the commands below")
     parser.add_argument("options", nargs=argparse.REMAINDER, metavar="OPTIONS", help="its arguments and options")
     given = parser.parse_args(sys.argv[1:] or ["--help"])
-    settings = get_project_settings()
-    if SPIDERS not in settings.getlist("SPIDER_MODULES"):
-        settings = Settings()
-        settings.setmodule(defaults)
     command, _ = COMMANDS[given.command]
     # Scrapy names the program in its messages by this
     sys.argv = [TOOL, *command, *given.options]
-    execute(sys.argv, settings)
+    execute(sys.argv, project_settings())
 
 
 def _described() -> str:

@@ -10,6 +10,7 @@ import ipaddress
 import math
 import os
 import re
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -65,7 +66,9 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Reader = Callable[[Any], T]
 """Converts the value of a setting; raises ValueError with the valid values."""
 
-_REDIS = "give redis://[user:password@]host[:port][/db][#name of the crawl], or rediss:// for TLS"
+_REDIS = (
+    "give redis://[user:password@]host[:port][/db][#name of the crawl], rediss:// for TLS, or unix:///path of a socket"
+)
 _CONTACT = re.compile(r"https?://[^\s/]\S*|mailto:[^\s@]+@[^\s@]+")
 _USER = re.compile(r"(?<=://)[^/?#\s]*@")
 _PASSWORD_PARAMETER = re.compile(r"([?&][^=&?#\s]*passw(?:or)?d[^=&?#\s]*=)[^&#\s]+", re.IGNORECASE)
@@ -230,12 +233,23 @@ def redis(value: Any) -> str:
     url = text(value)
     try:
         parts = urlsplit(url)
-        good = not url or (parts.scheme in ("redis", "rediss") and parts.hostname and parts.port != 0)
+        place = parts.path if parts.scheme == "unix" else parts.scheme in ("redis", "rediss") and parts.hostname
+        good = not url or (place and parts.port != 0)
     except ValueError:
         good = False
     if not good:
         raise ValueError(_REDIS)
     return url
+
+
+def workers(value: Any) -> int:
+    """Read how many processes crawl. Several need a Redis server and its client."""
+    count = whole(1)(value)
+    if count > 1 and find_spec("redis") is None:
+        raise ValueError(f"several workers need the client of Redis: {to_install('redis')}")
+    if count > 1 and shutil.which("redis-server") is None:
+        raise ValueError("several workers need redis-server, which is not on the PATH: apt-get install redis-server")
+    return count
 
 
 def address(value: Any) -> tuple[str, int] | None:
@@ -305,6 +319,7 @@ class Options:
     render_concurrency: Annotated[int, whole(1)]
     render_timeout: Annotated[float, seconds]
     frontier: Annotated[str, redis]
+    workers: Annotated[int, workers]
     oracle_order: Annotated[Path | None, path_or_none]
 
     pair: Annotated[str, text]
@@ -347,6 +362,19 @@ class Options:
             raise wrong(
                 f"{PREFIX}KNOWN", ",".join(self.known), f"asks the sites what has changed; leave {PREFIX}REPLAY out"
             )
+        if self.workers > 1:
+            self._check_workers()
+
+    def _check_workers(self) -> None:
+        if self.frontier:
+            why = f"the workers share a Redis of their own; leave {PREFIX}FRONTIER out, or start each process yourself"
+        elif self.politeness == "address":
+            why = f"workers do not know each other's addresses; {PREFIX}POLITENESS may be domain or host"
+        elif self.status:
+            why = f"there is no status page of several processes; leave {PREFIX}STATUS out"
+        else:
+            return
+        raise wrong(f"{PREFIX}WORKERS", self.workers, why)
 
     @property
     def full_user_agent(self) -> str:

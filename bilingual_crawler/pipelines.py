@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import DropItem
 
-from bilingual_crawler.alignment.at_end import AlignedCrawl, AlignmentError, align_crawl
+from bilingual_crawler.alignment.at_end import (
+    MAX_CHARACTERS,
+    MAX_DOCUMENTS,
+    AlignedCrawl,
+    AlignmentError,
+    align_crawl,
+)
 from bilingual_crawler.alignment.documents.model import Outcome, outcomes, read_pairs, replace_pairs
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.signals import (
@@ -142,8 +148,7 @@ class OutputPipeline:
                     settings,
                     self._interrupted,
                     self._tell,
-                    len(self._written),
-                    self._characters,
+                    small=len(self._written) <= MAX_DOCUMENTS and self._characters <= MAX_CHARACTERS,
                 )
             except AlignmentError as error:
                 why = str(error)

@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import Any
 
 HELPER = "bilingual_crawler.pages.sandbox.helper"
-PROGRAMS = {"scrapy", "bilingual_crawler", "bilingual_crawler.alignment.at_end", HELPER}
+WORKER = "bilingual_crawler.commands.worker"
+PROGRAMS = {"scrapy", "bilingual_crawler", "bilingual_crawler.alignment.at_end", WORKER, HELPER}
 """Modules that are run in forked processes."""
 VARYING = ("PYTEST_", "SCRAPY_", "KMP_", "TORCHINDUCTOR_")
 """Environment variables with these prefixes are not read before a program begins; torch sets those of the last two."""

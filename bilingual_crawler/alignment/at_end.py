@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from scrapy.settings import Settings
-from scrapy.utils.asyncio import run_in_thread
 
 from bilingual_crawler.alignment.documents.model import Outcome, outcomes, replace_pairs
 from bilingual_crawler.alignment.sentences.exports import Export
@@ -43,7 +42,7 @@ CHECK_SECONDS = 0.2
 MOMENT = 5.0
 """Seconds of aligning before the remaining time is estimated."""
 MAX_DOCUMENTS, MAX_CHARACTERS = 100, 300_000
-"""Documents and characters that are aligned in a thread: that takes a fifth of what a new process takes to start."""
+"""Of the largest crawl that is small: to align it in a thread takes a fifth of what a new process takes to start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,25 +79,25 @@ async def align_crawl(
     settings: BaseSettings,
     stopped: Callable[[], bool],
     on_progress: Callable[[str], None],
-    documents: int,
-    characters: int,
+    *,
+    small: bool = False,
 ) -> AlignedCrawl | None:
-    """Align all *documents* of the crawl in *folder*, and replace its ``pairs.tsv`` and ``unpaired.tsv``.
+    """Align all documents of the crawl in *folder*, and replace its ``pairs.tsv`` and ``unpaired.tsv``.
 
     Returns None, with all files as before, once *stopped* returns true. The method is ``BILINGUAL_ALIGN``. The folder
     ``bitext`` gets the sentence pairs in the formats of ``BILINGUAL_BITEXT``. *on_progress* takes one line of progress.
-    A few documents with few *characters* are aligned in this process, others in one of their own. Raises
+    A *small* crawl is aligned in this process, unless that takes an encoder, others in one of their own. Raises
     AlignmentError.
     """
     try:
-        if documents <= MAX_DOCUMENTS and characters <= MAX_CHARACTERS and not Options.of(settings).bitext:
+        if small and not Options.of(settings).bitext:
             return await _align_here(folder, pairs, settings, stopped, on_progress)
     except _NeedsProcess:
         pass
     except _Stopped:
         return None
     # it has helper processes of its own, and room for those of both there may not be
-    await run_in_thread(sandbox.close)
+    await asyncio.to_thread(sandbox.close)
     request = {
         "folder": str(folder),
         "pair": str(pairs),
@@ -143,7 +142,7 @@ async def _align_here(
         raise _NeedsProcess(encoder)
 
     try:
-        return await run_in_thread(_align, folder, pairs, settings, send, load)
+        return await asyncio.to_thread(_align, folder, pairs, settings, send, load)
     except (_Stopped, _NeedsProcess):
         raise
     except Exception as error:

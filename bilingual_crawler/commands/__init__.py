@@ -1,7 +1,8 @@
 """Commands of ``scrapy``: in the project, and by the entry points in ``pyproject.toml`` in every other folder.
 
 ``crawl.py``, ``align.py``, ``harvest.py``, ``mine.py``, ``report.py`` and ``review.py`` hold the command of that name:
-they parse arguments and call a room. May import every room. Nothing here is public API but the commands themselves.
+they parse arguments and call a room. ``worker.py`` is the process of one of several workers. May import every room.
+Nothing here is public API but the commands themselves.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from scrapy.exceptions import UsageError
+from scrapy.settings import Settings
+from scrapy.utils.project import get_project_settings
 
 from bilingual_crawler import settings
 from bilingual_crawler.options import BITEXT_FORMATS, USUAL_FORMATS, bitext_format, each, wrong
@@ -28,6 +31,16 @@ TOOL = "bilingual-crawler"
 """The console script."""
 PROGRESS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
 """Columns of a progress bar with a known total."""
+
+
+def project_settings() -> Settings:
+    """Return the settings of the project around the current folder if it has our spiders, else the defaults."""
+    found = get_project_settings()
+    if SPIDERS in found.getlist("SPIDER_MODULES"):
+        return found
+    ours = Settings()
+    ours.setmodule(settings)
+    return ours
 
 
 def adapt(parser: ArgumentParser) -> None:

@@ -12,6 +12,8 @@ import signal
 import sys
 import textwrap
 from contextlib import contextmanager
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -25,20 +27,22 @@ from scrapy.utils.project import inside_project
 
 from bilingual_crawler.commands import PROJECT_SETTINGS, SPIDERS, TOOL, adapt, refuse_unknown
 from bilingual_crawler.crawl.context import CrawlContext, collect_rarely
-from bilingual_crawler.crawl.description import read_description
+from bilingual_crawler.crawl.description import read_description, write_description
 from bilingual_crawler.crawl.signals import FAILED_OUTPUTS
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments, parse_discovery
+from bilingual_crawler.crawl.spiders.bilingual import described_arguments
 from bilingual_crawler.crawl.spiders.seeds import any_page, named, without_page
 from bilingual_crawler.crawl.visits import FRONTIER_LOST, WRITE_ERROR
 from bilingual_crawler.discovery.policies import ORDERS
 from bilingual_crawler.discovery.sites import read_bilingual
 from bilingual_crawler.frontier.frontier import StoreError
 from bilingual_crawler.languages.codes import language_name
-from bilingual_crawler.options import RENDER_MODES, Options
+from bilingual_crawler.options import RENDER_MODES, Options, wrong
 from bilingual_crawler.pages.language import REMEDY
+from bilingual_crawler.pages.sandbox.pool import command as module_command
 from bilingual_crawler.policies import POLICIES
 from bilingual_crawler.reporting.results import read_summary
-from bilingual_crawler.storage.records import DESCRIPTION, SITES
+from bilingual_crawler.storage.records import DESCRIPTION, DOCUMENTS, SITES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -128,14 +132,18 @@ class Command(CrawlCommand):
             opts.spargs = {**described.arguments, **opts.spargs}
         if ours and self._crawls_with_ours(args):
             with self._errors_in_one_line(opts):
-                PARSERS[args[0]](self.settings, **opts.spargs)
+                self._context = PARSERS[args[0]](self.settings, **opts.spargs)
+                if Options.of(self.settings).workers > 1:
+                    _check_together(self.settings, opts)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if not self._has_our_spider() or not self._crawls_with_ours(args):
             super().run(args, opts)
             return
+        assert self.settings
+        together = Options.of(self.settings).workers > 1
         with self._errors_in_one_line(opts):
-            self._crawl(args[0], opts)
+            (self._crawl_together if together else self._crawl)(args[0], opts)
 
     @contextmanager
     def _errors_in_one_line(self, opts: argparse.Namespace) -> Iterator[None]:
@@ -168,18 +176,26 @@ class Command(CrawlCommand):
             crawling.result()
         assert crawler.stats
         context = CrawlContext.from_crawler(crawler)
-        fruitless = without_page(context.seeds, context.output_dir)
-        if fruitless:
-            logger.warning(f"{len(fruitless)} of {len(context.seeds)} seeds gave no page: {named(fruitless)}")
         # one of several workers may find no URL left to fetch
         spared = Options.of(self.settings).frontier and not crawler.stats.get_value("downloader/request_count")
-        if not spared and (unseen := _unseen(context)):
-            names = " or ".join(map(language_name, unseen))
-            logger.error(f"No page declares to be in {names}, which {context.detection} does not know. {REMEDY}")
+        fruitful = _is_fruitful(context, spared=bool(spared))
+        if not fruitful or self.crawler_process.bootstrap_failed or any(map(_has_failed, crawlers)):
             self.exitcode = 1
-        if any(map(_has_failed, crawlers)):
-            self.exitcode = 1
-        if self.crawler_process.bootstrap_failed or not (spared or any_page(context.output_dir)):
+
+    def _crawl_together(self, spider: str, opts: argparse.Namespace) -> None:
+        """Crawl with several worker processes, which get the same arguments and settings."""
+        assert self.settings
+        settings, context = self.settings, self._context
+        # the client of Redis comes with an extra
+        from bilingual_crawler.workers.run import crawl_together
+
+        team = (str(os.getpid()), str(Options.of(settings).workers))
+        command = module_command("bilingual_crawler.commands.worker", *team, "crawl", spider, *_again(settings, opts))
+        arguments = described_arguments(opts.spargs, context)
+        describe = partial(write_description, context.output_dir, spider, arguments, settings)
+        with _ends_with_its_terminal():
+            good = crawl_together(context, settings, describe, command)
+        if not (_is_fruitful(context) and good):
             self.exitcode = 1
 
     def _go_on(self, discovery: Crawler, done: asyncio.Task[None], opts: argparse.Namespace) -> Iterator[Crawler]:
@@ -208,6 +224,47 @@ class Command(CrawlCommand):
         """Whether this is our project: the command replaces Scrapy's in all projects of the environment."""
         assert self.settings
         return SPIDERS in self.settings.getlist("SPIDER_MODULES")
+
+
+def _check_together(settings: BaseSettings, opts: argparse.Namespace) -> None:
+    """Raise UsageError for what several workers cannot do."""
+    if "_job" in opts.spargs:
+        raise wrong(
+            "BILINGUAL_WORKERS",
+            settings["BILINGUAL_WORKERS"],
+            "a job of Scrapyd is one process; schedule a job for each, with one BILINGUAL_FRONTIER",
+        )
+    if settings.getdict("FEEDS"):
+        raise wrong(
+            "BILINGUAL_WORKERS",
+            settings["BILINGUAL_WORKERS"],
+            f"several processes cannot write one feed; leave FEEDS and -o out, {DOCUMENTS} has the documents",
+        )
+
+
+def _again(settings: BaseSettings, opts: argparse.Namespace) -> list[str]:
+    """The arguments and settings of this command, as the options of another one."""
+    arguments = [f"{name}={value}" for name, value in opts.spargs.items() if isinstance(value, str)]
+    logged = [
+        f"{name}={settings[name]}" for name in ("LOG_LEVEL", "LOG_ENABLED", "LOG_FILE") if settings[name] is not None
+    ]
+    config = ["--config", str(opts.config)] if opts.config else []
+    options = [("-a", argument) for argument in arguments] + [("-s", setting) for setting in (*opts.set, *logged)]
+    return [*config, *chain.from_iterable(options)]
+
+
+def _is_fruitful(context: CrawlContext, *, spared: bool = False) -> bool:
+    """Whether a crawl, unless it was *spared* all requests, has brought pages in all languages; log what it lacks."""
+    fruitless = without_page(context.seeds, context.output_dir)
+    if fruitless:
+        logger.warning(f"{len(fruitless)} of {len(context.seeds)} seeds gave no page: {named(fruitless)}")
+    if spared:
+        return True
+    if unseen := _unseen(context):
+        names = " or ".join(map(language_name, unseen))
+        logger.error(f"No page declares to be in {names}, which {context.detection} does not know. {REMEDY}")
+        return False
+    return any_page(context.output_dir)
 
 
 def _unseen(context: CrawlContext) -> list[str]:

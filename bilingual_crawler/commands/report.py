@@ -12,6 +12,8 @@ from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, refuse_unknown
 from bilingual_crawler.reporting.report import write_report
 from bilingual_crawler.reporting.results import ResultsError, read_summary
 from bilingual_crawler.reporting.summary import print_summary
+from bilingual_crawler.storage.files import LockedError
+from bilingual_crawler.workers.outputs import PART, join_unfinished
 
 if TYPE_CHECKING:
     import argparse
@@ -37,9 +39,13 @@ class Command(ScrapyCommand):
         refuse_unknown(args)
         if len(args) != 1:
             raise UsageError
+        folder = Path(args[0])
         try:
-            path = write_report(Path(args[0]))
+            join_unfinished(folder)
+            path = write_report(folder)
             print_summary(read_summary(path.parent))
             print(path)
+        except LockedError as error:
+            raise UsageError(f"{folder} {error}, whose workers have a folder each: {PART}*", print_help=False) from None
         except (OSError, ResultsError) as error:
             raise UsageError(str(error), print_help=False) from None

@@ -52,17 +52,23 @@ def choose_output_dir(settings: BaseSettings, name: str) -> Path:
 
 
 def claim_folders(crawler: Crawler, context: CrawlContext) -> None:
-    """Make the job folder and the output folder, and lock both until the end of the crawl; raises UsageError."""
-    try:
-        locks = (context.job.keep(crawler.settings), _make_output_dir(crawler.settings, context.output_dir))
-    except JobError as error:
-        raise UsageError(str(error), print_help=False) from error
+    """Lock the job folder and the output folder until the end of the crawl; raises UsageError."""
+    locks = lock_folders(crawler.settings, context)
 
     def let_go() -> None:
-        for lock in filter(None, locks):
+        for lock in locks:
             lock.close()
 
     crawler.signals.connect(let_go, signal=signals.engine_stopped, weak=False)
+
+
+def lock_folders(settings: BaseSettings, context: CrawlContext) -> list[FolderLock]:
+    """Make and lock the output folder and, if there is one, the job folder; raises UsageError."""
+    try:
+        locks = (context.job.keep(settings), _make_output_dir(settings, context.output_dir))
+    except JobError as error:
+        raise UsageError(str(error), print_help=False) from error
+    return [lock for lock in locks if lock]
 
 
 def _make_output_dir(settings: BaseSettings, folder: Path) -> FolderLock:

@@ -50,6 +50,7 @@ from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.frontier.budget import QueueQuota
 from bilingual_crawler.frontier.entry import FIXED, NEVER, Entry, Kind, Push, State
 from bilingual_crawler.frontier.frontier import UNTIL, Limits, StoreError, StoreLost, ignore
+from bilingual_crawler.frontier.job import FRONTIER
 from bilingual_crawler.frontier.lmdb_store import LmdbStore
 from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.memory_store import MemoryStore
@@ -90,7 +91,7 @@ def open_frontier(crawler: Crawler, worker: Worker) -> tuple[FrontierStore, Fron
 
         shared = RedisStore(url, _worker_name(jobdir))
         return shared, SharedFrontier(shared, limits, time.monotonic, worker, context.budget)
-    store = LmdbStore(Path(jobdir) / "frontier") if jobdir else MemoryStore()
+    store = LmdbStore(Path(jobdir) / FRONTIER) if jobdir else MemoryStore()
     frontier = LocalFrontier(store, limits, time.monotonic, worker.reconsider, worker.stop, context.budget)
     for slot in store.slots():
         worker.gained(store.facts(slot), store.queued(slot))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 NAME = "job"
 """Name of the file in a job folder, and of the value in Redis."""
+FRONTIER, WORKERS = "frontier", "workers"
+"""What a job folder holds: the frontier of one process, or that of several with their own job folders."""
 
 
 class JobError(ValueError):
@@ -139,11 +141,13 @@ class _Redis:
 def _keepers(settings: BaseSettings) -> Iterator[list[_Keeper]]:
     """The places that record the job of this run's frontier."""
     keepers: list[_Keeper] = []
-    jobdir, url = settings["JOBDIR"], Options.of(settings).frontier
+    options = Options.of(settings)
+    jobdir, url = settings["JOBDIR"], options.frontier
     try:
         with ExitStack() as stack:
             if jobdir:
-                lmdb_store.check(Path(jobdir) / "frontier")
+                _check_workers(Path(jobdir), options.workers)
+                lmdb_store.check(Path(jobdir) / FRONTIER)
                 keepers.append(_Folder(Path(jobdir)))
             if url:
                 # the client of Redis is in an extra
@@ -158,6 +162,14 @@ def _keepers(settings: BaseSettings) -> Iterator[list[_Keeper]]:
         raise JobError(str(error)) from error
     except OSError as error:
         raise _unusable(jobdir, error) from error
+
+
+def _check_workers(jobdir: Path, workers: int) -> None:
+    """Raise JobError if one process was to go on with the frontier of several, or the other way round."""
+    if workers > 1 and (jobdir / FRONTIER).exists():
+        raise JobError(f"JOBDIR={jobdir}: holds a crawl of one process: leave BILINGUAL_WORKERS out, {_Folder.fix}")
+    if workers == 1 and (jobdir / WORKERS).exists():
+        raise JobError(f"JOBDIR={jobdir}: holds a crawl of several workers: give BILINGUAL_WORKERS, {_Folder.fix}")
 
 
 def _lock(settings: BaseSettings, *, make: bool = False) -> FolderLock | None:

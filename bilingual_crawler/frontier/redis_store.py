@@ -46,6 +46,11 @@ _LOST = "LOST"
 """Code of ``lua/common.lua``."""
 
 
+def prefix_of(url: str) -> str:
+    """Return the prefix of all keys of the crawl that *url* names."""
+    return f"bilingual:{urlsplit(url).fragment or 'crawl'}:"
+
+
 class RedisLink:
     """Runs commands and the scripts of ``frontier/lua`` on the keys under *prefix*.
 
@@ -56,8 +61,9 @@ class RedisLink:
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
-        self._where = f"Redis at {parts.hostname}:{parts.port or 6379}"
-        self.prefix = f"bilingual:{parts.fragment or 'crawl'}:"
+        place = parts.path if parts.scheme == "unix" else f"{parts.hostname}:{parts.port or 6379}"
+        self._where = f"Redis at {place}"
+        self.prefix = prefix_of(url)
         try:
             self._redis = redis.Redis.from_url(
                 url, socket_timeout=ANSWER_SECONDS, socket_connect_timeout=CONNECT_SECONDS, retry=None

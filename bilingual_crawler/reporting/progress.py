@@ -142,13 +142,15 @@ class ProgressExtension:
         doing = f"{self._phase}: " if self._phase else ""
         found = self._crawler.get_extension(SitesExtension)
         sites = f"{found.funnel.bilingual} of {found.funnel.judged} sites bilingual, " if found else ""
-        counts = (
-            f"{doing}{sites}{tally.fetched} pages, {tally.documents.total()} documents, "
-            f"{self._crawler.stats.get_value('bilingual/pairs/found', 0)} pairs, "
-            f"{visits.frontier.remaining} queued"
-        )
+        pairs = self._crawler.stats.get_value("bilingual/pairs/found", 0)
+        counts = doing + sites + counts_line(tally.fetched, tally.documents.total(), pairs, visits.frontier.remaining)
         if (estimate := visits.learner.remaining.total()) and estimate.found:
             low, high = estimate.interval
             counts += f", about {estimate.share:.0%} ({low:.0%} to {high:.0%}) of the pairs of the sites visited"
         rate = (tally.fetched - fetched) / (time.monotonic() - since)
         return counts if self._phase else f"{counts}, {rate:.1f} pages/s"
+
+
+def counts_line(fetched: int, documents: int, pairs: int, queued: int) -> str:
+    """Return the counts of a crawl as the live line shows them."""
+    return f"{fetched} pages, {documents} documents, {pairs} pairs, {queued} queued"

@@ -162,12 +162,7 @@ class SummaryExtension:
         estimates = {site: estimate.as_dict() for site, estimate in (remaining.estimates() if states else {}).items()}
         total = remaining.total()
         return {
-            "version": bilingual_crawler.__version__,
-            "pair": str(context.pairs),
-            "policy": context.policy.name,
-            "seeds": [seed.url for seed in context.seeds[:MAX_SEEDS]],
-            "seed_count": len(context.seeds),
-            "settings": changed_settings(self._crawler.settings),
+            **given(context, self._crawler.settings),
             "finish_reason": reason,
             **tally.counts(),
             **tally.pair_counts(stats.get("bilingual/pairs/outcomes", {}), stats.get("bilingual/pairs/documents", 0)),
@@ -198,6 +193,18 @@ class SummaryExtension:
 
     def _of_all_runs(self, name: str, counts: Mapping[str, int]) -> dict[str, int]:
         return dict((Counter(self._before.get(name, {})) + Counter(counts)).most_common())
+
+
+def given(context: CrawlContext, settings: BaseSettings) -> dict[str, Any]:
+    """Return what a summary says of the version, the arguments and the settings of a crawl."""
+    return {
+        "version": bilingual_crawler.__version__,
+        "pair": str(context.pairs),
+        "policy": context.policy.name,
+        "seeds": [seed.url for seed in context.seeds[:MAX_SEEDS]],
+        "seed_count": len(context.seeds),
+        "settings": changed_settings(settings),
+    }
 
 
 def changed_settings(settings: BaseSettings) -> dict[str, Any]:

@@ -66,6 +66,10 @@ class FolderLock:
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def fileno(self) -> int:
+        """Return the file descriptor: a process that inherits it holds the lock as well."""
+        return self._file.fileno()
+
     def close(self) -> None:
         self._file.close()
 

@@ -124,6 +124,8 @@ def parse_discovery(
     if not seeds and not candidates:
         raise _error("where to start? Give -a seeds=URL[,URL...], a file of them, or -a candidates=tsv:FILE")
     options = Options.of(settings)
+    if options.workers > 1:
+        raise _error("BILINGUAL_WORKERS: sites are looked for by one process; leave it out, and crawl the sites after")
     pairs = _single_pair(pair, options)
     (languages,) = pairs
     parsed = parse_seeds(seeds) if seeds else []
@@ -193,6 +195,8 @@ def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
     options = Options.of(settings)
     if options.frontier:
         raise _error("BILINGUAL_FRONTIER: several processes share no crawl of the add-on; leave it out, JOBDIR resumes")
+    if options.workers > 1:
+        raise _error("BILINGUAL_WORKERS: several processes share no crawl of the add-on; leave it out")
     if not options.pair:
         raise _error("which languages? Set BILINGUAL_PAIR, for example: BILINGUAL_PAIR = 'eng-mlt'")
     pairs = parse_pairs(options.pair, None, options)

@@ -20,7 +20,7 @@ from bilingual_crawler.discovery.sites import is_table
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.items import FetchedPage, FoundLinks
 from bilingual_crawler.languages.codes import language_name
-from bilingual_crawler.options import Options
+from bilingual_crawler.options import Options, wrong
 from bilingual_crawler.pages.language import REMEDY
 from bilingual_crawler.pages.model import LinkSource
 from bilingual_crawler.urls.canonical import registered_domain
@@ -64,9 +64,11 @@ class BilingualSpider(Spider):
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         options = Options.of(crawler.settings)
+        if options.workers > 1:
+            raise wrong("BILINGUAL_WORKERS", options.workers, "only the command crawl starts workers; leave it out")
         context = cls.parse_arguments(crawler.settings, **kwargs)
         claim_folders(crawler, context)
-        write_description(context.output_dir, cls.name, _arguments(kwargs, context), crawler.settings)
+        write_description(context.output_dir, cls.name, described_arguments(kwargs, context), crawler.settings)
         spider = cls(context)
         if context.undetectable:
             names = " or ".join(map(language_name, context.undetectable))
@@ -189,7 +191,7 @@ class BilingualSpider(Spider):
         self.visits.push(entries)
 
 
-def _arguments(given: Mapping[str, Any], context: CrawlContext) -> dict[str, Any]:
+def described_arguments(given: Mapping[str, Any], context: CrawlContext) -> dict[str, Any]:
     """The arguments that were *given*, with the seeds one by one: the file that has held them may change.
 
     Of a ``sites.tsv``, which says more of its sites than their addresses, the path stays.

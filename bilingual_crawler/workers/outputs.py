@@ -1,0 +1,184 @@
+"""One output folder of the output folders of several workers."""
+
+from __future__ import annotations
+
+import heapq
+import os
+import shutil
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from bilingual_crawler.alignment.documents.model import replace_pairs
+from bilingual_crawler.crawl.signals import Fetch
+from bilingual_crawler.items import Pair, Unpaired
+from bilingual_crawler.reporting.results import ResultsError, one_to_one, pairs_of, read_summary
+from bilingual_crawler.reporting.summary import UNFINISHED
+from bilingual_crawler.storage.files import FolderLock, replacing
+from bilingual_crawler.storage.records import (
+    CRAWL,
+    DOCUMENTS,
+    PAIRS,
+    UNPAIRED,
+    GzipJsonLines,
+    TsvLog,
+    read_json_lines,
+    read_tsv,
+    replace_tsv,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from bilingual_crawler.languages.pairs import LanguagePairs
+
+PART = "worker-"
+"""Start of the names of the workers' folders; a number follows."""
+_ARCHIVE = "warc_file"
+_COUNTS = (
+    *("tried", "fetched", "html", "languages", "in_two_languages", "documents", "dropped"),
+    *("candidates", "refused", "pairs", "left_over", "unpaired", "by_pair"),
+    *(
+        "document_links",
+        "pdf",
+        "known",
+        "variants",
+        "rendered",
+        "opt_outs",
+        "traps",
+        "failures",
+        "out_of_scope",
+        "bytes",
+    ),
+)
+"""Keys of a summary that are numbers, or tables of numbers."""
+
+
+def parts_of(folder: Path) -> list[Path]:
+    """Return the workers' folders in *folder*, those of earlier runs with more workers among them."""
+    parts = (path for path in folder.glob(f"{PART}*") if path.is_dir())
+    return sorted(parts, key=lambda path: (len(path.name), path.name))
+
+
+def join(folder: Path, pairs: LanguagePairs) -> None:
+    """Write what the workers' folders in *folder* hold into *folder* itself, replacing what is there.
+
+    The workers' folders stay as they are, for a resume. Archives are linked, not copied, where the file system has hard
+    links. A document that two workers have written is taken once. ``pairs.tsv`` has the pairs that the workers found
+    on the way. Raises OSError.
+    """
+    parts = parts_of(folder)
+    _join_logs(folder, parts)
+    for part in parts:
+        for archive in sorted(part.glob("*.warc.gz")):
+            _link(archive, folder / _archive_name(part, archive.name))
+    _join_documents(folder, parts)
+    rows = one_to_one({"pair": str(pairs)} | row for part in parts for row in read_tsv(part / PAIRS))
+    found = [Pair(row["url_a"], row["url_b"], float(row["score"]), row["method"], row["pair"]) for row in rows]
+    replace_pairs(folder / PAIRS, found, pairs)
+    paired = {(pair.pair, url) for pair in found for url in (pair.url_a, pair.url_b)}
+    left = {(row["pair"], row["url"]): row for part in parts for row in read_tsv(part / UNPAIRED)}
+    unpaired = [
+        Unpaired(row["url"], row["reason"], row["nearest"], float(row["score"]), row["pair"])
+        for key, row in left.items()
+        if key not in paired
+    ]
+    replace_tsv(folder / UNPAIRED, Unpaired, unpaired)
+
+
+def join_unfinished(folder: Path) -> None:
+    """Join the workers' folders in *folder*, if there are any, unless their crawl has ended and joined them.
+
+    Raises LockedError while the workers run, ResultsError and OSError.
+    """
+    summary = read_summary(folder)
+    if parts_of(folder) and summary.get("finish_reason") == UNFINISHED:
+        with FolderLock(folder):
+            join(folder, pairs_of(summary, folder))
+
+
+def joined_counts(parts: Sequence[Path]) -> dict[str, Any]:
+    """Return the sums of the counts in the summaries of *parts*, and their sites. A part without a summary has none.
+
+    What several workers have counted, as the tries of one URL after a death, counts several times. There is no estimate
+    of the pairs that remain: those of the parts cannot be added.
+    """
+    summaries = [summary for part in parts if (summary := _summary(part))]
+    counts = {name: _sum([summary.get(name) for summary in summaries]) for name in _COUNTS}
+    starts = [str(summary["started_at"]) for summary in summaries if "started_at" in summary]
+    ends = [str(summary["finished_at"]) for summary in summaries if "finished_at" in summary]
+    times = {"started_at": min(starts), "finished_at": max(ends)} if starts and ends else {}
+    sites = {site: row for summary in summaries for site, row in summary.get("sites", {}).items()}
+    return {**times, **counts, "estimate": {}, "sites": sites}
+
+
+def reasons_of(parts: Sequence[Path]) -> set[str]:
+    """Return why the crawls in *parts* ended."""
+    return {str(summary.get("finish_reason")) for part in parts if (summary := _summary(part))}
+
+
+def _summary(part: Path) -> Mapping[str, Any]:
+    try:
+        return read_summary(part)
+    except ResultsError:
+        # the worker has not begun to write
+        return {}
+
+
+def _sum(values: Sequence[Any]) -> Any:
+    """The sum of numbers, or of tables of numbers by key."""
+    tables = [value for value in values if isinstance(value, dict)]
+    if not tables:
+        return sum(value for value in values if isinstance(value, int))
+    keys = Counter(key for table in tables for key in table)
+    return {key: _sum([table.get(key) for table in tables]) for key in keys}
+
+
+def _join_logs(folder: Path, parts: Sequence[Path]) -> None:
+    """Merge the logs of *parts* by time."""
+    rows = heapq.merge(*(read_tsv(part / CRAWL) for part in parts), key=lambda row: row.get("time", ""))
+    with replacing(folder / CRAWL) as new:
+        log = TsvLog.for_record(new, Fetch)
+        for row in rows:
+            log.write(list(row.values()))
+        log.close()
+
+
+def _join_documents(folder: Path, parts: Sequence[Path]) -> None:
+    with replacing(folder / DOCUMENTS) as new:
+        new.unlink(missing_ok=True)
+        documents = GzipJsonLines(new)
+        seen: set[str] = set()
+        for part in parts:
+            for record in read_json_lines(part / DOCUMENTS):
+                if record["url"] not in seen:
+                    seen.add(record["url"])
+                    documents.write(_Joined(part, record))
+        documents.close()
+
+
+class _Joined:
+    """The *record* of a document from *part*, with the name that its archive has in the joined folder."""
+
+    def __init__(self, part: Path, record: dict[str, Any]) -> None:
+        self._part = part
+        self._record = record
+
+    def as_row(self) -> dict[str, Any]:
+        archive = self._record.get(_ARCHIVE)
+        return self._record | ({_ARCHIVE: _archive_name(self._part, archive)} if archive else {})
+
+
+def _archive_name(part: Path, name: str) -> str:
+    return f"{part.name}-{name}"
+
+
+def _link(file: Path, target: Path) -> None:
+    """Have *target* be *file*, which may still grow."""
+    with replacing(target) as new:
+        new.unlink(missing_ok=True)
+        try:
+            os.link(file, new)
+        except OSError:
+            # a file system without hard links
+            shutil.copyfile(file, new)

@@ -1,0 +1,265 @@
+"""A crawl by several worker processes: start them, watch them, show their sum, join and align their outputs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.status import Status
+
+from bilingual_crawler.alignment.at_end import AlignmentError, align_crawl
+from bilingual_crawler.crawl.context import lock_folders
+from bilingual_crawler.crawl.signals import Fetch
+from bilingual_crawler.crawl.visits import FRONTIER_LOST, WRITE_ERROR
+from bilingual_crawler.frontier.frontier import StoreError
+from bilingual_crawler.frontier.job import WORKERS
+from bilingual_crawler.options import Options, wrong
+from bilingual_crawler.reporting.progress import counts_line
+from bilingual_crawler.reporting.report import write_report
+from bilingual_crawler.reporting.results import read_summary, write_summary
+from bilingual_crawler.reporting.summary import SAVE_SECONDS, UNFINISHED, given, print_summary
+from bilingual_crawler.storage.records import CRAWL, DOCUMENTS, PAIRS, SUMMARY, TsvLog, read_json_lines
+from bilingual_crawler.workers.outputs import PART, join, joined_counts, parts_of, reasons_of
+from bilingual_crawler.workers.processes import LOG, Worker
+from bilingual_crawler.workers.server import PrivateRedis
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from scrapy.settings import BaseSettings
+
+    from bilingual_crawler.alignment.at_end import AlignedCrawl
+    from bilingual_crawler.crawl.context import CrawlContext
+
+logger = logging.getLogger(__name__)
+
+CHECK_SECONDS = 0.1
+STOPPED = "shutdown"
+"""Scrapy's name of an end by a signal."""
+
+
+def crawl_together(
+    context: CrawlContext, settings: BaseSettings, describe: Callable[[], None], command: Sequence[str]
+) -> bool:
+    """Crawl with ``BILINGUAL_WORKERS`` processes into one output folder; return whether all went well.
+
+    *describe* is called when the folders are locked. *command* starts a worker; its settings are added. Raises
+    UsageError and StoreError before the first page.
+    """
+    locks = lock_folders(settings, context)
+    try:
+        describe()
+        # the path of a socket has a hundred characters at most, that of a job folder may have more
+        with TemporaryDirectory(prefix="bilingual-") as place:
+            job = Path(settings["JOBDIR"] or place, WORKERS).absolute()
+            _check_parts(job, context.output_dir)
+            server = PrivateRedis(job / "redis", Path(place), locks)
+            return _Team(context, settings, server, job, command).run()
+    finally:
+        for lock in locks:
+            lock.close()
+
+
+def _check_parts(job: Path, folder: Path) -> None:
+    """Raise UsageError if a worker has lost its output folder: what is joined would lack its documents."""
+    if lost := next((part for part in parts_of(job) if not (folder / part.name).is_dir()), None):
+        raise wrong("BILINGUAL_OUTPUT_DIR", folder, f"{lost.name} is missing, which a resume needs; put it back")
+
+
+class _Team:
+    """The worker processes of a crawl and its Redis, with their job folders in *job*."""
+
+    def __init__(
+        self, context: CrawlContext, settings: BaseSettings, server: PrivateRedis, job: Path, command: Sequence[str]
+    ) -> None:
+        self._context = context
+        self._settings = settings
+        self._folder = context.output_dir
+        self._server = server
+        self._workers = [
+            Worker(folder, [*command, *_settings(server.url, job / folder.name, folder)])
+            for number in range(1, Options.of(settings).workers + 1)
+            for folder in [self._folder / f"{PART}{number}"]
+        ]
+        self._stops = self._stops_passed_on = 0
+        self._failed = False
+        self._status = Status("starting", console=Console(stderr=True)) if sys.stderr.isatty() else None
+        self._phase = ""
+        self._logs_every = settings.getfloat("LOGSTATS_INTERVAL")
+
+    def run(self) -> bool:
+        # from now on the folder holds a crawl
+        TsvLog.for_record(self._folder / CRAWL, Fetch).close()
+        with self._signals_counted(), self._shown():
+            self._server.start()
+            try:
+                self._server.wait(lambda: self._stops > 0)
+                logger.info(f"{len(self._workers)} workers crawl; their logs: {self._folder / f'{PART}*' / LOG}")
+                for worker in self._workers:
+                    worker.start()
+                self._watch()
+                queued = self._server.queued()
+            finally:
+                self._server.stop()
+            try:
+                aligned = self._join()
+                write_summary(self._folder, self._summary(self._reason(), queued, aligned))
+                write_report(self._folder)
+            except OSError as error:
+                logger.error(f"The outputs of the workers, {self._folder / f'{PART}*'}, are not joined: {error}")
+                return False
+        print_summary(read_summary(self._folder))
+        broken = any(worker.broken for worker in self._workers)
+        return not broken and self._reason() not in (WRITE_ERROR, FRONTIER_LOST, UNFINISHED)
+
+    def _watch(self) -> None:
+        """Until all workers have ended: start again what was killed, pass signals on, show the counts."""
+        began = saved = time.monotonic()
+        logged, fetched_before, fetched_first = began, -1, -1
+        while any([worker.runs() or self._revived(worker) for worker in self._workers]):
+            time.sleep(CHECK_SECONDS)
+            self._keep_server()
+            if self._stops > self._stops_passed_on:
+                self._stops_passed_on += 1
+                self._stop()
+            now = time.monotonic()
+            if now - saved < SAVE_SECONDS:
+                continue
+            saved = now
+            summary = self._summary(UNFINISHED, self._server.queued())
+            try:
+                write_summary(self._folder, summary)
+            except OSError as error:
+                logger.error(f"{SUMMARY} cannot be written: {error}")
+            if fetched_first < 0:
+                fetched_first = fetched_before = summary["fetched"]
+            self._show(_line(summary, now - began, fetched_first))
+            if self._logs_every and now - logged >= self._logs_every:
+                logger.info(_line(summary, now - logged, fetched_before))
+                logged, fetched_before = now, summary["fetched"]
+
+    def _revived(self, worker: Worker) -> bool:
+        """Start *worker* again if it was killed; return whether it runs."""
+        if self._stops or self._failed:
+            return False
+        if happened := worker.revive():
+            logger.warning(happened)
+        return worker.runs()
+
+    def _keep_server(self) -> None:
+        try:
+            if self._server.revive():
+                logger.warning("The Redis of the workers has ended, and starts again; they wait for it")
+        except StoreError as error:
+            if not self._failed:
+                logger.error(f"Stopping, a resume goes on from here: {error}")
+                self._failed = True
+                self._stop()
+
+    def _stop(self) -> None:
+        for worker in self._workers:
+            worker.stop()
+        self._phase = "stopping at once: " if self._stops > 1 else "stopping: "
+
+    def _join(self) -> AlignedCrawl | None:
+        """Join the outputs, and align them unless the crawl was stopped; None if the pairs stay those on the way."""
+        self._show("joining the outputs of the workers")
+        join(self._folder, self._context.pairs)
+        align = Options.of(self._settings).align
+        if not align or next(iter(read_json_lines(self._folder / DOCUMENTS)), None) is None:
+            return None
+        why = "the crawl was stopped"
+        if not (self._stops or self._failed):
+            with suppress(AlignmentError):
+                return asyncio.run(self._align())
+            why = "the alignment failed"
+        logger.warning(
+            f"{PAIRS} has the pairs that the workers found on the way: {why}. For all: "
+            f"scrapy align {self._folder} --out {self._folder / PAIRS}"
+        )
+        return None
+
+    async def _align(self) -> AlignedCrawl | None:
+        return await align_crawl(self._folder, self._context.pairs, self._settings, lambda: self._stops > 0, self._show)
+
+    def _summary(self, reason: str, queued: int, aligned: AlignedCrawl | None = None) -> dict[str, Any]:
+        counts = joined_counts(parts_of(self._folder))
+        if aligned:
+            outcomes = aligned.outcomes.items()
+            counts["by_pair"] = {name: {"refused": one.refused, "unpaired": one.unpaired} for name, one in outcomes}
+        return {
+            **given(self._context, self._settings),
+            "finish_reason": reason,
+            **counts,
+            "aligned": Options.of(self._settings).align if aligned else "",
+            "bitext": aligned.bitext if aligned else {},
+            "bitext_dropped": aligned.dropped if aligned else {},
+            "queued": queued,
+            "output_dir": str(self._folder),
+        }
+
+    def _reason(self) -> str:
+        if self._failed:
+            return WRITE_ERROR
+        if self._stops:
+            return STOPPED
+        reasons = reasons_of([worker.folder for worker in self._workers])
+        for reason in (WRITE_ERROR, FRONTIER_LOST, *sorted(reasons - {"finished", UNFINISHED}), "finished"):
+            if reason in reasons:
+                return reason
+        return UNFINISHED
+
+    def _show(self, line: str) -> None:
+        if self._status:
+            self._status.update(self._phase + line)
+
+    @contextmanager
+    def _shown(self) -> Iterator[None]:
+        if self._status:
+            self._status.start()
+        try:
+            yield
+        finally:
+            if self._status:
+                self._status.stop()
+
+    @contextmanager
+    def _signals_counted(self) -> Iterator[None]:
+        """Meanwhile SIGINT and SIGTERM stop the crawl, the second of them at once."""
+        before = {number: signal.signal(number, self._count_stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _count_stop(self, *_: object) -> None:
+        self._stops += 1
+
+
+def _settings(frontier: str, job: Path, folder: Path) -> list[str]:
+    """The options that make a command that of one worker. The joined outputs are aligned, not those of each."""
+    settings = {
+        "BILINGUAL_WORKERS": 1,
+        "BILINGUAL_FRONTIER": frontier,
+        "BILINGUAL_OUTPUT_DIR": folder,
+        "JOBDIR": job,
+        "BILINGUAL_ALIGN": "",
+        "BILINGUAL_BITEXT": "",
+    }
+    return [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
+
+
+def _line(summary: dict[str, Any], seconds: float, fetched: int) -> str:
+    """The counts, and the pages per second in *seconds*, before which *fetched* pages were fetched."""
+    documents = sum(summary["documents"].values()) if summary["documents"] else 0
+    counts = counts_line(summary["fetched"], documents, summary["pairs"], summary["queued"])
+    return f"{counts}, {(summary['fetched'] - fetched) / seconds:.1f} pages/s"
