@@ -53,8 +53,7 @@ def report(examples: Sequence[Examples]) -> None:
             for link in one.links:
                 scores["language"].append((evidence.language.probability(link.features), link.in_language))
                 scores["translation"].append((evidence.translation.probability(link.features), link.translation))
-                if link.tokens is not None:
-                    scores["barbosa"].append((barbosa.likelihood(link.tokens), link.in_language))
+            scores["barbosa"] += [(barbosa.likelihood(link.tokens), link.in_language) for link in one.tokens]
             scores["parallel"] += [(evidence.parallel.probability(pair.features), pair.parallel) for pair in one.pairs]
     for name, judged in scores.items():
         probabilities, labels = np.array(judged).T

@@ -58,15 +58,15 @@ def fit_evidence(examples: Sequence[Examples]) -> EvidenceWeights:
 
 def fit_barbosa(examples: Sequence[Examples]) -> LinkPredictor:
     """The link predictor of Barbosa et al.; a token counts if several sites have it."""
-    kept = [[link for link in one.links if link.tokens is not None] for one in examples]
     sites: Counter[str] = Counter()
-    for links_of_site in kept:
-        sites.update(set().union(*(link.tokens or () for link in links_of_site)))
+    for one in examples:
+        sites.update(set().union(*(link.tokens for link in one.tokens)))
     vocabulary = sorted(token for token, count in sites.items() if count >= LEAST_SITES)
     vectoriser = CountVectorizer(analyzer=list, vocabulary=vocabulary, binary=True)
-    rows = vectoriser.transform([link.tokens for one in kept for link in one])
-    labels = [link.in_language for one in kept for link in one]
-    model = LogisticRegression(C=TOKEN_REGULARISATION, max_iter=1000).fit(rows, labels, _worth(list(map(len, kept))))
+    rows = vectoriser.transform([link.tokens for one in examples for link in one.tokens])
+    labels = [link.in_language for one in examples for link in one.tokens]
+    worth = _worth([len(one.tokens) for one in examples])
+    model = LogisticRegression(C=TOKEN_REGULARISATION, max_iter=1000).fit(rows, labels, worth)
     weights = {token: round(float(weight), 4) for token, weight in zip(vocabulary, model.coef_[0], strict=True)}
     return LinkPredictor(round(float(model.intercept_[0]), 4), weights)
 
