@@ -77,6 +77,62 @@ def test_the_pair_is_in_the_order_of_the_languages() -> None:
     assert verdict.pair == (HOME, f"{HOME}es/")
 
 
+DANISH = (
+    "<p>Firmaet blev grundlagt i den gamle havn, og siden har vi solgt mange pumper til hele verden. Værkstedet er"
+    " åbent hver dag, og alle pumper bliver prøvet, før de forlader huset. Kom og besøg os, hvis du vil se dem på nært hold."
+    + "".join(f"<a href=/pumper/{number}.html>{number}</a> " for number in range(9))
+)
+
+
+def test_a_language_that_the_home_page_does_not_name_is_not_sought_through_the_other() -> None:
+    site = {HOME: DANISH + "<nav class=language-switcher><a href=/es/ hreflang=es>Español</a></nav>"}
+    verdict, asked = judge({**site, f"{HOME}es/": SPANISH})
+    assert verdict.reason is Reason.ONE_LANGUAGE
+    assert f"{HOME}es/" not in asked
+
+
+def test_of_two_languages_of_a_third_page_the_less_likely_comes_first() -> None:
+    links = "<nav class=language-switcher><a href=/es/ hreflang=es>Español</a></nav><a href=/en/pumps.html>Pumps</a>"
+    site = {HOME: DANISH + links, f"{HOME}es/": SPANISH}
+    _, asked = judge(site)
+    assert asked[:1] == [f"{HOME}en/pumps.html"]
+    assert f"{HOME}es/" not in asked
+
+
+def test_two_links_at_one_address_but_for_its_mark_are_a_couple() -> None:
+    links = "<a href=/en/index.html>1</a><a href=/es/index.html>2</a>"
+    switcher = "<a href=/en/index.html hreflang=en>English</a><a href=/es/index.html hreflang=es>Español</a>"
+    site = {f"{HOME}{code}/index.html": switcher + html for code, html in (("en", ENGLISH), ("es", SPANISH))}
+    verdict, asked = judge({HOME: DANISH + links, **site})
+    assert verdict.bilingual
+    assert len(asked) == 2
+
+
+SHARED = "".join(f"<li>Halvorsen &amp; Lindqvist {number}, Bergen" for number in range(1, 16))
+
+
+def test_half_of_a_page_may_be_names_that_both_have() -> None:
+    verdict, _ = judge({HOME: SWITCHER + ENGLISH + SHARED, f"{HOME}es/": SWITCHER + SPANISH + SHARED})
+    assert verdict.bilingual
+
+
+def test_pages_that_claim_to_be_translations_and_are_too_short_are_likely() -> None:
+    short = ("<p>In 1897 the firm Halvorsen built the first pump in the old harbour of Bergen, and sold it.",)
+    both = (
+        *short,
+        "<p>En 1897 la firma Halvorsen construyó la primera bomba en el puerto viejo de Bergen, y la vendió.",
+    )
+    verdict, _ = judge({HOME: SWITCHER + both[0] * 2, f"{HOME}es/": SWITCHER + both[1] * 2})
+    assert not verdict.bilingual
+    assert verdict.reason is Reason.LIKELY
+
+
+def test_an_index_file_is_no_other_address_to_guess() -> None:
+    switcher = "<a href=/es/index.html hreflang=es>Español</a>"
+    _, asked = judge({f"{HOME}en/": switcher + ENGLISH}, entry=f"{HOME}en/")
+    assert asked == [f"{HOME}es/index.html"]
+
+
 def test_both_languages_without_translations_are_not_bilingual() -> None:
     verdict, asked = judge({HOME: SWITCHER + ENGLISH, f"{HOME}es/": SWITCHER + OTHER})
     assert not verdict.bilingual

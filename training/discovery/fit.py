@@ -15,7 +15,7 @@ from bilingual_crawler.discovery.detector.barbosa import LinkPredictor
 from bilingual_crawler.discovery.detector.pairs import EvidenceWeights, Logistic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,11 +28,13 @@ LEAST_SITES = 3
 """Sites that a token of the link predictor is on."""
 
 
-def without_each_kind(examples: Sequence[Examples]) -> Iterator[tuple[str, EvidenceWeights, LinkPredictor]]:
-    """Each kind of site, and the weights of both detectors learnt from the other kinds."""
-    for kind in sorted({one.kind for one in examples}):
-        others = [one for one in examples if one.kind != kind]
-        yield kind, fit_evidence(others), fit_barbosa(others)
+def without_each(
+    examples: Sequence[Examples], group_of: Callable[[str], str]
+) -> Iterator[tuple[str, EvidenceWeights, LinkPredictor]]:
+    """Each group of sites, by their names, and the weights of both detectors learnt from the other groups."""
+    for group in sorted({group_of(one.site) for one in examples}):
+        others = [one for one in examples if group_of(one.site) != group]
+        yield group, fit_evidence(others), fit_barbosa(others)
 
 
 def fit_evidence(examples: Sequence[Examples]) -> EvidenceWeights:

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 from bilingual_crawler.alignment.documents.resemblance import Resemblance
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Reason, Verdict
 from bilingual_crawler.discovery.detector.links import LinkReader, Prospect, evidence_in, side_of
-from bilingual_crawler.discovery.detector.pairs import announced, comparable, features_of, is_same, mirrored
+from bilingual_crawler.discovery.detector.pairs import (
+    alike_in_length,
+    announced,
+    comparable,
+    features_of,
+    is_same,
+    mirrored,
+)
 from bilingual_crawler.urls.canonical import domain_label
 from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import strip_language
@@ -211,7 +218,7 @@ class EvidenceInspection:
 
     def _compare(self, a: DetectorPage, b: DetectorPage) -> None:
         if not comparable(a, b, self._pair):
-            self._announced |= announced(a, b, self._pair)
+            self._announced |= alike_in_length(a, b) and announced(a, b, self._pair)
             return
         features = features_of(a, b, self._pair, self._resemblance)
         probability = self._detector.weights.parallel.probability(features)

@@ -86,15 +86,19 @@ def comparable(a: DetectorPage, b: DetectorPage, pair: LanguagePair) -> bool:
     """
     if _is_untranslated(a, pair) or _is_untranslated(b, pair):
         return False
+    common = same_text(a, b)
+    own = min(len(a.text), len(b.text)) * (1 - common)
+    return own >= SHORTEST and common < UNTRANSLATED and alike_in_length(a, b)
+
+
+def alike_in_length(a: DetectorPage, b: DetectorPage) -> bool:
+    """Whether their texts have lengths that translations can have."""
     shorter, longer = sorted((len(a.text), len(b.text)))
-    untranslated = same_text(a, b)
-    return (
-        shorter * (1 - untranslated) >= SHORTEST and longer <= MAX_RATIO * shorter and untranslated < UNTRANSLATED
-    )
+    return longer <= MAX_RATIO * shorter
 
 
 def announced(a: DetectorPage, b: DetectorPage, pair: LanguagePair) -> bool:
-    """Whether *a* or *b* says of the other that it is its translation: by announcing it, or in its language switcher."""
+    """Whether *a* or *b* announces the other as its translation, or names its language in a switcher that leads to it."""
     return any(any(_said(one, other, language, pair)[:2]) for one, other, language in ((a, b, pair.b), (b, a, pair.a)))
 
 
