@@ -98,7 +98,7 @@ def alike_in_length(a: DetectorPage, b: DetectorPage) -> bool:
 
 
 def announced(a: DetectorPage, b: DetectorPage, pair: LanguagePair) -> bool:
-    """Whether *a* or *b* announces the other as its translation, or names its language in a switcher that leads to it."""
+    """Whether *a* or *b* announces the other as its translation, or names its language in its switcher."""
     return any(any(_said(one, other, language, pair)[:2]) for one, other, language in ((a, b, pair.b), (b, a, pair.a)))
 
 
