@@ -172,12 +172,13 @@ def worst_decile(judged: Sequence[Judged], name: str) -> dict[str, float]:
         by_site[one[0].site].append(one)
     columns = {"recall": 0.1, "downloads": 0.9, "disjoint": 0.9}
     needed = {"recall": Variant.WHOLE, "disjoint": Variant.DISJOINT}
+    found = {instance.variant for instance, _ in judged}
     # a site without such an instance has no such figure
     rows = np.array(
         [
             [
                 figures(one, name)[column]
-                if column not in needed or any(instance.variant is needed[column] for instance, _ in one)
+                if needed.get(column) not in found or any(instance.variant is needed[column] for instance, _ in one)
                 else np.nan
                 for column in columns
             ]
