@@ -1,12 +1,17 @@
 """How well the detectors tell bilingual sites, on frozen sites, beside Table 1 of Barbosa et al. 2011.
 
-    python -m benchmarks.detector SITES_DIR [--json OUT] [--instances detector_instances.tsv] [--unseen-kinds]
+    python -m benchmarks.detector SITES_DIR... [--json OUT] [--instances detector_instances.tsv] [--leave-out kind]
+
+`--leave-out` judges a site by weights learnt from the sites of the first folder that are not in its group: the site
+itself, its source (an organisation or a host), or its kind (manuals, presentations, ...). It prints the figures of each
+group, and the worst decile: of 1,000 draws of as many linked sites, with replacement, the value that one in ten fails.
 
 A site is positive for the pairs of languages that it has gold pairs in. Negatives lack a language, or are cut to one
 language, with links to the other pages left out or dangling. Sites weigh equally; positives and negatives weigh the
 same. Downloads do not count the entry page. `disjoint` is the share of sites accepted that have both languages but lost
 one half of each gold pair, and of each two pages at one address but for its language mark; they are not among the
-negatives.
+negatives. *Traps* are the sites in `traps.tsv` of a folder, with a true pair or two among many false ones: they are to
+be refused, and count neither as positives nor as negatives.
 
 *Linked* are instances on which links lead from the entry page to both languages, and the negatives of their sites. The
 objects `evidence` and `barbosa` of the JSON file hold the figures of the linked sites; `all_sites` holds those of all.
@@ -16,12 +21,15 @@ Sites that the list of instances does not name get instances by the same rules (
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 from collections import defaultdict
+from collections.abc import Callable  # noqa: TC003  the type of a table
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.progress import track
 
 from bilingual_crawler.alignment.documents.resemblance import Weights
@@ -33,11 +41,12 @@ from bilingual_crawler.harvest.cuts import CutWeb, FrozenWeb, Variant, make_inst
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
 from training.discovery.examples import read_examples
-from training.discovery.fit import without_each_kind
+from training.discovery.fit import fit_barbosa, fit_evidence, without_each
 from training.documents.encounters import kind_of
+from training.documents.examples import family
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from bilingual_crawler.discovery.detector.base import Detector
     from bilingual_crawler.harvest.cuts import Instance
@@ -54,6 +63,9 @@ PAPER = {
     0.9: (0.66, 0.97, 2.0),
 }
 """Table 1: threshold -> recall, precision, downloads a site; of other sites."""
+GROUPS: dict[str, Callable[[str], str]] = {"site": str, "source": family, "kind": kind_of}
+MEASURED = "evidence", "barbosa, t = 0.5"
+DRAWS = 1000
 CONFIRMATIONS = (0.1, 0.3, 0.7, 0.9)
 DOWNLOADS = (1, 2, 5, 8)
 
@@ -137,9 +149,65 @@ def figures(judged: Sequence[Judged], name: str) -> dict[str, float]:
     }
 
 
+def without_traps(judged: Sequence[Judged], sites: Iterable[Path]) -> tuple[list[Judged], list[Judged]]:
+    """*judged* without the traps of the folders *sites*, and the traps."""
+    rows = [row for folder in sites if (path := folder / "traps.tsv").exists() for row in _rows(path)]
+    traps = {(row["site"], frozenset((row["lang_a"], row["lang_b"]))) for row in rows}
+
+    def is_trap(one: Instance) -> bool:
+        return one.variant is Variant.WHOLE and (one.site, frozenset((one.lang_a, one.lang_b))) in traps
+
+    return [one for one in judged if not is_trap(one[0])], [one for one in judged if is_trap(one[0])]
+
+
+def _rows(path: Path) -> Iterator[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as lines:
+        yield from csv.DictReader(lines, delimiter="\t")
+
+
+def worst_decile(judged: Sequence[Judged], name: str) -> dict[str, float]:
+    """Figures of the detector called *name* that one in ten draws of as many sites, with replacement, fails."""
+    by_site: defaultdict[str, list[Judged]] = defaultdict(list)
+    for one in judged:
+        by_site[one[0].site].append(one)
+    columns = {"recall": 0.1, "downloads": 0.9, "disjoint": 0.9}
+    needed = {"recall": Variant.WHOLE, "disjoint": Variant.DISJOINT}
+    found = {instance.variant for instance, _ in judged}
+    # a site without such an instance has no such figure
+    rows = np.array(
+        [
+            [
+                figures(one, name)[column]
+                if needed.get(column) not in found or any(instance.variant is needed[column] for instance, _ in one)
+                else np.nan
+                for column in columns
+            ]
+            for one in by_site.values()
+        ]
+    )
+    means = np.nanmean(rows[np.random.default_rng(0).integers(len(rows), size=(DRAWS, len(rows)))], axis=1)
+    return {
+        column: round(float(np.quantile(means[:, place], share)), 4)
+        for place, (column, share) in enumerate(columns.items())
+    }
+
+
+def leave_out(judged: Sequence[Judged], group_of: Callable[[str], str]) -> dict[str, dict[str, dict[str, float]]]:
+    """The figures of both detectors on each group of sites, on all of them, and the worst decile."""
+    groups: defaultdict[str, list[Judged]] = defaultdict(list)
+    for one in judged:
+        groups[group_of(one[0].site)].append(one)
+    rows = {group: {name: figures(some, name) for name in MEASURED} for group, some in sorted(groups.items())}
+    return {
+        **rows,
+        "mean of sites": {name: figures(judged, name) for name in MEASURED},
+        "worst decile": {name: worst_decile(judged, name) for name in MEASURED},
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sites", type=Path, help="folder of frozen sites")
+    parser.add_argument("sites", type=Path, nargs="+", help="folders of frozen sites")
     parser.add_argument("--json", type=Path, help="write the figures of both detectors")
     parser.add_argument(
         "--instances",
@@ -148,20 +216,25 @@ def main() -> None:
     )
     parser.add_argument("--verbose", action="store_true", help="print the wrong verdicts of the evidence detector")
     parser.add_argument(
-        "--unseen-kinds", action="store_true", help="judge a site by weights learnt from the other kinds of SITES_DIR"
+        "--leave-out", choices=GROUPS, help="judge a site by weights learnt from the other groups of the first folder"
     )
     options = parser.parse_args()
     models = models_folder(None)
     model = LanguageModel(models / "url-language")
     shipped = detectors(EvidenceWeights.load(models), LinkPredictor.load(models), model)
-    by_kind: dict[str, dict[str, Detector]] = {}
-    if options.unseen_kinds:
-        examples = [read_examples(folder, model) for folder in track(site_folders(options.sites), "Reading")]
-        by_kind = {kind: detectors(*learnt, model) for kind, *learnt in without_each_kind(examples)}
-    beside = options.sites.resolve().parent.parent / "discovery" / "detector_instances.tsv"
-    path = options.instances or (beside if beside.exists() else None)
-    listed = read_instances(path) if path else ()
-    judged = list(judge_all(options.sites, listed, lambda site: by_kind.get(kind_of(site), shipped)))
+    group_of = GROUPS[options.leave_out or "kind"]
+    by_group: dict[str, dict[str, Detector]] = {}
+    if options.leave_out:
+        examples = [read_examples(folder, model) for folder in track(site_folders(options.sites[0]), "Reading")]
+        shipped = detectors(fit_evidence(examples), fit_barbosa(examples), model)
+        by_group = {group: detectors(*learnt, model) for group, *learnt in without_each(examples, group_of)}
+    judged: list[Judged] = []
+    for sites in options.sites:
+        beside = sites.resolve().parent.parent / "discovery" / "detector_instances.tsv"
+        path = options.instances or (beside if beside.exists() else None)
+        listed = read_instances(path) if path else ()
+        judged += judge_all(sites, listed, lambda site: by_group.get(group_of(site), shipped))
+    judged, traps = without_traps(judged, options.sites)
     some = linked(judged)
     print(f"\n{'':28}{'linked sites':^36}{'all sites':^36}{'the paper':^27}")
     print(
@@ -174,6 +247,10 @@ def main() -> None:
         if name.startswith("barbosa, t"):
             columns += PAPER[float(name.rpartition(" ")[2])]
         print(f"{name:28}" + "".join(f"{column:9.2f}" for column in columns))
+    for instance, verdicts in traps:
+        print(f"trap {instance.site} {instance.pair}: {', '.join(n for n in MEASURED if verdicts[n].bilingual) or '-'}")
+    groups = leave_out(some, group_of) if options.leave_out else {}
+    print_groups(groups)
     if options.verbose:
         for instance, verdicts in judged:
             verdict = verdicts.get("evidence")
@@ -183,8 +260,19 @@ def main() -> None:
         result = {
             **{name: figures(some, name) for name in ("evidence", "barbosa")},
             "all_sites": {name: figures(judged, name) for name in ("evidence", "barbosa")},
+            **({"left_out": groups} if groups else {}),
         }
         options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+def print_groups(groups: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
+    """Print a line for each group, and the detectors beside each other."""
+    columns = ("recall", "downloads", "disjoint")
+    if groups:
+        print(f"\n{'linked sites':28}" + "".join(f"{name:^27}" for name in MEASURED))
+        print(f"{'':28}" + "".join(f"{column:>9}" for column in columns) * len(MEASURED))
+    for group, rows in groups.items():
+        print(f"{group:28}" + "".join(f"{row[column]:9.2f}" for row in rows.values() for column in columns))
 
 
 if __name__ == "__main__":

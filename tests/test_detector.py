@@ -9,7 +9,7 @@ from frozen_sites import write_frozen
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.detector import Judged, figures
+from benchmarks.detector import MEASURED, Judged, figures, leave_out, without_traps
 from bilingual_crawler.discovery.detector import load_detector
 from bilingual_crawler.discovery.detector.barbosa import FILE, BarbosaDetector, LinkPredictor
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, DetectorError, DetectorPage, Reason, Verdict
@@ -75,6 +75,50 @@ def test_the_pair_is_in_the_order_of_the_languages() -> None:
     site = {HOME: SWITCHER + ENGLISH, f"{HOME}es/": SWITCHER + SPANISH}
     verdict, _ = judge(site, entry=f"{HOME}es/")
     assert verdict.pair == (HOME, f"{HOME}es/")
+
+
+DANISH = (
+    "<p>Firmaet blev grundlagt i den gamle havn, og siden har vi solgt mange pumper til hele verden. Værkstedet er"
+    " åbent hver dag, og alle pumper bliver prøvet, før de forlader huset. Kom og besøg os, og se dem på nært hold."
+    + "".join(f"<a href=/pumper/{number}.html>{number}</a> " for number in range(9))
+)
+
+
+def test_a_language_that_the_home_page_does_not_name_is_not_sought_through_the_other() -> None:
+    site = {HOME: DANISH + "<nav class=language-switcher><a href=/es/ hreflang=es>Español</a></nav>"}
+    verdict, asked = judge({**site, f"{HOME}es/": SPANISH})
+    assert verdict.reason is Reason.ONE_LANGUAGE
+    assert f"{HOME}es/" not in asked
+
+
+def test_of_two_languages_of_a_third_page_the_less_likely_comes_first() -> None:
+    links = "<nav class=language-switcher><a href=/es/ hreflang=es>Español</a></nav><a href=/en/pumps.html>Pumps</a>"
+    site = {HOME: DANISH + links, f"{HOME}es/": SPANISH}
+    _, asked = judge(site)
+    assert asked[:1] == [f"{HOME}en/pumps.html"]
+    assert f"{HOME}es/" not in asked
+
+
+SHARED = "".join(f"<li>Halvorsen &amp; Lindqvist {number}, Bergen" for number in range(1, 16))
+
+
+def test_half_of_a_page_may_be_names_that_both_have() -> None:
+    verdict, _ = judge({HOME: SWITCHER + ENGLISH + SHARED, f"{HOME}es/": SWITCHER + SPANISH + SHARED})
+    assert verdict.bilingual
+
+
+def test_pages_that_claim_to_be_translations_and_are_too_short_are_likely() -> None:
+    english = "<p>In 1897 the firm Halvorsen built the first pump in the old harbour of Bergen, and sold it." * 2
+    spanish = "<p>En 1897 la firma Halvorsen construyó la primera bomba en el puerto de Bergen, y la vendió." * 2
+    verdict, _ = judge({HOME: SWITCHER + english, f"{HOME}es/": SWITCHER + spanish})
+    assert not verdict.bilingual
+    assert verdict.reason is Reason.LIKELY
+
+
+def test_an_index_file_is_no_other_address_to_guess() -> None:
+    switcher = "<a href=/es/index.html hreflang=es>Español</a>"
+    _, asked = judge({f"{HOME}en/": switcher + ENGLISH}, entry=f"{HOME}en/")
+    assert asked == [f"{HOME}es/index.html"]
 
 
 def test_both_languages_without_translations_are_not_bilingual() -> None:
@@ -265,6 +309,29 @@ def test_a_frozen_site_is_told_from_what_is_left_of_it() -> None:
             read = cut.fetch(url)
             inspection.observe_page(url, DetectorPage.from_read_page(read) if read else None)
         assert inspection.verdict.bilingual == (instance.variant is Variant.WHOLE)
+
+
+def one_verdict(site: str, variant: Variant, bilingual: bool) -> Judged:
+    instance = Instance(site, "eng", "spa", variant, HOME, linked=variant is Variant.WHOLE)
+    verdict = Verdict(bilingual, float(bilingual), Reason.BILINGUAL if bilingual else Reason.ONE_LANGUAGE)
+    return instance, dict.fromkeys(MEASURED, verdict)
+
+
+def test_the_worst_decile_is_below_the_mean_and_a_site_without_positives_has_no_recall() -> None:
+    judged = [one_verdict(f"site{number}", Variant.WHOLE, number % 2 == 0) for number in range(10)]
+    judged += [one_verdict("negative", Variant.ABSENT, bilingual=False)]
+    rows = leave_out(judged, lambda site: "even" if site[-1] in "02468" else "odd")
+    assert rows["even"]["evidence"]["recall"] == 1
+    assert rows["odd"]["evidence"]["recall"] == 0
+    assert rows["mean of sites"]["evidence"]["recall"] == 0.5
+    assert 0.2 <= rows["worst decile"]["evidence"]["recall"] < 0.4
+
+
+def test_traps_are_no_positives(tmp_path: Path) -> None:
+    (tmp_path / "traps.tsv").write_text("site\tlang_a\tlang_b\ngiven\tspa\teng\n", encoding="utf-8")
+    trap, other = (one_verdict(site, Variant.WHOLE, bilingual=True) for site in ("given", "other"))
+    cut = one_verdict("given", Variant.MONO_CLEAN, bilingual=False)
+    assert without_traps([trap, other, cut], [tmp_path]) == ([other, cut], [trap])
 
 
 def test_sites_weigh_equally_and_positives_as_much_as_negatives() -> None:

@@ -21,7 +21,8 @@ from bilingual_crawler.discovery.detector.pairs import EVIDENCE, FOLDER
 from bilingual_crawler.harvest.cuts import site_folders
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
 from training.discovery.examples import read_examples
-from training.discovery.fit import fit_barbosa, fit_evidence, without_each_kind
+from training.discovery.fit import fit_barbosa, fit_evidence, without_each
+from training.documents.encounters import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,13 +49,12 @@ def report(examples: Sequence[Examples]) -> None:
     scores: dict[str, list[tuple[float, bool]]] = {
         name: [] for name in ("language", "translation", "parallel", "barbosa")
     }
-    for kind, evidence, barbosa in without_each_kind(examples):
+    for kind, evidence, barbosa in without_each(examples, kind_of):
         for one in (one for one in examples if one.kind == kind):
             for link in one.links:
                 scores["language"].append((evidence.language.probability(link.features), link.in_language))
                 scores["translation"].append((evidence.translation.probability(link.features), link.translation))
-                if link.tokens is not None:
-                    scores["barbosa"].append((barbosa.likelihood(link.tokens), link.in_language))
+            scores["barbosa"] += [(barbosa.likelihood(link.tokens), link.in_language) for link in one.tokens]
             scores["parallel"] += [(evidence.parallel.probability(pair.features), pair.parallel) for pair in one.pairs]
     for name, judged in scores.items():
         probabilities, labels = np.array(judged).T

@@ -14,6 +14,7 @@ from bilingual_crawler.discovery.detector.links import LinkReader, side_of
 from bilingual_crawler.discovery.detector.pairs import comparable, features_of
 from bilingual_crawler.harvest.cuts import CutWeb, FrozenWeb, Variant, make_instances
 from bilingual_crawler.harvest.sites import read_site
+from bilingual_crawler.urls.canonical import domain_label
 from bilingual_crawler.urls.marks import strip_language
 from training.documents.encounters import NOTHING, kind_of
 from training.documents.examples import family
@@ -48,12 +49,19 @@ class LinkExample:
     """A link, and where it leads."""
 
     features: NDArray[np.float64]
-    tokens: set[str] | None
-    """What the detector of Barbosa et al. sees; None of a guess, which it does not make."""
     in_language: bool
-    """To a page in a language that is sought."""
+    """To a page in the language that is sought."""
     translation: bool
     """To the translation of its page."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenExample:
+    """A link as the detector of Barbosa et al. sees it."""
+
+    tokens: set[str]
+    in_language: bool
+    """To a page in a language of the pair that its page is not in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +80,7 @@ class Examples:
     family: str
     kind: str
     links: list[LinkExample] = field(default_factory=list)
+    tokens: list[TokenExample] = field(default_factory=list)
     pairs: list[PairExample] = field(default_factory=list)
 
 
@@ -85,12 +94,11 @@ def read_examples(folder: Path, model: LanguageModel) -> Examples:
             gold = gold_pairs(web.site, instance)
             random = Random(f"{name} {instance.pair}")
             reader = LinkReader(instance.pair, model)
-            found.links += _links(CutWeb.from_instance(web, instance), instance, gold, reader, random)
+            _add_links(found, CutWeb.from_instance(web, instance), instance, gold, reader, random)
             found.pairs += _pairs(web, instance, gold, random)
         elif instance.variant in (Variant.ABSENT, Variant.MONO_CLEAN):
-            found.links += _links(
-                CutWeb.from_instance(web, instance), instance, (), LinkReader(instance.pair, model), Random(name)
-            )
+            reader = LinkReader(instance.pair, model)
+            _add_links(found, CutWeb.from_instance(web, instance), instance, (), reader, Random(name))
     return found
 
 
@@ -102,10 +110,15 @@ def gold_pairs(site: Site, instance: Instance) -> list[tuple[str, str]]:
     return sorted(found)
 
 
-def _links(
-    cut: CutWeb, instance: Instance, gold: Sequence[tuple[str, str]], reader: LinkReader, random: Random
-) -> Iterator[LinkExample]:
-    """Links of the entry page; of a whole site also those of documents and other pages."""
+def _add_links(
+    found: Examples,
+    cut: CutWeb,
+    instance: Instance,
+    gold: Sequence[tuple[str, str]],
+    reader: LinkReader,
+    random: Random,
+) -> None:
+    """Add to *found* the links of the entry page; of a whole site also those of documents and other pages."""
     languages = cut.web.site.languages
     translations = {*gold, *((b, a) for a, b in gold)}
     documents = sorted({url for pair in gold for url in pair})
@@ -121,13 +134,22 @@ def _links(
             continue
         page = DetectorPage.from_read_page(read)
         sought = frozenset({instance.lang_a, instance.lang_b} - {side_of(page, instance.pair)})
-        tokens = {link.url: tokens_of(page, link, sought, instance.pair) for link in page.links[:MAX_LINKS]}
-        # guesses that links confirm are left out by the reader; here they say how often one is right
-        for prospect in (*(one for one in reader.read(page, sought) if not one.is_guess), *reader.guess(page, sought)):
-            target = cut.web.target(prospect.url)
-            language = None if target in cut.removed else instance.pair.side(languages.get(target, ""))
-            right = (url, target) in translations
-            yield LinkExample(prospect.features, tokens.get(prospect.url), language in sought, right)
+
+        def led_to(url: str) -> tuple[str | None, str]:
+            """The language of the page that *url* leads to, None for no page; its address."""
+            target = cut.web.target(url)
+            return None if target in cut.removed else instance.pair.side(languages.get(target, "")), target
+
+        for link in {link.url: link for link in page.links[:MAX_LINKS]}.values():
+            tokens = tokens_of(page, link, sought, instance.pair)
+            if domain_label(link.url) == domain_label(page.url):
+                found.tokens.append(TokenExample(tokens, led_to(link.url)[0] in sought))
+        for wanted in sorted(sought):
+            # guesses that links confirm are left out by the reader; here they say how often one is right
+            links = (one for one in reader.read(page, wanted) if not one.is_guess)
+            for prospect in (*links, *reader.guess(page, wanted)):
+                language, target = led_to(prospect.url)
+                found.links.append(LinkExample(prospect.features, language == wanted, (url, target) in translations))
 
 
 def _pairs(

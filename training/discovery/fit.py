@@ -15,7 +15,7 @@ from bilingual_crawler.discovery.detector.barbosa import LinkPredictor
 from bilingual_crawler.discovery.detector.pairs import EvidenceWeights, Logistic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,11 +28,13 @@ LEAST_SITES = 3
 """Sites that a token of the link predictor is on."""
 
 
-def without_each_kind(examples: Sequence[Examples]) -> Iterator[tuple[str, EvidenceWeights, LinkPredictor]]:
-    """Each kind of site, and the weights of both detectors learnt from the other kinds."""
-    for kind in sorted({one.kind for one in examples}):
-        others = [one for one in examples if one.kind != kind]
-        yield kind, fit_evidence(others), fit_barbosa(others)
+def without_each(
+    examples: Sequence[Examples], group_of: Callable[[str], str]
+) -> Iterator[tuple[str, EvidenceWeights, LinkPredictor]]:
+    """Each group of sites, by their names, and the weights of both detectors learnt from the other groups."""
+    for group in sorted({group_of(one.site) for one in examples}):
+        others = [one for one in examples if group_of(one.site) != group]
+        yield group, fit_evidence(others), fit_barbosa(others)
 
 
 def fit_evidence(examples: Sequence[Examples]) -> EvidenceWeights:
@@ -58,15 +60,15 @@ def fit_evidence(examples: Sequence[Examples]) -> EvidenceWeights:
 
 def fit_barbosa(examples: Sequence[Examples]) -> LinkPredictor:
     """The link predictor of Barbosa et al.; a token counts if several sites have it."""
-    kept = [[link for link in one.links if link.tokens is not None] for one in examples]
     sites: Counter[str] = Counter()
-    for links_of_site in kept:
-        sites.update(set().union(*(link.tokens or () for link in links_of_site)))
+    for one in examples:
+        sites.update(set().union(*(link.tokens for link in one.tokens)))
     vocabulary = sorted(token for token, count in sites.items() if count >= LEAST_SITES)
     vectoriser = CountVectorizer(analyzer=list, vocabulary=vocabulary, binary=True)
-    rows = vectoriser.transform([link.tokens for one in kept for link in one])
-    labels = [link.in_language for one in kept for link in one]
-    model = LogisticRegression(C=TOKEN_REGULARISATION, max_iter=1000).fit(rows, labels, _worth(list(map(len, kept))))
+    rows = vectoriser.transform([link.tokens for one in examples for link in one.tokens])
+    labels = [link.in_language for one in examples for link in one.tokens]
+    worth = _worth([len(one.tokens) for one in examples])
+    model = LogisticRegression(C=TOKEN_REGULARISATION, max_iter=1000).fit(rows, labels, worth)
     weights = {token: round(float(weight), 4) for token, weight in zip(vocabulary, model.coef_[0], strict=True)}
     return LinkPredictor(round(float(model.intercept_[0]), 4), weights)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.pages.jobs import ReadPage
 
-MAX_DOWNLOADS = 3
+MAX_DOWNLOADS = 4
 """Pages of a site that are downloaded beside its entry page."""
 
 
@@ -58,6 +58,8 @@ class Reason(StrEnum):
     """No page in the other language was found, or in neither."""
     NO_TRANSLATION = "no_translation"
     """There are pages in both languages, and no two are translations."""
+    LIKELY = "likely"
+    """Two pages in both languages claim to be translations, and are too short or too alike to be compared."""
     SAME_PAGE = "same_page_in_every_language"
     """The page announced in the other language is the same page again."""
     PARKED = "parked"

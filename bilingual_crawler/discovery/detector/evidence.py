@@ -8,17 +8,28 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
+from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.alignment.documents.resemblance import Resemblance
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Reason, Verdict
 from bilingual_crawler.discovery.detector.links import LinkReader, Prospect, evidence_in, side_of
-from bilingual_crawler.discovery.detector.pairs import comparable, features_of, is_same, mirrored
+from bilingual_crawler.discovery.detector.pairs import (
+    alike_in_length,
+    announced,
+    comparable,
+    features_of,
+    is_same,
+    mirrored,
+)
 from bilingual_crawler.urls.canonical import domain_label
 from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import strip_language
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bilingual_crawler.alignment.documents.resemblance import Weights
     from bilingual_crawler.discovery.detector.base import DetectorPage, Inspection
     from bilingual_crawler.discovery.detector.pairs import EvidenceWeights
@@ -58,14 +69,15 @@ MAX_READERS = 8
 """Language pairs whose link readers are cached."""
 CONFIRMED = 0.25
 """Probability from which two pages count as translations."""
-LEAST = 0.12
+LEAST = 0.1
 """Probability under which a link is not downloaded."""
 LEAST_OF_BOTH = 0.04
 """As :data:`LEAST`, once pages in both languages were found: few of these sites are not bilingual."""
 BRIDGE = 0.2
 """Least probability of a link on a page that only leads to others."""
 MIRRORED = 0.3
-"""Probability of a link whose counterpart is on a page in the other language, without other evidence."""
+"""Probability of a link whose counterpart is on the same page, or on one in the other language, without other
+evidence."""
 HALF_MIRRORED = 0.6
 """As :data:`MIRRORED`, if the counterpart was downloaded."""
 MAX_GUESSES = 2
@@ -109,7 +121,7 @@ class EvidenceInspection:
         self._resemblance = Resemblance(detector.resemblance)
         self._pages: list[DetectorPage] = []
         self._sides: dict[str, list[DetectorPage]] = {pair.a: [], pair.b: []}
-        self._prospects: dict[str, Prospect] = {}
+        self._prospects: dict[tuple[str, str], Prospect] = {}
         self._asked: set[str] = {entry.url}
         self._mirrored: dict[str, str] = {}
         self._tried: Counter[tuple[bool, ...]] = Counter()
@@ -118,6 +130,7 @@ class EvidenceInspection:
         self._downloads = 0
         self._guesses = 0
         self._best: tuple[float, DetectorPage, DetectorPage] | None = None
+        self._announced = False
         self._parked = is_parked(entry)
         self._see(entry)
         self._evidence = evidence_in(self._prospects.values())
@@ -125,26 +138,28 @@ class EvidenceInspection:
     def next(self) -> str | None:
         if self._parked or self._is_confirmed or self._downloads >= self._detector.max_downloads:
             return None
-        best = max(self._prospects.values(), key=self._worth, default=None)
+        best, worth = self._next_best()
         least = LEAST_OF_BOTH if all(self._sides.values()) else self._detector.least
-        return best.url if best is not None and self._worth(best) >= least else None
+        return best.url if best is not None and worth >= least else None
 
     def observe_page(self, url: str, page: DetectorPage | None) -> None:
-        prospect = self._prospects.pop(url)
+        reasons = [one for side in self._sides if (one := self._prospects.pop((url, side), None))]
+        prospect = max(reasons, key=self._probability)
         self._downloads += 1
         self._asked.add(url)
         self._tried[prospect.kind] += 1
         self._guesses += prospect.is_guess
-        sought = self._sought(prospect.page)
         if page is None:
             return
         if domain_label(page.url) != domain_label(self._pages[0].url):
             self._misses[Reason.OTHER_SITE] += 1
             return
+        for side in self._sides:
+            self._prospects.pop((page.url, side), None)
         if any(is_same(page, seen) for seen in self._pages):
             self._misses[Reason.SAME_PAGE] += 1
             return
-        in_place = side_of(page, self._pair) in sought or url in self._mirrored
+        in_place = side_of(page, self._pair) == prospect.language or url in self._mirrored
         self._hit[prospect.kind] += in_place
         self._see(page)
 
@@ -171,7 +186,7 @@ class EvidenceInspection:
         known = self._best[0] if self._best else 0.0
         if self._is_confirmed or self._downloads >= self._detector.max_downloads:
             return known
-        return max(known, max(map(self._worth, self._prospects.values()), default=0.0))
+        return max(known, self._next_best()[1])
 
     @property
     def _reason(self) -> Reason:
@@ -180,7 +195,7 @@ class EvidenceInspection:
         if self._is_confirmed:
             return Reason.BILINGUAL
         if all(self._sides.values()):
-            return Reason.NO_TRANSLATION
+            return Reason.LIKELY if self._announced and self._best is None else Reason.NO_TRANSLATION
         return max(self._misses, key=self._misses.__getitem__, default=Reason.ONE_LANGUAGE)
 
     def _see(self, page: DetectorPage) -> None:
@@ -193,46 +208,77 @@ class EvidenceInspection:
             for other in self._sides[self._pair.other(side)]:
                 self._mirrored |= mirrored(page, other)
                 self._compare(*((page, other) if side == self._pair.a else (other, page)))
-        for prospect in self._reader.read(page, self._sought(page.url)):
+        sought = self._sides if side is None else (self._pair.other(side),)
+        for prospect in chain.from_iterable(self._reader.read(page, language) for language in sought):
+            key = prospect.url, prospect.language
             if prospect.url not in self._asked:
-                held = self._prospects.get(prospect.url)
-                if held is None or self._worth(prospect) > self._worth(held):
-                    self._prospects[prospect.url] = prospect
+                held = self._prospects.get(key)
+                if held is None or self._probability(prospect) > self._probability(held):
+                    self._prospects[key] = prospect
 
     def _compare(self, a: DetectorPage, b: DetectorPage) -> None:
         if not comparable(a, b, self._pair):
+            self._announced |= alike_in_length(a, b) and announced(a, b, self._pair)
             return
         features = features_of(a, b, self._pair, self._resemblance)
         probability = self._detector.weights.parallel.probability(features)
         if self._best is None or probability > self._best[0]:
             self._best = probability, a, b
 
-    def _sought(self, url: str) -> frozenset[str]:
-        """The languages that a link of the page at *url* should lead to."""
-        page = next(page for page in self._pages if page.url == url)
-        side = side_of(page, self._pair)
-        if side is not None:
-            return frozenset({self._pair.other(side)})
-        return frozenset(side for side, seen in self._sides.items() if not seen) or frozenset(self._sides)
+    def _next_best(self) -> tuple[Prospect | None, float]:
+        """The prospect to download next, and P(it completes a pair, or leads to one).
 
-    def _worth(self, prospect: Prospect) -> float:
-        """P(a download completes a pair or brings the other language)."""
+        Until a page in either language is seen, both must be found: the less likely one comes first, for without it the
+        other is of no use.
+        """
+        likeliest: dict[str, tuple[float, Prospect]] = {}
+        for prospect in self._prospects.values():
+            probability = self._probability(prospect)
+            if probability > likeliest.get(prospect.language, (-1.0,))[0]:
+                likeliest[prospect.language] = probability, prospect
+        missing = [side for side, seen in self._sides.items() if not seen]
+        ways = [likeliest[side] for side in missing or self._sides if side in likeliest]
+        if len(missing) == 2:
+            return self._couple(ways)
+        worth, best = max(ways, key=itemgetter(0), default=(0.0, None))
+        return best, worth
+
+    def _couple(self, ways: Sequence[tuple[float, Prospect]]) -> tuple[Prospect | None, float]:
+        """The rarer prospect of a couple, one for each language, or a bridge to it."""
+        bridge = max((way for way in ways if way[1].is_bridge), key=itemgetter(0), default=None)
+        if len(ways) == 2:
+            (less, rarer), (more, other) = sorted(ways, key=itemgetter(0))
+            # the links of a page are right or wrong together, as are guesses
+            worth = less if rarer.is_guess == other.is_guess else less * more
+            if not rarer.is_guess and not other.is_guess and strip_language(rarer.url) == strip_language(other.url):
+                worth = max(worth, MIRRORED * self._trust(rarer))
+            if bridge is None or worth >= self._detector.least:
+                return rarer, worth
+        if bridge is None:
+            return None, 0.0
+        return bridge[1], BRIDGE * self._trust(bridge[1])
+
+    def _probability(self, prospect: Prospect) -> float:
+        """P(*prospect* leads to a page in its language, or completes a pair once pages in both languages were seen)."""
         weights = self._detector.weights
         probability = weights.translation.probability(prospect.features)
         if all(self._sides.values()):
             probability = max(probability, self._mirror(prospect.url))
         else:
             probability = weights.language.probability(prospect.features) * (1 + probability) / 2
-            probability = max(probability, BRIDGE * prospect.is_bridge)
         if prospect.is_guess:
-            return self._worth_of_guess(prospect, probability)
-        return probability * (self._hit[prospect.kind] + DOUBT) / (self._tried[prospect.kind] + DOUBT)
+            return self._probability_of_guess(prospect, probability)
+        return probability * self._trust(prospect)
 
-    def _worth_of_guess(self, prospect: Prospect, probability: float) -> float:
+    def _trust(self, prospect: Prospect) -> float:
+        """Share of the downloads of its kind that were right, 1 at first."""
+        return (self._hit[prospect.kind] + DOUBT) / (self._tried[prospect.kind] + DOUBT)
+
+    def _probability_of_guess(self, prospect: Prospect, probability: float) -> float:
         """Lower the *probability* of a guess by the misses of links with more evidence."""
-        held = (page for side in self._sought(prospect.page) for page in self._sides[side])
         key = strip_language(prospect.url)
-        if self._guesses >= MAX_GUESSES or any(strip_language(page.url) == key for page in held):
+        held = any(strip_language(page.url) == key for page in self._sides[prospect.language])
+        if self._guesses >= MAX_GUESSES or held:
             return 0.0
         misses = self._tried.total() - self._hit.total()
         return probability / (1 + misses)

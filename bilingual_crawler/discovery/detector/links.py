@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import log
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import Link
     from bilingual_crawler.scoring.models import LanguageModel
 
+_INDEX = re.compile(r"(?<=/)index\.\w+$")
 _SEPARATORS = ("-", "_")
 _REGIONS = {"zho": "zh-cn", "por": "pt-br"}
 """Languages of which sites often name the region."""
@@ -129,9 +131,9 @@ FEATURES = (
 guess: the page names languages, and not the one that is guessed."""
 EVIDENCE = {"hreflang_sought": "hreflang", "label_sought": "switcher", "mark_sought": "mark", "lang_sought": "lang"}
 """Features that a verdict counts, with their names in it."""
-KIND = ("hreflang_sought", "label_sought", "mark_sought", "weak_mark_sought", "same_key", "other_host")
-"""Features of links, to learn from a miss."""
 GUESSES = ("rewritten", "folder", "dropped")
+KIND = ("hreflang_sought", "label_sought", "mark_sought", "weak_mark_sought", "same_key", "other_host", *GUESSES)
+"""Features of links, to learn from a miss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,8 @@ class Prospect:
     url: str
     page: str
     """The page that it is on."""
+    language: str
+    """The language that is sought there."""
     features: NDArray[np.float64]
 
     @property
@@ -172,28 +176,28 @@ class LinkReader:
         self._wording = AnchorReader(pair)
         self._by_url = model.reader(LanguagePairs((pair,)))
 
-    def read(self, page: DetectorPage, sought: frozenset[str]) -> list[Prospect]:
-        """The links of *page* inside its site, and guesses, as ways to pages in one of the languages *sought*."""
+    def read(self, page: DetectorPage, language: str) -> list[Prospect]:
+        """The links of *page* inside its site, and guesses, as ways to pages in *language*, one of the pair."""
         links = self._inside(page)
-        urls = {link.url for link in links}
-        rows = [self._features(page, link, sought) for link in links]
-        for row, likely in zip(rows, self._by_model([link.url for link in links], sought), strict=True):
+        urls = {_without_index(link.url) for link in links}
+        rows = [self._features(page, link, language) for link in links]
+        for row, likely in zip(rows, self._by_model([link.url for link in links], language), strict=True):
             row["url_model"] = likely
-        found = [_prospect(link.url, page, row) for link, row in zip(links, rows, strict=True)]
-        return found + [guess for guess in self.guess(page, sought) if guess.url not in urls]
+        found = [_prospect(link.url, page, language, row) for link, row in zip(links, rows, strict=True)]
+        return found + [guess for guess in self.guess(page, language) if _without_index(guess.url) not in urls]
 
-    def guess(self, page: DetectorPage, sought: frozenset[str]) -> Iterator[Prospect]:
-        """Addresses beside *page* at which pages in one of the languages *sought* may be."""
+    def guess(self, page: DetectorPage, language: str) -> Iterator[Prospect]:
+        """Addresses beside *page* at which a page in *language* may be."""
         named = {self._pair.side(link.hreflang or link.label or "") for link in page.links if link.claims}
-        for language in sorted(sought):
-            names_others = bool(named) and language not in named
-            marked = list(rewritten(page.url, language))
-            guesses = [(url, "rewritten") for url in marked] or [(folder_of(page.url, language), "folder")]
-            for url, kind in (*guesses, (without_folder(page.url), "dropped")):
-                if url is not None and url != page.url:
-                    yield _prospect(
-                        url, page, {kind: 1.0, "names_others": names_others, "page_in_neither": len(sought) == 2}
-                    )
+        row = {
+            "names_others": bool(named) and language not in named,
+            "page_in_neither": side_of(page, self._pair) is None,
+        }
+        marked = list(rewritten(page.url, language))
+        guesses = [(url, "rewritten") for url in marked] or [(folder_of(page.url, language), "folder")]
+        for url, kind in (*guesses, (without_folder(page.url), "dropped")):
+            if url is not None and url != page.url:
+                yield _prospect(url, page, language, {**row, kind: 1.0})
 
     def _inside(self, page: DetectorPage) -> list[Link]:
         site = domain_label(page.url)
@@ -201,12 +205,12 @@ class LinkReader:
         # a sort is stable: links that name no language keep the order of the page
         return sorted(inside, key=lambda link: not (link.hreflang or link.label))[:MAX_LINKS]
 
-    def _features(self, page: DetectorPage, link: Link, sought: frozenset[str]) -> dict[str, float]:
+    def _features(self, page: DetectorPage, link: Link, sought: str) -> dict[str, float]:
         row: dict[str, float] = {}
 
         def name(kind: str, language: str | None) -> None:
             if language is not None:
-                row[f"{kind}_{'sought' if self._pair.side(language) in sought else 'other'}"] = 1.0
+                row[f"{kind}_{'sought' if self._pair.side(language) == sought else 'other'}"] = 1.0
 
         name("hreflang", link.hreflang if link.hreflang != "x-default" else None)
         name("label", link.label)
@@ -214,7 +218,7 @@ class LinkReader:
         marked = language_mark(link.url)
         if marked is not None:
             name("weak_mark" if marked[1] else "mark", marked[0])
-        same_key = strip_language(link.url) == strip_language(page.url)
+        same_key = _without_index(strip_language(link.url)) == _without_index(strip_language(page.url))
         switcher = link.position is LinkPosition.SWITCHER
         row["alternate"] = link.announces
         row["switcher"] = switcher
@@ -224,31 +228,34 @@ class LinkReader:
         row["unmarked"] = marked is None and language_mark(page.url) is not None
         row["chooser"] = len(page.links) <= STUB_LINKS
         row["stub"] = is_stub(page)
-        row["declared_other"] = page.declared is not None and self._pair.side(page.declared) in sought
+        row["declared_other"] = page.declared is not None and self._pair.side(page.declared) == sought
         row["wording"] = self._wording_of(link.text, sought)
-        row["page_in_neither"] = len(sought) == 2
+        row["page_in_neither"] = side_of(page, self._pair) is None
         row["other_host"] = host_of(link.url) != host_of(page.url)
         return row
 
-    def _wording_of(self, text: str, sought: frozenset[str]) -> float:
-        step = self._wording.read(text) if len(sought) == 1 else None
+    def _wording_of(self, text: str, sought: str) -> float:
+        step = self._wording.read(text)
         if step is None:
             return 0.0
         towards_second = 2 * step / len(STEPS) - 1
-        return towards_second if self._pair.b in sought else -towards_second
+        return towards_second if sought == self._pair.b else -towards_second
 
-    def _by_model(self, urls: Sequence[str], sought: frozenset[str]) -> Iterable[float]:
-        """Log-odds of the languages sought by the model of URLs, as a share of the largest that counts."""
+    def _by_model(self, urls: Sequence[str], sought: str) -> Iterable[float]:
+        """Log-odds of the language *sought* by the model of URLs, as a share of the largest that counts."""
         if not urls:
             return ()
-        places = [place for place, side in enumerate((self._pair.a, self._pair.b)) if side in sought]
-        shares = self._by_url(urls)[:, places].sum(axis=1)
+        shares = self._by_url(urls)[:, int(sought == self._pair.b)]
         logits = (log((float(share) + 1e-6) / (1 - float(share) + 1e-6)) for share in shares)
         return [max(-1.0, min(1.0, logit / MAX_LOGIT)) for logit in logits]
 
 
-def _prospect(url: str, page: DetectorPage, row: Mapping[str, float]) -> Prospect:
-    return Prospect(url, page.url, np.array([float(row.get(name, 0.0)) for name in FEATURES]))
+def _prospect(url: str, page: DetectorPage, language: str, row: Mapping[str, float]) -> Prospect:
+    return Prospect(url, page.url, language, np.array([float(row.get(name, 0.0)) for name in FEATURES]))
+
+
+def _without_index(url: str) -> str:
+    return _INDEX.sub("", url)
 
 
 def evidence_in(prospects: Iterable[Prospect]) -> dict[str, int]:
@@ -274,5 +281,5 @@ def is_stub(page: DetectorPage) -> bool:
 
 def language_mark(url: str) -> tuple[str, bool] | None:
     """The language that the strongest mark of *url* names, and whether the mark may mean something else."""
-    found = (marker for marker in find_markers(url) if not marker.is_country)
-    return next(((marker.language, marker.weak) for marker in found if marker.language), None)
+    marker = _mark(url)
+    return (marker.language, marker.weak) if marker is not None and marker.language is not None else None

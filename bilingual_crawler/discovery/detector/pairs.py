@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.codes import LanguagePair
 
 SHORTEST = 200
-"""Characters of text under which two pages are not compared as translations."""
+"""Characters of text that another page does not have, under which the two are not compared as translations."""
 MAX_RATIO = 3.0
 """Maximum ratio of the lengths of two translations, in characters."""
 
-UNTRANSLATED = 0.5
-"""Share of the shorter text that both have in common, from which they are no translations."""
+UNTRANSLATED = 0.7
+"""Share of the shorter text that both have in common, from which they are no translations: home pages share names."""
 SAME = 0.9
 """Share of the text that two pages have in common, from which they are the same page."""
 
@@ -86,8 +86,20 @@ def comparable(a: DetectorPage, b: DetectorPage, pair: LanguagePair) -> bool:
     """
     if _is_untranslated(a, pair) or _is_untranslated(b, pair):
         return False
+    common = same_text(a, b)
+    own = min(len(a.text), len(b.text)) * (1 - common)
+    return own >= SHORTEST and common < UNTRANSLATED and alike_in_length(a, b)
+
+
+def alike_in_length(a: DetectorPage, b: DetectorPage) -> bool:
+    """Whether their texts have lengths that translations can have."""
     shorter, longer = sorted((len(a.text), len(b.text)))
-    return shorter >= SHORTEST and longer <= MAX_RATIO * shorter and same_text(a, b) < UNTRANSLATED
+    return longer <= MAX_RATIO * shorter
+
+
+def announced(a: DetectorPage, b: DetectorPage, pair: LanguagePair) -> bool:
+    """Whether *a* or *b* announces the other as its translation, or names its language in its switcher."""
+    return any(any(_said(one, other, language, pair)[:2]) for one, other, language in ((a, b, pair.b), (b, a, pair.a)))
 
 
 def same_text(a: DetectorPage, b: DetectorPage) -> float:
