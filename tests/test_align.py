@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from webserver import run_scrapy
+from support.webserver import run_scrapy
 
 from benchmarks.alignment_baselines import PpLocator, WmtBaseline
 from bilingual_crawler.alignment.documents.align import align, read_corpus

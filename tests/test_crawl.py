@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 import pytest
+from support.webserver import ABOUT_SITE, ALIGNED, bilingual_site, html, run_scrapy, serve, start_scrapy
 from test_examples import EXAMPLES, LINK
 from test_examples import PAGES as EXAMPLE_PAGES
 from test_examples import serve as serve_example
-from webserver import ABOUT_SITE, ALIGNED, bilingual_site, html, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.commands.crawl import DISCOVERY_ARGUMENTS, SPIDER_ARGUMENTS
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments, parse_discovery
@@ -26,7 +26,7 @@ from bilingual_crawler.storage.records import read_json_lines, read_tsv
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from webserver import Site
+    from support.webserver import Site
 
 PAGES = 8
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from frozen_sites import write_frozen
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.frozen_sites import write_frozen
 
 from benchmarks.detector import Judged, figures
 from bilingual_crawler.discovery.detector import load_detector

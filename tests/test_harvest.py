@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from frozen_sites import write_frozen
 from rich.console import Console
-from webserver import run
+from support.frozen_sites import write_frozen
+from support.webserver import run
 
 from bilingual_crawler.harvest.curve import (
     Measure,

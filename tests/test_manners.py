@@ -13,9 +13,9 @@ from time import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scripted import Answer, scripted
+from support.scripted import Answer, scripted
+from support.webserver import bilingual_site, run, serve
 from test_crawl import crawl, documents
-from webserver import bilingual_site, run, serve
 
 from bilingual_crawler.storage.records import read_tsv
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from subprocess import CompletedProcess
 
-    from scripted import Scripted
+    from support.scripted import Scripted
 
 SITE = bilingual_site(3)
 DOCUMENTS = 8

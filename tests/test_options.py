@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
-from webserver import ALIGNED, bilingual_site, run_scrapy, serve
+from support.webserver import ALIGNED, bilingual_site, run_scrapy, serve
 
 from bilingual_crawler import settings as project
 from bilingual_crawler.options import Options

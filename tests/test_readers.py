@@ -14,7 +14,7 @@ import datasets
 import duckdb
 import pandas as pd
 import pytest
-from environments import outside_environment
+from support.environments import outside_environment
 from test_bitext import ENGLISH, FINNISH
 
 from bilingual_crawler.alignment.sentences.exports import EXPORTS

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from redis_server import RedisServer, redis_server
+from support.redis_server import RedisServer, redis_server
 
 from bilingual_crawler.frontier import shared
 from bilingual_crawler.frontier.entry import POISON, SUSPECT, Entry, Push, State

@@ -7,10 +7,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from probe import Probe, crawl, serve
 from scrapy import Request, Spider, signals
 from scrapy.exceptions import DownloadCancelledError, NotConfigured, StopDownload
 from scrapy.utils.test import get_crawler
+from support.probe import Probe, crawl, serve
 from test_warc_writer import exchange
 
 from bilingual_crawler.crawl.handlers import ReplayDownloadHandler

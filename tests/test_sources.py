@@ -18,7 +18,7 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from webserver import QuietServer
+from support.webserver import QuietServer
 
 from bilingual_crawler.discovery.sources import backlink_source, candidate_source, cc_pages
 from bilingual_crawler.discovery.sources.base import (

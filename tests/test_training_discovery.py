@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from frozen_sites import write_frozen
+from support.frozen_sites import write_frozen
 from test_detector import ENGLISH, HOME, LANGUAGE_MODEL, OTHER, SPANISH, SWITCHER, judge
 
 from bilingual_crawler.discovery.detector import load_detector

@@ -5,9 +5,9 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from frozen_sites import write_frozen
+from support.frozen_sites import write_frozen
+from support.webserver import run_scrapy
 from test_harvest import BASE, TEXT
-from webserver import run_scrapy
 
 from benchmarks.alignment import main
 from bilingual_crawler.harvest.plot import plot_reliability

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from probe import PATHS, crawl, serve
+from support.probe import PATHS, crawl, serve
 from warcio.archiveiterator import ArchiveIterator
 
 from bilingual_crawler.storage.writer import Exchange, WarcWriter, cut_partial_member
