@@ -24,9 +24,9 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.reactor import is_reactor_installed
 from support import fork_server
 from support.components import free_port
+from support.example_site import check
+from support.example_site import serve as example
 from support.webserver import QUICK, bilingual_site, serve, varied
-from test_examples import check
-from test_examples import serve as example
 
 from bilingual_crawler import settings as defaults
 from bilingual_crawler.addon import COMPONENTS, BilingualAddon

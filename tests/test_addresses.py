@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
+from support.crawls import crawl, documents
 from support.webserver import bilingual_site, html, serve
-from test_crawl import crawl, documents
 from twisted.internet.address import IPv4Address
 
 from bilingual_crawler.crawl.middlewares.addresses import AddressRule, GuardedResolver, is_public

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
+from support.crawls import documents, pairs
 from support.webserver import ALIGNED, run_scrapy, serve
-from test_crawl import documents, pairs
 
 from bilingual_crawler.languages.codes import UNKNOWN, LanguageError, LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs

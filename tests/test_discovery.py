@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 from support.redis_server import redis_server
+from support.url_index import page as indexed
+from support.url_index import served, write_index
 from support.webserver import TEXT, html, run_scrapy, serve, start_scrapy
-from test_sources import page as indexed
-from test_sources import served, write_index
 
 from bilingual_crawler.crawl.spiders.arguments import parse_discovery
 from bilingual_crawler.discovery.detector.base import DetectorPage, Reason, Verdict

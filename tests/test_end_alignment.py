@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from support.crawls import summary
 from support.webserver import ALIGNED, bilingual_site, run_scrapy, serve, start_scrapy, varied
-from test_manners import summary
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 

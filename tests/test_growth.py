@@ -17,11 +17,10 @@ import pytest
 from scrapy import Request
 from scrapy.core.scraper import Slot
 from scrapy.http import Response
+from support.crawls import documents, summary
 from support.redis_server import redis_server
 from support.scripted import Answer, scripted
 from support.webserver import TEXT, bilingual_site, html, scrapy_command, scrapy_environment, serve
-from test_crawl import documents
-from test_manners import summary
 
 from bilingual_crawler import settings
 from bilingual_crawler.alignment.documents.ledger import MAX_RELATED, PairLedger

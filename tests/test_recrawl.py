@@ -12,10 +12,10 @@ from scrapy import Request
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
+from support.archives import page as archived
+from support.archives import write_warc
 from support.scripted import Answer, scripted
 from support.webserver import ALIGNED, bilingual_site, html, run_scrapy, varied
-from test_replay import page as archived
-from test_replay import write_warc
 from warcio.archiveiterator import ArchiveIterator
 
 from bilingual_crawler.crawl.context import CrawlContext

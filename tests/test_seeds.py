@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy.exceptions import UsageError
 from support import webserver
+from support.certificates import certificate
+from support.crawls import crawl
 from support.webserver import QuietServer, bilingual_site, serve
-from test_crawl import crawl
-from test_redis_store import certificate
 
 from bilingual_crawler.crawl.spiders.seeds import Seed, parse_seeds
 from bilingual_crawler.storage.records import read_json_lines

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 import redis
+from support.crawls import summary
 from support.redis_server import redis_server
 from support.webserver import ABOUT_SITE, bilingual_site, serve, start_scrapy, varied
-from test_manners import summary
 
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 

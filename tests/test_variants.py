@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.crawls import crawl, crawl_with_two_workers, documents, kill_crawl
 from support.redis_server import redis_server
 from support.scripted import Answer, negotiating
 from support.webserver import ABOUT_SITE, ALIGNED, TEXT, html, start_scrapy
-from test_crawl import crawl, crawl_with_two_workers, documents, kill_crawl
 
 from bilingual_crawler.crawl.variants import MAX_COOKIES, MAX_REFUSED, Switch, Variants
 from bilingual_crawler.languages.pairs import LanguagePairs

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.frozen_sites import write_frozen
+from support.harvest_site import BASE, TEXT
 from support.webserver import run_scrapy
-from test_harvest import BASE, TEXT
 
 from benchmarks.alignment import main
 from bilingual_crawler.harvest.plot import plot_reliability

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.environments import lend_packages, run_outside
+from support.example_site import check, serve
+from support.harvest_site import build_site
 from support.scrapyd_server import copy_checkout
 from support.webserver import ALIGNED, QUICK
-from test_examples import check, serve
-from test_harvest import build_site
 
 from bilingual_crawler.__main__ import COMMANDS
 from bilingual_crawler.storage.records import read_tsv
