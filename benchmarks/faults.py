@@ -29,8 +29,8 @@ import redis
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from redis_server import RedisServer, redis_server
-from webserver import Site, bilingual_site, serve, start_scrapy, varied
+from support.redis_server import RedisServer, redis_server
+from support.webserver import Site, bilingual_site, serve, start_scrapy, varied
 
 from bilingual_crawler.frontier.entry import State
 from bilingual_crawler.frontier.frontier import digest

@@ -270,7 +270,7 @@ def measure(name: str, options: argparse.Namespace, folder: Path, url: str) -> d
 
 def run(name: str, options: argparse.Namespace) -> dict[str, Any]:
     """Measure in a fresh process, with a Redis of its own where one is needed."""
-    from redis_server import redis_server
+    from support.redis_server import redis_server
 
     folder = Path(tempfile.mkdtemp(prefix="bench-", dir=options.folder))
     own = folder / "own"

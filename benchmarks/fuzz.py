@@ -33,8 +33,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from measured import Measured, memory
 from mutations import BOMBS, MUTATIONS
-from processes import PeakMemory
-from webserver import bilingual_site, html, run_scrapy, varied
+from support.processes import PeakMemory
+from support.webserver import bilingual_site, html, run_scrapy, varied
 
 from bilingual_crawler.alignment.documents.reading import DocumentJob, RawPage
 from bilingual_crawler.languages.pairs import LanguagePairs

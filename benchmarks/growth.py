@@ -28,9 +28,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from memory import own_memory
-from redis_server import redis_server
-from scripted import Answer, scripted
-from webserver import TEXT, html, start_scrapy
+from support.redis_server import redis_server
+from support.scripted import Answer, scripted
+from support.webserver import TEXT, html, start_scrapy
 
 from bilingual_crawler.frontier.entry import Entry
 from bilingual_crawler.frontier.frontier import Limits

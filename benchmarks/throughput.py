@@ -163,7 +163,7 @@ def ours(
 
 def shared(seeds: str, workers: int) -> Crawled:
     """*workers* on a Redis of their own."""
-    from redis_server import redis_server
+    from support.redis_server import redis_server
 
     with tempfile.TemporaryDirectory() as folder, redis_server(Path(folder)) as server:
         return ours(seeds, "bfs", workers, server.url)
@@ -171,7 +171,7 @@ def shared(seeds: str, workers: int) -> Crawled:
 
 def watched(seeds: str, requests: int = 1000) -> Crawled:
     """A crawl whose status is asked for so often."""
-    from components import free_port
+    from support.components import free_port
 
     address = f"127.0.0.1:{free_port()}"
 

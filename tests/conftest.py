@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import fork_server
 import pytest
 from hypothesis import settings
+from support import fork_server
 
 # tests assert behaviour, not timing: the first example may build a table
 settings.register_profile("untimed", deadline=None)

@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import fork_server
 import pytest
-from components import free_port
 from scrapy import Request, Spider
 from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
@@ -24,9 +22,11 @@ from scrapy.exceptions import NotConfigured, UsageError
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.reactor import is_reactor_installed
-from test_examples import check
-from test_examples import serve as example
-from webserver import QUICK, bilingual_site, serve, varied
+from support import fork_server
+from support.components import free_port
+from support.example_site import check
+from support.example_site import serve as example
+from support.webserver import QUICK, bilingual_site, serve, varied
 
 from bilingual_crawler import settings as defaults
 from bilingual_crawler.addon import COMPONENTS, BilingualAddon

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
-from test_crawl import crawl, documents
+from support.crawls import crawl, documents
+from support.webserver import bilingual_site, html, serve
 from twisted.internet.address import IPv4Address
-from webserver import bilingual_site, html, serve
 
 from bilingual_crawler.crawl.middlewares.addresses import AddressRule, GuardedResolver, is_public
 from bilingual_crawler.options import Options

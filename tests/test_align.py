@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from webserver import run_scrapy
+from support.texts import ENGLISH, MODELS, PAIRS, SPANISH, corpus, html
+from support.webserver import run_scrapy
 
 from benchmarks.alignment_baselines import PpLocator, WmtBaseline
 from bilingual_crawler.alignment.documents.align import align, read_corpus
@@ -19,7 +20,6 @@ from bilingual_crawler.alignment.documents.matching import greedy, lead, optimal
 from bilingual_crawler.alignment.documents.methods import make_method
 from bilingual_crawler.alignment.documents.model import REASONS
 from bilingual_crawler.alignment.documents.reading import (
-    DocumentJob,
     LeftOut,
     RawPage,
     read_documents,
@@ -45,38 +45,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.alignment.documents.methods import Method
     from bilingual_crawler.alignment.documents.model import Alignment
 
-MODELS = Path(__file__).parent.parent / "models"
-PAIRS = LanguagePairs.parse("eng-spa")
 HOST = "https://www.example.org"
-
-ENGLISH = (
-    "The river rises in the mountains and flows through two small towns before it reaches the sea.",
-    "Every spring the farmers repair the old bridge, which was built by their grandparents.",
-    "Visitors may borrow a boat at the mill, but they have to bring it back before sunset.",
-    "The museum is closed on Mondays and on public holidays.",
-    "Nobody remembers why the tower has no door on its northern side.",
-)
-SPANISH = (
-    "El río nace en las montañas y atraviesa dos pueblos pequeños antes de llegar al mar.",
-    "Cada primavera los campesinos reparan el viejo puente, que construyeron sus abuelos.",
-    "Los visitantes pueden tomar prestada una barca en el molino, pero deben devolverla antes del anochecer.",
-    "El museo está cerrado los lunes y los días festivos.",
-    "Nadie recuerda por qué la torre no tiene puerta en el lado norte.",
-)
-
-
-def html(sentences: tuple[str, ...], head: str = "", more: str = "") -> bytes:
-    body = "".join(f"<p>{sentence}</p>" for sentence in sentences)
-    return f"<html><head><title>x</title>{head}</head><body>{body}{more}</body></html>".encode()
-
-
-def corpus(pages: dict[str, bytes], redirects: dict[str, str] | None = None) -> Corpus:
-    found = Corpus(PAIRS)
-    for url, body in pages.items():
-        for document in DocumentJob(RawPage(url, body), PAIRS).run():
-            found.add(document)
-    found.redirect(redirects or {}, {})
-    return found
 
 
 def aligned(documents: Corpus, method: str = "url") -> Alignment:

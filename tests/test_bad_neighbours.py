@@ -9,11 +9,10 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from processes import PeakMemory
-from scripted import Answer, Scripted, scripted
-from test_crawl import documents
-from test_manners import outcomes, summary
-from webserver import TEXT, bilingual_site, html, start_scrapy, varied
+from support.crawls import documents, outcomes, summary
+from support.processes import PeakMemory
+from support.scripted import Answer, Scripted, scripted
+from support.webserver import TEXT, bilingual_site, html, start_scrapy, varied
 
 from bilingual_crawler.storage.records import read_tsv
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
+from support.finnish_texts import ENGLISH, FINNISH
 
 from bilingual_crawler.alignment.sentences.align import SentenceAligner, SentencePair
 from bilingual_crawler.alignment.sentences.beads import SHAPES, beads_at_price, best_beads
@@ -33,20 +34,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PAIR = LanguagePair.parse("eng-fin")
-ENGLISH = [
-    "The library opens at 9 and closes at 17. Loans are free of charge.",
-    "Opening hours",
-    "Aino Virtanen wrote the history of the library in 1999.",
-    "You can borrow 30 books, 5 films and 2 games at a time. Most loans last for four weeks.",
-    "Contact us",
-]
-FINNISH = [
-    "Kirjasto aukeaa kello 9 ja sulkeutuu kello 17. Lainaaminen on maksutonta.",
-    "Aukioloajat",
-    "Aino Virtanen kirjoitti kirjaston historian vuonna 1999.",
-    "Voit lainata kerralla 30 kirjaa, 5 elokuvaa ja 2 peliä, ja useimmat lainat ovat voimassa neljä viikkoa.",
-    "Ota yhteyttä",
-]
 
 
 def align(a: list[str], b: list[str]) -> list[SentencePair]:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from frontiers import drain, entry, hand_out
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
-from webserver import bilingual_site, html, run_scrapy, serve, varied
+from support.frontiers import drain, entry, hand_out
+from support.webserver import bilingual_site, html, run_scrapy, serve, varied
 
 from benchmarks.budget import known, measure, read_curves, spend
 from bilingual_crawler.crawl.facts import GONE, page_fact, redirect_fact, relearn
@@ -37,7 +37,7 @@ from bilingual_crawler.storage.records import read_tsv
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from webserver import Site
+    from support.webserver import Site
 
 PAIR = LanguagePair.parse("eng-spa")
 CURVES = Path(__file__).parents[2] / "shared/data/discovery/site_curves.tsv.xz"

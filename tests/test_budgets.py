@@ -8,9 +8,9 @@ import time
 from itertools import count
 from typing import TYPE_CHECKING
 
-from scripted import Answer, scripted
-from test_crawl import crawl, documents
-from webserver import ABOUT_SITE, bilingual_site, html, run_scrapy, serve, start_scrapy
+from support.crawls import crawl, documents
+from support.scripted import Answer, scripted
+from support.webserver import ABOUT_SITE, bilingual_site, html, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.storage.records import read_json_lines
 

@@ -6,7 +6,7 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from webserver import OWN_NAMES, TEXT, run_scrapy, serve
+from support.webserver import OWN_NAMES, TEXT, run_scrapy, serve
 
 from bilingual_crawler.storage.records import read_tsv
 

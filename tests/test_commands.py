@@ -8,8 +8,8 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-import webserver
-from webserver import ALIGNED, QUICK, bilingual_site, run_scrapy, serve, varied
+from support import webserver
+from support.webserver import ALIGNED, QUICK, bilingual_site, run_scrapy, serve, varied
 
 import bilingual_crawler
 from bilingual_crawler.alignment.at_end import time_left

@@ -8,16 +8,16 @@ import inspect
 import json
 import re
 import signal
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 import pytest
-from test_examples import EXAMPLES, LINK
-from test_examples import PAGES as EXAMPLE_PAGES
-from test_examples import serve as serve_example
-from webserver import ABOUT_SITE, ALIGNED, bilingual_site, html, run_scrapy, serve, start_scrapy
+from support.crawls import crawl, documents, pairs
+from support.example_site import EXAMPLES, LINK
+from support.example_site import PAGES as EXAMPLE_PAGES
+from support.example_site import serve as serve_example
+from support.webserver import ABOUT_SITE, ALIGNED, bilingual_site, html, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.commands.crawl import DISCOVERY_ARGUMENTS, SPIDER_ARGUMENTS
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments, parse_discovery
@@ -26,7 +26,7 @@ from bilingual_crawler.storage.records import read_json_lines, read_tsv
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from webserver import Site
+    from support.webserver import Site
 
 PAGES = 8
 
@@ -35,51 +35,6 @@ PAGES = 8
 def site() -> Iterator[Site]:
     with serve(bilingual_site(PAGES), redirects={"/old": "/en/page-1.html"}) as site:
         yield site
-
-
-def crawl(folder: Path, seeds: str, *more: str, policy: str = "bfs", fresh: bool = False) -> Any:
-    return run_scrapy(
-        folder,
-        *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={seeds}", "-a", f"policy={policy}"),
-        *("-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}"),
-        *more,
-        fresh=fresh,
-    )
-
-
-def kill_crawl(folder: Path, seeds: str, *more: str, when: Callable[[], bool]) -> None:
-    """Begin the crawl that :func:`crawl` would make, and kill it *when* that is true."""
-    chosen = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}", "-s", "DOWNLOAD_DELAY=0.05")
-    outputs = ("-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}")
-    process = start_scrapy(folder, "crawl", "bilingual", *chosen, *outputs, *more, fresh=True)
-    while not when() and process.poll() is None:
-        time.sleep(0.02)
-    process.kill()
-    process.communicate()
-
-
-def crawl_with_two_workers(folder: Path, seeds: str, frontier: str) -> list[Path]:
-    """Crawl *seeds* with two workers that share the Redis *frontier*; return their folders."""
-    folders = [folder / name for name in ("a", "b")]
-    workers = []
-    for own in folders:
-        own.mkdir()
-        chosen = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}")
-        shared = ("-s", f"BILINGUAL_FRONTIER={frontier}", "-s", f"BILINGUAL_OUTPUT_DIR={own / 'out'}")
-        workers.append(start_scrapy(own, "crawl", "bilingual", *chosen, *shared))
-    for worker in workers:
-        _, said = worker.communicate(timeout=300)
-        assert worker.returncode == 0, said
-    return folders
-
-
-def documents(folder: Path) -> dict[str, dict[str, Any]]:
-    return {record["url"]: record for record in read_json_lines(folder / "out" / "documents.jsonl.gz")}
-
-
-def pairs(folder: Path, site: Site) -> set[tuple[str, str]]:
-    rows = read_tsv(folder / "out" / "pairs.tsv")
-    return {(row["url_a"].removeprefix(site.url), row["url_b"].removeprefix(site.url)) for row in rows}
 
 
 def expected_pairs() -> set[tuple[str, str]]:

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from components import free_port, program
-from deploy_page import Machine
-from environments import lend_packages
-from scrapyd_server import copy_checkout
-from webserver import bilingual_site, serve, varied
+from support.components import free_port, program
+from support.deploy_page import Machine
+from support.environments import lend_packages
+from support.scrapyd_server import copy_checkout
+from support.webserver import bilingual_site, serve, varied
 
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 

@@ -9,8 +9,8 @@ import pytest
 from scrapy.exceptions import UsageError
 from scrapy.extensions.memusage import MemoryUsage
 from scrapy.settings import Settings
-from test_options import refused
-from webserver import bilingual_site, run_scrapy, serve, varied
+from support.crawls import refused
+from support.webserver import bilingual_site, run_scrapy, serve, varied
 
 from bilingual_crawler.commands import PROJECT_SETTINGS
 from bilingual_crawler.crawl.description import read_description, write_description

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
-from test_crawl import documents, pairs
-from webserver import ALIGNED, run_scrapy, serve
+from support.crawls import documents, pairs
+from support.webserver import ALIGNED, run_scrapy, serve
 
 from bilingual_crawler.languages.codes import UNKNOWN, LanguageError, LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -27,7 +27,7 @@ from bilingual_crawler.pages.sandbox.pool import processes, submit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from webserver import Site
+    from support.webserver import Site
 
 # Sentences after the Universal Declaration of Human Rights.
 SAMI = [

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from redis_server import redis_server
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
-from test_sources import page as indexed
-from test_sources import served, write_index
-from webserver import TEXT, html, run_scrapy, serve, start_scrapy
+from support.redis_server import redis_server
+from support.url_index import page as indexed
+from support.url_index import served, write_index
+from support.webserver import TEXT, html, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.crawl.spiders.arguments import parse_discovery
 from bilingual_crawler.discovery.detector.base import DetectorPage, Reason, Verdict
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from webserver import Site as Server
+    from support.webserver import Site as Server
 
 PAIR = LanguagePair.parse("eng-spa")
 ADDRESSES = AddressReader(PAIR, LanguageModel(models_folder(None) / "url-language"))

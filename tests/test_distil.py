@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from pair_data import tiny_sources
+from support.pair_data import tiny_sources
 
 from training import distil
 from training.common.data import DataError

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
-from environments import outside_environment
+from support.environments import outside_environment
 
 from bilingual_crawler import settings
 from bilingual_crawler.options import PREFIX, Options

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from test_manners import summary
+from support.crawls import summary
+from support.webserver import ALIGNED, bilingual_site, run_scrapy, serve, start_scrapy, varied
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
-from webserver import ALIGNED, bilingual_site, run_scrapy, serve, start_scrapy, varied
 
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 

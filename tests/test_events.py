@@ -14,7 +14,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from redis_server import RedisServer, redis_server
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.redirect import RedirectMiddleware
@@ -23,9 +22,10 @@ from scrapy.http import HtmlResponse
 from scrapy.settings import Settings
 from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy.statscollectors import MemoryStatsCollector
+from support.redis_server import RedisServer, redis_server
+from support.webserver import html, varied
 from twisted.internet.error import ConnectionRefusedError as Refusal
 from twisted.python.failure import Failure
-from webserver import html, varied
 
 from bilingual_crawler.crawl.middlewares import links
 from bilingual_crawler.crawl.middlewares.backoff import BackoffMiddleware

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -11,31 +10,16 @@ import time
 import urllib.error
 import urllib.request
 import xml.etree.ElementTree as ET
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 import pytest
+from support.example_site import EXAMPLES, LINK, PAGES, check, serve
 
 from bilingual_crawler.storage.records import read_tsv
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
-LINK = re.compile(r'(?:href|src)="([^"#]+)"')
-
-
-def load(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-serve = load("serve")
-check = load("check")
-PAGES = serve.load_pages()
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def links(page: Any) -> set[str]:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 import redis
-from redis_server import redis_server
-from scripted import Answer, Scripted, scripted
-from webserver import (
+from support.redis_server import redis_server
+from support.scripted import Answer, Scripted, scripted
+from support.webserver import (
     ABOUT_SITE,
     bilingual_site,
     run_scrapy,
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from redis_server import RedisServer
-    from webserver import Site
+    from support.redis_server import RedisServer
+    from support.webserver import Site
 
 PAGES = 15
 

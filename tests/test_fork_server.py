@@ -9,8 +9,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fork_server import Popen
-from webserver import run_scrapy, scrapy_command, scrapy_environment, start_scrapy
+from support.fork_server import Popen
+from support.webserver import run_scrapy, scrapy_command, scrapy_environment, start_scrapy
 
 if TYPE_CHECKING:
     from pathlib import Path

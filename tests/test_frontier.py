@@ -5,9 +5,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from frontiers import drain, entry, hand_out
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.frontiers import drain, entry, hand_out
 
 from bilingual_crawler.frontier.entry import POISON, SUSPECT, Push
 from bilingual_crawler.frontier.frontier import Limits

@@ -16,7 +16,7 @@ import redis
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from redis_server import RedisServer, redis_server
+from support.redis_server import RedisServer, redis_server
 
 from bilingual_crawler.frontier.entry import FIXED, Entry, Push, State, after_death
 from bilingual_crawler.frontier.frontier import Head, StoreError

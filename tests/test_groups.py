@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_align import ENGLISH, MODELS, SPANISH, corpus, html
+from support.texts import ENGLISH, MODELS, SPANISH, corpus, html
 
 from bilingual_crawler.alignment.documents.align import align
 from bilingual_crawler.alignment.documents.corpus import MAX_DOCUMENTS, MAX_DOMAINS, join

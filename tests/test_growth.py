@@ -14,14 +14,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from redis_server import redis_server
 from scrapy import Request
 from scrapy.core.scraper import Slot
 from scrapy.http import Response
-from scripted import Answer, scripted
-from test_crawl import documents
-from test_manners import summary
-from webserver import TEXT, bilingual_site, html, scrapy_command, scrapy_environment, serve
+from support.crawls import documents, summary
+from support.redis_server import redis_server
+from support.scripted import Answer, scripted
+from support.webserver import TEXT, bilingual_site, html, scrapy_command, scrapy_environment, serve
 
 from bilingual_crawler import settings
 from bilingual_crawler.alignment.documents.ledger import MAX_RELATED, PairLedger

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from frozen_sites import write_frozen
 from rich.console import Console
-from webserver import run
+from support.frozen_sites import write_frozen
+from support.harvest_site import BASE, PAGES, TEXT, build_site
+from support.webserver import run
 
 from bilingual_crawler.harvest.curve import (
     Measure,
@@ -41,64 +42,9 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.items import FetchedPage
 
-BASE = "https://saga.example/"
-TEXT = {
-    "eng": "The library is open every day from nine to five, and everybody is welcome to read the old books, "
-    "listen to the stories and ask the staff for help with whatever they are looking for in this house. ",
-    "isl": "Bókasafnið er opið alla daga frá níu til fimm og allir eru velkomnir að lesa gömlu bækurnar, "
-    "hlusta á sögurnar og biðja starfsfólkið um aðstoð við hvað sem þeir eru að leita að í þessu húsi. ",
-    "deu": "Die Bibliothek ist jeden Tag von neun bis fünf geöffnet, und alle sind willkommen, die "
-    "alten Bücher zu lesen, den Geschichten zuzuhören und sich von den Mitarbeitern helfen zu lassen. ",
-}
-PAGES: dict[str, tuple[str, list[str]]] = {
-    "": ("eng", ["en/news", "en/books", "de/", "is/"]),
-    "en/news": ("eng", ["", "en/books"]),
-    "en/books": ("eng", ["en/news", "is/bokin"]),
-    "de/": ("deu", ["de/mehr"]),
-    "de/mehr": ("deu", ["de/gone"]),
-    "is/": ("isl", ["is/frettir"]),
-    "is/frettir": ("isl", ["is/"]),
-    "is/bokin": ("isl", []),
-    "en/island": ("eng", []),
-    "is/eyja": ("isl", []),
-}
-PAIRS = [("", "is/"), ("en/news", "is/frettir"), ("is/bokin", "en/books"), ("en/island", "is/eyja")]
 LENGTHS = dict.fromkeys((BASE + path for path in PAGES), 1)
 PAIR = LanguagePair.parse("eng-isl")
 TASK = Task("saga", "eng", "isl", (BASE,))
-
-
-def build_site(directory: Path) -> Path:
-    """Write the site above in the format of the shared sites."""
-    site = directory / "saga"
-    directory.mkdir(parents=True)
-    tasks = [("site", "lang_a", "lang_b", "gold_pairs", "reachable_pages", "seeds")]
-    tasks.append(("saga", "eng", "isl", "3", "8", BASE))
-    (directory / "tasks.tsv").write_text("".join("\t".join(row) + "\n" for row in tasks))
-    anchors = {
-        path: "".join(f'<p><a href="{BASE}{link}">{link}</a></p>' for link in links)
-        for path, (_, links) in PAGES.items()
-    }
-    pages = {
-        BASE + path: (
-            language,
-            f"<html><body><p>{TEXT[language] * 3}</p>{anchors[path]}</body></html>",
-            [BASE + link for link in links if link in PAGES],
-        )
-        for path, (language, links) in PAGES.items()
-    }
-    write_frozen(
-        site,
-        BASE,
-        pages,
-        [(BASE + a, BASE + b) for a, b in PAIRS],
-        {f"{BASE}is/index.html": f"{BASE}is/"},
-        home=BASE,
-        seeds=[BASE],
-        alias_bases=["saga.pages.example/saga"],
-    )
-    (site / "redirects.tsv").write_text(f"{BASE}is\t{BASE}is/\n")
-    return directory
 
 
 CHAIN = 40

@@ -9,10 +9,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hostile import HONEST, PAGES, hostile
-from test_crawl import documents
-from test_manners import outcomes, summary
-from webserver import start_scrapy
+from support.crawls import documents, outcomes, summary
+from support.hostile import HONEST, PAGES, hostile
+from support.webserver import start_scrapy
 
 from bilingual_crawler.storage.archive import iter_responses
 from bilingual_crawler.storage.records import read_tsv

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy import Request
-from test_replay import ask, replay_crawler
+from support.archives import ask, replay_crawler
 
 from bilingual_crawler.alignment.documents.inputs import Inputs
 from bilingual_crawler.crawl.handlers import ReplayDownloadHandler

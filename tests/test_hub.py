@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 import pytest
-import tiny_xlmr
 import torch
+from support import tiny_xlmr
 from transformers import XLMRobertaForSequenceClassification
 
 from bilingual_crawler.scoring.models import LanguageModel, ParallelnessModel

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
-from test_align import ENGLISH, SPANISH
-from test_crawl import crawl, documents
-from webserver import run_scrapy, serve
+from support.crawls import crawl, documents
+from support.texts import ENGLISH, SPANISH
+from support.webserver import run_scrapy, serve
 
 from bilingual_crawler.alignment.sentences.align import SentencePair
 from bilingual_crawler.alignment.sentences.exports import EXPORTS, DocumentPair

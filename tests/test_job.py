@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from redis_server import redis_server
-from webserver import bilingual_site, run_scrapy, serve, start_scrapy, varied
+from support.redis_server import redis_server
+from support.webserver import bilingual_site, run_scrapy, serve, start_scrapy, varied
 
 from bilingual_crawler.storage.files import FolderLock
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from subprocess import CompletedProcess
 
-    from webserver import Site
+    from support.webserver import Site
 
 PAGES = 4
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy.settings import Settings
-from scripted import Answer, scripted
-from webserver import bilingual_site, run_scrapy, scrapy_command, scrapy_environment, start_scrapy
+from support.scripted import Answer, scripted
+from support.webserver import bilingual_site, run_scrapy, scrapy_command, scrapy_environment, start_scrapy
 
 import bilingual_crawler
 from bilingual_crawler.languages.pairs import LanguagePairs

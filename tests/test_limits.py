@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 import brotli
 import pytest
 from backports import zstd
-from scripted import Answer, scripted
-from test_crawl import documents
-from test_manners import outcomes
-from webserver import html, start_scrapy
+from support.crawls import documents, outcomes
+from support.scripted import Answer, scripted
+from support.webserver import html, start_scrapy
 
 if TYPE_CHECKING:
     import subprocess

@@ -23,7 +23,7 @@ def test_make_test_says_what_it_installs() -> None:
 
 
 def test_the_readme_names_the_programs_that_tests_need() -> None:
-    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").glob("*.py"))
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
     needed = set(re.findall(r'package="([\w-]+)"', tests))
     assert needed >= {"redis-server", "chromium"}
     paragraph = README.partition("`make test`")[2].partition("\n\n")[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import sys
 from collections import Counter
@@ -10,21 +9,19 @@ from contextlib import ExitStack, contextmanager
 from email.utils import formatdate
 from itertools import count, pairwise
 from time import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from scripted import Answer, scripted
-from test_crawl import crawl, documents
-from webserver import bilingual_site, run, serve
-
-from bilingual_crawler.storage.records import read_tsv
+from support.crawls import crawl, documents, outcomes, summary
+from support.scripted import Answer, scripted
+from support.webserver import bilingual_site, run, serve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
     from subprocess import CompletedProcess
 
-    from scripted import Scripted
+    from support.scripted import Scripted
 
 SITE = bilingual_site(3)
 DOCUMENTS = 8
@@ -40,15 +37,6 @@ def slow_crawl(folder: Path, seeds: str, *settings: str, pages: int = 6) -> Comp
     arguments = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}", "-a", "policy=bfs", "-a", f"max_pages={pages}")
     command = [sys.executable, "-m", "scrapy", "crawl", "bilingual", *arguments]
     return run(folder, [*command, *(part for one in settings for part in ("-s", one))])
-
-
-def outcomes(folder: Path, url: str) -> dict[str, str]:
-    return {row["url"].removeprefix(url): row["outcome"] for row in read_tsv(folder / "out" / "crawl.tsv")}
-
-
-def summary(folder: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((folder / "out" / "summary.json").read_text())
-    return content
 
 
 @contextmanager

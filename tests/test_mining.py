@@ -18,8 +18,8 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from range_server import serve_ranges
-from webserver import run_scrapy, start_scrapy
+from support.range_server import serve_ranges
+from support.webserver import run_scrapy, start_scrapy
 
 from bilingual_crawler.discovery.sites import expected_pairs, read_bilingual
 from bilingual_crawler.discovery.sources import candidate_source

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
-from webserver import ALIGNED, bilingual_site, run_scrapy, serve
+from support.crawls import refused
+from support.webserver import ALIGNED, bilingual_site, run_scrapy, serve
 
 from bilingual_crawler import settings as project
 from bilingual_crawler.options import Options
@@ -23,16 +24,6 @@ NOWHERE = "http://127.0.0.1:9/"
 
 def options(settings: tuple[str, ...]) -> list[str]:
     return [part for one in settings for part in ("-s", one)]
-
-
-def refused(folder: Path, *arguments: str) -> str:
-    """The one line with which a command refuses to begin."""
-    result = run_scrapy(folder, *arguments)
-    said = result.stdout + result.stderr
-    assert result.returncode == 2, said
-    assert "Traceback" not in said
-    [line] = [line for line in said.splitlines() if "rror:" in line]
-    return line.partition("error: ")[2]
 
 
 def test_every_setting_of_the_project_is_read_and_has_a_default() -> None:

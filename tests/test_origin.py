@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 from lxml import etree
-from redis_server import redis_server
-from scripted import Answer, scripted
-from webserver import ALIGNED, run_scrapy
+from support.redis_server import redis_server
+from support.scripted import Answer, scripted
+from support.webserver import ALIGNED, run_scrapy
 
 from bilingual_crawler.alignment.sentences.facts import direction_of
 from bilingual_crawler.alignment.sentences.personal import MAX_MASKED, PersonalData
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from scripted import Scripted
+    from support.scripted import Scripted
 
 SUBJECTS = (
     "farmer granjero, teacher maestro, doctor médico, painter pintor, baker panadero, soldier soldado, "

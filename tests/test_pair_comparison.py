@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pytest
-from pair_data import tiny_sources
+from support.pair_data import tiny_sources
 
 from training.parallelness.comparison import SITE_LINKS, calibrated, candidates, compare, main
 from training.parallelness.examples import SYNTHETIC, Example

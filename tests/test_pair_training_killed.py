@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from pair_data import WORDS, tiny_sources
+from support.pair_data import WORDS, tiny_sources
 
 from training.evaluate import main as evaluate
 from training.parallelness.sets import main as pair_sets

@@ -7,8 +7,8 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from test_manners import summary
-from webserver import bilingual_site, html, run_scrapy, scrapy_command, scrapy_environment, serve, varied
+from support.crawls import summary
+from support.webserver import bilingual_site, html, run_scrapy, scrapy_command, scrapy_environment, serve, varied
 
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 

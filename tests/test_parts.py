@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from redis_server import redis_server
-from scripted import Answer, scripted
-from test_crawl import crawl, crawl_with_two_workers, documents, kill_crawl
-from webserver import ALIGNED, run_scrapy
+from support.crawls import crawl, crawl_with_two_workers, documents, kill_crawl
+from support.redis_server import redis_server
+from support.scripted import Answer, scripted
+from support.webserver import ALIGNED, run_scrapy
 
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.language import BY_DEFAULT
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from scripted import Scripted
+    from support.scripted import Scripted
 
 PAGES = 24
 ADDRESS = "https://example.org/en/page?id=3"

@@ -8,7 +8,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pdf_files import (
+from scrapy.exceptions import UsageError
+from scrapy.settings import Settings
+from support.pdf_files import (
     damaged_pdf,
     hostile_pdfs,
     lines_pdf,
@@ -18,9 +20,7 @@ from pdf_files import (
     text_pdf,
     writer,
 )
-from processes import PeakMemory
-from scrapy.exceptions import UsageError
-from scrapy.settings import Settings
+from support.processes import PeakMemory
 
 from bilingual_crawler import options
 from bilingual_crawler.options import Options

@@ -10,12 +10,11 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pdf_files import damaged_pdf, hostile_pdfs, locked_pdf, long_pdf, report, scanned_pdf, text_pdf
-from processes import PeakMemory
-from scripted import Answer, Scripted, scripted
-from test_crawl import crawl, documents, pairs
-from test_manners import outcomes, summary
-from webserver import ALIGNED, html, run_scrapy, start_scrapy
+from support.crawls import crawl, documents, outcomes, pairs, summary
+from support.pdf_files import damaged_pdf, hostile_pdfs, locked_pdf, long_pdf, report, scanned_pdf, text_pdf
+from support.processes import PeakMemory
+from support.scripted import Answer, Scripted, scripted
+from support.webserver import ALIGNED, html, run_scrapy, start_scrapy
 
 from bilingual_crawler.reporting.results import read_summary
 from bilingual_crawler.storage.archive import open_archive

@@ -14,8 +14,8 @@ import datasets
 import duckdb
 import pandas as pd
 import pytest
-from environments import outside_environment
-from test_bitext import ENGLISH, FINNISH
+from support.environments import outside_environment
+from support.finnish_texts import ENGLISH, FINNISH
 
 from bilingual_crawler.alignment.sentences.exports import EXPORTS
 from bilingual_crawler.alignment.sentences.monolingual import MONOLINGUAL, open_monolingual

@@ -12,11 +12,11 @@ from scrapy import Request
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
-from scripted import Answer, scripted
-from test_replay import page as archived
-from test_replay import write_warc
+from support.archives import page as archived
+from support.archives import write_warc
+from support.scripted import Answer, scripted
+from support.webserver import ALIGNED, bilingual_site, html, run_scrapy, varied
 from warcio.archiveiterator import ArchiveIterator
-from webserver import ALIGNED, bilingual_site, html, run_scrapy, varied
 
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.middlewares.archived import KnownPagesMiddleware

@@ -10,20 +10,15 @@ import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import redis
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from redis_server import RedisServer, redis_server
+from support.certificates import certificate
+from support.redis_server import RedisServer, redis_server
 
 from bilingual_crawler.frontier import shared
 from bilingual_crawler.frontier.entry import POISON, SUSPECT, Entry, Push, State
@@ -452,20 +447,6 @@ def test_another_format_is_refused_with_its_name(server: RedisServer, client: re
     client.set("bilingual:crawl:format", "bilingual-frontier-redis 99")
     with pytest.raises(StoreError, match="frontier-redis 99"):
         RedisStore(server.url, "one")
-
-
-def certificate(folder: Path) -> Path:
-    """A certificate for 127.0.0.1 signed by itself, with its key in the same file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.now(UTC)
-    built = x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + timedelta(days=1))
-    address = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
-    signed = built.add_extension(address, critical=False).sign(key, hashes.SHA256())
-    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    file = folder / "redis.pem"
-    file.write_bytes(signed.public_bytes(Encoding.PEM) + secret)
-    return file
 
 
 def test_password_and_tls(tmp_path: Path) -> None:

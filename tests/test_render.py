@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
-from components import program
-from scripted import Answer, negotiating
+from support.components import program
+from support.scripted import Answer, negotiating
+from support.webserver import ABOUT_SITE, TEXT, bilingual_site, html, run_scrapy, serve, start_scrapy
 from warcio.archiveiterator import ArchiveIterator
-from webserver import ABOUT_SITE, TEXT, bilingual_site, html, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.crawl.rendering.browser import is_shell
 from bilingual_crawler.crawl.rendering.network import REQUESTS
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from subprocess import CompletedProcess
 
-    from webserver import Site
+    from support.webserver import Site
 
 PAGES = 3
 SHELL = (

@@ -7,18 +7,16 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from probe import Probe, crawl, serve
-from scrapy import Request, Spider, signals
+from scrapy import Request, signals
 from scrapy.exceptions import DownloadCancelledError, NotConfigured, StopDownload
-from scrapy.utils.test import get_crawler
-from test_warc_writer import exchange
+from support.archives import ask, page, replay_crawler, write_warc
+from support.probe import Probe, crawl, serve
 
 from bilingual_crawler.crawl.handlers import ReplayDownloadHandler
 from bilingual_crawler.crawl.signals import ARCHIVED_DATE, MISSING_FLAG, REDIRECT_FLAG
 from bilingual_crawler.storage.archive import Archive, Redirect, iter_responses, open_archive
 from bilingual_crawler.storage.sites import alias_hosts, bases, find_sources
 from bilingual_crawler.storage.warc import ArchiveError, IndexBuilder, bare_url, parse_response, record_url, url_key
-from bilingual_crawler.storage.writer import WarcWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,19 +24,6 @@ if TYPE_CHECKING:
 
 HANDLER = "bilingual_crawler.crawl.handlers.ReplayDownloadHandler"
 HANDLERS = {"http": HANDLER, "https": HANDLER}
-
-
-def write_warc(directory: Path, *changes: dict[str, Any]) -> Path:
-    """Write one exchange per mapping of changed values; returns the ``.warc.gz``."""
-    writer = WarcWriter(directory)
-    for number, values in enumerate(changes):
-        writer.write_exchange(exchange(number, **values))
-    writer.close()
-    return max(directory.glob("*.warc.gz"))
-
-
-def page(body: str, **values: Any) -> dict[str, Any]:
-    return {"body": f"<html>{body}</html>".encode(), **values}
 
 
 @pytest.fixture
@@ -271,21 +256,6 @@ def test_archive_is_opened_once(tmp_path: Path) -> None:
     assert open_archive(str(path)) is first
     write_warc(tmp_path, page("y"))
     assert open_archive(tmp_path) is not first
-
-
-def replay_crawler(path: Path, **settings: Any) -> Any:
-    crawler = get_crawler(settings_dict={"BILINGUAL_REPLAY": [str(path)], **settings})
-    crawler.spider = Spider("probe")
-    return crawler
-
-
-def ask(handler: ReplayDownloadHandler, request: Request) -> Any:
-    coroutine = handler.download_request(request)
-    try:
-        coroutine.send(None)
-    except StopIteration as stop:
-        return stop.value
-    pytest.fail("the handler waited")
 
 
 def test_handler_keeps_to_the_download_limits(tmp_path: Path) -> None:

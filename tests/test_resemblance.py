@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_examples import EXAMPLES, PAGES, serve
+from support.example_site import EXAMPLES, PAGES, serve
 
 from bilingual_crawler.alignment.documents.resemblance import CONFIRMED, FOLDER, REFUTED, Resemblance, Weights
 from bilingual_crawler.harvest.sites import read_site

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from test_examples import PAGES, serve
+from support.example_site import PAGES, serve
 
 from bilingual_crawler.crawl.facts import GONE, news_fact, page_fact, redirect_fact, relearn
 from bilingual_crawler.crawl.learner import Learner

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scrapy.exceptions import UsageError
-from webserver import TEXT, run_scrapy
+from support.webserver import TEXT, run_scrapy
 
 from bilingual_crawler.alignment.documents.model import Alignment
 from bilingual_crawler.alignment.sentences.align import SentencePair

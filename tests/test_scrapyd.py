@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
-from redis_server import redis_server
-from scrapyd_server import copy_checkout, rename_bot, start_scrapyd
-from webserver import ABOUT_SITE, bilingual_site, run_scrapy, serve, varied
+from support.redis_server import redis_server
+from support.scrapyd_server import copy_checkout, rename_bot, start_scrapyd
+from support.webserver import ABOUT_SITE, bilingual_site, run_scrapy, serve, varied
 
 from bilingual_crawler.reporting.results import one_to_one
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from scrapyd_server import Scrapyd
+    from support.scrapyd_server import Scrapyd
 
 PAGES = 8
 HOSTS = 4

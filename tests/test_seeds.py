@@ -8,11 +8,11 @@ import ssl
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import webserver
 from scrapy.exceptions import UsageError
-from test_crawl import crawl
-from test_redis_store import certificate
-from webserver import QuietServer, bilingual_site, serve
+from support import webserver
+from support.certificates import certificate
+from support.crawls import crawl
+from support.webserver import QuietServer, bilingual_site, serve
 
 from bilingual_crawler.crawl.spiders.seeds import Seed, parse_seeds
 from bilingual_crawler.storage.records import read_json_lines

@@ -10,8 +10,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from test_manners import summary
-from webserver import ALIGNED, html, run_scrapy, serve, start_scrapy, varied
+from support.crawls import summary
+from support.webserver import ALIGNED, html, run_scrapy, serve, start_scrapy, varied
 
 from bilingual_crawler.crawl.facts import news_fact, page_fact, relearn
 from bilingual_crawler.crawl.learner import Learner

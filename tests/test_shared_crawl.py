@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 import redis
-from redis_server import redis_server
-from test_manners import summary
-from webserver import ABOUT_SITE, bilingual_site, serve, start_scrapy, varied
+from support.crawls import summary
+from support.redis_server import redis_server
+from support.webserver import ABOUT_SITE, bilingual_site, serve, start_scrapy, varied
 
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from redis_server import RedisServer
-    from webserver import Site
+    from support.redis_server import RedisServer
+    from support.webserver import Site
 
 HOSTS = 6
 PAGES = 12

@@ -18,11 +18,11 @@ from urllib.request import Request, urlopen
 
 import psutil
 import pytest
-from components import program
 from prometheus_client.parser import text_string_to_metric_families
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
-from webserver import bilingual_site, scrapy_environment, serve, varied
+from support.components import program
+from support.webserver import bilingual_site, scrapy_environment, serve, varied
 
 from bilingual_crawler.options import Options
 from bilingual_crawler.reporting.local_pages import MAX_CONNECTIONS

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from pair_data import tiny_sources
+from support.pair_data import tiny_sources
 
 from training.parallelness.sets import main as pair_sets
 from training.parallelness.study import COMBINATIONS, FoldResult, main, ranked, read_results

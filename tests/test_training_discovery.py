@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from frozen_sites import write_frozen
-from test_detector import ENGLISH, HOME, LANGUAGE_MODEL, OTHER, SPANISH, SWITCHER, judge
+from support.detector_sites import ENGLISH, HOME, LANGUAGE_MODEL, OTHER, SPANISH, SWITCHER, judge
+from support.frozen_sites import write_frozen
 
 from bilingual_crawler.discovery.detector import load_detector
 from bilingual_crawler.scoring.models import models_folder

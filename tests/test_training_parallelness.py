@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from pair_data import WORDS, tiny_sources
+from support.pair_data import WORDS, tiny_sources
 
 from bilingual_crawler.scoring.models import ModelError, ParallelnessModel
 from training.common.calibration import fit_calibration

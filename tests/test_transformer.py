@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import psutil
 import pytest
-import tiny_xlmr
 import torch
+from support import tiny_xlmr
 from transformers import BertConfig, BertModel, XLMRobertaForSequenceClassification, XLMRobertaModel
 
 from bilingual_crawler.alignment.encoders import EncoderError, e5_weights

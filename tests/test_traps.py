@@ -9,10 +9,9 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
-from scripted import Answer, scripted
-from test_crawl import crawl, documents
-from test_manners import outcomes, summary
-from webserver import ABOUT_SITE, TEXT, bilingual_site, html, varied
+from support.crawls import crawl, documents, outcomes, summary
+from support.scripted import Answer, scripted
+from support.webserver import ABOUT_SITE, TEXT, bilingual_site, html, varied
 
 from bilingual_crawler.crawl.traps import (
     FOLDER_FACTOR,

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from redis_server import redis_server
-from scripted import Answer, scripted
-from test_crawl import crawl
-from webserver import ABOUT_SITE, TEXT, bilingual_site, html, serve, start_scrapy, varied
+from support.crawls import crawl
+from support.redis_server import redis_server
+from support.scripted import Answer, scripted
+from support.webserver import ABOUT_SITE, TEXT, bilingual_site, html, serve, start_scrapy, varied
 
 from bilingual_crawler.crawl.remaining import (
     BOTH_LANGUAGES,

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from redis_server import redis_server
-from scripted import Answer, negotiating
-from test_crawl import crawl, crawl_with_two_workers, documents, kill_crawl
-from webserver import ABOUT_SITE, ALIGNED, TEXT, html, start_scrapy
+from support.crawls import crawl, crawl_with_two_workers, documents, kill_crawl
+from support.redis_server import redis_server
+from support.scripted import Answer, negotiating
+from support.webserver import ABOUT_SITE, ALIGNED, TEXT, html, start_scrapy
 
 from bilingual_crawler.crawl.variants import MAX_COOKIES, MAX_REFUSED, Switch, Variants
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from email.message import Message
     from pathlib import Path
 
-    from scripted import Scripted
+    from support.scripted import Scripted
 
 PAGES = 24
 ADDRESS = "https://example.org/page?id=3"

@@ -5,9 +5,9 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from frozen_sites import write_frozen
-from test_harvest import BASE, TEXT
-from webserver import run_scrapy
+from support.frozen_sites import write_frozen
+from support.harvest_site import BASE, TEXT
+from support.webserver import run_scrapy
 
 from benchmarks.alignment import main
 from bilingual_crawler.harvest.plot import plot_reliability

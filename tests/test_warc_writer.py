@@ -12,23 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from probe import PATHS, crawl, serve
+from support.archives import exchange
+from support.probe import PATHS, crawl, serve
 from warcio.archiveiterator import ArchiveIterator
 
-from bilingual_crawler.storage.writer import Exchange, WarcWriter, cut_partial_member
-
-
-def exchange(number: int, body: bytes = b"<html>page</html>", **changes: object) -> Exchange:
-    values = {
-        "url": f"https://example.com/{number}",
-        "method": "GET",
-        "request_headers": [(b"User-Agent", b"tester")],
-        "status": 200,
-        "headers": [(b"Content-Type", b"text/html"), (b"Transfer-Encoding", b"chunked")],
-        "body": body,
-        "fetched": datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
-    }
-    return Exchange(**(values | changes))
+from bilingual_crawler.storage.writer import WarcWriter, cut_partial_member
 
 
 def records(path: Path) -> list[tuple[str, str | None, bytes]]:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from environments import lend_packages, run_outside
-from scrapyd_server import copy_checkout
-from test_examples import check, serve
-from test_harvest import build_site
-from webserver import ALIGNED, QUICK
+from support.environments import lend_packages, run_outside
+from support.example_site import check, serve
+from support.harvest_site import build_site
+from support.scrapyd_server import copy_checkout
+from support.webserver import ALIGNED, QUICK
 
 from bilingual_crawler.__main__ import COMMANDS
 from bilingual_crawler.storage.records import read_tsv

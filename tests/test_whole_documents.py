@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow.parquet as pq
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from test_bitext import ENGLISH, FINNISH
-from webserver import run_scrapy
+from support.finnish_texts import ENGLISH, FINNISH
+from support.webserver import run_scrapy
 
 from bilingual_crawler.alignment.sentences.align import LONGEST
 from bilingual_crawler.alignment.sentences.exports import EXPORTS

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import redis
-from components import program
+
+from support.components import program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

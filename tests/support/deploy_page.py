@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from environments import outside_environment
+from support.environments import outside_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-PAGE = Path(__file__).parent.parent / "docs" / "deploy.md"
+PAGE = Path(__file__).parents[2] / "docs" / "deploy.md"
 AS_ROOT = ("apt-get", "chgrp", "chown", "systemctl", "useradd")
 """Commands that change the machine; they do nothing here."""
 _BLOCK = re.compile(r"(?P<before>[^\n]*)\n+```(?P<kind>\w*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)

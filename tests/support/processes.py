@@ -7,7 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
 import psutil
-from fork_server import is_server
+
+from support.fork_server import is_server
 
 if TYPE_CHECKING:
     from types import TracebackType

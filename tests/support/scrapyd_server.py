@@ -14,13 +14,13 @@ from urllib.error import URLError
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
-from components import free_port
-from environments import outside_environment
+from support.components import free_port
+from support.environments import outside_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PROJECT = "bilingual_crawler"
 SHIPPED = (
     "bilingual_crawler",

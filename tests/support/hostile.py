@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from itertools import count, repeat
 from typing import TYPE_CHECKING
 
-from scripted import Answer, scripted
-from webserver import TEXT, bilingual_site, html
+from support.scripted import Answer, scripted
+from support.webserver import TEXT, bilingual_site, html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from scripted import Scripted
+    from support.scripted import Scripted
 
 PAGES = 12
 HONEST = bilingual_site(PAGES)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
-import fork_server
+from support import fork_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

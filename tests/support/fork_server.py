@@ -207,8 +207,8 @@ def main() -> None:
     del sys.path[0]
     given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     own_path = [path for path in sys.path if path not in given]
-    sys.path.insert(0, str(Path(__file__).parent))
-    importlib.import_module("crawl_loads").load()
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    importlib.import_module("support.crawl_loads").load()
     gc.collect()
     gc.freeze()
     with warnings.catch_warnings():

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING
 
-from webserver import QuietServer
+from support.webserver import QuietServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

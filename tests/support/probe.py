@@ -105,7 +105,7 @@ def crawl(directory: Path, *urls: str, before: Callable[[], None] | None = None,
         text=True,
         timeout=300,
         preexec_fn=before,
-        cwd=Path(__file__).parents[1],
+        cwd=Path(__file__).parents[2],
     )
     assert process.returncode == 0, process.stderr
     return Probe(**json.loads(out.read_text()), log=process.stderr)
@@ -172,5 +172,5 @@ def _main(out: Path, settings: dict[str, Any], urls: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[1]))
+    sys.path.insert(0, str(Path(__file__).parents[2]))
     _main(Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3:])

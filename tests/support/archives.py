@@ -1,0 +1,58 @@
+"""Archives of crawls, written and replayed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request, Spider
+from scrapy.utils.test import get_crawler
+
+from bilingual_crawler.storage.writer import Exchange, WarcWriter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bilingual_crawler.crawl.handlers import ReplayDownloadHandler
+
+
+def exchange(number: int, body: bytes = b"<html>page</html>", **changes: object) -> Exchange:
+    values = {
+        "url": f"https://example.com/{number}",
+        "method": "GET",
+        "request_headers": [(b"User-Agent", b"tester")],
+        "status": 200,
+        "headers": [(b"Content-Type", b"text/html"), (b"Transfer-Encoding", b"chunked")],
+        "body": body,
+        "fetched": datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+    }
+    return Exchange(**(values | changes))
+
+
+def write_warc(directory: Path, *changes: dict[str, Any]) -> Path:
+    """Write one exchange per mapping of changed values; returns the ``.warc.gz``."""
+    writer = WarcWriter(directory)
+    for number, values in enumerate(changes):
+        writer.write_exchange(exchange(number, **values))
+    writer.close()
+    return max(directory.glob("*.warc.gz"))
+
+
+def page(body: str, **values: Any) -> dict[str, Any]:
+    return {"body": f"<html>{body}</html>".encode(), **values}
+
+
+def replay_crawler(path: Path, **settings: Any) -> Any:
+    crawler = get_crawler(settings_dict={"BILINGUAL_REPLAY": [str(path)], **settings})
+    crawler.spider = Spider("probe")
+    return crawler
+
+
+def ask(handler: ReplayDownloadHandler, request: Request) -> Any:
+    coroutine = handler.download_request(request)
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        return stop.value
+    pytest.fail("the handler waited")

@@ -1,0 +1,80 @@
+"""Crawls of the tests' servers, and what they leave behind."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+from bilingual_crawler.storage.records import read_json_lines, read_tsv
+from support.webserver import run_scrapy, start_scrapy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from support.webserver import Site
+
+
+def crawl(folder: Path, seeds: str, *more: str, policy: str = "bfs", fresh: bool = False) -> Any:
+    return run_scrapy(
+        folder,
+        *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={seeds}", "-a", f"policy={policy}"),
+        *("-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}"),
+        *more,
+        fresh=fresh,
+    )
+
+
+def kill_crawl(folder: Path, seeds: str, *more: str, when: Callable[[], bool]) -> None:
+    """Begin the crawl that :func:`crawl` would make, and kill it *when* that is true."""
+    chosen = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}", "-s", "DOWNLOAD_DELAY=0.05")
+    outputs = ("-s", f"BILINGUAL_OUTPUT_DIR={folder / 'out'}")
+    process = start_scrapy(folder, "crawl", "bilingual", *chosen, *outputs, *more, fresh=True)
+    while not when() and process.poll() is None:
+        time.sleep(0.02)
+    process.kill()
+    process.communicate()
+
+
+def crawl_with_two_workers(folder: Path, seeds: str, frontier: str) -> list[Path]:
+    """Crawl *seeds* with two workers that share the Redis *frontier*; return their folders."""
+    folders = [folder / name for name in ("a", "b")]
+    workers = []
+    for own in folders:
+        own.mkdir()
+        chosen = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}")
+        shared = ("-s", f"BILINGUAL_FRONTIER={frontier}", "-s", f"BILINGUAL_OUTPUT_DIR={own / 'out'}")
+        workers.append(start_scrapy(own, "crawl", "bilingual", *chosen, *shared))
+    for worker in workers:
+        _, said = worker.communicate(timeout=300)
+        assert worker.returncode == 0, said
+    return folders
+
+
+def documents(folder: Path) -> dict[str, dict[str, Any]]:
+    return {record["url"]: record for record in read_json_lines(folder / "out" / "documents.jsonl.gz")}
+
+
+def pairs(folder: Path, site: Site) -> set[tuple[str, str]]:
+    rows = read_tsv(folder / "out" / "pairs.tsv")
+    return {(row["url_a"].removeprefix(site.url), row["url_b"].removeprefix(site.url)) for row in rows}
+
+
+def outcomes(folder: Path, url: str) -> dict[str, str]:
+    return {row["url"].removeprefix(url): row["outcome"] for row in read_tsv(folder / "out" / "crawl.tsv")}
+
+
+def summary(folder: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((folder / "out" / "summary.json").read_text())
+    return content
+
+
+def refused(folder: Path, *arguments: str) -> str:
+    """The one line with which a command refuses to begin."""
+    result = run_scrapy(folder, *arguments)
+    said = result.stdout + result.stderr
+    assert result.returncode == 2, said
+    assert "Traceback" not in said
+    [line] = [line for line in said.splitlines() if "rror:" in line]
+    return line.partition("error: ")[2]
