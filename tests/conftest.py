@@ -28,6 +28,7 @@ LONGEST = (
     "test_until",
     "test_parts",
     "test_shared_crawl",
+    "test_workers",
     "test_training_language",
     "test_deploy_page",
     "test_render",

@@ -18,9 +18,9 @@ from urllib.parse import urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import pytest
-from components import program
 from scrapy.exceptions import UsageError
-from webserver import run_scrapy, scrapy_environment
+from support.components import program
+from support.webserver import run_scrapy, scrapy_environment
 
 from bilingual_crawler.alignment.documents.model import Alignment
 from bilingual_crawler.alignment.sentences.align import SentencePair

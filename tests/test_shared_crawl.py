@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import time
-from collections import Counter
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
@@ -13,9 +12,10 @@ import pytest
 import redis
 from support.crawls import summary
 from support.redis_server import redis_server
-from support.webserver import ABOUT_SITE, bilingual_site, serve, start_scrapy, varied
+from support.several_sites import PAGES, asked, documents, every_document, hosts
+from support.webserver import bilingual_site, serve, start_scrapy, varied
 
-from bilingual_crawler.storage.records import read_json_lines, read_tsv
+from bilingual_crawler.storage.records import read_tsv
 
 if TYPE_CHECKING:
     import subprocess
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from support.webserver import Site
 
 HOSTS = 6
-PAGES = 12
 
 
 @pytest.fixture
@@ -71,25 +70,6 @@ def end(process: subprocess.Popen[str]) -> str:
     _, log = process.communicate(timeout=300)
     assert process.returncode == 0, log
     return log
-
-
-def documents(folder: Path) -> set[str]:
-    return {record["url"] for record in read_json_lines(folder / "out" / "documents.jsonl.gz")}
-
-
-def hosts(folder: Path) -> set[str]:
-    return {row["url"].split("/")[2] for row in read_tsv(folder / "out" / "crawl.tsv")}
-
-
-def every_document(sites: list[Site]) -> set[str]:
-    pages = bilingual_site(PAGES)
-    return {f"{site.url}{path}" for site in sites for path in pages if path.startswith(("/en/", "/es/"))}
-
-
-def asked(sites: list[Site]) -> Counter[str]:
-    return Counter(
-        {f"{site.url}{path}": n for site in sites for path, n in site.asked.items() if path not in ABOUT_SITE}
-    )
 
 
 def test_two_workers_split_the_hosts_and_fetch_nothing_twice(

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pytest
-from components import program
-from test_manners import summary
-from test_shared_crawl import PAGES, asked, documents, every_document, hosts
-from webserver import ABOUT_SITE, ALIGNED, bilingual_site, run_scrapy, serve, start_scrapy, varied
+from support.components import program
+from support.crawls import summary
+from support.several_sites import PAGES, asked, documents, every_document, hosts
+from support.webserver import ABOUT_SITE, ALIGNED, bilingual_site, run_scrapy, serve, start_scrapy, varied
 
 from bilingual_crawler.reporting.results import read_summary
 from bilingual_crawler.storage.archive import open_warc
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator, Sequence
 
-    from webserver import Site
+    from support.webserver import Site
 
 ARGUMENTS = ("crawl", "bilingual", "-a", "pair=eng-spa")
 PAIRS_OF_SITE = PAGES + 1
