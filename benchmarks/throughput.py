@@ -141,6 +141,7 @@ def ours(
     status: str = "",
     *,
     warc: bool = False,
+    together: int = 1,
 ) -> Crawled:
     command = [sys.executable, "-m", "scrapy", "crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={seeds}"]
     command += [
@@ -155,6 +156,8 @@ def ours(
     command += ["-s", f"BILINGUAL_ALIGN={align}", "-s", f"BILINGUAL_STATUS={status}"]
     if frontier:
         command += ["-s", f"BILINGUAL_FRONTIER={frontier}"]
+    if together > 1:
+        command += ["-s", f"BILINGUAL_WORKERS={together}"]
     settings = "bilingual_crawler.settings"
     return run(
         [command] * workers, settings, lambda folder: json.loads((folder / "out/summary.json").read_text())["fetched"]
@@ -212,6 +215,7 @@ def main() -> None:
         "gain, WARC": lambda: ours(seeds, "gain", warc=True),
         "gain, watched": lambda: watched(seeds),
         "gain, then aligned": lambda: ours(seeds, "gain", align="auto"),
+        "gain, 2 workers by one command": lambda: ours(seeds, "gain", together=2),
         "bfs, Redis": lambda: shared(seeds, 1),
         "bfs, Redis, 2 workers": lambda: shared(seeds, 2),
     }
