@@ -50,7 +50,7 @@ class Scout(SiteBudget):
         new = self._sites["expected"][places] < SCOUTED
         return int(places[new.argmax() if new.any() else self._sites["paid"][places].argmax()])
 
-    def observe_download(self, site: str, pairs: int, priority: float) -> None:
+    def observe_download(self, site: str, pairs: float, priority: float) -> None:
         row = self._row(site)
         row["paid"] += pairs * (row["expected"] < SCOUTED)
         row["expected"] += 1
@@ -65,7 +65,7 @@ class Ucb1(SiteBudget):
             worth = paid / pages + np.sqrt(2 * log(max(self._sites["expected"].sum(), 1)) / pages)
         return int(places[np.where(pages, worth, inf).argmax()])
 
-    def observe_download(self, site: str, pairs: int, priority: float) -> None:
+    def observe_download(self, site: str, pairs: float, priority: float) -> None:
         row = self._row(site)
         row["paid"] += pairs
         row["expected"] += 1

@@ -227,7 +227,10 @@ def main() -> None:
     if options.leave_out:
         examples = [read_examples(folder, model) for folder in track(site_folders(options.sites[0]), "Reading")]
         shipped = detectors(fit_evidence(examples), fit_barbosa(examples), model)
-        by_group = {group: detectors(*learnt, model) for group, *learnt in without_each(examples, group_of)}
+        by_group = {
+            group: detectors(weights, predictor, model)
+            for group, weights, predictor in without_each(examples, group_of)
+        }
     judged: list[Judged] = []
     for sites in options.sites:
         beside = sites.resolve().parent.parent / "discovery" / "detector_instances.tsv"

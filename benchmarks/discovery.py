@@ -18,6 +18,7 @@ import sys
 from bisect import bisect_right
 from pathlib import Path
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -30,6 +31,9 @@ from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
 from bilingual_crawler.storage.records import read_tsv
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 AT = (300, 600, 1200)
 """Downloads at which sites are counted."""
 SEEDS = {"eurosis": 10, "real": 50}
@@ -40,7 +44,10 @@ KNOWN_BACKLINKS = 0.7
 COLOURS = {"both": "#0072b2", "cobfc": "#d55e00", "obfc": "#e69f00", "focc": "#cc79a7", "fc": "#8a949e"}
 # fc as a stronger baseline than that of the paper: within a site it follows links to lists of links only
 ORDERS["fc-restricted"] = type("Restricted", (Forward,), {"inside": False})
-_WEBS = {"eurosis": eurosis, "real": lambda folder, pair, seed: real(folder, pair)}
+_WEBS: dict[str, Callable[[Path, LanguagePair, int], list[Node]]] = {
+    "eurosis": eurosis,
+    "real": lambda folder, pair, seed: real(folder, pair),
+}
 
 
 def main() -> None:

@@ -48,7 +48,8 @@ def main() -> None:
     args = parser.parse_args()
     method, random = make_method("auto", Path("models"), "", Path()), np.random.default_rng(0)
     announced: set[tuple[str, str, str]] = set()
-    every, best = set(), set()
+    every: set[tuple[str, str, str]] = set()
+    best: set[tuple[str, str, str]] = set()
     for task in read_tasks(args.sites):
         gold = read_site(args.sites / task.site).truth(task).gold
         if len(gold) > MOST_PAIRS:

@@ -26,13 +26,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from memory import own_memory
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from benchmarks.memory import own_memory
 
 BATCH = 100
 POP_SHARE = 10
@@ -126,7 +126,7 @@ class Scrapys:
             settings["DUPEFILTER_CLASS"] = "scrapy_redis.dupefilter.RFPDupeFilter"
         if self._disk:
             settings["JOBDIR"] = str(folder)
-        crawler = get_crawler(Bench, settings)
+        crawler: Any = get_crawler(Bench, settings)
         crawler.spider = self._spider = Bench.from_crawler(crawler)
         crawler.engine = _Engine()
         self._request = Request

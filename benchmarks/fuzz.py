@@ -31,11 +31,11 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from measured import Measured, memory
-from mutations import BOMBS, MUTATIONS
 from support.processes import PeakMemory
 from support.webserver import bilingual_site, html, run_scrapy, varied
 
+from benchmarks.measured import Measured, memory
+from benchmarks.mutations import BOMBS, MUTATIONS
 from bilingual_crawler.alignment.documents.reading import DocumentJob, RawPage
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.jobs import PageJob

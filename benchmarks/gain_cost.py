@@ -1,6 +1,6 @@
 """Cost of scoring and re-scoring per page with 100,000 queued URLs of one site, and of learning the pages again.
 
-    python benchmarks/gain_cost.py [--queued 100000] [--pages 1000]
+    python -m benchmarks.gain_cost [--queued 100000] [--pages 1000]
 
 A site with two languages and 40 links a page; every page fetched teaches the policy `gain`, re-scores what it changes,
 pushes its links, stores the facts and pops the next URL, on the embedded store. Prints the median and the 99th
@@ -18,8 +18,7 @@ import time
 from collections import deque
 from pathlib import Path
 
-from memory import own_memory
-
+from benchmarks.memory import own_memory
 from bilingual_crawler.crawl.context import collect_rarely
 from bilingual_crawler.crawl.facts import news_fact, page_fact, relearn
 from bilingual_crawler.crawl.learner import Learner

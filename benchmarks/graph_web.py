@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from anyascii import anyascii
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from bilingual_crawler.languages.codes import LanguagePair
@@ -112,7 +112,7 @@ def real(folder: Path, pair: LanguagePair) -> list[Node]:
     return list(nodes.values())
 
 
-def linking(nodes: list[Node], known: float, seed: int) -> dict[str, list[Node]]:
+def linking(nodes: Sequence[Node], known: float, seed: int) -> dict[str, list[Node]]:
     """By host, the sites that link to it, of which a share *known* is known."""
     rng = random.Random(seed)
     found: defaultdict[str, list[Node]] = defaultdict(list)

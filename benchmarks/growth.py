@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from memory import own_memory
 from support.redis_server import redis_server
 from support.scripted import Answer, scripted
 from support.webserver import TEXT, html, start_scrapy
 
+from benchmarks.memory import own_memory
 from bilingual_crawler.frontier.entry import Entry
 from bilingual_crawler.frontier.frontier import Limits
 from bilingual_crawler.frontier.lmdb_store import LmdbStore

@@ -64,20 +64,25 @@ def row(lang: str, detectors: Sequence[LanguageDetector], texts: Sequence[str] |
     """How well each of *detectors* knows *lang*; + if there are no texts in it."""
     cells = [f"`{lang}`", language_name(lang)]
     for detector in detectors:
+
+        def identified(text: str, detector: LanguageDetector = detector) -> str:
+            return detector.identify(text).language
+
         for size in SIZES:
             if lang not in detector.languages:
                 cells.append("")
             elif texts is None:
                 cells.append("+")
             else:
-                found = share(texts, size, lambda piece, by=detector: by.identify(piece).language, lang)
+                found = share(texts, size, identified, lang)
                 cells.append(f"{found:.0f}")
     return f"| {' | '.join(cells)} |"
 
 
 def declared(names: tuple[str, ...], texts: Mapping[str, Sequence[str]], known: frozenset[str]) -> str:
     """How often right and wrong declarations win, on average over languages."""
-    right, wrong = [], []
+    right: list[float] = []
+    wrong: list[float] = []
     for lang, of_language in texts.items():
         declaration = WRONG if lang in known else lang
         detection = Detection(names, frozenset({declaration}))

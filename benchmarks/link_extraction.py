@@ -78,7 +78,7 @@ def compare(site: Path) -> tuple[int, float, int, set[tuple[str, str]], set[tupl
     with lzma.open(site / "graph.tsv.xz", "rt", encoding="utf-8") as stream:
         rows = [line.rstrip("\n").split("\t") for line in stream]
     names = Names(site, [row[0] for row in rows])
-    known = {row[0]: {found for url in row[3].split() if (found := names.find(url))} - {row[0]} for row in rows}
+    known = {row[0]: {target for url in row[3].split() if (target := names.find(url))} - {row[0]} for row in rows}
     found: dict[str, set[str]] = {}
     seconds = 0.0
     for url, content_type, body in read_pages(site):

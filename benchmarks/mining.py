@@ -134,7 +134,7 @@ def mine_content(folders: Sequence[Path], pairs: str, folder: Path) -> str:
 
 def read_gold(folders: Sequence[Path]) -> Gold:
     return {
-        (site.name, *sorted((pair.url_a, pair.url_b))): frozenset((pair.lang_a, pair.lang_b))
+        (site.name, min(pair.url_a, pair.url_b), max(pair.url_a, pair.url_b)): frozenset((pair.lang_a, pair.lang_b))
         for site in sites_of(folders)
         for pair in read_site(site).pairs
     }

@@ -34,10 +34,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from memory import own_memory
-from website import WORDS, html, path
+from benchmarks.memory import own_memory
+from benchmarks.website import WORDS, html, path
 
 if TYPE_CHECKING:
     from collections.abc import Callable

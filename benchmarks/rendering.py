@@ -1,6 +1,6 @@
 """Cost of ``-a render=auto`` on a site without JavaScript, and the speed of rendering on a site that needs it.
 
-    python benchmarks/rendering.py [--pages 1000] [--shells 60] [--runs 5]
+    python -m benchmarks.rendering [--pages 1000] [--shells 60] [--runs 5]
 
 Whole crawls on loopback without delays, of a site whose pages have scripts and text (never and auto in turn, medians of
 several runs), then of one whose pages hold nothing but a script that fetches their content.
@@ -18,7 +18,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from website import answer_of, html, path, start
+from benchmarks.website import answer_of, html, path, start
 
 SCRIPT = b"fetch('/parts' + location.pathname).then(a => a.text()).then(html => document.body.innerHTML = html)"
 SHELL = b"<!doctype html><title>shell</title><body><script src=/app.js></script>"

@@ -129,10 +129,14 @@ def _shares(pairs: Iterable[tuple[Beads, Beads]]) -> tuple[float, float]:
     return strict / max(count, 1), lax / max(count, 1)
 
 
+def _sentences(side: Sequence[str]) -> list[Sentence]:
+    return [Sentence(text, 0) for text in side]
+
+
 def ours(articles: Sequence[Article], pair: LanguagePair, encoder: Encoder | None) -> list[Beads]:
     """The beads of the crawler's aligner."""
     aligner = SentenceAligner(pair.a, pair.b, encoder)
-    sides = [tuple([Sentence(text, 0) for text in side] for side in (one.a, one.b)) for one in articles]
+    sides = [(_sentences(one.a), _sentences(one.b)) for one in articles]
     aligner.learn_lexicon(sides)
     return [{(tuple(range(*bead.a)), tuple(range(*bead.b))) for bead in aligner.beads(a, b)} for a, b in sides]
 
@@ -140,7 +144,7 @@ def ours(articles: Sequence[Article], pair: LanguagePair, encoder: Encoder | Non
 def qualities(articles: Sequence[Article], pair: LanguagePair, encoder: Encoder | None) -> list[tuple[float, bool]]:
     """The quality score of each bead of the crawler's aligner, and whether the bead is exactly one of gold."""
     aligner = SentenceAligner(pair.a, pair.b, encoder)
-    sides = [tuple([Sentence(text, 0) for text in side] for side in (one.a, one.b)) for one in articles]
+    sides = [(_sentences(one.a), _sentences(one.b)) for one in articles]
     aligner.learn_lexicon(sides)
     found = []
     for article, (a, b) in zip(articles, sides, strict=True):

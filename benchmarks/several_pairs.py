@@ -82,7 +82,12 @@ def main() -> None:
     args = parser.parse_args()
     sites, out = args.sites.resolve(), args.out.resolve()
     seeds = {task.site: task.seeds for task in read_tasks(sites)}
-    tasks = {(site, pair): Task(site, *pair.split("-"), seeds[site]) for site, pairs in CRAWLS for pair in pairs}
+    tasks = {
+        (site, pair): Task(site, a, b, seeds[site])
+        for site, pairs in CRAWLS
+        for pair in pairs
+        for a, b in [pair.split("-")]
+    }
     for result in Harvest(sites, out, jobs=args.jobs).run(list(tasks.values()), ["gain"]):
         print(result.task, result.error or f"{result.downloads} downloads", flush=True)
     for name, pairs in CRAWLS:

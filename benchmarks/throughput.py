@@ -1,6 +1,6 @@
 """Pages per second of whole crawls on loopback: plain Scrapy and this crawler side by side, medians of several runs.
 
-    python benchmarks/throughput.py [--pages 200] [--hosts 20] [--runs 3] [--crawlee PYTHON]
+    python -m benchmarks.throughput [--pages 200] [--hosts 20] [--runs 3] [--crawlee PYTHON]
 
 All crawl the same generated hosts (13 links a page, 6 kB of text) with the same number of connections and no delays,
 start-up included. Plain Scrapy extracts links with its LinkExtractor and yields a Request for each; ours also
@@ -30,7 +30,7 @@ from threading import Event
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
-from website import answer_of, html, path, start
+from benchmarks.website import answer_of, html, path, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

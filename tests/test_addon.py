@@ -290,7 +290,7 @@ def test_a_request_is_kept_with_all_that_its_callback_needs() -> None:
         assert getattr(back, name) == getattr(asked, name)
     with pytest.raises(ValueError, match="parse_page"):
         unpacked(text, Spider("renamed"))
-    assert packed(Request("https://a.mt/x", callback=lambda response: None), spider) is None
+    assert packed(Request("https://a.mt/x", callback=lambda response, **_: None), spider) is None
     assert packed(Request("https://a.mt/x", meta={"made": lambda: 1}), spider) is None
 
 

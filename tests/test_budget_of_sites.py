@@ -29,6 +29,7 @@ from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.items import FetchedPage
 from bilingual_crawler.languages.codes import LanguagePair
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import Link
 from bilingual_crawler.pages.outline import outline_of_text
 from bilingual_crawler.policies.gain import Gain
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from support.webserver import Site
 
 PAIR = LanguagePair.parse("eng-spa")
+PAIRS = LanguagePairs((PAIR,))
 CURVES = Path(__file__).parents[2] / "shared/data/discovery/site_curves.tsv.xz"
 SITES = [f"{name}.org" for name in "abcdefgh"]
 
@@ -48,8 +50,8 @@ def play(budget: SiteBudget, pays: Sequence[Callable[[int], int]], turns: int) -
     """The sites in the order of their turns; the n-th page of a site brings as many pairs as its function says."""
     asked: Counter[str] = Counter()
     order = []
-    for site in SITES[: len(pays)]:
-        budget.offer(site, 0.0)
+    for offered in SITES[: len(pays)]:
+        budget.offer(offered, 0.0)
     for _ in range(turns):
         site = budget.choose()
         assert site
@@ -132,8 +134,8 @@ def test_a_site_that_breaks_its_promises_loses_its_turns() -> None:
     budget = Bandit(promises=True)
     promised, order = {SITES[0]: 0.8, SITES[1]: 0.4}, []
     page = 0
-    for site, priority in promised.items():
-        budget.offer(site, priority)
+    for offered, priority in promised.items():
+        budget.offer(offered, priority)
     for _ in range(400):
         site = budget.choose()
         assert site
@@ -149,8 +151,8 @@ def test_no_site_waits_forever_whatever_is_promised(promises: list[float]) -> No
     budget = Bandit(promises=True)
     sites = dict(zip(SITES, promises, strict=False))
     asked = set()
-    for site, priority in sites.items():
-        budget.offer(site, priority)
+    for offered, priority in sites.items():
+        budget.offer(offered, priority)
     for _ in range(FAIR_TURN * len(sites)):
         site = budget.choose()
         assert site
@@ -282,7 +284,7 @@ def test_the_budget_learns_from_each_fetch_and_again_from_the_facts() -> None:
     learner.observe_redirect("https://b.org/old", "https://b.org/new")
     assert told.told == [("a.org", 0), ("a.org", 1), ("b.org", 0), ("b.org", 0)]
     facts = [
-        *((each.url, page_fact(each, of, PAIR)) for each, of in zip(fetched, links, strict=True)),
+        *((each.url, page_fact(each, of, PAIRS)) for each, of in zip(fetched, links, strict=True)),
         ("https://b.org/no", GONE),
         ("https://b.org/old", redirect_fact("https://b.org/new")),
     ]
@@ -303,7 +305,7 @@ def test_a_pair_pays_by_the_new_text_of_both_pages_and_again_from_the_facts(new_
         url = f"https://www.a.org/{language[:2]}/2026/11/"
         month = FetchedPage(url, language, language, new_text=share)
         learner.observe_page(month, ())
-        facts.append((url, page_fact(month, (), PAIR)))
+        facts.append((url, page_fact(month, (), PAIRS)))
     assert told.told == [("a.org", 0), ("a.org", 0.25)]
     list(relearn(after, facts, ()))
     assert resumed.told == told.told
@@ -318,7 +320,7 @@ def test_the_parts_of_a_page_pay_by_its_new_text() -> None:
     month = FetchedPage(url, "eng", "eng", new_text=0.05, parts=parts)
     assert len(learner.observe_page(month, ())) == 1
     assert told.told == [("a.org", 0.25)]
-    list(relearn(after, [(url, page_fact(month, (), PAIR))], ()))
+    list(relearn(after, [(url, page_fact(month, (), PAIRS))], ()))
     assert resumed.told == told.told
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sysconfig
 import time
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -129,6 +130,10 @@ def test_several_nodes_with_one_redis(tmp_path: Path, repository: Path) -> None:
         **{"/etc/redis": str(redis), "/etc/ssl/": f"{redis}/tls/"},
     }
     nodes = [Machine(tmp_path / address, here | {"10.0.0.2": address}) for address in addresses]
+
+    def goes_on(url: str, job: str) -> bool:
+        return jobs(nodes[0], url) == [job]
+
     redis.mkdir()
     (redis / "redis.conf").write_text(f"dir {redis}\n")
     with ExitStack() as stack:
@@ -147,7 +152,7 @@ def test_several_nodes_with_one_redis(tmp_path: Path, repository: Path) -> None:
         assert nodes[0].follow("One crawl on all nodes").count('"status": "ok"') == 4
         for address in addresses:
             url, job = f"http://{address}:{port}", f"maltese-{address}"
-            wait_for(lambda url=url, job=job: jobs(nodes[0], url) == [job], f"{job} goes on")
+            wait_for(partial(goes_on, url, job), f"{job} goes on")
     found = [documents_of(node, f"maltese-{address}") for node, address in zip(nodes, addresses, strict=True)]
     assert all(found)
     assert len({*found[0], *found[1]}) == len(found[0]) + len(found[1]) == 4 * DOCUMENTS

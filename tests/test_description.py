@@ -126,7 +126,11 @@ def test_what_is_written_is_what_was_given_without_secrets(tmp_path: Path) -> No
     )
     settings.set("SETTINGS_MODULE", "mine.settings", "project")
     settings.set("USER_AGENT", "bilingual-crawler (+https://example.org)", "spider")
-    arguments = {"pair": "eng-spa", "archive": "https://me:hunter2@example.org/a", "seeds": ["example.org/a,b"]}
+    arguments: dict[str, str | list[str]] = {
+        "pair": "eng-spa",
+        "archive": "https://me:hunter2@example.org/a",
+        "seeds": ["example.org/a,b"],
+    }
     write_description(tmp_path, "discovery", arguments, settings)
     path = tmp_path / "crawl.toml"
     written = path.read_text()

@@ -136,7 +136,7 @@ def page(url: str, *targets: str) -> DetectorPage:
 
 
 def search(policy: str, *, own_links: bool = False) -> SiteSearch:
-    return SiteSearch(PAIR, Told(), site_order(policy, ADDRESSES), own_links=own_links)  # type: ignore[arg-type]
+    return SiteSearch(PAIR, Told(), site_order(policy, ADDRESSES), own_links=own_links)
 
 
 def visit(found: SiteSearch, *targets: str, url: str, backlinks: Sequence[str] = ()) -> list[str]:

@@ -17,7 +17,10 @@ NAMES = ("eng", "mlt", "isl")
 
 def about_urls(path: Path) -> SoftLabels:
     """What a teacher of three labels said about two URLs, through a file."""
-    said = {("https://a.com/",): [0.7, 0.2, 0.1], ("https://b.com/",): [0.0, 0.25, 0.75]}
+    said: dict[tuple[str, ...], list[float]] = {
+        ("https://a.com/",): [0.7, 0.2, 0.1],
+        ("https://b.com/",): [0.0, 0.25, 0.75],
+    }
     SoftLabels.of(NAMES, [*said, *said], lambda urls: np.array([said[url] for url in urls], np.float32)).save(path)
     return SoftLabels.load(path)
 

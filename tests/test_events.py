@@ -226,7 +226,7 @@ class Worker:
         (folder / "order").write_text("https://site.org/en/b\n")
         usual = {"CONTACT": "mailto:a@b.example", "ALIGN": "", "OUTPUT_DIR": str(folder), "BACKOFF_START": 0.001}
         usual["ORACLE_ORDER"] = str(folder / "order")
-        settings.setdict({f"BILINGUAL_{name}": value for name, value in usual.items()} | given, "cmdline")
+        settings.setdict({**{f"BILINGUAL_{name}": value for name, value in usual.items()}, **given}, "cmdline")
         settings.set("CONCURRENT_REQUESTS_PER_DOMAIN", 1, "cmdline")
         crawler: Any = Crawler(BilingualSpider, settings)
         crawler.stats = MemoryStatsCollector(crawler)

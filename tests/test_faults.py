@@ -186,7 +186,7 @@ def test_a_page_that_kills_the_crawl_twice_is_left_and_no_other(tmp_path: Path, 
     folders = [tmp_path / (name if shared else "only") for name in ("first", "second", "third")]
     for folder in folders:
         folder.mkdir(exist_ok=True)
-    leased: Counter[bytes] = Counter()
+    leased: Counter[bytes | str] = Counter()
     # the link to the deadly page is the first one, so the others are still to come
     in_order = ("-a", "policy=bfs")
     with redis_server(tmp_path) as server, scripted(deadly.answer) as site:
@@ -215,7 +215,7 @@ def test_a_page_that_kills_the_crawl_twice_is_left_and_no_other(tmp_path: Path, 
     assert json.loads((folders[2] / "out" / "summary.json").read_text())["dropped"]["poison"] == 1
 
 
-def leases(server: RedisServer) -> Counter[bytes]:
+def leases(server: RedisServer) -> Counter[bytes | str]:
     """Digests of the URLs that are in flight for Redis; none if no worker has it for a frontier."""
     client = redis.Redis(port=server.port)
     return Counter(key for worker in client.scan_iter("bilingual:crawl:flight:*") for key in client.smembers(worker))
@@ -225,7 +225,7 @@ def silent_for_long(server: RedisServer) -> None:
     """All workers are silent until they count as dead."""
     client = redis.Redis(port=server.port)
     for name in client.zrange("bilingual:crawl:workers", 0, -1):
-        client.zadd("bilingual:crawl:workers", {name: 0})
+        client.zadd("bilingual:crawl:workers", {name: 0})  # type: ignore[type-var]
 
 
 @pytest.mark.parametrize("stopped", [signal.SIGINT, signal.SIGKILL])

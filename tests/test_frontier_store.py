@@ -217,11 +217,11 @@ class RedisMachine(StoreMachine):
 
 
 @pytest.mark.usefixtures("server")
-class TestRedisStore(RedisMachine.TestCase):
+class TestRedisStore(RedisMachine.TestCase):  # type: ignore[misc, valid-type]
     settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 
 
-class TestLmdbStore(LmdbMachine.TestCase):
+class TestLmdbStore(LmdbMachine.TestCase):  # type: ignore[misc, valid-type]
     settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 
 

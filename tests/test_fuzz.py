@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import random
-import sys
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
-
-import fuzz
 import pytest
+
+from benchmarks import fuzz
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PAGES = 400
 CRAWLED = 100

@@ -28,7 +28,7 @@ from bilingual_crawler.crawl.learner import Learner
 from bilingual_crawler.crawl.requests import PART, Turns
 from bilingual_crawler.frontier.budget import MAX_BYTES, QueueQuota
 from bilingual_crawler.frontier.entry import Entry
-from bilingual_crawler.frontier.local import MAX_RECONSIDERED, Limits
+from bilingual_crawler.frontier.frontier import MAX_RECONSIDERED, Limits
 from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.frontier.redis_store import RedisStore
 from bilingual_crawler.frontier.shared import LEARNT_AT_ONCE, SharedFrontier
@@ -46,7 +46,7 @@ from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.urls.hosts import CACHED_LENGTH, url_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from bilingual_crawler.frontier.frontier import StoreError
@@ -180,9 +180,14 @@ def test_links_of_documents_without_a_partner_take_bounded_memory(monkeypatch: p
 
 def test_others_have_their_turn_between_the_parts_of_a_large_page() -> None:
     turns = Turns()
+    counted = 0
 
     async def work(links: int) -> list[int]:
-        return [len(part) async for part in turns.parts(range(links)) if not time.sleep(0.01)]
+        sizes = []
+        async for part in turns.parts(range(links)):
+            time.sleep(0.01)
+            sizes.append(len(part))
+        return sizes
 
     async def count_turns() -> None:
         nonlocal counted
@@ -190,13 +195,12 @@ def test_others_have_their_turn_between_the_parts_of_a_large_page() -> None:
             await asyncio.sleep(0)
             counted += 1
 
-    async def run() -> list[list[int]]:
+    async def run() -> Sequence[list[int]]:
         other = asyncio.create_task(count_turns())
         sizes = await asyncio.gather(work(0), work(PART), work(5 * PART + 1), work(5 * PART))
         other.cancel()
         return sizes
 
-    counted = 0
     none, small, large, whole = asyncio.run(run())
     assert none == [0]
     assert small == [PART]

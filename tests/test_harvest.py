@@ -522,7 +522,7 @@ class TestCommand:
         ],
     )
     def test_wrong_arguments(self, sites: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
-        where = [sites, "--out", tmp_path / "out"] if arguments else []
+        where: list[str | Path] = [sites, "--out", tmp_path / "out"] if arguments else []
         done = scrapy_harvest(*where, *arguments)
         assert done.returncode == 2
         assert message in done.stdout + done.stderr

@@ -29,7 +29,7 @@ from bilingual_crawler.storage.warc import MAX_HTTP_HEAD, MAX_RECORD, ArchiveErr
 from bilingual_crawler.storage.writer import cut_partial_member
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 PAIRS = LanguagePairs.parse("eng-spa")
@@ -70,7 +70,11 @@ def test_a_record_that_is_too_long_is_left_out_and_what_follows_is_read(
 ) -> None:
     records = record("first"), bomb(), bomb("another"), record("last")
     path = tmp_path / f"pages.{kind}"
-    pack = {"warc": bytes, "warc.xz": lambda data: lzma.compress(data, preset=0)}.get(kind, gzip.compress)
+    packers: dict[str, Callable[[bytes], bytes]] = {
+        "warc": bytes,
+        "warc.xz": lambda data: lzma.compress(data, preset=0),
+    }
+    pack = packers.get(kind, gzip.compress)
     path.write_bytes(packed(*records) if kind == "warc.gz" else pack(b"".join(records)))
     archive = open_archive(path)
     assert archive.left_out == {"record_too_long": 2}

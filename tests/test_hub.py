@@ -24,7 +24,7 @@ URLS = ["https://www.example.mt/mt/ahbar", "http://a.is", "https://a.com/" + "x/
 def checkpoint(folder: Path, labels: int, layout: str) -> XLMRobertaForSequenceClassification:
     torch.manual_seed(1)
     config = tiny_xlmr.config(max_position_embeddings=300, num_labels=labels)
-    model = XLMRobertaForSequenceClassification(config).eval()
+    model: XLMRobertaForSequenceClassification = XLMRobertaForSequenceClassification(config).eval()
     with torch.no_grad():
         model.classifier.out_proj.weight.normal_()
     tiny_xlmr.tokenizer().save_pretrained(folder)

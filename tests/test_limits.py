@@ -52,7 +52,7 @@ def bomb(encoding: str) -> bytes:
     """300 MB of one letter."""
     if encoding == "br":
         compressor = brotli.Compressor(quality=1)
-        return b"".join(map(compressor.process, repeat(MEGABYTE, 300))) + compressor.finish()
+        return b"".join([*map(compressor.process, repeat(MEGABYTE, 300)), compressor.finish()])
     if encoding == "zstd":
         packer = zstd.ZstdCompressor()
         return b"".join(map(packer.compress, repeat(MEGABYTE, 300))) + packer.flush()

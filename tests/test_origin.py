@@ -240,8 +240,8 @@ def test_each_fact_is_in_every_output(tmp_path: Path, site: Scripted) -> None:
 
     header, *rows = _table(out / "bitext" / "en-es.documents.gz")
     assert len(rows) == len(NAMES)
-    for row in rows:
-        record = dict(zip(header, row, strict=True))
+    for cells in rows:
+        record = dict(zip(header, cells, strict=True))
         for side in ("src", "trg"):
             assert facts({name: record[f"{side}_{name}"] for name in FACTS}) == by_url[record[f"{side}_url"]]
     header, *rows = _table(out / "bitext" / "en-es.sent.gz")

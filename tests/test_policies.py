@@ -196,7 +196,7 @@ def test_gain_does_not_ask_twice_for_a_translation_it_has() -> None:
 
 
 def test_gain_believes_the_wording_of_a_link() -> None:
-    crawl = Learner(gain := make(Gain))
+    crawl = Learner(gain := Gain(PAIR))
     found = [Link(HOST + "/1", text="Saga bókasafnsins og lesenda þess"), Link(HOST + "/2", text="History and readers")]
     worth = visit(crawl, page("/", "eng"), found)
     first, second = (gain.explain(HOST + path).belief for path in ("/1", "/2"))

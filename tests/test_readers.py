@@ -68,8 +68,9 @@ def lines(bitext: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def duck(kind: str, path: Path) -> list[dict[str, Any]]:
-    table = duckdb.sql(f"select * from read_{kind}('{path}')").to_arrow_table()
-    return [*table.to_pylist()]
+    relation = duckdb.sql(f"select * from read_{kind}('{path}')")
+    assert relation is not None
+    return [*relation.to_arrow_table().to_pylist()]
 
 
 def hugging_face(kind: str, path: Path) -> list[dict[str, Any]]:
@@ -129,7 +130,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of OpusFilter and OpusCleaner, which need older packages than this project."""
     environment = tmp_path_factory.mktemp("tools") / "venv"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    install = [environment / "bin/pip", "install", "-q", "opuscleaner>=0.7", "opusfilter>=3.3"]
+    install = [str(environment / "bin/pip"), "install", "-q", "opuscleaner>=0.7", "opusfilter>=3.3"]
     done = subprocess.run(install, env=outside_environment(), capture_output=True, text=True, timeout=600, check=False)
     if done.returncode:
         pytest.skip(f"OpusFilter and OpusCleaner could not be installed: {done.stderr.splitlines()[-1]}")

@@ -126,8 +126,7 @@ class WorkersMachine(RuleBasedStateMachine):
         assert max(owners.values(), default=0) <= 1
 
     def owns(self, store: RedisStore, name: str) -> bool:
-        owner = self.client.hget("bilingual:crawl:owner", name)
-        return owner is not None and owner.decode() == store._worker
+        return self.client.hget("bilingual:crawl:owner", name) == store._worker.encode()
 
     def teardown(self) -> None:
         """At the end one last worker finds all URLs that are not done."""
@@ -145,7 +144,7 @@ class WorkersMachine(RuleBasedStateMachine):
         last.close()
 
 
-class TestWorkers(WorkersMachine.TestCase):
+class TestWorkers(WorkersMachine.TestCase):  # type: ignore[misc, valid-type]
     settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
 
 

@@ -16,7 +16,15 @@ from bilingual_crawler.crawl.handlers import ReplayDownloadHandler
 from bilingual_crawler.crawl.signals import ARCHIVED_DATE, MISSING_FLAG, REDIRECT_FLAG
 from bilingual_crawler.storage.archive import Archive, Redirect, iter_responses, open_archive
 from bilingual_crawler.storage.sites import alias_hosts, bases, find_sources
-from bilingual_crawler.storage.warc import ArchiveError, IndexBuilder, bare_url, parse_response, record_url, url_key
+from bilingual_crawler.storage.warc import (
+    ArchivedResponse,
+    ArchiveError,
+    IndexBuilder,
+    bare_url,
+    parse_response,
+    record_url,
+    url_key,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -150,11 +158,17 @@ def test_bases_and_alias_hosts(site: Path, tmp_path: Path) -> None:
     assert bases(other) == alias_hosts(other) == []
 
 
+def answer(archive: Archive, url: str) -> ArchivedResponse:
+    found = archive.find(url)
+    assert isinstance(found, ArchivedResponse)
+    return found
+
+
 def test_first_good_response_wins(tmp_path: Path) -> None:
     url = "http://a.b/"
     write_warc(tmp_path, page("busy", url=url, status=503), page("one", url=url), page("two", url=url))
     write_warc(tmp_path, page("three", url=url))
-    found = open_archive(tmp_path).find(url)
+    found = answer(open_archive(tmp_path), url)
     assert found.status == 200
     assert found.body == b"<html>one</html>"
 
@@ -162,8 +176,8 @@ def test_first_good_response_wins(tmp_path: Path) -> None:
 def test_archived_redirect_between_schemes_does_not_loop(tmp_path: Path) -> None:
     moved = {"status": 301, "headers": [(b"Location", b"https://a.b/")], "body": b""}
     archive = open_archive(write_warc(tmp_path, {"url": "http://a.b/", **moved}, page("one", url="https://a.b/")))
-    assert archive.find("http://a.b/").status == 301
-    assert archive.find("https://a.b/").status == 200
+    assert answer(archive, "http://a.b/").status == 301
+    assert answer(archive, "https://a.b/").status == 200
     assert archive.find("http://www.a.b/") == Redirect("https://a.b/")
 
 
@@ -180,7 +194,7 @@ def test_every_kind_of_file(tmp_path: Path, kind: str) -> None:
     path = tmp_path / f"pages.{kind}"
     path.write_bytes(data[kind])
     archive = open_archive(path)
-    assert [archive.find(f"https://example.com/{number}").body[-8:] for number in range(5)] == [
+    assert [answer(archive, f"https://example.com/{number}").body[-8:] for number in range(5)] == [
         f"{number}</html>".encode() for number in range(5)
     ]
     assert not archive.cut_files
@@ -193,14 +207,21 @@ def test_cut_off_file_serves_what_precedes_the_cut(tmp_path: Path, kind: str, ca
     source = write_warc(tmp_path / "source", *map(page, noise))
     plain = gzip.decompress(source.read_bytes())
     path = tmp_path / f"pages.{kind}"
-    pack = {"warc": bytes, "warc.gz": lambda _: source.read_bytes(), "warc.xz": lzma.compress}.get(kind, gzip.compress)
+    packers: dict[str, Callable[[bytes], bytes]] = {
+        "warc": bytes,
+        "warc.gz": lambda _: source.read_bytes(),
+        "warc.xz": lzma.compress,
+    }
+    pack = packers.get(kind, gzip.compress)
     data = pack(plain)
     # in the middle of a page: an archive that ends where a page ends is whole
     path.write_bytes(data[: len(data) * 29 // 40])
     handlers = [ReplayDownloadHandler(replay_crawler(path)) for _ in range(2)]
     found = [handlers[0]._archive.find(f"https://example.com/{number}") for number in range(20)]
     served = sum(one is not None for one in found)
-    assert [one and one.body for one in found[:served]] == [page(body)["body"] for body in noise[:served]]
+    assert [isinstance(one, ArchivedResponse) and one.body for one in found[:served]] == [
+        page(body)["body"] for body in noise[:served]
+    ]
     assert 10 <= served < 20
     assert [record.message for record in caplog.records if str(path) in record.message] == [
         f"{path} is cut off or damaged: only the records before the damage are used"
@@ -292,6 +313,7 @@ def test_handler_can_be_stopped(tmp_path: Path, name: str, fail: bool) -> None:
         response = caught.value.response
     else:
         response = ask(handler, request)
+    assert response
     assert response.flags == ["download_stopped"]
     assert response.body == (b"" if name == "headers_received" else b"<html>x</html>")
 
@@ -313,6 +335,7 @@ def test_responses_as_other_archivers_store_them(head: bytes, body: bytes, expec
         b"WARC/1.1\r\nwarc-type: response\r\nWARC-Target-URI: <http://a.b/>\r\nContent-Length: %d\r\n\r\n" % len(block)
     ) + block
     response = parse_response(record + b"\r\n\r\n")
+    assert response
     assert response.url == "http://a.b/"
     assert response.body == expected
     assert b"content-encoding" not in response.headers
@@ -336,7 +359,7 @@ def test_other_records_do_not_answer(tmp_path: Path) -> None:
     archive = open_archive(path)
     assert archive.find("http://a.b/") is None
     assert archive.find("http://a.b/text") is None
-    assert archive.find("http://a.b/good").body == b"<html>"
+    assert answer(archive, "http://a.b/good").body == b"<html>"
 
 
 @pytest.mark.parametrize(

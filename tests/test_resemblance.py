@@ -94,7 +94,9 @@ def test_rivals_as_good_as_the_best_make_it_doubtful() -> None:
     st.lists(
         st.tuples(
             st.builds(
-                lambda length, arrays, lines: Outline(length, lines, *arrays, bytes(4 * lines), bytes(lines)),
+                lambda length, arrays, lines: Outline(
+                    length, lines, arrays[0], arrays[1], arrays[2], bytes(4 * lines), bytes(lines)
+                ),
                 st.integers(0, 10**9),
                 st.tuples(*[st.lists(st.binary(min_size=4, max_size=4), max_size=40).map(b"".join)] * 3),
                 st.integers(0, 48),

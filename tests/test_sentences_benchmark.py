@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks.sentences import Article, f1, main, pieces
+from benchmarks.sentences import Article, Beads, f1, main, pieces
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,8 +62,8 @@ def test_pieces_are_aligned_each_by_itself(folder: Path) -> None:
 
 
 def test_exact_beads_count_as_strict_and_overlapping_ones_as_lax() -> None:
-    gold = {((0,), (0,)), ((1, 2), (1,)), ((3,), (2,)), ((4,), ())}
-    found = {((0,), (0,)), ((1,), (1,)), ((2,), ()), ((3,), (2,)), ((4,), ())}
+    gold: Beads = {((0,), (0,)), ((1, 2), (1,)), ((3,), (2,)), ((4,), ())}
+    found: Beads = {((0,), (0,)), ((1,), (1,)), ((2,), ()), ((3,), (2,)), ((4,), ())}
     # strict precision 3 of 5, recall 2 of 3; lax 4 of 5 and 3 of 3
     assert f1([(gold, found)]) == {"strict": 0.6316, "lax": 0.8889}
     assert f1([(gold, gold)]) == {"strict": 1.0, "lax": 1.0}

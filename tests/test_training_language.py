@@ -22,7 +22,7 @@ from training.common.data import DataError, check_classes, check_disjoint, in_he
 from training.common.loop import predict
 from training.common.scores import calibration_error
 from training.language import __main__ as language
-from training.language import comparison
+from training.language import comparison, train
 from training.language.baselines import PAPER, TUNED, LanguageRules, best_order, train_fasttext
 from training.language.cross_fit import cross_fit
 from training.language.encoding import EncodedUrls as Encoded
@@ -31,7 +31,6 @@ from training.language.examples import draw_weights, prepare
 from training.language.fit import fit
 from training.language.network import WordNet, WordNetConfig
 from training.language.recipe import LanguageRecipe as Recipe
-from training.language.train import shift_priors
 from training.prepare import synthetic
 
 if TYPE_CHECKING:
@@ -260,18 +259,18 @@ def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path, capsys: pytest.C
 
 
 def test_priors_are_moved_no_further_than_helps() -> None:
-    rows = [(f"https://e{number}.example/{number}", "eng") for number in range(200)]
+    rows: list[tuple[str, ...]] = [(f"https://e{number}.example/{number}", "eng") for number in range(200)]
     rows += [(f"https://m{number}.example/{number}", "mlt") for number in range(40)]
     recipe = replace(TINY, synthetic_share=0)
     examples = prepare(rows, [], set(), recipe)
     net = WordNet(WordNetConfig(labels=2, rows=1009, word_rows=503, columns=16, width=16))
     labels = torch.from_numpy(examples.labels[examples.valid])
     sure = 20 * torch.nn.functional.one_hot(labels, 2).float()
-    assert shift_priors(net, sure, examples, recipe)[1] == 0
+    assert train.shift_priors(net, sure, examples, recipe)[1] == 0
     # the rare language is answered everywhere until the prior of the frequent one counts
     drawn_to_rare = torch.tensor([0.0, 0.4]) + 0.1 * torch.nn.functional.one_hot(labels, 2)
     before = net.head.bias.clone()
-    _, share = shift_priors(net, drawn_to_rare, examples, recipe)
+    _, share = train.shift_priors(net, drawn_to_rare, examples, recipe)
     assert 0 < share < 1
     assert net.head.bias[0] - net.head.bias[1] > before[0] - before[1]
 
@@ -280,7 +279,7 @@ def test_priors_are_moved_no_further_than_helps() -> None:
 def test_targets_are_what_networks_say_of_domains_they_did_not_see(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     sites = [("".join(rng.choice(list("abcdefghij"), 8)), lang) for lang in WORDS for _ in range(60)]
-    rows = [(f"https://{name}.example/page/{number}", lang) for name, lang in sites for number in range(5)]
+    rows: list[tuple[str, ...]] = [(f"https://{name}.example/page/{n}", lang) for name, lang in sites for n in range(5)]
     recipe = replace(TINY, fold_epochs=12, rate=0.05, gram_dropout=0, name_dropout=0)
     examples = prepare(rows, [], set(), recipe)
     encoded = Encoded(ByteTokens(recipe.max_length), examples.urls)
@@ -301,7 +300,9 @@ def test_targets_are_what_networks_say_of_domains_they_did_not_see(tmp_path: Pat
 
 
 def test_a_fold_may_have_no_domain(tmp_path: Path) -> None:
-    rows = [(f"https://{word}.example/{number}", lang) for lang in WORDS for word in "abcd" for number in range(9)]
+    rows: list[tuple[str, ...]] = [
+        (f"https://{word}.example/{number}", lang) for lang in WORDS for word in "abcd" for number in range(9)
+    ]
     examples = prepare(rows, [], set(), replace(TINY, folds=9))
     config = WordNetConfig(labels=2, rows=1009, word_rows=503, columns=16, width=16)
     encoded = Encoded(ByteTokens(TINY.max_length), examples.urls)
@@ -313,7 +314,7 @@ def test_a_fold_may_have_no_domain(tmp_path: Path) -> None:
 def test_baselines_and_model_are_compared_in_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data, other = write_urls(tmp_path / "train.tsv"), write_urls(tmp_path / "test.tsv")
     other.write_text(other.read_text().replace("site", "other"))
-    language.run([data], [], [other], tmp_path / "model", TINY)
+    train.run([data], [], [other], tmp_path / "model", TINY)
     small = {"bucket": 1000}
     monkeypatch.setattr(comparison, "PAPER", PAPER | small)
     monkeypatch.setattr(comparison, "TUNED", TUNED | small)

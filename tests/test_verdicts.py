@@ -30,7 +30,7 @@ TRUTH = Truth(frozenset({("a1", "b1"), ("a2", "b2")}), frozenset({"a3", "b4"}))
 
 
 def pairs(*urls: str, score: float = 0.95, method: str = "url") -> list[Pair]:
-    return [Pair(*one.split(), score, method, "eng-isl") for one in urls]
+    return [Pair(a, b, score, method, "eng-isl") for a, b in map(str.split, urls)]
 
 
 def scored(*rows: tuple[float, int, int]) -> Tally:
@@ -66,7 +66,7 @@ class TestVerdicts:
         right = pairs("a1 b1", "a2 b2", "x y")
         assert TRUTH.judge(right).precision == 1
         tally = TRUTH.judge([*right, *pairs("a3 x")])
-        assert (tally.judged, tally.right, tally.precision) == (3, 2, pytest.approx(2 / 3))
+        assert (tally.judged, tally.right, tally.precision) == pytest.approx((3, 2, 2 / 3))
         assert (tally.orphans, tally.orphans_paired) == (2, 1)
         assert tally.recall == 1
 

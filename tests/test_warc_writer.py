@@ -10,6 +10,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from support.archives import exchange
@@ -17,6 +18,9 @@ from support.probe import PATHS, crawl, serve
 from warcio.archiveiterator import ArchiveIterator
 
 from bilingual_crawler.storage.writer import WarcWriter, cut_partial_member
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def records(path: Path) -> list[tuple[str, str | None, bytes]]:
@@ -230,7 +234,7 @@ def test_crawl_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "crawl-00000.warc.gz"
     assert_sound(path)
     kept = {target: payload for kind, target, payload in records(path) if kind == "response"}
-    paths = {target.removeprefix(url) for target in kept}
+    paths = {str(target).removeprefix(url) for target in kept}
     assert paths == {"", "robots.txt", *PATHS}
     assert kept[url + "gz"][:2] == b"\x1f\x8b"
     assert kept[url + "chunked"] == b"<html>one two three</html>"
@@ -257,7 +261,7 @@ def test_crawl_without_warc(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("directory", ["full", "file"])
 def test_crawl_closes_if_it_cannot_be_kept(tmp_path: Path, directory: str) -> None:
-    before = limit_file_size
+    before: Callable[[], None] | None = limit_file_size
     if directory == "file":
         (tmp_path / "crawl-00000.warc.gz").mkdir()
         before = None

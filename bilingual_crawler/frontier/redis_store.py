@@ -92,7 +92,7 @@ class RedisLink:
 
     def command(self, name: str, key: str, *arguments: Any) -> Any:
         """Run a command on one key under the prefix; returns its answer."""
-        return self._patiently(lambda: self._redis.execute_command(name, self.prefix + key, *arguments))  # type: ignore[no-untyped-call]
+        return self._patiently(lambda: self._redis.execute_command(name, self.prefix + key, *arguments))
 
     def give_up(self) -> None:
         """Stop waiting for answers."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def exchange(number: int, body: bytes = b"<html>page</html>", **changes: object) -> Exchange:
-    values = {
+    values: dict[str, Any] = {
         "url": f"https://example.com/{number}",
         "method": "GET",
         "request_headers": [(b"User-Agent", b"tester")],

@@ -49,7 +49,7 @@ class Machine:
             (folder / "bin" / name).chmod(0o755)
         text = PAGE.read_text(encoding="utf-8")
         paths = {"/opt/bilingual-crawler": self.checkout, "/var/lib/scrapyd": self.state, "/etc/": f"{folder / 'etc'}/"}
-        for old, new in (changes | paths).items():
+        for old, new in {**changes, **paths}.items():
             assert old in text
             text = text.replace(old, str(new))
         self._sections = dict(section.split("\n", 1) for section in re.split(r"^##+ ", text, flags=re.MULTILINE)[1:])

@@ -75,9 +75,11 @@ class _Server:
 _server: _Server | None = None
 environment: dict[str, str] = dict(os.environ)
 """That of the tests, before one of them changes it."""
+used = False
+"""Whether programs are forked: in tests, not in benchmarks."""
 
 
-class Popen(subprocess.Popen):
+class Popen(subprocess.Popen[str]):
     """A process as ``subprocess`` starts it; it is forked if it is one of `PROGRAMS` and nothing forbids that."""
 
     def _execute_child(
@@ -109,9 +111,9 @@ class Popen(subprocess.Popen):
             if pid:
                 self.pid = pid
                 self._child_created = True
-                self._close_pipe_fds(*pipes)
+                self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
                 return
-        super()._execute_child(args, executable, preexec_fn, close_fds, pass_fds, cwd, env, *rest)
+        super()._execute_child(args, executable, preexec_fn, close_fds, pass_fds, cwd, env, *rest)  # type: ignore[misc]
 
 
 def is_server(pid: int) -> bool:
@@ -127,8 +129,9 @@ def _server_here() -> _Server:
             end = theirs.fileno()
             command = (sys.executable, __file__, str(end))
             # a test that has changed the environment may be the first one that needs the server
-            quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
-            process = _real(command, pass_fds=(end,), env=environment, **quiet)
+            process = _real(
+                command, pass_fds=(end,), env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            )
         _server = _Server(ours, process.pid, environment)
     return _server
 
@@ -197,7 +200,7 @@ def _serve(connection: socket.socket, own_path: list[str]) -> list[str]:
                 continue
             theirs.close()
             _server = _Server(ours, server, os.environ, nested=True)
-            subprocess.Popen = Popen
+            subprocess.Popen = Popen  # type: ignore[misc, assignment]
         with socket.socket(fileno=reply) as asked:
             asked.send(str(os.getpid()).encode())
         return program

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import matplotlib
 from fpdf import FPDF
-from fpdf.encryption import EncryptionMethod
+from fpdf.enums import EncryptionMethod
 from PIL import Image, ImageDraw
 
 if TYPE_CHECKING:

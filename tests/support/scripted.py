@@ -123,9 +123,9 @@ def negotiating(
         server.server_close()
 
 
-def _has(request: Mapping[str, str], answer: Mapping[str, str]) -> bool:
+def _has(request: Message, answer: Mapping[str, str]) -> bool:
     """Whether a request with these headers names the version that the answer has; an ETag is asked first."""
     for condition, validator in (("If-None-Match", "ETag"), ("If-Modified-Since", "Last-Modified")):
         if condition in request and validator in answer:
-            return request[condition] == answer[validator]
+            return bool(request[condition] == answer[validator])
     return False

@@ -76,4 +76,4 @@ def tokenizer(weights: E5Weights) -> PreTrainedTokenizerFast:
     inner = e5_weights.tokenizer(weights)
     inner.add_special_tokens([AddedToken(name, normalized=False) for name in SPECIAL])
     names = ("bos_token", "pad_token", "eos_token", "unk_token")
-    return PreTrainedTokenizerFast(tokenizer_object=inner, sep_token="</s>", **dict(zip(names, SPECIAL, strict=True)))  # type: ignore[no-untyped-call]
+    return PreTrainedTokenizerFast(tokenizer_object=inner, sep_token="</s>", **dict(zip(names, SPECIAL, strict=True)))

@@ -68,7 +68,7 @@ def load_classifier(name: str, kind: str) -> Classifier:
         head = {key: value for key, value in state["tasks"].items() if key.startswith(f"{task}.")}
         merged |= {key.replace(task, "classifier", 1): value for key, value in head.items()}
         config = AutoConfig.from_pretrained(name, num_labels=len(merged["classifier.out_proj.bias"]))
-        model = AutoModelForSequenceClassification.from_config(config)  # type: ignore[no-untyped-call]
+        model = AutoModelForSequenceClassification.from_config(config)
         model.load_state_dict(merged, strict=False)
     net = Classifier(model, difference=kind == "parallelness" and model.config.num_labels == 2)
     return net.eval()

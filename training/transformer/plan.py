@@ -60,7 +60,7 @@ class PlannedSampler(Sampler[int]):
             generator = torch.Generator().manual_seed(plan.seed + epoch)
             fold = order[:size]
             lengths = self.lengths[fold].tolist()
-            grouped = get_length_grouped_indices(lengths, plan.batch, generator=generator)  # type: ignore[no-untyped-call]
+            grouped = get_length_grouped_indices(lengths, plan.batch, generator=generator)
             batches = torch.split(fold[torch.tensor(grouped)], plan.batch)[: size // plan.batch]
             for number in torch.randperm(len(batches), generator=generator).tolist():
                 yield from batches[number].tolist()

@@ -24,7 +24,8 @@ class HeadingsSpider(Spider):
         self.allowed_domains = [urlsplit(site).hostname]
 
     def parse(self, response: Response) -> Iterator[Any]:
-        yield from response.follow_all(css="nav a", callback=self.parse_page, cb_kwargs={"section": "navigation"})
+        links = response.css("nav a::attr(href)").getall()
+        yield from response.follow_all(links, callback=self.parse_page, cb_kwargs={"section": "navigation"})
         yield from self.parse_page(response, section="home")
 
     def parse_page(self, response: Response, section: str) -> Iterator[Any]:
@@ -36,4 +37,5 @@ class HeadingsSpider(Spider):
             # what the language filter says of the page
             "language": response.meta["bilingual_language"].language,
         }
-        yield from response.follow_all(css="a[href]", callback=self.parse_page, cb_kwargs={"section": title})
+        links = response.css("a::attr(href)").getall()
+        yield from response.follow_all(links, callback=self.parse_page, cb_kwargs={"section": title})
