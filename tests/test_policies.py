@@ -281,6 +281,20 @@ def test_each_kind_of_evidence_of_gain_counts_unless_it_is_switched_off(kind: st
     assert terms(link, *EVIDENCE.keys() - {kind}) != terms(link, *EVIDENCE)
 
 
+def test_the_terms_of_gain_are_those_of_its_priorities() -> None:
+    crawl = Learner(gain := Gain(PAIR))
+    seed = gain.seed_priority(HOST + "/is/seed")
+    assert seed == gain.explain(HOST + "/is/seed").total
+    visit(crawl, page("/en/old", "eng"), [])
+    visit(crawl, page("/is/old", "isl"), [])
+    found = [*links("/is/queued"), Link(HOST + "/is/um", "Um okkur", hreflang="isl", alternate=True), *links("/en/x")]
+    source = page("/en/um", "eng")
+    crawl.observe_page(source, found)
+    priorities = gain.priorities(source, found, None)
+    assert len(set(priorities)) == len(found)
+    assert priorities == [gain.explain(link.url).total for link in found]
+
+
 def test_gain_takes_weights_by_name_and_names_the_evidence_there_is() -> None:
     doubtful, sure = (Gain(PAIR, weights={"marks.trust": trust}) for trust in (0.4, 0.99))
     assert sure.explain(HOST + "/is/um").belief[1] > doubtful.explain(HOST + "/is/um").belief[1] + 0.2

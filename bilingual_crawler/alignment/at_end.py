@@ -42,7 +42,7 @@ CHECK_SECONDS = 0.2
 MOMENT = 5.0
 """Seconds of aligning before the remaining time is estimated."""
 MAX_DOCUMENTS, MAX_CHARACTERS = 100, 300_000
-"""Of the largest crawl that is small: to align it in a thread takes a fifth of what a new process takes to start."""
+"""Of the largest crawl that is small: to align it in a thread takes less than to start a process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ def _align(
     load: Callable[[str, Path], Encoder],
 ) -> AlignedCrawl:
     """Align; *send* takes one line of progress and may raise an exception, *load* loads the encoder."""
-    # scipy takes its time, and the crawl imports this module only to start the process
+    # scipy takes its time, and a crawl imports this module even if it aligns nothing
     from bilingual_crawler.alignment.documents.align import align, read_corpus
     from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
     from bilingual_crawler.alignment.sentences.monolingual import open_monolingual

@@ -9,7 +9,7 @@ import difflib
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import langcodes
@@ -236,7 +236,7 @@ def language_name(lang: str) -> str:
     return next(iter(names_of(lang)), lang)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LanguagePair:
     """The two languages of a crawl in the user's order, and the languages that count as one of them."""
 
@@ -276,7 +276,7 @@ class LanguagePair:
                 return next(iter(sides)) if len(sides) == 1 else None
         return None
 
-    @property
+    @cached_property
     def languages(self) -> frozenset[str]:
         """Both languages and those that count as one of them."""
         classes = (group for group in self.equivalents if not group.isdisjoint((self.a, self.b)))

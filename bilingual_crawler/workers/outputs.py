@@ -35,22 +35,31 @@ if TYPE_CHECKING:
 PART = "worker-"
 """Start of the names of the workers' folders; a number follows."""
 _ARCHIVE = "warc_file"
-_COUNTS = (
-    *("tried", "fetched", "html", "languages", "in_two_languages", "documents", "dropped"),
-    *("candidates", "refused", "pairs", "left_over", "unpaired", "by_pair"),
-    *(
-        "document_links",
-        "pdf",
-        "known",
-        "variants",
-        "rendered",
-        "opt_outs",
-        "traps",
-        "failures",
-        "out_of_scope",
-        "bytes",
-    ),
-)
+_COUNTS = [
+    "tried",
+    "fetched",
+    "html",
+    "languages",
+    "in_two_languages",
+    "documents",
+    "dropped",
+    "candidates",
+    "refused",
+    "pairs",
+    "left_over",
+    "unpaired",
+    "by_pair",
+    "document_links",
+    "pdf",
+    "known",
+    "variants",
+    "rendered",
+    "opt_outs",
+    "traps",
+    "failures",
+    "out_of_scope",
+    "bytes",
+]
 """Keys of a summary that are numbers, or tables of numbers."""
 
 

@@ -305,7 +305,6 @@ class PairLedger:
 
     def __init__(self, pair: LanguagePair) -> None:
         self.pair = pair
-        self._languages = pair.languages
         self._held: dict[str, _Document] = {}
         self._twins: defaultdict[str, list[str]] = defaultdict(list)
         """Key -> documents whose URLs are equal to it but for language marks."""
@@ -341,8 +340,8 @@ class PairLedger:
         """
         if page.side is None or page.noindex or page.url in self._held:
             return None
-        key = strip_language(page.url, self._languages)
-        marked = marked_language(page.url, self._languages)
+        key = strip_language(page.url, self.pair.languages)
+        marked = marked_language(page.url, self.pair.languages)
         named = coded_language(page.url)
         mismarked = named is not None and self.pair.side(named) != page.side
         if named is not None:

@@ -253,7 +253,7 @@ def items_of(outline: Outline) -> NDArray[np.uint64]:
 def _united(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
     """The items of *a* and *b*, which have each item once, in order, and by how many of the two each is had.
 
-    As ``np.unique`` with counts, in half the time.
+    As ``np.unique`` with counts, which does not know that both are in order and takes longer.
     """
     both = np.concatenate((a, b))
     both.sort(kind="stable")

@@ -117,7 +117,7 @@ class RenderMiddleware:
         body = html.encode("utf-8", "replace")
         response = HtmlResponse(plain.url, headers=headers, body=body, flags=[*plain.flags, "rendered"])
         self._stats.inc_value("bilingual/render/pages")
-        self._crawler.signals.send_catch_log(page_rendered, request=request, response=response)
+        await self._crawler.signals.send_catch_log_async(page_rendered, request=request, response=response)
         self._stats.inc_value(f"bilingual/language/{request.meta[LANGUAGE].language}", -1)
         await read_response(request, response, request.meta[ENTRY].url, self._reader)
         return response

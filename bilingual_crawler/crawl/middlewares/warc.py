@@ -6,7 +6,8 @@ import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
 
 import scrapy
 from scrapy import signals
@@ -27,7 +28,7 @@ from bilingual_crawler.storage.writer import Exchange, WarcLocation, WarcWriter
 from bilingual_crawler.urls.variants import asked_language
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -47,8 +48,8 @@ class WarcMiddleware:
     sees redirects, errors, ``robots.txt`` and bodies as sent. Responses from an HTTP cache, and 404 answers of a replay
     for missing URLs, are left out. Replayed responses keep their date. So do responses that have not changed since an
     earlier crawl: they are written again, with the answer that said so. If writing fails (disk full), the crawl is
-    closed with the reason ``warc_error``. A thread writes, one exchange after the other, as compression takes longer
-    than all else that the event loop does with a large page.
+    closed with the reason ``warc_error``. A thread writes, one exchange after the other, so that the event loop does
+    not wait for the compression.
 
     Stats: ``bilingual/warc/{exchanges,bytes,files,repaired_bytes}``.
     """
@@ -88,9 +89,8 @@ class WarcMiddleware:
         request.meta.pop(WARC_LOCATION, None)
         writer = self._writer
         if writer is not None and _NOT_FETCHED.isdisjoint(response.flags):
-            loop = asyncio.get_running_loop()
             try:
-                location = await loop.run_in_executor(self._thread, self._write, writer, request, response)
+                location = await self._in_thread(self._write, writer, request, response)
             except OSError as error:
                 self._give_up(error)
             else:
@@ -101,27 +101,24 @@ class WarcMiddleware:
                 stats.set_value("bilingual/warc/files", writer.files_written)
         return response
 
+    async def _in_thread(self, write: Callable[..., WarcLocation], *arguments: Any) -> WarcLocation:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, write, *arguments)
+
     @staticmethod
     def _write(writer: WarcWriter, request: Request, response: Response) -> WarcLocation:
         if request.meta.get(NOT_MODIFIED):
             return writer.write_unchanged(_exchange(request, response), datetime.now(UTC))
         return writer.write_exchange(_exchange(request, response))
 
-    def page_rendered(self, request: Request, response: Response) -> None:
+    async def page_rendered(self, request: Request, response: Response) -> None:
         """Write the rendered form of a page beside its download."""
         original = request.meta.get(WARC_LOCATION)
         if self._writer is None or original is None:
             return
-        written = self._thread.submit(
-            self._writer.write_conversion,
-            response.url,
-            response.body,
-            datetime.now(UTC),
-            original.record,
-            asked_language(request.url),
-        )
+        language = asked_language(request.url)
+        write = partial(self._writer.write_conversion, response.url, response.body, datetime.now(UTC), original.record)
         try:
-            request.meta[WARC_LOCATION] = written.result()
+            request.meta[WARC_LOCATION] = await self._in_thread(write, language)
         except OSError as error:
             self._give_up(error)
 

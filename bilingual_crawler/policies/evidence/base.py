@@ -161,7 +161,6 @@ class Known:
 
     def __init__(self, pair: LanguagePair, prior: Belief) -> None:
         self.pair = pair
-        self._languages = pair.languages
         self.prior = prior
         """What is believed of the language of a page before anything is known of its site."""
         self._sides: dict[str, str] = {}
@@ -300,7 +299,7 @@ class Known:
         return (twins,) if isinstance(twins, str) else twins
 
     def _key(self, url: str) -> int:
-        return hash(strip_language(url, self._languages))
+        return hash(strip_language(url, self.pair.languages))
 
     def _count_single(self, url: str, documents: int) -> None:
         # a pair of an earlier run may be known before its documents are

@@ -125,7 +125,6 @@ class SharedWords(PartnerEvidence):
             self._count(new)
             return known and bool(new)
         self._seen += 1
-        self._rarities.clear()
         self._count(self._queued.add(link.url, _words_of_text(link.text) | _words_of_url(link.url)))
         return False
 
@@ -155,22 +154,14 @@ class SharedWords(PartnerEvidence):
             rarity = self._rarity(word)
             for document in documents:
                 shared[document] = shared.get(document, 0.0) + rarity
-        weight = self._weight(words)
+        weight = sum(map(self._rarity, words))
         best, most = "", self.least
         for document in nlargest(COMPARED, shared, key=shared.__getitem__):
-            both = sqrt(weight * self._weight(self._documents.words(document)))
+            both = sqrt(weight * sum(map(self._rarity, self._documents.words(document))))
             share = min(shared[document] / both, 1.0) if both else 0.0
             if share > most:
                 best, most = document, share
         return (best, most) if best else None
-
-    def _weight(self, words: Iterable[str]) -> float:
-        """The sum of the rarities of *words*."""
-        known, total = self._rarities, 0.0
-        for word in words:
-            rarity = known.get(word)
-            total += self._rarity(word) if rarity is None else rarity
-        return total
 
     def _rarity(self, word: str) -> float:
         rarity = self._rarities.get(word)
@@ -179,13 +170,12 @@ class SharedWords(PartnerEvidence):
             self._rarities[word] = rarity
         return rarity
 
-    def _count(self, words: Sequence[str]) -> None:
+    def _count(self, words: Iterable[str]) -> None:
         if len(self._times) > MAX_KNOWN:
             self._times.clear()
             self._seen = 0
-        if words:
-            self._rarities.clear()
-            self._times.update(words)
+        self._rarities.clear()
+        self._times.update(words)
 
 
 def _step(share: float) -> int:
