@@ -71,6 +71,8 @@ def reviewing(folder: Path, *, max_file: int = resource.RLIM_INFINITY) -> Iterat
     """The command, which can write files of *max_file* bytes."""
 
     def limit() -> None:
+        # a shell that runs the tests in the background has it ignored
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_FSIZE, (max_file, max_file))
 
     command = [sys.executable, "-m", "scrapy", "review", str(folder), "--browse"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.crawls import crawl
 from support.redis_server import redis_server
@@ -76,6 +76,8 @@ def test_an_estimate_is_a_share_within_its_interval(course: list[tuple[Outcome, 
 
 
 @given(st.lists(st.builds(Estimate, counts, st.floats(0, 1e6), st.floats(0, 1e6)), max_size=5))
+@example([Estimate(0, 1e-7, 0.0)])
+@example([Estimate(3, 1e-7, 0.0)])
 def test_estimates_of_several_sites_add_up(estimates: list[Estimate]) -> None:
     summed = sum_estimates(estimates)
     assert summed.found == sum(one.found for one in estimates)

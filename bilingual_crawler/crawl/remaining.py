@@ -60,7 +60,7 @@ class Estimate(NamedTuple):
     @property
     def share(self) -> float:
         """Share of all pairs that is found, 0 to 1; 1 if there are none."""
-        return self._share(self.remaining)
+        return self._share(0.0 if self.remaining < NOTHING else self.remaining)
 
     @property
     def interval(self) -> tuple[float, float]:
