@@ -81,7 +81,6 @@ SCRAPER_SLOT_MAX_ACTIVE_SIZE = 1 << 40
 COOKIES_ENABLED = False
 METAREFRESH_ENABLED = False
 TELNETCONSOLE_ENABLED = False
-REMOTE_CONTROL_ENABLED = False
 
 # Safety
 BILINGUAL_ALLOWED_NETWORKS: list[str] = []
@@ -120,6 +119,8 @@ SPIDER_MIDDLEWARES = {
 ITEM_PIPELINES = {"bilingual_crawler.pipelines.OutputPipeline": 900}
 EXTENSIONS = {
     "scrapy.extensions.logstats.LogStats": None,
+    # it would import aiohttp, which takes an eighth of a second, only to find that it is off
+    "scrapy.extensions.remote_control.RemoteControl": None,
     "scrapy.extensions.spiderstate.SpiderState": None,
     "bilingual_crawler.crawl.budgets.ByteBudgetExtension": 480,
     "bilingual_crawler.reporting.ledger.CrawlLogExtension": 490,

@@ -18,6 +18,8 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
+# Scrapy defines classes here that look through all modules loaded so far: later, that takes thrice as long
+import scrapy.core.downloader.handlers.http11  # noqa: F401
 from scrapy.commands import ScrapyHelpFormatter
 from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.exceptions import UsageError
