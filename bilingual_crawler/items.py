@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from bilingual_crawler.pages.model import LinkPosition
@@ -135,9 +135,10 @@ class Document:
 
     def as_row(self) -> dict[str, Any]:
         """Return the line of ``documents.jsonl.gz``: the facts of the origin that are known stand beside the others."""
-        row = asdict(self)
-        del row["origin"]
-        return row | self.origin.known()
+        return {name: getattr(self, name) for name in _COLUMNS} | self.origin.known()
+
+
+_COLUMNS = tuple(field.name for field in fields(Document) if field.name != "origin")
 
 
 @dataclass(frozen=True, slots=True)

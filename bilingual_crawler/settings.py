@@ -94,6 +94,7 @@ LOG_LEVEL = "INFO"
 
 # The parts
 SCHEDULER = "bilingual_crawler.scheduler.FrontierScheduler"
+STATS_CLASS = "bilingual_crawler.crawl.scrapy_internals.Stats"
 DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,

@@ -166,6 +166,8 @@ class Command(CrawlCommand):
         assert self.crawler_process
         assert self.settings
         collect_rarely()
+        # it would make records of every page, though no handler wants them
+        logging.getLogger("scrapy").setLevel(self.settings["LOG_LEVEL"])
         crawler = self._create_crawler(spider)
         crawlers = [crawler]
         crawling = self.crawler_process.crawl(crawler, **opts.spargs)

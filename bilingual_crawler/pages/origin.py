@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.pages.characters import one_line
@@ -59,7 +59,7 @@ class Origin:
 
     def known(self) -> dict[str, str]:
         """Return the facts that are known, by name."""
-        return {name: value for name, value in asdict(self).items() if value}
+        return {name: value for name in FACTS if (value := getattr(self, name))}
 
     def with_opt_outs(self, opt_outs: OptOuts) -> Origin:
         """Return the facts with these *opt_outs*."""

@@ -97,6 +97,8 @@ class SharedWords(PartnerEvidence):
         self._seen = 0
         self._rarities: dict[str, float] = {}
         """Word -> its rarity, until links bring more words; many URLs are weighed between two pages."""
+        self._weights: dict[str, float] = {}
+        """Document -> the rarities of its words together, as long."""
         self._by_step = Reliability(self.right, self.wrong)
         """Of a site and a class of shares."""
 
@@ -107,6 +109,7 @@ class SharedWords(PartnerEvidence):
             self._by_step.count((self.known.place(page.url).site, _step(nearest[1])), right=partner == nearest[0])
         if self.known.side(page.url) is None:
             return ()
+        self._weights.pop(page.url, None)
         new = self._documents.add(page.url, _words_of_url(page.url).union(self._queued.words(page.url)))
         return dict.fromkeys(url for word in new for url in self._queued.having(word))
 
@@ -157,7 +160,7 @@ class SharedWords(PartnerEvidence):
         weight = sum(map(self._rarity, words))
         best, most = "", self.least
         for document in nlargest(COMPARED, shared, key=shared.__getitem__):
-            both = sqrt(weight * sum(map(self._rarity, self._documents.words(document))))
+            both = sqrt(weight * self._weight(document))
             share = min(shared[document] / both, 1.0) if both else 0.0
             if share > most:
                 best, most = document, share
@@ -170,11 +173,18 @@ class SharedWords(PartnerEvidence):
             self._rarities[word] = rarity
         return rarity
 
+    def _weight(self, document: str) -> float:
+        weight = self._weights.get(document)
+        if weight is None:
+            weight = self._weights[document] = sum(map(self._rarity, self._documents.words(document)))
+        return weight
+
     def _count(self, words: Iterable[str]) -> None:
         if len(self._times) > MAX_KNOWN:
             self._times.clear()
             self._seen = 0
         self._rarities.clear()
+        self._weights.clear()
         self._times.update(words)
 
 
