@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from heapq import nlargest
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,7 @@ from bilingual_crawler.pages.model import Link, LinkPosition
 from bilingual_crawler.policies.evidence.base import Known, place_of
 from bilingual_crawler.policies.evidence.language import Folders, Marks
 from bilingual_crawler.policies.evidence.prospects import PairRate
-from bilingual_crawler.policies.evidence.shared_words import MAX_WORDS, WordIndex
+from bilingual_crawler.policies.evidence.shared_words import MAX_WORDS, WordIndex, two_largest
 from bilingual_crawler.policies.gain import EVIDENCE, Gain
 
 PAIR = LanguagePair.parse("eng-fin")
@@ -301,6 +303,11 @@ def test_an_index_of_words_finds_what_it_holds(added: list[tuple[str, str]]) -> 
     for word in {word for _, text in added for word in text.split()}:
         assert set(index.having(word)) == {url for url in "abcd" if word in index.words(url)}
     assert all(len(index.words(url)) <= MAX_WORDS for url in "abcd")
+
+
+@given(st.dictionaries(st.text("abc", min_size=1, max_size=3), st.sampled_from([0.5, 1.0, 1.5, 2.0])))
+def test_the_two_documents_that_share_most_are_compared(shared: dict[str, float]) -> None:
+    assert two_largest(shared) == nlargest(2, shared, key=shared.__getitem__)
 
 
 @given(st.lists(st.tuples(URLS, st.sampled_from(["eng", "fin", None]))), URLS)

@@ -200,7 +200,7 @@ class TsvLog:
         self._records.append(tsv_line(values).encode("utf-8", "surrogatepass"))
 
     def write_record(self, record: DataclassInstance) -> None:
-        self.write(astuple(record))
+        self.write([getattr(record, field.name) for field in fields(record)])
 
     def close(self) -> None:
         self._records.close()
