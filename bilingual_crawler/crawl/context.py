@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 from dataclasses import dataclass
 from functools import cached_property
@@ -111,8 +112,12 @@ THRESHOLDS = (50_000, 20, 100)
 
 
 def collect_rarely() -> None:
-    """Examine the queue less often: its objects live long and are in no cycles, and each page adds hundreds."""
+    """Examine the queue less often: its objects live long and are in no cycles, and each page adds hundreds.
+
+    Nor are they examined once more as the process ends.
+    """
     gc.set_threshold(*THRESHOLDS)
+    atexit.register(gc.freeze)
 
 
 split_cookie_domains(split_domain)

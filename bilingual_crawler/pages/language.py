@@ -15,6 +15,7 @@ from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, Sand
 from bilingual_crawler.pages.sandbox.pool import submit
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
@@ -132,12 +133,17 @@ class KnownLanguagesJob(Job[frozenset[str]]):
 
 
 @lru_cache
+def ask_languages(detectors: tuple[str, ...]) -> Future[frozenset[str]]:
+    """Begin to ask for the :func:`known_languages`: a helper process takes half a second to start and to load them."""
+    return submit(KnownLanguagesJob(detectors))
+
+
 def known_languages(detectors: tuple[str, ...]) -> frozenset[str]:
     """The languages that one of *detectors* knows; raises LanguageDetectorError if one cannot be loaded.
 
     A helper process loads them, so that they take no memory here.
     """
     try:
-        return submit(KnownLanguagesJob(detectors)).result()
+        return ask_languages(detectors).result()
     except (ContentError, SandboxError) as error:
         raise LanguageDetectorError(f"{Detection(detectors)}: {error}") from error

@@ -27,7 +27,7 @@ from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import RENDER_MODES, Options, share_of_pairs
 from bilingual_crawler.pages.formats import ONLY_HTML
-from bilingual_crawler.pages.language import Detection, LanguageDetectorError
+from bilingual_crawler.pages.language import Detection, LanguageDetectorError, ask_languages
 from bilingual_crawler.policies import policy_class
 from bilingual_crawler.policies.base import Jointly, PolicyError
 from bilingual_crawler.policies.baselines import Oracle
@@ -73,9 +73,13 @@ def parse_arguments(
     job = _job_id(unknown, "pair, languages, seeds, policy, scope, max_pages, max_pages_per_site, until, render")
     options = Options.of(settings)
     pairs = parse_pairs(pair, languages, options)
+    ask_languages(options.detectors)
     parsed = parse_seeds(seeds)
     _check_network(parsed, options)
     chosen = _policy_class(policy, options)
+    # meanwhile the detectors are loaded
+    _check_models(options, chosen)
+    _check_alignment(settings)
     context = CrawlContext(
         pairs=pairs,
         seeds=tuple(parsed),
@@ -92,7 +96,6 @@ def parse_arguments(
         job=Job(str(pairs), scope, options.scope_prefixes, tuple(seed.url for seed in parsed)),
         traps=_traps(options),
     )
-    _check_models(options, chosen)
     _check_job(context, settings)
     return context
 
@@ -152,6 +155,7 @@ def parse_discovery(
         sources=sources,
         then=then,
     )
+    _check_alignment(settings)
     _check_job(context, settings)
     return context
 
@@ -218,7 +222,7 @@ def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
         job=Job(str(pairs), f"spider {spider}", options.scope_prefixes, ()),
         traps=_traps(options),
     )
-    _check_models(options, chosen)
+    _check_alignment(settings)
     _check_job(context, settings)
     return context
 
@@ -379,11 +383,15 @@ def _check_models(options: Options, policy: type[Policy]) -> None:
 
 
 def _check_job(context: CrawlContext, settings: BaseSettings) -> None:
-    """Check that the job folder belongs to this crawl, and that the alignment at its end can run."""
+    """Check that the job folder belongs to this crawl."""
     try:
         context.job.check(settings)
     except JobError as error:
         raise _error(str(error)) from error
+
+
+def _check_alignment(settings: BaseSettings) -> None:
+    """Check that the alignment at the end of the crawl can run."""
     options = Options.of(settings)
     if not options.align:
         return
