@@ -145,7 +145,8 @@ def _may_have_two(texts: Sequence[str], detection: Detection) -> bool:
 
 
 def _has_letters(line: str) -> bool:
-    return sum(map(str.isalpha, line)) >= MIN_LETTERS
+    # most lines show it at their beginning
+    return any(sum(map(str.isalpha, part)) >= MIN_LETTERS for part in (line[: 2 * MIN_LETTERS], line))
 
 
 def _filled(languages: Sequence[str | None]) -> Iterator[str | None]:

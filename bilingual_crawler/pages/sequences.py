@@ -26,15 +26,20 @@ def sequences(text: str, url: str = "") -> NDArray[np.uint32]:
 
     Numbers and words of *url*, which error pages often repeat, are left out.
     """
+    return np.unique(_hashes(text, url))
+
+
+def sample_of(text: str) -> bytes:
+    """Return the sample of the sequences of *text*: an array of 32-bit numbers, 4 bytes for every fourth word."""
+    found = _hashes(text)
+    return bytes(np.unique(found[found % SAMPLE == 0]))
+
+
+def _hashes(text: str, url: str = "") -> NDArray[np.uint32]:
+    """The hashes of all word triples, in order."""
     skipped = frozenset(_WORD.findall(url.lower()))
     words = _WORD.findall(text[:MAX_CHARACTERS].lower())
     if skipped:
         words = [word for word in words if word not in skipped]
     codes = np.fromiter(map(crc32, " ".join(words).encode("utf-8", "replace").split()), dtype=np.uint32)
-    return np.unique(codes[:-2] * _FACTORS[0] + codes[1:-1] * _FACTORS[1] + codes[2:] * _FACTORS[2])
-
-
-def sample_of(text: str) -> bytes:
-    """Return the sample of the sequences of *text*: an array of 32-bit numbers, 4 bytes for every fourth word."""
-    found = sequences(text)
-    return bytes(found[found % SAMPLE == 0])
+    return codes[:-2] * _FACTORS[0] + codes[1:-1] * _FACTORS[1] + codes[2:] * _FACTORS[2]

@@ -5,12 +5,13 @@ Its argument is the file descriptor of the pipe.
 
 from __future__ import annotations
 
+import os
 import pickle
 import resource
 import signal
 import sys
+from functools import cache
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -25,7 +26,6 @@ DONE, DONE_AND_LEFT, OUT_OF_MEMORY, FAILED, UNWANTED = (bytes((code,)) for code 
 
 _GROWN = 128 << 20
 """Bytes by which a helper may grow; then a new helper replaces it."""
-_STATM = Path("/proc/self/statm")
 
 
 def serve(connection: Connection) -> None:
@@ -87,9 +87,16 @@ def _lift_limits() -> None:
 def _address_space() -> int:
     """Bytes of address space; 0 if the system does not say."""
     try:
-        return int(_STATM.read_bytes().split()[0]) * resource.getpagesize()
+        # open for good: it is read thrice a job
+        return int(os.pread(_statm(), 100, 0).split()[0]) * resource.getpagesize()
     except OSError:
         return 0
+
+
+@cache
+def _statm() -> int:
+    """File descriptor of this process's own sizes in memory."""
+    return os.open("/proc/self/statm", os.O_RDONLY)
 
 
 if __name__ == "__main__":
