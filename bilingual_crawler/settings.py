@@ -1,5 +1,7 @@
 import os
 
+from scrapy.settings import default_settings
+
 from bilingual_crawler import __version__
 
 BOT_NAME = "bilingual-crawler"
@@ -118,10 +120,10 @@ SPIDER_MIDDLEWARES = {
     "bilingual_crawler.crawl.middlewares.links.LinkPriorityMiddleware": 100,
 }
 ITEM_PIPELINES = {"bilingual_crawler.pipelines.OutputPipeline": 900}
+# remote control would import aiohttp, even if it were off, and that takes an eighth of a second
+EXTENSIONS_BASE = {name: order for name, order in default_settings.EXTENSIONS_BASE.items() if "remote" not in name}
 EXTENSIONS = {
     "scrapy.extensions.logstats.LogStats": None,
-    # it would import aiohttp, which takes an eighth of a second, only to find that it is off
-    "scrapy.extensions.remote_control.RemoteControl": None,
     "scrapy.extensions.spiderstate.SpiderState": None,
     "bilingual_crawler.crawl.budgets.ByteBudgetExtension": 480,
     "bilingual_crawler.reporting.ledger.CrawlLogExtension": 490,
