@@ -15,8 +15,8 @@ from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, Sand
 from bilingual_crawler.pages.sandbox.pool import submit
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
     from collections.abc import Iterable, Iterator, Sequence
+    from concurrent.futures import Future
     from typing import Any
 
     from bilingual_crawler.languages.pairs import LanguagePairs

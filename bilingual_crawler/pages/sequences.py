@@ -42,4 +42,5 @@ def _hashes(text: str, url: str = "") -> NDArray[np.uint32]:
     if skipped:
         words = [word for word in words if word not in skipped]
     codes = np.fromiter(map(crc32, " ".join(words).encode("utf-8", "replace").split()), dtype=np.uint32)
-    return codes[:-2] * _FACTORS[0] + codes[1:-1] * _FACTORS[1] + codes[2:] * _FACTORS[2]
+    hashes: NDArray[np.uint32] = codes[:-2] * _FACTORS[0] + codes[1:-1] * _FACTORS[1] + codes[2:] * _FACTORS[2]
+    return hashes
