@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -22,6 +23,14 @@ MAX_LETTERS = 2
 """Letters of a language mark at the beginning or end of a word."""
 MIN_STEM = 3
 """Letters of the rest of a word with a language mark."""
+MIN_SHOWN = 3
+"""Pairs that show a rewriting before it counts as one of the site."""
+MAX_REWRITINGS = 8
+"""Rewritings of a site, those that most pairs show."""
+MAX_ALIKE = 10
+"""URLs of one language that are equal but for one token; where there are more, as in a numbered list, anything fits."""
+LEAST_RELIABLE = 0.75
+"""Share of the URLs that a rewriting applies to whose target exists, from which it is one of the site."""
 
 _TOKEN = re.compile(r"(?i:https?)://[^/?]*|(?:[A-Za-z]|%[0-9A-F]{2})+|[0-9]+|.", re.DOTALL)
 _LETTER, _DIGIT, _WORD, _EDGE = "a", "0", "a0", ""
@@ -129,6 +138,63 @@ def rewriting_of(url: str, other: str) -> Rewriting | None:
         if edits and found.apply(url) == other and found.inverse.apply(other) == url:
             return found
     return None
+
+
+def rewritten_pairs(urls: Sequence[str], others: Sequence[str]) -> list[tuple[int, int, float]]:
+    """Return the pairs that the URLs of a site show by what they have in common, without a known pair.
+
+    *urls* and *others*: documents of a site in two languages. A rewriting counts if its target is among *others* for
+    nearly all *urls* that it applies to, as for ``cain2.htm``, ``gina2.htm`` and ``mason2.htm`` if there are
+    ``cain.htm``, ``gina.htm`` and ``mason.htm``. Returns places in both and the reliability of the rewriting, 0 to 1;
+    each document is in one pair at most, and in none if rewritings lead to several.
+    """
+    shown = Counter(found for a, b in _one_token_apart(urls, others) if (found := rewriting_of(a, b)))
+    places = {url: j for j, url in enumerate(others)}
+    pairs: dict[tuple[int, int], float] = {}
+    for rewriting, count in shown.most_common(MAX_REWRITINGS):
+        if count < MIN_SHOWN:
+            break
+        back = rewriting.inverse
+        targets = [(i, rewriting.apply(url)) for i, url in enumerate(urls)]
+        targets = [(i, target) for i, target in targets if target and back.apply(target) == urls[i]]
+        held = [(i, places[target]) for i, target in targets if target in places]
+        reliability = (len(held) + 1) / (len(targets) + 2)
+        for pair in held:
+            pairs[pair] = max(reliability, pairs.get(pair, 0.0))
+    times, times_other = (Counter(pair[side] for pair in pairs) for side in (0, 1))
+    return [
+        (i, j, reliability)
+        for (i, j), reliability in pairs.items()
+        if reliability >= LEAST_RELIABLE and times[i] == times_other[j] == 1
+    ]
+
+
+def _one_token_apart(urls: Sequence[str], others: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Pairs of URLs with one token replaced, removed or inserted."""
+    sides: tuple[defaultdict[str, list[str]], ...] = (defaultdict(list), defaultdict(list))
+    for side, members in zip(sides, (urls, others), strict=True):
+        for url in members:
+            for key in _without_one_token(url):
+                side[key].append(url)
+    found = {
+        (a, b): None
+        for key, alike in sides[0].items()
+        if len(alike) <= MAX_ALIKE and len(sides[1].get(key, ())) <= MAX_ALIKE
+        for a in alike
+        for b in sides[1].get(key, ())
+        if a != b
+    }
+    yield from found
+
+
+def _without_one_token(url: str) -> set[str]:
+    """*url* with a gap instead of each token but the host, and with a gap between each two."""
+    tokens = _TOKEN.findall(url)
+    keys = set()
+    for i in range(1, len(tokens)):
+        before, after = "".join(tokens[:i]), "".join(tokens[i:])
+        keys |= {f"{before}\0{after}", f"{before}\0{after[len(tokens[i]) :]}"}
+    return keys
 
 
 def _edits(old: Sequence[str], new: Sequence[str], before: str, after: str) -> list[Edit]:
