@@ -123,3 +123,10 @@ def test_a_rewriting_whose_targets_mostly_lack_does_not_count() -> None:
 def test_numbers_that_alternate_between_languages_pair_nothing(count: int) -> None:
     numbered = on_site(*(f"node/{n}" for n in range(100, 100 + count)))
     assert not [pair for pair in rewritten_pairs(numbered[::2], numbered[1::2]) if pair[0] not in (0, count // 2 - 1)]
+
+
+def test_very_long_urls_are_not_compared() -> None:
+    long = "/a" * 60
+    names = ("cain", "gina", "ted", "mason")
+    assert not rewritten_pairs(on_site(*(f"{n}2{long}" for n in names)), on_site(*(f"{n}{long}" for n in names)))
+    assert not rewritten_pairs([], on_site(*names))

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from array import array
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rapidfuzz.distance import Levenshtein, Postfix, Prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
 
 MAX_EDITS = 3
 MAX_TOKENS = 4
@@ -29,6 +33,8 @@ MAX_REWRITINGS = 8
 """Rewritings of a site, those that most pairs show."""
 MAX_ALIKE = 10
 """URLs of one language that are equal but for one token; where there are more, as in a numbered list, anything fits."""
+MAX_COMPARED = 100
+"""Tokens of a URL that is compared with all others of its site, as the work grows with their square."""
 LEAST_RELIABLE = 0.75
 """Share of the URLs that a rewriting applies to whose target exists, from which it is one of the site."""
 
@@ -171,30 +177,41 @@ def rewritten_pairs(urls: Sequence[str], others: Sequence[str]) -> list[tuple[in
 
 def _one_token_apart(urls: Sequence[str], others: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Pairs of URLs with one token replaced, removed or inserted."""
-    sides: tuple[defaultdict[str, list[str]], ...] = (defaultdict(list), defaultdict(list))
-    for side, members in zip(sides, (urls, others), strict=True):
-        for url in members:
-            for key in _without_one_token(url):
-                side[key].append(url)
+    (keys, owners), (other_keys, other_owners) = (_sorted_keys(members) for members in (urls, others))
+    shared = np.intersect1d(keys, other_keys)
+    ends = (np.searchsorted(of, shared, side).tolist() for of in (keys, other_keys) for side in ("left", "right"))
     found = {
-        (a, b): None
-        for key, alike in sides[0].items()
-        if len(alike) <= MAX_ALIKE and len(sides[1].get(key, ())) <= MAX_ALIKE
-        for a in alike
-        for b in sides[1].get(key, ())
-        if a != b
+        (int(i), int(j)): None
+        for start, end, other_start, other_end in zip(*ends, strict=True)
+        if end - start <= MAX_ALIKE and other_end - other_start <= MAX_ALIKE
+        for i in owners[start:end]
+        for j in other_owners[other_start:other_end]
     }
-    yield from found
+    yield from ((urls[i], others[j]) for i, j in found if urls[i] != others[j])
 
 
-def _without_one_token(url: str) -> set[str]:
-    """*url* with a gap instead of each token but the host, and with a gap between each two."""
+def _sorted_keys(urls: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The keys of all *urls*, ascending, and the place of the URL of each; hashes, as a URL has some fifty keys."""
+    keys, owners = array("q"), array("i")
+    for place, url in enumerate(urls):
+        of_url = {hash(key) for key in _without_one_token(url)}
+        keys.extend(of_url)
+        owners.extend([place] * len(of_url))
+    hashes = np.array(keys, dtype=np.int64)
+    order = np.argsort(hashes, kind="stable")
+    return hashes[order], np.array(owners, dtype=np.int32)[order]
+
+
+def _without_one_token(url: str) -> Iterator[str]:
+    """Yield *url* with a gap instead of each token but the host, and with a gap between each two."""
     tokens = _TOKEN.findall(url)
-    keys = set()
-    for i in range(1, len(tokens)):
-        before, after = "".join(tokens[:i]), "".join(tokens[i:])
-        keys |= {f"{before}\0{after}", f"{before}\0{after[len(tokens[i]) :]}"}
-    return keys
+    if not 0 < len(tokens) <= MAX_COMPARED:
+        return
+    at = len(tokens[0])
+    for token in tokens[1:]:
+        yield f"{url[:at]}\0{url[at:]}"
+        yield f"{url[:at]}\0{url[at + len(token) :]}"
+        at += len(token)
 
 
 def _edits(old: Sequence[str], new: Sequence[str], before: str, after: str) -> list[Edit]:
