@@ -4,7 +4,9 @@
 
 PAIRS has the columns url_a, lang_a, url_b, lang_b and source. The first pairs of each site, in the order of the file,
 are shown; then every rewriting that two of them share is applied to the first URL of the other pairs. Prints how many
-of these it predicts, how many are equal but for marks of the two languages, and how many are either.
+of these it predicts, how many are equal but for marks of the two languages, and how many are either. The last columns
+are without a pair that is shown: how many `rewritten_pairs` finds among the hidden URLs of both languages, how many of
+them are not equal but for marks, and how many others it finds.
 """
 
 from __future__ import annotations
@@ -19,12 +21,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 from bilingual_crawler.urls.marks import strip_language
-from bilingual_crawler.urls.rewriting import rewriting_of
+from bilingual_crawler.urls.rewriting import rewriting_of, rewritten_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FIELDS = ("hidden", "predicted", "equal but for marks", "either")
+FIELDS = ("hidden", "predicted", "equal but for marks", "either", "without a known pair", "beyond marks", "wrong")
 
 
 class KnownPair(NamedTuple):
@@ -57,7 +59,12 @@ def measure(shown: Sequence[KnownPair], hidden: Sequence[KnownPair]) -> list[int
     rules = [rewriting for rewriting, pairs in counts.items() if pairs > 1]
     predicted = [any(rule.apply(pair.url) == pair.other for rule in rules) for pair in hidden]
     equal = [pair.equal for pair in hidden]
-    return [len(hidden), sum(predicted), sum(equal), sum(map(or_, predicted, equal))]
+    found = rewritten_pairs([pair.url for pair in hidden], [pair.other for pair in hidden])
+    known = {(pair.url, pair.other) for pair in hidden}
+    right = [i for i, j, _ in found if (hidden[i].url, hidden[j].other) in known]
+    beyond = sum(not equal[i] for i in right)
+    either = sum(map(or_, predicted, equal))
+    return [len(hidden), sum(predicted), sum(equal), either, len(right), beyond, len(found) - len(right)]
 
 
 def main() -> None:

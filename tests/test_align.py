@@ -75,6 +75,19 @@ def test_the_url_pairs_of_ccaligned_table_1(english: str, spanish: str) -> None:
     assert [(pair.url_a, pair.url_b, pair.method) for pair in alignment.pairs] == [(english, spanish, "url")]
 
 
+def test_urls_that_differ_alike_on_the_whole_site_are_pairs() -> None:
+    names = ("cain", "gina", "ted", "mason")
+    pages = {f"{HOST}/{name}2.htm": html(ENGLISH) for name in names} | {
+        f"{HOST}/{name}.htm": html(SPANISH) for name in names
+    }
+    # near-duplicates are merged, so each page has a line of its own
+    pages = {
+        url: body + f"<p>{url.rpartition('/')[2]} {number}</p>".encode() * 3
+        for number, (url, body) in enumerate(pages.items())
+    }
+    assert pairs(aligned(corpus(pages))) == {(f"/{name}2.htm", f"/{name}.htm") for name in names}
+
+
 def test_a_mark_that_contradicts_the_content_is_not_believed() -> None:
     pages = {f"{HOST}/es/b": html(ENGLISH), f"{HOST}/b": html(SPANISH)}
     alignment = aligned(corpus(pages))

@@ -50,6 +50,19 @@ def test_the_mean_of_domains_does_not_depend_on_their_size() -> None:
     assert (scores.f1, scores.f1_of_domains) == (0.8, 0.5)
 
 
+def test_the_worst_domains_show_what_the_mean_hides() -> None:
+    """Of 40 domains four have no pair that is seen."""
+    examples = [
+        Example(f"https://a.com/en/{i}", f"https://a.com/is/{i}", 1, "positive", "gold", str(i % 40))
+        for i in range(400)
+    ]
+    scores = compare(examples, np.array([0.1 if int(e.group) < 4 else 0.9 for e in examples]))
+    assert (scores.f1_of_domains, scores.f1_of_worst) == (0.9, 0.0)
+    # two of seven without a pair: 5 / 7 are found, and F1 is 10 / 12
+    assert scores.f1_of_draws == pytest.approx(10 / 12)
+    assert scores.f1 > scores.f1_of_draws
+
+
 def test_a_source_is_learnt_neither_from_itself_nor_from_its_domains() -> None:
     def example(source: str, group: str) -> Example:
         return Example("https://a.com/x", "https://a.com/y", 1, "positive", source, group)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bilingual_crawler.urls.rewriting import rewriting_of
+from bilingual_crawler.urls.rewriting import rewriting_of, rewritten_pairs
 
 SLUGS = st.text("bcdghkmpz", min_size=2, max_size=8)
 MARKS = st.tuples(st.sampled_from(["en", "English", "e", "us", "x1"]), st.sampled_from(["fr", "Francais", "f", "q"]))
@@ -97,3 +97,36 @@ def test_the_host_is_replaced_as_a_whole_or_not_at_all() -> None:
     assert rule.apply("https://e.a.org/e.a/y") == "https://f.a.org/e.a/y"
     assert rule.apply("https://b.org/e.a.org/x") is None
     assert inserted.apply("https://www.a.org/y.html") == "https://www.a.org/y_f.html"
+
+
+def on_site(*names: str) -> list[str]:
+    return [f"https://a.org/{name}" for name in names]
+
+
+def test_urls_of_a_site_that_differ_alike_are_pairs() -> None:
+    urls = on_site("cain2.htm", "gina2.htm", "ted2.htm", "mason2.htm", "contact.htm")
+    others = on_site("mason.htm", "ted.htm", "gina.htm", "cain.htm", "contact-us.htm")
+    assert {(i, j) for i, j, _ in rewritten_pairs(urls, others)} == {(0, 3), (1, 2), (2, 1), (3, 0)}
+    assert all(0.75 <= reliability < 1 for *_, reliability in rewritten_pairs(urls, others))
+
+
+def test_two_pages_that_differ_alike_are_too_few() -> None:
+    assert not rewritten_pairs(on_site("cain2.htm", "gina2.htm"), on_site("cain.htm", "gina.htm"))
+
+
+def test_a_rewriting_whose_targets_mostly_lack_does_not_count() -> None:
+    urls = on_site(*(f"{name}2.htm" for name in ("cain", "gina", "ted", "mason", "eden", "kelly", "pearl")))
+    assert not rewritten_pairs(urls, on_site("cain.htm", "gina.htm", "ted.htm"))
+
+
+@pytest.mark.parametrize("count", [8, 100])
+def test_numbers_that_alternate_between_languages_pair_nothing(count: int) -> None:
+    numbered = on_site(*(f"node/{n}" for n in range(100, 100 + count)))
+    assert not [pair for pair in rewritten_pairs(numbered[::2], numbered[1::2]) if pair[0] not in (0, count // 2 - 1)]
+
+
+def test_very_long_urls_are_not_compared() -> None:
+    long = "/a" * 60
+    names = ("cain", "gina", "ted", "mason")
+    assert not rewritten_pairs(on_site(*(f"{n}2{long}" for n in names)), on_site(*(f"{n}{long}" for n in names)))
+    assert not rewritten_pairs([], on_site(*names))

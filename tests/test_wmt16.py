@@ -50,6 +50,20 @@ def test_rules_on_a_small_site(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "4 known pairs: recall 75.00" in capsys.readouterr().out
 
 
+def test_the_second_pass_pairs_what_the_site_has_in_common(tmp_path: Path) -> None:
+    names = ("cain", "gina", "ted", "mason")
+    pages = {f"{name}2.html": ("en", f"{name} en " * 20) for name in names}
+    pages |= {f"{name}.html": ("fr", f"{name} fr " * 20) for name in names}
+    gold = tmp_path / "gold.pairs"
+    gold.write_text("".join(f"{HOST}{name}2.html\t{HOST}{name}.html\n" for name in names))
+    arguments = [str(lett(tmp_path / "a.lett", pages)), "--gold", str(gold), "--model", "rules"]
+    found = []
+    for more in ([], ["--second-pass"]):
+        main([*arguments, *more, "--json", str(tmp_path / "out.json")])
+        found.append(json.loads((tmp_path / "out.json").read_text())["recall"])
+    assert found == [0, 100]
+
+
 def test_bad_gold_is_named(tmp_path: Path) -> None:
     path = tmp_path / "gold.pairs"
     path.write_text("a\tb\nonly one\n")

@@ -2,7 +2,8 @@
 
 Buck and Koehn 2016: every pair of an English and a French document of one site is scored, pairs are taken best first if
 neither page was taken before, and recall is over all known pairs. Soft recall also counts a page whose text is at least
-95 % the text of the known one (edit distance).
+95 % the text of the known one (edit distance). `--second-pass` then pairs the documents that are left, by what the URLs
+of the site have in common.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from rapidfuzz.distance import Levenshtein
 from rich.progress import track
 
 from bilingual_crawler.languages.codes import from_bcp47
+from bilingual_crawler.urls.rewriting import rewritten_pairs
 from training.common.data import DataError
 from training.parallelness.evaluation import pair_scorer
 from training.prepare.files import PACKED
@@ -64,6 +66,13 @@ def one_to_one(scored: Iterable[tuple[float, str, str]]) -> list[tuple[str, str]
             taken |= {a, b}
             pairs.append((a, b))
     return pairs
+
+
+def rewritten(pairs: Iterable[tuple[str, str]], first: Sequence[str], second: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs of the documents of a site that are in none of *pairs*, by the rewritings that their URLs share."""
+    taken = {url for pair in pairs for url in pair}
+    first, second = ([url for url in urls if url not in taken] for urls in (first, second))
+    return [(first[i], second[j]) for i, j, _ in rewritten_pairs(first, second)]
 
 
 def recall(pairs: Iterable[tuple[str, str]], gold: set[tuple[str, str]], texts: Mapping[str, str]) -> Recall:
@@ -115,8 +124,17 @@ def read_texts(path: Path, languages: Sequence[str]) -> dict[str, tuple[str, str
     return documents
 
 
-def evaluate(letts: Sequence[Path], gold: set[tuple[str, str]], scorer: PairScorer, languages: Sequence[str]) -> Recall:
-    """Score all documents of all sites; pages are compared inside a host only, as the task has it."""
+def evaluate(
+    letts: Sequence[Path],
+    gold: set[tuple[str, str]],
+    scorer: PairScorer,
+    languages: Sequence[str],
+    second_pass: bool = False,
+) -> Recall:
+    """Score all documents of all sites; pages are compared inside a host only, as the task has it.
+
+    *second_pass*: documents without a pair are paired by what the URLs of the host have in common.
+    """
     hosts: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
     for a, b in gold:
         hosts[urlsplit(a).netloc].add((a, b))
@@ -136,7 +154,10 @@ def evaluate(letts: Sequence[Path], gold: set[tuple[str, str]], scorer: PairScor
                 batch = pairs[start : start + BATCH]
                 scored += [(float(p), *pair) for p, pair in zip(scorer(batch), batch, strict=True) if p >= THRESHOLD]
             texts = {url: documents[url][1] for url in (*first, *second)}
-            here = recall(one_to_one(scored), known, texts)
+            chosen = one_to_one(scored)
+            if second_pass:
+                chosen += rewritten(chosen, first, second)
+            here = recall(chosen, known, texts)
             total = Recall(total.gold, total.found + here.found, total.found_softly + here.found_softly)
     return total
 
@@ -148,10 +169,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--gold", type=Path, required=True, help="test.pairs: two columns, English and French URL")
     parser.add_argument("--model", required=True, help="a model folder, rules or yoda")
     parser.add_argument("--languages", nargs=2, default=("eng", "fra"))
+    parser.add_argument("--second-pass", action="store_true", help="pair what is left by what the site's URLs share")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
     try:
-        result = evaluate(options.letts, read_gold(options.gold), pair_scorer(options.model), options.languages)
+        gold, scorer = read_gold(options.gold), pair_scorer(options.model)
+        result = evaluate(options.letts, gold, scorer, options.languages, options.second_pass)
     except (DataError, OSError) as error:
         parser.error(str(error))
     print(

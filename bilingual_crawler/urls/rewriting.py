@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+from array import array
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rapidfuzz.distance import Levenshtein, Postfix, Prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
 
 MAX_EDITS = 3
 MAX_TOKENS = 4
@@ -22,6 +27,16 @@ MAX_LETTERS = 2
 """Letters of a language mark at the beginning or end of a word."""
 MIN_STEM = 3
 """Letters of the rest of a word with a language mark."""
+MIN_SHOWN = 3
+"""Pairs that show a rewriting before it counts as one of the site."""
+MAX_REWRITINGS = 8
+"""Rewritings of a site, those that most pairs show."""
+MAX_ALIKE = 10
+"""URLs of one language that are equal but for one token; where there are more, as in a numbered list, anything fits."""
+MAX_COMPARED = 100
+"""Tokens of a URL that is compared with all others of its site, as the work grows with their square."""
+LEAST_RELIABLE = 0.75
+"""Share of the URLs that a rewriting applies to whose target exists, from which it is one of the site."""
 
 _TOKEN = re.compile(r"(?i:https?)://[^/?]*|(?:[A-Za-z]|%[0-9A-F]{2})+|[0-9]+|.", re.DOTALL)
 _LETTER, _DIGIT, _WORD, _EDGE = "a", "0", "a0", ""
@@ -129,6 +144,74 @@ def rewriting_of(url: str, other: str) -> Rewriting | None:
         if edits and found.apply(url) == other and found.inverse.apply(other) == url:
             return found
     return None
+
+
+def rewritten_pairs(urls: Sequence[str], others: Sequence[str]) -> list[tuple[int, int, float]]:
+    """Return the pairs that the URLs of a site show by what they have in common, without a known pair.
+
+    *urls* and *others*: documents of a site in two languages. A rewriting counts if its target is among *others* for
+    nearly all *urls* that it applies to, as for ``cain2.htm``, ``gina2.htm`` and ``mason2.htm`` if there are
+    ``cain.htm``, ``gina.htm`` and ``mason.htm``. Returns places in both and the reliability of the rewriting, 0 to 1;
+    each document is in one pair at most, and in none if rewritings lead to several.
+    """
+    shown = Counter(found for a, b in _one_token_apart(urls, others) if (found := rewriting_of(a, b)))
+    places = {url: j for j, url in enumerate(others)}
+    pairs: dict[tuple[int, int], float] = {}
+    for rewriting, count in shown.most_common(MAX_REWRITINGS):
+        if count < MIN_SHOWN:
+            break
+        back = rewriting.inverse
+        targets = [(i, rewriting.apply(url)) for i, url in enumerate(urls)]
+        targets = [(i, target) for i, target in targets if target and back.apply(target) == urls[i]]
+        held = [(i, places[target]) for i, target in targets if target in places]
+        reliability = (len(held) + 1) / (len(targets) + 2)
+        for pair in held:
+            pairs[pair] = max(reliability, pairs.get(pair, 0.0))
+    times, times_other = (Counter(pair[side] for pair in pairs) for side in (0, 1))
+    return [
+        (i, j, reliability)
+        for (i, j), reliability in pairs.items()
+        if reliability >= LEAST_RELIABLE and times[i] == times_other[j] == 1
+    ]
+
+
+def _one_token_apart(urls: Sequence[str], others: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Pairs of URLs with one token replaced, removed or inserted."""
+    (keys, owners), (other_keys, other_owners) = (_sorted_keys(members) for members in (urls, others))
+    shared = np.intersect1d(keys, other_keys)
+    ends = (np.searchsorted(of, shared, side).tolist() for of in (keys, other_keys) for side in ("left", "right"))
+    found = {
+        (int(i), int(j)): None
+        for start, end, other_start, other_end in zip(*ends, strict=True)
+        if end - start <= MAX_ALIKE and other_end - other_start <= MAX_ALIKE
+        for i in owners[start:end]
+        for j in other_owners[other_start:other_end]
+    }
+    yield from ((urls[i], others[j]) for i, j in found if urls[i] != others[j])
+
+
+def _sorted_keys(urls: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The keys of all *urls*, ascending, and the place of the URL of each; hashes, as a URL has some fifty keys."""
+    keys, owners = array("q"), array("i")
+    for place, url in enumerate(urls):
+        of_url = {hash(key) for key in _without_one_token(url)}
+        keys.extend(of_url)
+        owners.extend([place] * len(of_url))
+    hashes = np.array(keys, dtype=np.int64)
+    order = np.argsort(hashes, kind="stable")
+    return hashes[order], np.array(owners, dtype=np.int32)[order]
+
+
+def _without_one_token(url: str) -> Iterator[str]:
+    """Yield *url* with a gap instead of each token but the host, and with a gap between each two."""
+    tokens = _TOKEN.findall(url)
+    if not 0 < len(tokens) <= MAX_COMPARED:
+        return
+    at = len(tokens[0])
+    for token in tokens[1:]:
+        yield f"{url[:at]}\0{url[at:]}"
+        yield f"{url[:at]}\0{url[at + len(token) :]}"
+        at += len(token)
 
 
 def _edits(old: Sequence[str], new: Sequence[str], before: str, after: str) -> list[Edit]:

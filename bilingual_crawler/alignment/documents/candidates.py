@@ -15,6 +15,7 @@ from bilingual_crawler.alignment.documents.urls import UrlEvidence, agrees
 from bilingual_crawler.pages.outline import hash_text
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.marks import marked_language
+from bilingual_crawler.urls.rewriting import rewritten_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -277,15 +278,30 @@ def url_evidence(domain: Domain) -> dict[tuple[int, int], UrlEvidence]:
 
 def alike_urls(domain: Domain, known: set[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return pairs of documents with similar URLs, without documents in *known* pairs or marked otherwise."""
-    pair = domain.pair
-    taken_a, taken_b = {i for i, _ in known}, {j for _, j in known}
-    left = [i for i, profile in enumerate(domain.a) if i not in taken_a and _names_itself(profile, pair)]
-    right = [j for j, profile in enumerate(domain.b) if j not in taken_b and _names_itself(profile, pair)]
+    left, right = _undecided(domain, known)
     if not left or not right:
         return []
     words = ([_url_words(domain.a[i].url) for i in left], [_url_words(domain.b[j].url) for j in right])
     rows, columns = nearest([channel_of(*words)], ALIKE).nonzero()
     return [(left[i], right[j]) for i, j in zip(rows, columns, strict=True)]
+
+
+def rewritten_urls(domain: Domain, known: set[tuple[int, int]]) -> list[tuple[int, int, float]]:
+    """Return the pairs that a rewriting of the site leads to, with its reliability, 0 to 1.
+
+    Documents are left out as by :func:`alike_urls`.
+    """
+    left, right = _undecided(domain, known)
+    found = rewritten_pairs([domain.a[i].url for i in left], [domain.b[j].url for j in right])
+    return [(left[i], right[j], reliability) for i, j, reliability in found]
+
+
+def _undecided(domain: Domain, known: set[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """The documents of both sides that are in no *known* pair and whose URLs name no other language."""
+    taken_a, taken_b = {i for i, _ in known}, {j for _, j in known}
+    left = [i for i, profile in enumerate(domain.a) if i not in taken_a and _names_itself(profile, domain.pair)]
+    right = [j for j, profile in enumerate(domain.b) if j not in taken_b and _names_itself(profile, domain.pair)]
+    return left, right
 
 
 def _url_words(url: str) -> NDArray[np.uint32]:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from bilingual_crawler.alignment.documents.bitext import BITEXT_FEATURES, BitextReader, doubtful
-from bilingual_crawler.alignment.documents.candidates import alike_urls, url_evidence
+from bilingual_crawler.alignment.documents.candidates import alike_urls, rewritten_urls, url_evidence
 from bilingual_crawler.alignment.documents.convention import (
     SITE_FEATURES,
     announcing,
@@ -82,7 +82,8 @@ class Method(Protocol):
 class UrlMethod:
     """Language marks in URLs, ``hreflang`` and language switchers; reads no text.
 
-    The parallelness model compares similar URLs of documents without any of these.
+    The parallelness model compares similar URLs of documents without any of these. What is left then is paired by the
+    rewritings that its URLs have in common.
     """
 
     def __init__(self, models: Traversable, threshold: float) -> None:
@@ -90,7 +91,7 @@ class UrlMethod:
         self._threshold = threshold
 
     def __call__(self, domain: Domain) -> Candidates:
-        """Score the pairs with evidence, and similar URLs of documents without."""
+        """Score the pairs with evidence, similar URLs of documents without, and rewritten URLs of what is left."""
         evidence = url_evidence(domain)
         scored = [(*places, found.score, found.method) for places, found in evidence.items()]
         alike = alike_urls(domain, {(i, j) for i, j, score, _ in scored if score})
@@ -98,6 +99,8 @@ class UrlMethod:
         for (i, j), probability in zip(alike, self._model.probabilities(urls), strict=True):
             sure = probability >= SURE
             scored.append((i, j, SCORES["url"] * float(probability) if sure else 0.0, "url"))
+        rewritten = rewritten_urls(domain, {(i, j) for i, j, score, _ in scored if score})
+        scored += [(i, j, SCORES["url"] * reliability, "url") for i, j, reliability in rewritten]
         a, b, scores, names = zip(*scored, strict=True) if scored else ((), (), (), ())
         return Candidates(
             np.array(a, dtype=np.intp),
