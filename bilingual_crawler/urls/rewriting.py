@@ -181,13 +181,13 @@ def _one_token_apart(urls: Sequence[str], others: Sequence[str]) -> Iterator[tup
     shared = np.intersect1d(keys, other_keys)
     ends = (np.searchsorted(of, shared, side).tolist() for of in (keys, other_keys) for side in ("left", "right"))
     found = {
-        (int(i), int(j)): None
+        (int(i), int(j))
         for start, end, other_start, other_end in zip(*ends, strict=True)
         if end - start <= MAX_ALIKE and other_end - other_start <= MAX_ALIKE
         for i in owners[start:end]
         for j in other_owners[other_start:other_end]
     }
-    yield from ((urls[i], others[j]) for i, j in found if urls[i] != others[j])
+    yield from ((urls[i], others[j]) for i, j in sorted(found) if urls[i] != others[j])
 
 
 def _sorted_keys(urls: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
