@@ -240,7 +240,9 @@ def correct(
     said = [(old / before).softmax(1).numpy(), (new / temperature).softmax(1).numpy()]
     errors = [calibration_error(p, valid) for p in said]
     lines.append(f"- temperature {before:.3f} → {temperature:.3f}; calibration error {errors[0]:.4f} → {errors[1]:.4f}")
-    for lang in SHOWN:
+    for lang in judged.names:
+        if lang not in SHOWN:
+            continue
         gaps = []
         for p in said:
             mine = p.argmax(1) == judged.names.index(lang)
@@ -276,7 +278,10 @@ def run(options: argparse.Namespace, recipe: LanguageRecipe) -> None:
             print(correct(options.model, judged, found[kind], trained, recipe), flush=True)
         for other in KINDS if kind == "domain" else (kind,):
             parts = parts_of(other, rows, recipe.folds)[kept]
-            found[f"{kind}; biases from the other parts by {other}"] = shifted_out_of_part(found[kind], judged, parts)
+            if len(np.unique(parts)) > 1:  # a list of one source has no other part
+                found[f"{kind}; biases from the other parts by {other}"] = shifted_out_of_part(
+                    found[kind], judged, parts
+                )
     print(report_lists(found, judged), end="")
 
 
