@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from test_training_language import TINY, write_urls
 
 from bilingual_crawler.scoring.models import LanguageModel
-from tests.test_training_language import TINY, write_urls
 from training.language import __main__ as language
 from training.language import leave_out
 
