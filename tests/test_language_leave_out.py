@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from test_training_language import TINY, write_urls
+
+from bilingual_crawler.scoring.models import LanguageModel
+from training.language import __main__ as language
+from training.language import leave_out
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def rows_of(*rows: str) -> list[leave_out.Row]:
+    """Rows of a list from their URL and source."""
+    return [(url, "eng", source, "list") for url, source in (row.split() for row in rows)]
+
+
+def test_parts_keep_domains_countries_and_sources_together() -> None:
+    rows = rows_of(
+        *(f"https://{'www.' * (i % 2)}site{i // 2}.{('de', 'com')[i % 4 // 2]}/ s{i % 5}" for i in range(400))
+    )
+    domains, countries, sources = (leave_out.parts_of(kind, rows, 3) for kind in leave_out.KINDS)
+    assert (domains[::2] == domains[1::2]).all()
+    assert set(domains) == {0, 1, 2}
+    german = np.array([".de/" in row[0] for row in rows])
+    assert len(set(countries[german])) == 1
+    assert set(countries[~german]) == {0, 1, 2}
+    assert all(len(set(sources[start::5])) == 1 for start in range(5))
+    assert np.bincount(sources).max() == 160
+
+
+def test_lists_hold_whole_domains_and_few_home_pages_of_a_country() -> None:
+    rows = [(f"https://site{i}.rs/", "srp", "seeds", "cctld") for i in range(2000)]
+    rows += [(f"https://paper{i // 150}.rs/vesti/{i}", "srp", "papers", "list") for i in range(3000)]
+    kept = leave_out.choose_rows(rows)
+    homes = np.count_nonzero(kept < 2000)
+    assert 50 < homes < 150
+    assert len(kept) - homes == 20 * leave_out.PER_DOMAIN
+    chosen = [rows[i] for i in kept]
+    for members in leave_out.draw_lists(chosen, np.zeros(len(chosen), dtype=np.int64))[:20]:
+        papers = [chosen[i][0].split("/")[2] for i in members if chosen[i][2] == "papers"]
+        assert all(papers.count(paper) == leave_out.PER_DOMAIN for paper in set(papers))
+
+
+def test_biases_undo_a_shift_and_leave_what_is_rare() -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(2, size=4000)
+    signal = 2 * np.eye(4)[labels] + rng.normal(size=(4000, 4))
+    logits = (signal + np.array([0.0, 3.0, -9.0, -9.0])).astype(np.float32)
+    biases = leave_out.fit_biases(logits, labels, np.ones(4000))
+    assert biases[0] - biases[1] == pytest.approx(3, abs=0.5)
+    assert abs(biases[2:]).max() < 0.1
+    assert ((logits + biases).argmax(1) == labels).mean() > (logits.argmax(1) == labels).mean() + 0.1
+
+
+@pytest.mark.slow
+def test_a_model_gets_the_biases_of_left_out_domains_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leave_out, "HELD_OUT", 0.1)
+    monkeypatch.setattr(leave_out, "SHARE", 0.5)
+    data = write_urls(tmp_path / "urls.tsv", domains=40)
+    lines = data.read_text().splitlines()
+    data.write_text("\n".join([f"{lines[0]}\tevidence", *(f"{line}\tlist" for line in lines[1:])]) + "\n")
+    options = [f"--{key.replace('_', '-')} {value}" for key, value in asdict(replace(TINY, epochs=2)).items()]
+    model, before = tmp_path / "model", tmp_path / "before"
+    language.main(f"--data {data} --out {model} {' '.join(options)}".split())
+    shutil.copytree(model, before)
+    capsys.readouterr()
+    command = f"--list {data} --out {tmp_path / 'out'} --kinds domain --model {model} {' '.join(options)}".split()
+    leave_out.main(command)
+    said = capsys.readouterr().out
+    assert "| domain; biases from the other parts by country |" in said
+    urls = [line.split("\t")[0] for line in lines[1:50]]
+    old, new = (LanguageModel(folder) for folder in (before, model))
+    shift = np.log(new.probabilities(urls)) * new.config.temperature
+    shift -= np.log(old.probabilities(urls)) * old.config.temperature
+    shift -= shift.mean(1, keepdims=True)
+    assert abs(shift - shift[0]).max() < 1e-3
+    config = json.loads((model / "config.json").read_text())
+    card = (model / "README.md").read_text()
+    assert config["sha256"]["model.onnx"] in card
+    assert card.count("## Files") == 1
+    with pytest.raises(SystemExit):
+        leave_out.main(command)
+    assert "biases of the classes already" in capsys.readouterr().err

@@ -1,0 +1,312 @@
+"""`python -m training.language.leave_out`: scores of networks that did not see the domain, the country or the source.
+
+Networks are trained without a part of the domains, countries or sources, and answer the URLs of that part. Lists like
+those of an evaluation are drawn from the answers: they show how far a score moves because other domains were drawn. The
+biases of the classes are fitted on such answers too, because a network is sure of the domains that it has seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from sklearn.metrics import precision_recall_fscore_support
+from torch import Tensor, nn
+
+from bilingual_crawler.scoring.models import TEXTS, ByteTokens, LanguageModel, ModelError
+from bilingual_crawler.urls.canonical import domain_label
+from training.common.calibration import fit_temperature
+from training.common.data import DataError, draw, in_held_out, read_real, read_tsv
+from training.common.loop import predict
+from training.common.markdown import table
+from training.common.model_folder import add_bias
+from training.common.options import add_recipe, chosen_recipe
+from training.common.scores import calibration_error, macro_f1
+from training.language.card import BIASES, FEW, MANY, add_biases_to_card
+from training.language.encoding import EncodedUrls
+from training.language.examples import prepare, thinned
+from training.language.fit import fit
+from training.language.network import WordNet, WordNetConfig
+from training.language.recipe import LanguageRecipe
+from training.language.train import NETWORK, TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from training.language.examples import Examples
+
+KINDS = ("domain", "country", "source")
+RECIPE = replace(LanguageRecipe(), epochs=2)
+SHOWN = ("srp", "ukr", "mlt", "uzb", "hin", "rus", "eng")
+LISTS = 200
+SHARE = 0.07
+PER_DOMAIN, PER_LANGUAGE = 100, 1500
+HOME_PAGES = 0.05
+FREQUENT = ("eng", "deu")
+FREQUENT_DOMAINS = 0.3
+"""A list has the URLs of a share of the domains, at most so many of a language in a domain and of a language. One in
+twenty home pages stays whose language only its country's suffix tells. The domains of the two languages that every list
+has enough of are thinned first, to save time."""
+GENERIC_COUNTRIES = frozenset(("tv", "me", "io", "co", "eu", "fm", "to"))
+"""Suffixes of two letters that sites of all countries use."""
+PENALTY = 1e-3
+HELD_OUT = 0.002
+"""The share of the domains by which the progress of a training is shown."""
+
+Row = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Rows (url, lang, source, evidence) of the list to judge, their labels, and the rows of each drawn list."""
+
+    rows: list[Row]
+    labels: NDArray[np.int64]
+    names: tuple[str, ...]
+    lists: list[NDArray[np.int64]]
+
+    def weights(self) -> NDArray[np.float64]:
+        """The number of lists that have each row."""
+        return np.bincount(np.concatenate(self.lists), minlength=len(self.rows)).astype(float)
+
+    def scores(self, guesses: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Macro-F1 of each list [lists], and F1 [lists, labels]; NaN for languages with fewer than 30 URLs in it."""
+        found = []
+        for chosen in self.lists:
+            _, _, f1, support = precision_recall_fscore_support(
+                self.labels[chosen], guesses[chosen], labels=np.arange(len(self.names)), zero_division=0
+            )
+            found.append(np.where(support >= MANY, f1, np.nan))
+        return np.nanmean(found, axis=1), np.array(found)
+
+
+def choose_rows(rows: Sequence[Row]) -> NDArray[np.int64]:
+    """Indices of the rows from which lists are drawn, in random order."""
+    kept = [
+        i
+        for i, (url, _, _, evidence) in enumerate(rows)
+        if not evidence.startswith("cctld") or not is_home(url) or draw(f"home {url}") < HOME_PAGES
+    ]
+    mixed = [kept[i] for i in np.random.default_rng(0).permutation(len(kept))]
+    mixed = [
+        i for i in mixed if rows[i][1] not in FREQUENT or draw(f"big {domain_label(rows[i][0])}") < FREQUENT_DOMAINS
+    ]
+    return thinned(np.array(mixed), [(domain_label(rows[i][0]), rows[i][1]) for i in mixed], PER_DOMAIN)
+
+
+def is_home(url: str) -> bool:
+    """Whether the URL has no path to speak of."""
+    return len(url.partition("://")[2].partition("/")[2]) <= 1
+
+
+def draw_lists(rows: Sequence[Row], labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Indices of `LISTS` lists, each with the rows of a share of the domains."""
+    rng = np.random.default_rng(1)
+    domains = np.unique([domain_label(row[0]) for row in rows], return_inverse=True)[1]
+    lists = []
+    for _ in range(LISTS):
+        chosen = np.flatnonzero((rng.random(domains.max() + 1) < SHARE)[domains])
+        chosen = rng.permutation(chosen)
+        chosen = chosen[np.argsort(labels[chosen], kind="stable")]
+        found = labels[chosen]
+        lists.append(chosen[np.arange(len(found)) - np.searchsorted(found, found) < PER_LANGUAGE])
+    return lists
+
+
+def country(url: str) -> str:
+    """The suffix of a country, or the domain label of a site under another suffix."""
+    suffix = url.partition("://")[2].partition("/")[0].partition(":")[0].lower().rpartition(".")[2]
+    return suffix if len(suffix) == 2 and suffix not in GENERIC_COUNTRIES else domain_label(url)
+
+
+def parts_of(kind: str, rows: Sequence[Row], count: int) -> NDArray[np.int64]:
+    """The part of each row. Sources are spread so that the parts have about as many rows."""
+    if kind != "source":
+        group = domain_label if kind == "domain" else country
+        return np.array([int(draw(f"{kind} {group(row[0])}") * count) for row in rows])
+    sources, place = np.unique([row[2] for row in rows], return_inverse=True)
+    sizes = np.bincount(place)
+    part, load = np.zeros(len(sources), dtype=np.int64), np.zeros(count)
+    for source in np.argsort(-sizes, kind="stable"):
+        part[source] = load.argmin()
+        load[part[source]] += sizes[source]
+    return part[place]
+
+
+def answers(
+    kind: str, rows: Sequence[Row], kept: NDArray[np.int64], examples: Examples, recipe: LanguageRecipe, out: Path
+) -> NDArray[np.float32]:
+    """Logits [kept, labels] of networks that saw no domain of a row's part; an earlier run's are read from `out`."""
+    path, key = out / f"{kind}.npz", f"{kind} {len(rows)} {asdict(recipe)}"
+    if path.exists() and str((saved := np.load(path))["key"]) == key:
+        return np.asarray(saved["logits"], dtype=np.float32)
+    encoded = EncodedUrls(ByteTokens(recipe.max_length), [TEXTS[TEXT](url) for url in examples.urls])
+    config = WordNetConfig(labels=len(examples.names), **{name: getattr(recipe, name) for name in NETWORK})
+    place = {url: i for i, url in reversed(list(enumerate(examples.urls)))}
+    judged = np.array([place[rows[i][0]] for i in kept])
+    domains = [domain_label(url) for url in examples.urls]
+    parts = parts_of(kind, rows, recipe.folds)
+    logits = np.zeros((len(kept), len(examples.names)), dtype=np.float16)
+    for part in range(recipe.folds):
+        left_out = {domain_label(rows[i][0]) for i in np.flatnonzero(parts == part).tolist()}
+        seen = np.array([domain not in left_out for domain in domains])
+        torch.manual_seed(recipe.seed + 1 + part)
+        net = WordNet(config)
+        others = replace(examples, real=examples.real * seen, made_up=examples.made_up * seen)
+        fit(net, encoded, others, recipe, out / f"{kind}-{part}.pt")
+        own = np.flatnonzero(parts[kept] == part)
+        logits[own] = predict(net, encoded, judged[own]).numpy().astype(np.float16)
+    np.savez(path, logits=logits, key=key)
+    return logits.astype(np.float32)
+
+
+def fit_biases(
+    logits: NDArray[np.float32], labels: NDArray[np.int64], weights: NDArray[np.float64]
+) -> NDArray[np.float32]:
+    """The bias of each class with the least weighted cross-entropy, together with a temperature, which is dropped.
+
+    The squares of the biases are penalised, so that a class with few rows stays near 0.
+    """
+    x, y = torch.from_numpy(logits), torch.from_numpy(labels)
+    w = torch.from_numpy(weights / weights.sum()).float()
+    biases, log_scale = torch.zeros(x.shape[1], requires_grad=True), torch.zeros(1, requires_grad=True)
+    optimizer = torch.optim.LBFGS([biases, log_scale], max_iter=40, line_search_fn="strong_wolfe")
+
+    def closure() -> Tensor:
+        optimizer.zero_grad()
+        errors = nn.functional.cross_entropy((x + biases) * log_scale.exp(), y, reduction="none")
+        loss = (w * errors).sum() + PENALTY * biases.square().sum()
+        loss.backward()  # type: ignore[no-untyped-call]
+        return loss
+
+    optimizer.step(closure)  # type: ignore[no-untyped-call]
+    return biases.detach().numpy()
+
+
+def shifted_out_of_part(logits: NDArray[np.float32], judged: Judged, parts: NDArray[np.int64]) -> NDArray[np.float32]:
+    """The logits with biases that were fitted on the other parts."""
+    weights, result = judged.weights(), logits.copy()
+    for part in np.unique(parts):
+        others = parts != part
+        result[~others] += fit_biases(logits[others], judged.labels[others], weights[others])
+    return result
+
+
+def report_lists(found: dict[str, NDArray[np.float32]], judged: Judged) -> str:
+    """Mean and worst decile over the lists of macro-F1 and of the F1 of some languages, as a Markdown table."""
+    rows: list[list[object]] = []
+    for name, logits in found.items():
+        macro, by_language = judged.scores(logits.argmax(1))
+        cells = [f"{macro.mean():.3f} ± {macro.std():.3f}, {np.quantile(macro, 0.1):.3f}"]
+        for lang in SHOWN:
+            f1 = by_language[:, judged.names.index(lang)] if lang in judged.names else np.full(1, np.nan)
+            f1 = f1[~np.isnan(f1)]
+            cells.append(f"{f1.mean():.2f}, {np.quantile(f1, 0.1):.2f}" if len(f1) else "–")
+        rows.append([name, *cells])
+    return table(["left out", "macro-F1", *SHOWN], rows)
+
+
+def correct(
+    folder: Path, judged: Judged, logits: NDArray[np.float32], examples: Examples, recipe: LanguageRecipe
+) -> str:
+    """Add biases to the classes of the model in `folder`, which was trained with `recipe`; returns what changed.
+
+    They are fitted without the domains that the model's training held out. On these, the temperature is fitted again,
+    and what is reported is measured.
+    """
+    if BIASES in (folder / "README.md").read_text(encoding="utf-8"):
+        raise DataError(f"{folder}: has biases of the classes already; take the model as it was trained")
+    model = LanguageModel(folder)
+    if model.labels != judged.names:
+        raise DataError(f"{folder}: other labels than those of --data")
+    fitted = np.array([not in_held_out(row[0], recipe.held_out, recipe.seed) for row in judged.rows])
+    biases = fit_biases(logits[fitted], judged.labels[fitted], judged.weights()[fitted])
+    valid, before = examples.labels[examples.valid], model.config.temperature
+    urls = [examples.urls[i] for i in examples.valid]
+    raw = np.concatenate([np.log(model.probabilities(urls[i : i + 256])) for i in range(0, len(urls), 256)]) * before
+    old, new = torch.from_numpy(raw), torch.from_numpy(raw + biases)
+    temperature = fit_temperature(new, valid)
+    lines = [
+        f"- macro-F1 over languages with {least} URLs or more {macro_f1(old, valid, least):.4f} → "
+        f"{macro_f1(new, valid, least):.4f}"
+        for least in (MANY, FEW)
+    ]
+    said = [(old / before).softmax(1).numpy(), (new / temperature).softmax(1).numpy()]
+    errors = [calibration_error(p, valid) for p in said]
+    lines.append(f"- temperature {before:.3f} → {temperature:.3f}; calibration error {errors[0]:.4f} → {errors[1]:.4f}")
+    for lang in judged.names:
+        if lang not in SHOWN:
+            continue
+        gaps = []
+        for p in said:
+            mine = p.argmax(1) == judged.names.index(lang)
+            gaps.append(f"{p[mine].max(1).mean():.2f} ({(valid[mine] == judged.names.index(lang)).mean():.2f})")
+        lines.append(f"- mean probability of the answer `{lang}` (share that is right): {' → '.join(gaps)}")
+    add_bias(folder, biases, temperature)
+    add_biases_to_card(folder, lines)
+    return "\n".join(lines)
+
+
+def run(options: argparse.Namespace, recipe: LanguageRecipe) -> None:
+    """Answer, draw, print; correct the model if there is one."""
+    made_up = [row for path in options.synthetic for row in read_tsv(path, ("url", "lang")).rows]
+    barred = {domain_label(url) for url, _ in read_real(options.exclude)[0]}
+    real = read_real([options.list, *options.data])[0]
+    # The parts are what is left out: hardly any further domain is held out.
+    examples = prepare(real, made_up, barred, replace(recipe, held_out=HELD_OUT))
+    listed = read_tsv(options.list, ("url", "lang", "source", "evidence")).rows
+    rows: list[Row] = [
+        (url, lang, source, evidence)
+        for url, lang, source, evidence in listed
+        if lang in examples.names and domain_label(url) not in barred
+    ]
+    kept = choose_rows(rows)
+    judged_rows = [rows[i] for i in kept]
+    labels = np.array([examples.names.index(row[1]) for row in judged_rows])
+    judged = Judged(judged_rows, labels, examples.names, draw_lists(judged_rows, labels))
+    found: dict[str, NDArray[np.float32]] = {}
+    for kind in options.kinds:
+        found[kind] = answers(kind, rows, kept, examples, recipe, options.out)
+        if kind == "domain" and options.model:
+            trained = prepare(real, made_up, barred, recipe)
+            print(correct(options.model, judged, found[kind], trained, recipe), flush=True)
+        for other in KINDS if kind == "domain" else (kind,):
+            parts = parts_of(other, rows, recipe.folds)[kept]
+            if len(np.unique(parts)) > 1:  # a list of one source has no other part
+                found[f"{kind}; biases from the other parts by {other}"] = shifted_out_of_part(
+                    found[kind], judged, parts
+                )
+    print(report_lists(found, judged), end="")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """With --model correct that model; print the table of drawn lists."""
+    parser = argparse.ArgumentParser(prog="python -m training.language.leave_out", description=main.__doc__)
+    parser.add_argument("--list", type=Path, required=True, help="TSV (url, lang, source, evidence) to judge")
+    parser.add_argument("--data", type=Path, nargs="*", default=[], help="more to train on, as for training.language")
+    parser.add_argument("--synthetic", type=Path, nargs="*", default=[], help="TSV files of training.prepare.synthetic")
+    parser.add_argument("--exclude", type=Path, nargs="*", default=[], help="TSV files whose domains are left out")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="what is left out")
+    parser.add_argument("--model", type=Path, help="add the biases fitted on left-out domains to this model")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the answers of the networks")
+    add_recipe(parser, RECIPE)
+    options = parser.parse_args(arguments)
+    recipe = chosen_recipe(RECIPE, options)
+    if options.model and "domain" not in options.kinds:
+        parser.error("--model needs the answers on left-out domains: add domain to --kinds")
+    torch.set_num_threads(1)
+    options.out.mkdir(parents=True, exist_ok=True)
+    try:
+        run(options, recipe)
+    except (DataError, ModelError) as error:
+        parser.error(str(error))
+
+
+if __name__ == "__main__":
+    main()
