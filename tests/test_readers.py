@@ -130,7 +130,8 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of OpusFilter and OpusCleaner, which need older packages than this project."""
     environment = tmp_path_factory.mktemp("tools") / "venv"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    install = [str(environment / "bin/pip"), "install", "-q", "opuscleaner>=0.7", "opusfilter>=3.3"]
+    install = [str(environment / "bin/pip"), "install", "-q", "--no-compile"]
+    install += ["opuscleaner>=0.7", "opusfilter>=3.3"]
     done = subprocess.run(install, env=outside_environment(), capture_output=True, text=True, timeout=600, check=False)
     if done.returncode:
         pytest.skip(f"OpusFilter and OpusCleaner could not be installed: {done.stderr.splitlines()[-1]}")
