@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-import shutil
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
@@ -9,8 +7,6 @@ import numpy as np
 import pytest
 from test_training_language import TINY, write_urls
 
-from bilingual_crawler.scoring.models import LanguageModel
-from training.language import __main__ as language
 from training.language import leave_out
 
 if TYPE_CHECKING:
@@ -61,7 +57,7 @@ def test_biases_undo_a_shift_and_leave_what_is_rare() -> None:
 
 
 @pytest.mark.slow
-def test_a_model_gets_the_biases_of_left_out_domains_once(
+def test_lists_are_drawn_from_answers_that_are_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leave_out, "HELD_OUT", 0.1)
@@ -70,24 +66,10 @@ def test_a_model_gets_the_biases_of_left_out_domains_once(
     lines = data.read_text().splitlines()
     data.write_text("\n".join([f"{lines[0]}\tevidence", *(f"{line}\tlist" for line in lines[1:])]) + "\n")
     options = [f"--{key.replace('_', '-')} {value}" for key, value in asdict(replace(TINY, epochs=2)).items()]
-    model, before = tmp_path / "model", tmp_path / "before"
-    language.main(f"--data {data} --out {model} {' '.join(options)}".split())
-    shutil.copytree(model, before)
-    capsys.readouterr()
-    command = f"--list {data} --out {tmp_path / 'out'} --kinds domain --model {model} {' '.join(options)}".split()
+    command = f"--list {data} --out {tmp_path / 'out'} --kinds domain {' '.join(options)}".split()
     leave_out.main(command)
     said = capsys.readouterr().out
     assert "| domain; biases from the other parts by country |" in said
-    urls = [line.split("\t")[0] for line in lines[1:50]]
-    old, new = (LanguageModel(folder) for folder in (before, model))
-    shift = np.log(new.probabilities(urls)) * new.config.temperature
-    shift -= np.log(old.probabilities(urls)) * old.config.temperature
-    shift -= shift.mean(1, keepdims=True)
-    assert abs(shift - shift[0]).max() < 1e-3
-    config = json.loads((model / "config.json").read_text())
-    card = (model / "README.md").read_text()
-    assert config["sha256"]["model.onnx"] in card
-    assert card.count("## Files") == 1
-    with pytest.raises(SystemExit):
-        leave_out.main(command)
-    assert "biases of the classes already" in capsys.readouterr().err
+    monkeypatch.setattr(leave_out, "fit", lambda *_: pytest.fail("the answers of the first run are read"))
+    leave_out.main(command)
+    assert said.splitlines()[-4:] == capsys.readouterr().out.splitlines()[-4:]

@@ -8,16 +8,15 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import numpy as np
-import onnx
 import onnxruntime as ort
 import torch
-from onnx import numpy_helper
 
 from bilingual_crawler.scoring.models import BYTES, TOKENIZER, ModelConfig
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import onnx
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
     from torch import Tensor, nn
@@ -68,21 +67,6 @@ def write_folder(
     )
     (folder / "config.json").write_text(json.dumps(asdict(config), indent=1) + "\n", encoding="utf-8")
     return config
-
-
-def add_bias(folder: Path, shift: NDArray[np.float32], temperature: float) -> None:
-    """Add `shift` to the bias of the last layer of the model in `folder`, and set its temperature."""
-    path = folder / "model.onnx"
-    graph = onnx.load(path)
-    name = graph.graph.node[-1].input[2]
-    for tensor in graph.graph.initializer:
-        if tensor.name == name:
-            tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor) + shift, name))
-    path.write_bytes(graph.SerializeToString())
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    config["temperature"] = round(temperature, 4)
-    config["sha256"]["model.onnx"] = sha256(path)
-    (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
 
 
 def exported(net: nn.Module, inputs: dict[str, Tensor]) -> onnx.ModelProto:
@@ -144,24 +128,14 @@ def both_logits(
 
 def write_card(folder: Path, title: str, sections: dict[str, str]) -> None:
     """Write README.md of a model folder: sections in order, then sizes and checksums of the files."""
-    body = [f"# {title}\n"] + [f"## {name}\n\n{text.strip()}\n" for name, text in sections.items()]
-    (folder / "README.md").write_text("\n".join([*body, _files(folder)]), encoding="utf-8")
-
-
-def add_to_card(folder: Path, name: str, text: str) -> None:
-    """Add a section to the card before its files, whose sizes and checksums are written anew."""
-    path = folder / "README.md"
-    body = path.read_text(encoding="utf-8").partition("## Files\n")[0]
-    path.write_text(f"{body}## {name}\n\n{text.strip()}\n\n{_files(folder)}", encoding="utf-8")
-
-
-def _files(folder: Path) -> str:
     files = [
         f"| `{name}` | {(folder / name).stat().st_size:,} | `{sha256(folder / name)}` |"
         for name in ("model.onnx", TOKENIZER)
         if (folder / name).exists()
     ]
-    return "## Files\n\n| file | bytes | sha256 |\n|---|---|---|\n" + "\n".join(files) + "\n"
+    body = [f"# {title}\n"] + [f"## {name}\n\n{text.strip()}\n" for name, text in sections.items()]
+    body.append("## Files\n\n| file | bytes | sha256 |\n|---|---|---|\n" + "\n".join(files) + "\n")
+    (folder / "README.md").write_text("\n".join(body), encoding="utf-8")
 
 
 def sha256(path: Path) -> str:

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from training.common.model_folder import add_to_card, write_card
+from training.common.model_folder import write_card
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from training.language.recipe import LanguageRecipe
 
 FEW, MANY = 5, 30
-BIASES = "Biases of the classes"
 SMALL = ("mlt", "eus", "isl", "fin", "cnr", "mkd", "sqi")
 
 
@@ -51,15 +50,4 @@ def write_language_card(
             "Limits": "English is what remains when a URL says nothing; a domain seen in training is recognised "
             "better than a new one. Country domains tell the likely language of the country, not of the page.",
         },
-    )
-
-
-def add_biases_to_card(folder: Path, lines: list[str]) -> None:
-    """Tell in the card that `training.language.leave_out` changed the model, and what that changed."""
-    add_to_card(
-        folder,
-        BIASES,
-        "After the training, `python -m training.language.leave_out --model` added a bias to each class, fitted on "
-        "networks that had not seen the domain, and fitted the temperature again. On the domains held out from "
-        "training, before → after:\n\n" + "\n".join(lines),
     )

@@ -1,8 +1,8 @@
 """`python -m training.language.leave_out`: scores of networks that did not see the domain, the country or the source.
 
 Networks are trained without a part of the domains, countries or sources, and answer the URLs of that part. Lists like
-those of an evaluation are drawn from the answers: they show how far a score moves because other domains were drawn. The
-biases of the classes are fitted on such answers too, because a network is sure of the domains that it has seen.
+those of an evaluation are drawn from the answers: they show how far a score moves because other domains were drawn.
+Beside them, what a bias of each class would bring that is fitted on the answers of the other parts.
 """
 
 from __future__ import annotations
@@ -17,16 +17,13 @@ import torch
 from sklearn.metrics import precision_recall_fscore_support
 from torch import Tensor, nn
 
-from bilingual_crawler.scoring.models import TEXTS, ByteTokens, LanguageModel, ModelError
+from bilingual_crawler.scoring.models import TEXTS, ByteTokens
 from bilingual_crawler.urls.canonical import domain_label
-from training.common.calibration import fit_temperature
-from training.common.data import DataError, draw, in_held_out, read_real, read_tsv
+from training.common.data import DataError, draw, read_real, read_tsv
 from training.common.loop import predict
 from training.common.markdown import table
-from training.common.model_folder import add_bias
 from training.common.options import add_recipe, chosen_recipe
-from training.common.scores import calibration_error, macro_f1
-from training.language.card import BIASES, FEW, MANY, add_biases_to_card
+from training.language.card import MANY
 from training.language.encoding import EncodedUrls
 from training.language.examples import prepare, thinned
 from training.language.fit import fit
@@ -212,49 +209,8 @@ def report_lists(found: dict[str, NDArray[np.float32]], judged: Judged) -> str:
     return table(["left out", "macro-F1", *SHOWN], rows)
 
 
-def correct(
-    folder: Path, judged: Judged, logits: NDArray[np.float32], examples: Examples, recipe: LanguageRecipe
-) -> str:
-    """Add biases to the classes of the model in `folder`, which was trained with `recipe`; returns what changed.
-
-    They are fitted without the domains that the model's training held out. On these, the temperature is fitted again,
-    and what is reported is measured.
-    """
-    if BIASES in (folder / "README.md").read_text(encoding="utf-8"):
-        raise DataError(f"{folder}: has biases of the classes already; take the model as it was trained")
-    model = LanguageModel(folder)
-    if model.labels != judged.names:
-        raise DataError(f"{folder}: other labels than those of --data")
-    fitted = np.array([not in_held_out(row[0], recipe.held_out, recipe.seed) for row in judged.rows])
-    biases = fit_biases(logits[fitted], judged.labels[fitted], judged.weights()[fitted])
-    valid, before = examples.labels[examples.valid], model.config.temperature
-    urls = [examples.urls[i] for i in examples.valid]
-    raw = np.concatenate([np.log(model.probabilities(urls[i : i + 256])) for i in range(0, len(urls), 256)]) * before
-    old, new = torch.from_numpy(raw), torch.from_numpy(raw + biases)
-    temperature = fit_temperature(new, valid)
-    lines = [
-        f"- macro-F1 over languages with {least} URLs or more {macro_f1(old, valid, least):.4f} → "
-        f"{macro_f1(new, valid, least):.4f}"
-        for least in (MANY, FEW)
-    ]
-    said = [(old / before).softmax(1).numpy(), (new / temperature).softmax(1).numpy()]
-    errors = [calibration_error(p, valid) for p in said]
-    lines.append(f"- temperature {before:.3f} → {temperature:.3f}; calibration error {errors[0]:.4f} → {errors[1]:.4f}")
-    for lang in judged.names:
-        if lang not in SHOWN:
-            continue
-        gaps = []
-        for p in said:
-            mine = p.argmax(1) == judged.names.index(lang)
-            gaps.append(f"{p[mine].max(1).mean():.2f} ({(valid[mine] == judged.names.index(lang)).mean():.2f})")
-        lines.append(f"- mean probability of the answer `{lang}` (share that is right): {' → '.join(gaps)}")
-    add_bias(folder, biases, temperature)
-    add_biases_to_card(folder, lines)
-    return "\n".join(lines)
-
-
 def run(options: argparse.Namespace, recipe: LanguageRecipe) -> None:
-    """Answer, draw, print; correct the model if there is one."""
+    """Answer, draw, print."""
     made_up = [row for path in options.synthetic for row in read_tsv(path, ("url", "lang")).rows]
     barred = {domain_label(url) for url, _ in read_real(options.exclude)[0]}
     real = read_real([options.list, *options.data])[0]
@@ -273,9 +229,6 @@ def run(options: argparse.Namespace, recipe: LanguageRecipe) -> None:
     found: dict[str, NDArray[np.float32]] = {}
     for kind in options.kinds:
         found[kind] = answers(kind, rows, kept, examples, recipe, options.out)
-        if kind == "domain" and options.model:
-            trained = prepare(real, made_up, barred, recipe)
-            print(correct(options.model, judged, found[kind], trained, recipe), flush=True)
         for other in KINDS if kind == "domain" else (kind,):
             parts = parts_of(other, rows, recipe.folds)[kept]
             if len(np.unique(parts)) > 1:  # a list of one source has no other part
@@ -286,25 +239,22 @@ def run(options: argparse.Namespace, recipe: LanguageRecipe) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """With --model correct that model; print the table of drawn lists."""
+    """Print the table of drawn lists."""
     parser = argparse.ArgumentParser(prog="python -m training.language.leave_out", description=main.__doc__)
     parser.add_argument("--list", type=Path, required=True, help="TSV (url, lang, source, evidence) to judge")
     parser.add_argument("--data", type=Path, nargs="*", default=[], help="more to train on, as for training.language")
     parser.add_argument("--synthetic", type=Path, nargs="*", default=[], help="TSV files of training.prepare.synthetic")
     parser.add_argument("--exclude", type=Path, nargs="*", default=[], help="TSV files whose domains are left out")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="what is left out")
-    parser.add_argument("--model", type=Path, help="add the biases fitted on left-out domains to this model")
     parser.add_argument("--out", type=Path, required=True, help="folder for the answers of the networks")
     add_recipe(parser, RECIPE)
     options = parser.parse_args(arguments)
     recipe = chosen_recipe(RECIPE, options)
-    if options.model and "domain" not in options.kinds:
-        parser.error("--model needs the answers on left-out domains: add domain to --kinds")
     torch.set_num_threads(1)
     options.out.mkdir(parents=True, exist_ok=True)
     try:
         run(options, recipe)
-    except (DataError, ModelError) as error:
+    except DataError as error:
         parser.error(str(error))
 
 
