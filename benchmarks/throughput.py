@@ -7,9 +7,9 @@ start-up included. Plain Scrapy extracts links with its LinkExtractor and yields
 identifies the language, keeps documents and finds pairs; WARCs, and the alignment of all documents, which begins when a
 crawl has ended, are in the rows that say so only. The crawl that is watched answers 1,000 requests for its
 status, 100 a second. The last two rows are one worker, and two at the same time, on one Redis. Processor time is that
-of the crawl with its helpers, so whoever asks a watched crawl is not in it. With --crawlee, the Python of an
-environment that has crawlee[parsel], its ParselCrawler is a row as well: it extracts text and links as plain Scrapy
-does.
+of the crawl and of the processes that it waits for: not of its helpers, which end by themselves, nor of whoever asks.
+With --crawlee, the Python of an environment that has crawlee[parsel], its ParselCrawler is a row as well: it extracts
+text and links as plain Scrapy does.
 """
 
 from __future__ import annotations

@@ -83,6 +83,7 @@ SCRAPER_SLOT_MAX_ACTIVE_SIZE = 1 << 40
 COOKIES_ENABLED = False
 METAREFRESH_ENABLED = False
 TELNETCONSOLE_ENABLED = False
+REMOTE_CONTROL_ENABLED = False
 
 # Safety
 BILINGUAL_ALLOWED_NETWORKS: list[str] = []
@@ -120,8 +121,12 @@ SPIDER_MIDDLEWARES = {
     "bilingual_crawler.crawl.middlewares.links.LinkPriorityMiddleware": 100,
 }
 ITEM_PIPELINES = {"bilingual_crawler.pipelines.OutputPipeline": 900}
-# remote control would import aiohttp, even if it were off, and that takes an eighth of a second
-EXTENSIONS_BASE = {name: order for name, order in default_settings.EXTENSIONS_BASE.items() if "remote" not in name}
+# to find that it is off, it would import aiohttp
+EXTENSIONS_BASE = {
+    name: order
+    for name, order in default_settings.EXTENSIONS_BASE.items()
+    if name != "scrapy.extensions.remote_control.RemoteControl"
+}
 EXTENSIONS = {
     "scrapy.extensions.logstats.LogStats": None,
     "scrapy.extensions.spiderstate.SpiderState": None,

@@ -236,6 +236,7 @@ def test_a_part_that_is_left_out_is_not_there(parts: str, scheduler: type, tmp_p
         ({"BILINGUAL_PARTS": "links"}, "choose one of frontier, language, traps, pairs"),
         ({"BILINGUAL_POLICY": "best"}, "BILINGUAL_POLICY"),
         ({"BILINGUAL_REPLAY": "nowhere"}, "BILINGUAL_REPLAY"),
+        ({"BILINGUAL_POLICY": "smart", "BILINGUAL_MODELS_DIR": str(ROOT / "docs")}, "MODELS_DIR names the folder"),
         ({"BILINGUAL_FRONTIER": "redis://127.0.0.1"}, "JOBDIR resumes"),
         ({"SCHEDULER": "scrapy.core.scheduler.Scheduler"}, "leave SCHEDULER out, or frontier out"),
     ],

@@ -18,8 +18,6 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
-# Scrapy defines classes here that look through all modules loaded so far: later, that takes thrice as long
-import scrapy.core.downloader.handlers.http11  # noqa: F401
 from scrapy.commands import ScrapyHelpFormatter
 from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.exceptions import UsageError
@@ -89,6 +87,9 @@ class Command(CrawlCommand):
     """Scrapy's command. Wrong arguments of our spider end with one line, a crawl without a page with exit code 1."""
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
+        # it looks through all modules loaded so far, which are more when a crawl begins; other commands do without
+        import scrapy.core.downloader.handlers.http11  # noqa: F401
+
         assert self.settings
         if not inside_project():
             self.settings.setdict(PROJECT_SETTINGS, priority="command")

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import zlib
-from dataclasses import astuple, fields
+from dataclasses import fields
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from bilingual_crawler.storage.files import LeftOut, lines_within, open_buffered, open_regular, replacing
@@ -200,7 +200,7 @@ class TsvLog:
         self._records.append(tsv_line(values).encode("utf-8", "surrogatepass"))
 
     def write_record(self, record: DataclassInstance) -> None:
-        self.write([getattr(record, field.name) for field in fields(record)])
+        self.write(_values(record))
 
     def close(self) -> None:
         self._records.close()
@@ -224,7 +224,12 @@ def replace_tsv(path: Path, record: type[DataclassInstance], records: Iterable[D
     """Replace *path* by a table of *record* objects; the old file stays until the new one is complete."""
     with replacing(path) as part, part.open("w", encoding="utf-8", errors="surrogatepass") as file:
         file.write(tsv_line([field.name for field in fields(record)]))
-        file.writelines(tsv_line(astuple(one)) for one in records)
+        file.writelines(tsv_line(_values(one)) for one in records)
+
+
+def _values(record: DataclassInstance) -> Sequence[object]:
+    """As ``astuple``, which copies what it finds."""
+    return [getattr(record, field.name) for field in fields(record)]
 
 
 def tsv_line(values: Sequence[object]) -> str:

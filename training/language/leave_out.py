@@ -8,6 +8,7 @@ Beside them, what a bias of each class would bring that is fitted on the answers
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -209,6 +210,17 @@ def report_lists(found: dict[str, NDArray[np.float32]], judged: Judged) -> str:
     return table(["left out", "macro-F1", *SHOWN], rows)
 
 
+def report_errors(logits: NDArray[np.float32], judged: Judged) -> str:
+    """Right and false answers of some languages, and the languages of most of the false ones, as a Markdown table."""
+    guesses, names = logits.argmax(1), np.array(judged.names)
+    rows: list[list[object]] = []
+    for lang in SHOWN:
+        true = names[judged.labels[names[guesses] == lang]]
+        false = Counter(true[true != lang].tolist()).most_common(4)
+        rows.append([lang, (true == lang).sum(), (true != lang).sum(), ", ".join(f"{one} {n}" for one, n in false)])
+    return table(["answer", "right", "false", "of these"], rows)
+
+
 def run(options: argparse.Namespace, recipe: LanguageRecipe) -> None:
     """Answer, draw, print."""
     made_up = [row for path in options.synthetic for row in read_tsv(path, ("url", "lang")).rows]
@@ -235,7 +247,9 @@ def run(options: argparse.Namespace, recipe: LanguageRecipe) -> None:
                 found[f"{kind}; biases from the other parts by {other}"] = shifted_out_of_part(
                     found[kind], judged, parts
                 )
-    print(report_lists(found, judged), end="")
+    print(report_lists(found, judged))
+    for kind in options.kinds:
+        print(f"Answers without the {kind}:\n\n{report_errors(found[kind], judged)}")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.metrics import f1_score, precision_recall_fscore_support
+from sklearn.metrics import precision_recall_fscore_support
 
 from training.common.markdown import table
 from training.common.scores import average_precision
@@ -88,27 +88,32 @@ def compare(examples: Sequence[Example], probabilities: NDArray[np.floating]) ->
     precision, recall, f1, _ = precision_recall_fscore_support(labels, chosen, average="binary", zero_division=0)
     domains = np.array([e.group for e in examples])
     rows = [domains == one for one in np.unique(domains[labels == 1])]
-    of_domains = np.sort([f1_score(labels[inside], chosen[inside]) for inside in rows])
+    counts = np.array([_counts(labels[inside] == 1, chosen[inside]) for inside in rows])
+    of_domains = np.sort(_f1(counts))
     worst = of_domains[: max(1, len(of_domains) // 10)]
     if all(example.kind in LINKS for example in examples):
         average = float(np.mean(by_source(examples, labels, probabilities, np.ones(len(labels), dtype=bool))))
     else:
         average = average_precision(labels, probabilities)
-    draws = _f1_of_draws(np.array([_counts(labels[inside] == 1, chosen[inside]) for inside in rows]))
     return Scores(
         float(precision),
         float(recall),
         float(f1),
         float(of_domains.mean()),
         float(worst.mean()),
-        float(np.quantile(draws, 0.1)),
+        float(np.quantile(_f1_of_draws(counts), 0.1)),
         average,
     )
 
 
 def _counts(truth: NDArray[np.bool_], chosen: NDArray[np.bool_]) -> tuple[int, int]:
-    """Right pairs, and known with chosen ones: F1 is twice the first in the second."""
+    """Right pairs, and known with chosen ones."""
     return int((truth & chosen).sum()), int(truth.sum() + chosen.sum())
+
+
+def _f1(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """F1 by the :func:`_counts` [..., 2]."""
+    return np.asarray(2 * counts[:, 0] / counts[:, 1])
 
 
 def _f1_of_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -116,7 +121,7 @@ def _f1_of_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     rng = np.random.default_rng(0)
     size = min(DRAWN, len(counts))
     drawn = np.array([counts[rng.choice(len(counts), size, replace=False)].sum(0) for _ in range(DRAWS)])
-    return np.asarray(2 * drawn[:, 0] / drawn[:, 1])
+    return _f1(drawn)
 
 
 def calibrated(prepared: Prepared, splits: Sequence[Split], logits: NDArray[np.float32]) -> NDArray[np.float64]:

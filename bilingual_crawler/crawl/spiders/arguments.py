@@ -73,11 +73,11 @@ def parse_arguments(
     job = _job_id(unknown, "pair, languages, seeds, policy, scope, max_pages, max_pages_per_site, until, render")
     options = Options.of(settings)
     pairs = parse_pairs(pair, languages, options)
-    ask_languages(options.detectors)
     parsed = parse_seeds(seeds)
     _check_network(parsed, options)
     chosen = _policy_class(policy, options)
-    # meanwhile the detectors are loaded
+    # the detectors are loaded while the models are
+    ask_languages(options.detectors)
     _check_models(options, chosen)
     _check_alignment(settings)
     context = CrawlContext(
@@ -222,6 +222,7 @@ def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
         job=Job(str(pairs), f"spider {spider}", options.scope_prefixes, ()),
         traps=_traps(options),
     )
+    _check_models(options, chosen)
     _check_alignment(settings)
     _check_job(context, settings)
     return context
