@@ -26,6 +26,7 @@ from bilingual_crawler.reporting.markup import MAX_POINTS, step_chart, ticks
 from bilingual_crawler.reporting.report import why_no_pair, write_report
 from bilingual_crawler.reporting.results import ResultsError, read_results
 from bilingual_crawler.storage.warc import MAX_RECORD
+from bilingual_crawler.urls.variants import part
 
 SITE = "https://example.org"
 EVIL = "<script>alert('x')</script>\"&"
@@ -339,9 +340,29 @@ def test_a_crawl_that_was_killed_still_has_a_report(output: Path) -> None:
     crawl = output / "crawl.tsv"
     crawl.write_bytes(crawl.read_bytes()[:-20])
     results = read_results(output)
-    assert sum(results.hosts["example.org"].kept.values()) == 5
+    assert sum(results.hosts["example.org"].kept.values()) == 4
     assert results.curve[-1] == (8, 2)
     assert "3" in write_report(output).read_text(encoding="utf-8")
+
+
+def test_a_page_whose_document_was_not_written_before_a_kill_is_no_document(output: Path) -> None:
+    both = "https://example.org/both"
+    urls = [url for row in PAIRS for url in row[:2]][1:]
+    parts = [part(both, language) for language in ("eng", "spa")]
+    (output / "documents.jsonl.gz").write_bytes(gzip_lines([{"url": url} for url in (*urls, *parts)]))
+    fetches = [*FETCHES, (200, both, "eng+spa", "document")]
+    write_table(output / "crawl.tsv", ["status", "url", "language", "outcome"], fetches)
+    write_report(output)
+    counts = json.loads((output / "summary.json").read_text(encoding="utf-8"))
+    assert counts["documents"] == {"eng": 3, "spa": 4}
+    assert counts["dropped"]["not-written"] == 1
+    assert counts["tried"] == 12
+    assert sum(read_results(output).hosts["example.org"].kept.values()) == 7
+    # without the file of the documents, the log is what there is
+    (output / "documents.jsonl.gz").unlink()
+    write_report(output)
+    counts = json.loads((output / "summary.json").read_text(encoding="utf-8"))
+    assert counts["documents"] == {"eng": 4, "spa": 4}
 
 
 def test_summary_alone_is_enough(tmp_path: Path) -> None:

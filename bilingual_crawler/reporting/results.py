@@ -31,6 +31,7 @@ from bilingual_crawler.storage.records import (
     read_tsv,
 )
 from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.variants import bare
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -43,6 +44,8 @@ MAX_SUMMARY = 16 << 20
 MAX_LEFT_OVER = 100
 MAX_SITES = 1000
 """Sites in a summary, those with the most pages."""
+NOT_WRITTEN = "not-written"
+"""Why there is no document of a page that is logged as one."""
 
 
 class ResultsError(ValueError):
@@ -143,34 +146,54 @@ class Course:
 
 def read_course(directory: Path, languages: LanguagePairs) -> Course:
     """Read the logs in ``directory``, which may be missing, or cut off by a crash."""
+    return _course(directory, languages, _read_pairs(directory, languages), None)
+
+
+def _course(directory: Path, languages: LanguagePairs, pairs: list[dict[str, str]], written: set[int] | None) -> Course:
+    """The course of a crawl with these *pairs*; *written* has the hashes of the addresses of the documents, if known.
+
+    A page is logged before its document is written: a kill in between, or a full disk, leaves a line without one.
+    """
     tally = CrawlTally(languages)
-    # older crawls had one pair, and did not name it
-    rows = one_to_one({"pair": str(languages)} | row for row in read_tsv(directory / PAIRS))
     hosts: dict[str, HostCounts] = {}
     sites: defaultdict[str, SiteCounts] = defaultdict(SiteCounts)
-    curve = _read_fetches(directory / CRAWL, rows, tally, hosts, sites)
-    for row in rows:
+    rows = (
+        row | {"outcome": NOT_WRITTEN} if written is not None and _lacks_document(row, written) else row
+        for row in read_tsv(directory / CRAWL)
+    )
+    curve = _read_fetches(rows, pairs, tally, hosts, sites)
+    for row in pairs:
         for site in {registered_domain(row["url_a"]), registered_domain(row["url_b"])}:
             sites[site].pairs += 1
-    return Course(tally, rows, curve, hosts, sites)
+    return Course(tally, pairs, curve, hosts, sites)
+
+
+def _lacks_document(row: Mapping[str, str], written: set[int]) -> bool:
+    return row["outcome"] == "document" and hash(row["url"]) not in written
+
+
+def _read_pairs(directory: Path, languages: LanguagePairs) -> list[dict[str, str]]:
+    """The rows of ``pairs.tsv``, best first. Older crawls had one pair, and did not name it."""
+    return one_to_one({"pair": str(languages)} | row for row in read_tsv(directory / PAIRS))
 
 
 def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
     """Read ``directory``; all files but ``summary.json`` may be missing, or cut off by a crash."""
     summary = read_summary(directory)
     languages = pairs_of(summary, directory)
-    course = read_course(directory, languages)
-    tally, rows, hosts = course.tally, course.rows, course.hosts
+    rows = _read_pairs(directory, languages)
     paired = {row[side] for row in rows for side in ("url_a", "url_b")}
-    for url in paired:
-        hosts.setdefault(_host(url), HostCounts()).paired += 1
     unpaired = sorted(read_tsv(directory / UNPAIRED), key=lambda row: -_score(row))
     best, doubtful = _shown(rows, max_pairs)
     left_over = unpaired[:MAX_LEFT_OVER]
     wanted = {row[side] for row in (*best, *doubtful) for side in ("url_a", "url_b")} | {
         row["url"] for row in left_over
     }
-    titles = _read_titles(directory / DOCUMENTS, wanted)
+    titles, written = _read_documents(directory / DOCUMENTS, wanted)
+    course = _course(directory, languages, rows, written)
+    tally, hosts = course.tally, course.hosts
+    for url in paired:
+        hosts.setdefault(_host(url), HostCounts()).paired += 1
     return Results(
         directory=directory,
         summary={
@@ -322,7 +345,7 @@ def _sites(
 
 
 def _read_fetches(
-    path: Path,
+    rows: Iterable[dict[str, str]],
     pairs: list[dict[str, str]],
     tally: CrawlTally,
     hosts: dict[str, HostCounts],
@@ -335,7 +358,7 @@ def _read_fetches(
     curve = [(0, 0)]
     fetched: set[str] = set()
     found = 0
-    for row in read_tsv(path):
+    for row in rows:
         url = row["url"]
         if not tally.note_row(row) or not is_fetched(row["status"], row["outcome"]):
             continue
@@ -355,10 +378,20 @@ def _read_fetches(
     return tuple(curve)
 
 
-def _read_titles(path: Path, wanted: set[str]) -> dict[str, str]:
-    """Titles of the documents with these URLs."""
-    records = (record for record in read_json_lines(path) if record["url"] in wanted) if wanted else ()
-    return {record["url"]: str(record.get("title") or "")[:MAX_TITLE] for record in records}
+def _read_documents(path: Path, wanted: set[str]) -> tuple[dict[str, str], set[int] | None]:
+    """Titles of the documents with the *wanted* URLs, and hashes of the addresses of all, as a crawl may have millions.
+
+    Without the file there are no addresses, but None.
+    """
+    titles: dict[str, str] = {}
+    written: set[int] = set()
+    for record in read_json_lines(path):
+        url = record["url"]
+        # the log has the address of a page; its two parts are documents with addresses of their own
+        written |= {hash(url), hash(bare(url))}
+        if url in wanted:
+            titles[url] = str(record.get("title") or "")[:MAX_TITLE]
+    return titles, written if path.exists() else None
 
 
 def _found_pair(row: dict[str, str], titles: dict[str, str]) -> FoundPair:
