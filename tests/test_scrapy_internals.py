@@ -116,6 +116,8 @@ async def keep_slow(engine):
     # the delay begins with the first request
     begun = time.monotonic()
     await engine.download_async(request)
+    # slow_down has ended the random variation of such a slot
+    engine.downloader.slots["kept"].jitter = 0
     scrapy_internals.keep_slow(engine, "kept", 0.5)
     await engine.download_async(request.replace(url="data:,g"))
     return time.monotonic() - begun >= 0.45
