@@ -295,6 +295,7 @@ def test_a_request_is_kept_with_all_that_its_callback_needs() -> None:
     assert packed(Request("https://a.mt/x", meta={"made": lambda: 1}), spider) is None
 
 
+@pytest.mark.slow
 def test_the_example_project_finds_pairs_and_its_archive_is_crawled_again(tmp_path: Path) -> None:
     items = tmp_path / "items.jsonl"
     quick = {"BILINGUAL_ALIGN": "url"}

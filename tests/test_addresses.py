@@ -223,6 +223,7 @@ process.start()
 """
 
 
+@pytest.mark.slow
 def test_of_two_crawls_in_one_process_each_is_guarded_after_the_other_has_ended(
     tmp_path: Path, forbidden: tuple[int, list[object]]
 ) -> None:

@@ -264,6 +264,7 @@ def test_a_domain_without_one_of_the_languages_has_no_pairs() -> None:
         assert alignment.unpaired == {f"{HOST}/en/a": "no_candidate"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not is_installed("e5-small"), reason="the sentence encoder is not installed (extra align)")
 def test_the_encoder_finds_translations_and_remembers(tmp_path: Path) -> None:
     encoder = load_encoder("e5-small", tmp_path)
@@ -317,6 +318,7 @@ def test_the_command_reads_archives_and_writes_pairs(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_command_writes_bitext_and_a_review(tmp_path: Path) -> None:
     write_warc(tmp_path, {f"{HOST}/en/b": html(ENGLISH), f"{HOST}/es/b": html(SPANISH)})
     options = ("--out", str(tmp_path / "pairs.tsv"), "--bitext", str(tmp_path / "bitext"), "--formats", "moses,tmx")
@@ -407,6 +409,7 @@ def crawl_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", ["eng-spa", "eng-spa,eng-fra"])
 @pytest.mark.parametrize("method", ALIGN_METHODS)
 def test_every_document_of_a_crawl_is_in_a_pair_or_has_a_reason(

@@ -433,6 +433,7 @@ def test_the_best_split_is_known_and_none_is_better() -> None:
         assert found[-1] == 6
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CURVES.exists(), reason="needs ../shared")
 def test_the_bandit_reaches_the_bar_on_the_curves() -> None:
     table = measure(read_curves(CURVES, None), 0.1, 1)

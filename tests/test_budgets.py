@@ -8,6 +8,7 @@ import time
 from itertools import count
 from typing import TYPE_CHECKING
 
+import pytest
 from support.crawls import crawl, documents
 from support.scripted import Answer, scripted
 from support.webserver import ABOUT_SITE, bilingual_site, html, run_scrapy, serve, start_scrapy
@@ -43,6 +44,7 @@ def test_the_time_budget_ends_a_crawl_that_hangs(tmp_path: Path) -> None:
     assert "'bilingual/stop/put_back': 1" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_pause_does_not_wait_for_delays_and_a_resume_completes(tmp_path: Path) -> None:
     with serve(bilingual_site(2)) as site:
         site.robots = "User-agent: *\nCrawl-delay: 12\n"

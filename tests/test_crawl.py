@@ -82,6 +82,7 @@ def unmarked_example() -> dict[str, str]:
     return {numbers[address]: render(page) for address, page in EXAMPLE_PAGES.items()}
 
 
+@pytest.mark.slow
 def test_a_crawl_that_is_resumed_goes_on_as_if_it_had_not_been_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -322,6 +322,7 @@ def declaring(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, 
 ALL_PAIRS = {(f"/se/{number}.html", f"/ckb/{number}.html") for number in range(PAGES)}
 
 
+@pytest.mark.slow
 def test_all_pairs_by_a_detector_that_knows_the_languages(tmp_path: Path, silent: Site) -> None:
     done = crawl(tmp_path, silent, "-s", "BILINGUAL_DETECTORS=cld2,heliport")
     assert done.returncode == 0, done.stderr
@@ -345,6 +346,7 @@ def test_an_error_names_the_extra_where_neither_can_tell(tmp_path: Path, silent:
     assert "extra languages" in done.stderr
 
 
+@pytest.mark.slow
 def test_align_reads_with_the_detectors_of_the_settings(declaring: tuple[Path, Site, Any], tmp_path: Path) -> None:
     folder, _, _ = declaring
     done = run_scrapy(

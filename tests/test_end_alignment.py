@@ -47,6 +47,7 @@ def wait_for_alignment(process: subprocess.Popen[str]) -> int:
     raise AssertionError("no alignment began")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("victim", ["crawl", "alignment"])
 def test_a_stopped_alignment_leaves_the_pairs_found_on_the_way(tmp_path: Path, victim: str) -> None:
     with serve(varied(bilingual_site(MANY))) as site:
@@ -129,6 +130,7 @@ def write_warc(path: Path, url: str, body: bytes) -> None:
         writer.write_record(writer.create_warc_record(url, "response", payload=BytesIO(body), http_headers=headers))
 
 
+@pytest.mark.slow
 def test_a_crawl_writes_its_bitext_and_align_does_not_repeat_what_is_there(tmp_path: Path) -> None:
     with serve(varied(bilingual_site(PAGES))) as site:
         settings = ("-s", "BILINGUAL_BITEXT=tmx,jsonl,tmx,monolingual", "-s", "BILINGUAL_ENCODER=")

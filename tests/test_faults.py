@@ -130,6 +130,7 @@ time.time = jumping
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [False, True])
 def test_a_clock_that_jumps_by_a_day_changes_nothing(tmp_path: Path, site: Site, shared: bool) -> None:
     (tmp_path / "sitecustomize.py").write_text(CLOCKS)
@@ -258,6 +259,7 @@ def test_kills_at_any_moment_lose_nothing(tmp_path: Path, site: Site, shared: bo
     assert_complete(tmp_path, site, twice=16 * kills)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["terminal", "stdout", "stderr"])
 def test_a_crawl_ends_in_order_with_its_terminal_or_pipe(tmp_path: Path, site: Site, closed: str) -> None:
     site.delay = 0.2
@@ -287,6 +289,7 @@ def test_a_crawl_ends_in_order_with_its_terminal_or_pipe(tmp_path: Path, site: S
     assert_complete(tmp_path, site, twice=0)
 
 
+@pytest.mark.slow
 def test_nohup_keeps_a_crawl_running(tmp_path: Path, site: Site) -> None:
     site.delay = 0.1
     command = ("nohup", *scrapy_command(*arguments(tmp_path, site)))

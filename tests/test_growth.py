@@ -426,6 +426,7 @@ def learn_a_pair(learner: Learner, number: int) -> None:
     learner.observe_page(FetchedPage(f"{site}/fr/{number}", "fra", None), [Link(first), Link(second)])
 
 
+@pytest.mark.slow
 def test_what_is_done_and_what_is_never_queued_leaves_only_what_pairing_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, limit in LIMITS.items():
         module, _, constant = name.rpartition(".")

@@ -158,6 +158,7 @@ class Terminal:
         return status
 
 
+@pytest.mark.slow
 def test_the_live_line_counts_all_runs_and_says_that_the_crawl_stops(tmp_path: Path) -> None:
     line = re.compile(r"(\d+) pages, (\d+) documents, (\d+) pairs, (\d+) queued, [\d.]+ pages/s")
     with flaky_site() as site:

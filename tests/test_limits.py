@@ -60,12 +60,14 @@ def bomb(encoding: str) -> bytes:
     return b"".join(map(deflater.compress, repeat(MEGABYTE, 300))) + deflater.flush()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
 def test_decompression_bombs(tmp_path: Path, encoding: str) -> None:
     outcome = only(tmp_path, Answer(bomb(encoding), headers={"Content-Encoding": encoding}))
     assert outcome == "too-large"
 
 
+@pytest.mark.slow
 def test_a_bomb_in_several_wrappings(tmp_path: Path) -> None:
     wrapped = gzip.compress(gzip.compress(bomb("gzip")))
     assert only(tmp_path, Answer(wrapped, headers={"Content-Encoding": "gzip, gzip, gzip"})) == "too-large"
@@ -92,6 +94,7 @@ def test_a_status_line_that_is_none(tmp_path: Path) -> None:
     assert only(tmp_path, Answer(raw=[b"\x1b[2J\x00 200 hello\r\n\r\n"])).startswith("error-")
 
 
+@pytest.mark.slow
 def test_more_promised_than_sent_and_less(tmp_path: Path) -> None:
     short = [b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 99999999999\r\n\r\nx"]
     assert only(tmp_path, Answer(raw=short)) == "too-large"

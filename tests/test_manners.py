@@ -185,6 +185,7 @@ def test_a_dead_host_is_given_up_and_the_others_go_on(tmp_path: Path) -> None:
     assert result.stderr.count("given up") == 1
 
 
+@pytest.mark.slow
 def test_sites_on_one_address_take_turns_if_asked_to(tmp_path: Path) -> None:
     overlapping = {}
     for politeness in ("domain", "address"):

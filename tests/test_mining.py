@@ -255,6 +255,7 @@ def pairs_in(out: Path) -> list[tuple[str, str]]:
     return sorted((row["url_a"], row["url_b"]) for row in rows)
 
 
+@pytest.mark.slow
 def test_a_mining_survives_a_bad_server_and_a_kill(sites: Path, tmp_path: Path) -> None:
     index = pq.read_table(sites / "index" / "part-0.parquet")
     first = index.slice(0, 1).to_pylist()[0]
@@ -406,6 +407,7 @@ def test_requests_keep_their_distance_after_a_long_sleep(tmp_path: Path, monkeyp
     assert [later - earlier >= 2 for earlier, later in pairwise(begun)] == [True] * 3
 
 
+@pytest.mark.slow
 def test_a_bucket_that_fails_is_left_to_the_next_run(sites: Path, tmp_path: Path) -> None:
     engine = DuckEngine(tmp_path / "work")
     with serve_ranges(sites) as site:

@@ -37,6 +37,7 @@ def command(url: str) -> tuple[str, ...]:
     return ("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={url}/en/", *chosen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "kind", "calls"),
     [

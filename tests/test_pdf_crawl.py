@@ -100,6 +100,7 @@ def listed(out: Path, site: Scripted) -> set[tuple[str, str]]:
     return pairs(out.parent, site) - {(LISTINGS["en"], LISTINGS["es"])}  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_parallel_pdfs_are_paired_and_the_others_counted(crawled: Path, site: Scripted) -> None:
     assert len(PAIRS) == 17
     assert listed(crawled / "out", site) == PAIRS

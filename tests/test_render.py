@@ -86,6 +86,7 @@ def documents(folder: Path) -> dict[str, dict[str, Any]]:
     return {record["url"]: record for record in read_json_lines(folder / "out" / "documents.jsonl.gz")}
 
 
+@pytest.mark.slow
 def test_a_site_that_is_all_javascript_has_no_documents_unless_rendered(tmp_path: Path) -> None:
     (tmp_path / "never").mkdir()
     with serve(with_scripts(*PLAIN)) as site:

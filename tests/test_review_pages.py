@@ -134,6 +134,7 @@ def test_clicks_write_the_sheet_in_chromium(tmp_path: Path) -> None:
     assert judgements(sheet) == ["1", "0", "1", "1"]
 
 
+@pytest.mark.slow
 def test_a_pair_is_shown_escaped_and_the_sheet_goes_on_where_it_is_unfilled(tmp_path: Path) -> None:
     sheet = written(tmp_path)
     with reviewing(tmp_path) as review:

@@ -36,6 +36,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, checkout: Path) -> Iterator
         yield server
 
 
+@pytest.mark.slow
 def test_a_job_crawls_with_the_code_and_models_of_the_egg(server: Scrapyd) -> None:
     with serve(bilingual_site(PAGES)) as site:
         job = server.schedule({"pair": "eng-spa", "seeds": f"{site.url}/en/", "policy": "smart"})
@@ -58,6 +59,7 @@ def test_a_job_crawls_with_the_code_and_models_of_the_egg(server: Scrapyd) -> No
     assert len(feed.read_text().splitlines()) == len(documents)
 
 
+@pytest.mark.slow
 def test_a_job_discovers_with_the_models_of_the_egg(server: Scrapyd) -> None:
     with serve(bilingual_site(PAGES)) as site:
         job = server.schedule({"pair": "eng-spa", "seeds": f"{site.url}/en/"}, spider="discovery")

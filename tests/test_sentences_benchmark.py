@@ -34,6 +34,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_an_article_of_known_beads_is_aligned_and_scored(folder: Path) -> None:
     main([str(folder), "--pair", "eng-deu", "--json", str(folder / "result.json"), "--cache", str(folder / "cache")])
     assert json.loads((folder / "result.json").read_text())["lexical"] == {"strict": 1.0, "lax": 1.0}
@@ -56,6 +57,7 @@ def test_pieces_are_cut_between_beads_and_lose_none() -> None:
     assert [piece.a for piece in pieces(Article(list("abcde"), list("uvwxyz"), gold), 3)] == [list("abcd"), list("e")]
 
 
+@pytest.mark.slow
 def test_pieces_are_aligned_each_by_itself(folder: Path) -> None:
     main([str(folder), *("--pair", "eng-deu", "--pieces", "2", "--json", str(folder / "out"), "--cache", str(folder))])
     assert json.loads((folder / "out").read_text())["lexical"]["lax"] == 1.0

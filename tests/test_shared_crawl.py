@@ -72,6 +72,7 @@ def end(process: subprocess.Popen[str]) -> str:
     return log
 
 
+@pytest.mark.slow
 def test_two_workers_split_the_hosts_and_fetch_nothing_twice(
     tmp_path: Path, sites: list[Site], server: RedisServer
 ) -> None:
@@ -109,6 +110,7 @@ def test_a_worker_that_comes_too_late_has_not_failed(tmp_path: Path, sites: list
     assert not documents(tmp_path / "late")
 
 
+@pytest.mark.slow
 def test_the_work_of_a_killed_worker_is_taken_over(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
     folders = [tmp_path / "one", tmp_path / "two"]
     killed, survivor = (start_worker(folder, sites, server, "BILINGUAL_ALIGN=") for folder in folders)
@@ -130,6 +132,7 @@ def test_the_work_of_a_killed_worker_is_taken_over(tmp_path: Path, sites: list[S
     assert summary(folders[1])["pairs"] == len(pairs)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_comes_back_and_redis_is_killed_under_it(
     tmp_path: Path, sites: list[Site], server: RedisServer
 ) -> None:
@@ -172,6 +175,7 @@ def test_a_redis_that_is_restarted_empty_ends_the_crawl_with_an_error(tmp_path: 
     assert 0 < len(documents(tmp_path / "one")) < len(every_document(sites))
 
 
+@pytest.mark.slow
 def test_a_stop_does_not_wait_for_a_redis_that_is_gone(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
     worker = start_worker(tmp_path / "one", sites, server, "DOWNLOAD_DELAY=0.1")
     while asked(sites).total() < 20:
@@ -205,6 +209,7 @@ def test_a_full_redis_is_waited_for(tmp_path: Path, sites: list[Site], server: R
     assert documents(tmp_path / "one") == every_document(sites)
 
 
+@pytest.mark.slow
 def test_a_password_in_the_query_is_in_no_output_and_no_command_line(tmp_path: Path, sites: list[Site]) -> None:
     commands = set()
     with redis_server(tmp_path, requirepass="sesame") as server:

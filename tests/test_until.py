@@ -218,6 +218,7 @@ def summary(folder: Path) -> dict[str, object]:
     return read
 
 
+@pytest.mark.slow
 def test_a_crawl_ends_by_itself_and_a_resume_fetches_the_rest(tmp_path: Path) -> None:
     (tmp_path / "whole").mkdir()
     with serve(with_blog()) as server:
@@ -250,6 +251,7 @@ def test_a_crawl_ends_by_itself_and_a_resume_fetches_the_rest(tmp_path: Path) ->
     assert outcome(tmp_path) == whole
 
 
+@pytest.mark.slow
 def test_a_killed_crawl_knows_what_it_had_found(tmp_path: Path) -> None:
     with serve(with_blog(), delay=0.01) as server:
         arguments = ("-a", "pair=eng-spa", "-a", f"seeds={server.url}/en/", "-a", "until=0.98")
@@ -378,6 +380,7 @@ def test_pages_that_only_a_sitemap_names_are_found(tmp_path: Path) -> None:
         assert len(outcome(tmp_path)[1]) >= 1.9 * PAGES
 
 
+@pytest.mark.slow
 def test_a_site_is_taken_up_again_if_a_late_page_brings_more(tmp_path: Path) -> None:
     site, hidden = with_hidden_pages()
     late = html("en", "late", "".join(f"<a href={path}>more</a> " for path in hidden))

@@ -414,6 +414,7 @@ class PostedSite:
         return Answer(status=302, headers=back)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["session", "cookie", "page"])
 def test_a_form_is_posted_once_and_gives_all_pairs(tmp_path: Path, kind: str) -> None:
     site = PostedSite(kind)
@@ -513,6 +514,7 @@ def test_answers_to_posts_are_bounded(tmp_path: Path, name: str) -> None:
     assert rows[0]["outcome"].startswith(outcome)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frontier", ["lmdb", "redis"])
 def test_a_form_is_not_posted_again_after_a_kill(tmp_path: Path, frontier: str) -> None:
     """Not by the next run with the same JOBDIR, nor by another worker that takes over the site."""

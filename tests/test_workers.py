@@ -115,6 +115,7 @@ def hosts_of(folder: Path) -> set[str]:
     return {row["url"].split("/")[2] for row in read_tsv(folder / "crawl.tsv")}
 
 
+@pytest.mark.slow
 def test_a_killed_worker_and_a_killed_redis_come_back(tmp_path: Path, sites: list[Site]) -> None:
     crawl = start_scrapy(tmp_path, *command(sites, "-s", "DOWNLOAD_DELAY=0.1", *WORKERS))
     wait_until_asked(sites, 20, crawl)
@@ -128,6 +129,7 @@ def test_a_killed_worker_and_a_killed_redis_come_back(tmp_path: Path, sites: lis
     assert sum(n > 1 for n in asked(sites).values()) <= 16
 
 
+@pytest.mark.slow
 def test_all_end_with_a_killed_parent_and_the_same_command_goes_on(tmp_path: Path, sites: list[Site]) -> None:
     whole = command(sites, "-s", "DOWNLOAD_DELAY=0.1", "-s", "JOBDIR=job", *ALIGNED, *WORKERS)
     crawl = start_scrapy(tmp_path, *whole)
@@ -152,6 +154,7 @@ def test_all_end_with_a_killed_parent_and_the_same_command_goes_on(tmp_path: Pat
     assert sum(n > 1 for n in asked(sites).values()) <= 16
 
 
+@pytest.mark.slow
 def test_a_stop_is_in_order_and_more_workers_go_on(tmp_path: Path, sites: list[Site]) -> None:
     one_job = command(sites, "-s", "DOWNLOAD_DELAY=0.1", "-s", "JOBDIR=job")
     crawl = start_scrapy(tmp_path, *one_job, *WORKERS)
@@ -199,6 +202,7 @@ def test_what_workers_cannot_do_is_refused_at_the_start(tmp_path: Path, more: tu
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_redis_that_cannot_start_again_stops_the_crawl(tmp_path: Path, sites: list[Site]) -> None:
     crawl = start_scrapy(tmp_path, *command(sites, "-s", "DOWNLOAD_DELAY=0.1", "-s", "JOBDIR=job", *WORKERS))
     wait_until_asked(sites, 20, crawl)
