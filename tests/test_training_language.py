@@ -18,7 +18,15 @@ import torch
 from bilingual_crawler.scoring.models import ByteTokens, LanguageModel
 from training import evaluate
 from training.common.calibration import fit_temperature
-from training.common.data import DataError, check_classes, check_disjoint, in_held_out, read_real, read_tsv
+from training.common.data import (
+    DataError,
+    check_classes,
+    check_disjoint,
+    in_held_out,
+    known_by_suffix,
+    read_real,
+    read_tsv,
+)
 from training.common.loop import predict
 from training.common.scores import calibration_error
 from training.language import __main__ as language
@@ -123,10 +131,34 @@ def test_hiding_the_host() -> None:
 
 def test_weights_temper_big_classes_and_big_domains() -> None:
     urls = [f"https://big.com/{i}" for i in range(16)] + ["https://small.com/1", "https://mt.com/1"]
-    weights = draw_weights(urls, np.array([0] * 17 + [1]), 0.5, 0.5)
+    labels, sure = np.array([0] * 17 + [1]), np.ones(18)
+    weights = draw_weights(urls, labels, sure, 0.5, 0.5)
     assert weights.sum() == pytest.approx(1)
     assert weights[16] == pytest.approx(4 * weights[0])
     assert weights[17] == pytest.approx(weights[:17].sum() / 5**0.5)
+    # a class of doubtful labels alone is drawn less as well
+    doubtful = draw_weights(urls, labels, np.where(labels == 1, 0.25, 1), 0.5, 0.5)
+    assert doubtful[17] / doubtful[0] == pytest.approx(weights[17] / weights[0] / 2)
+
+
+def test_urls_known_by_their_suffix_alone_are_drawn_less(tmp_path: Path) -> None:
+    lists = [tmp_path / "one.tsv", tmp_path / "two.tsv"]
+    lists[0].write_text("url\tlang\tevidence\n" + "".join(f"https://s{n}.ua/\tukr\tcctld-weak\n" for n in range(40)))
+    sure = {f"https://s{n}.ua/" for n in range(0, 40, 2)}
+    lists[1].write_text(
+        "url\tlang\tevidence\nhttps://s3.ua/\tukr\tcctld\n" + "".join(f"{url}\tukr\tlist\n" for url in sure)
+    )
+    plain = tmp_path / "plain.tsv"
+    plain.write_text("url\tlang\nhttps://s5.ua/\tukr\n")
+    by_suffix = known_by_suffix([*lists, plain])
+    assert by_suffix == {f"https://s{n}.ua/" for n in range(1, 40, 2)}
+    rows, _ = read_real([*lists, plain])
+    examples = prepare(rows, [], set(), replace(TINY, held_out=0.3, suffix_weight=0.1), by_suffix)
+    weights = {url: weight for url, weight in zip(examples.urls, examples.real, strict=True) if weight}
+    assert sure & weights.keys()
+    assert by_suffix & weights.keys()
+    expected = {url: 1.0 if url in sure else 0.1 for url in weights}
+    assert weights == pytest.approx({url: weight / sum(expected.values()) for url, weight in expected.items()})
 
 
 def test_temperature_softens_overconfident_logits() -> None:

@@ -2,7 +2,6 @@
 
 Networks are trained without a part of the domains, countries or sources, and answer the URLs of that part. Lists like
 those of an evaluation are drawn from the answers: they show how far a score moves because other domains were drawn.
-Beside them, what a bias of each class would bring that is fitted on the answers of the other parts.
 """
 
 from __future__ import annotations
@@ -16,11 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 from sklearn.metrics import precision_recall_fscore_support
-from torch import Tensor, nn
 
 from bilingual_crawler.scoring.models import TEXTS, ByteTokens
 from bilingual_crawler.urls.canonical import domain_label
-from training.common.data import DataError, draw, read_real, read_tsv
+from training.common.data import DataError, draw, known_by_suffix, read_real, read_tsv
 from training.common.loop import predict
 from training.common.markdown import table
 from training.common.options import add_recipe, chosen_recipe
@@ -53,7 +51,6 @@ twenty home pages stays whose language only its country's suffix tells. The doma
 has enough of are thinned first, to save time."""
 GENERIC_COUNTRIES = frozenset(("tv", "me", "io", "co", "eu", "fm", "to"))
 """Suffixes of two letters that sites of all countries use."""
-PENALTY = 1e-3
 HELD_OUT = 0.002
 """The share of the domains by which the progress of a training is shown."""
 
@@ -68,10 +65,6 @@ class Judged:
     labels: NDArray[np.int64]
     names: tuple[str, ...]
     lists: list[NDArray[np.int64]]
-
-    def weights(self) -> NDArray[np.float64]:
-        """The number of lists that have each row."""
-        return np.bincount(np.concatenate(self.lists), minlength=len(self.rows)).astype(float)
 
     def scores(self, guesses: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Macro-F1 of each list [lists], and F1 [lists, labels]; NaN for languages with fewer than 30 URLs in it."""
@@ -164,38 +157,6 @@ def answers(
     return logits.astype(np.float32)
 
 
-def fit_biases(
-    logits: NDArray[np.float32], labels: NDArray[np.int64], weights: NDArray[np.float64]
-) -> NDArray[np.float32]:
-    """The bias of each class with the least weighted cross-entropy, together with a temperature, which is dropped.
-
-    The squares of the biases are penalised, so that a class with few rows stays near 0.
-    """
-    x, y = torch.from_numpy(logits), torch.from_numpy(labels)
-    w = torch.from_numpy(weights / weights.sum()).float()
-    biases, log_scale = torch.zeros(x.shape[1], requires_grad=True), torch.zeros(1, requires_grad=True)
-    optimizer = torch.optim.LBFGS([biases, log_scale], max_iter=40, line_search_fn="strong_wolfe")
-
-    def closure() -> Tensor:
-        optimizer.zero_grad()
-        errors = nn.functional.cross_entropy((x + biases) * log_scale.exp(), y, reduction="none")
-        loss = (w * errors).sum() + PENALTY * biases.square().sum()
-        loss.backward()  # type: ignore[no-untyped-call]
-        return loss
-
-    optimizer.step(closure)  # type: ignore[no-untyped-call]
-    return biases.detach().numpy()
-
-
-def shifted_out_of_part(logits: NDArray[np.float32], judged: Judged, parts: NDArray[np.int64]) -> NDArray[np.float32]:
-    """The logits with biases that were fitted on the other parts."""
-    weights, result = judged.weights(), logits.copy()
-    for part in np.unique(parts):
-        others = parts != part
-        result[~others] += fit_biases(logits[others], judged.labels[others], weights[others])
-    return result
-
-
 def report_lists(found: dict[str, NDArray[np.float32]], judged: Judged) -> str:
     """Mean and worst decile over the lists of macro-F1 and of the F1 of some languages, as a Markdown table."""
     rows: list[list[object]] = []
@@ -227,7 +188,8 @@ def run(options: argparse.Namespace, recipe: LanguageRecipe) -> None:
     barred = {domain_label(url) for url, _ in read_real(options.exclude)[0]}
     real = read_real([options.list, *options.data])[0]
     # The parts are what is left out: hardly any further domain is held out.
-    examples = prepare(real, made_up, barred, replace(recipe, held_out=HELD_OUT))
+    by_suffix = known_by_suffix([options.list, *options.data])
+    examples = prepare(real, made_up, barred, replace(recipe, held_out=HELD_OUT), by_suffix)
     listed = read_tsv(options.list, ("url", "lang", "source", "evidence")).rows
     rows: list[Row] = [
         (url, lang, source, evidence)
@@ -241,12 +203,6 @@ def run(options: argparse.Namespace, recipe: LanguageRecipe) -> None:
     found: dict[str, NDArray[np.float32]] = {}
     for kind in options.kinds:
         found[kind] = answers(kind, rows, kept, examples, recipe, options.out)
-        for other in KINDS if kind == "domain" else (kind,):
-            parts = parts_of(other, rows, recipe.folds)[kept]
-            if len(np.unique(parts)) > 1:  # a list of one source has no other part
-                found[f"{kind}; biases from the other parts by {other}"] = shifted_out_of_part(
-                    found[kind], judged, parts
-                )
     print(report_lists(found, judged))
     for kind in options.kinds:
         print(f"Answers without the {kind}:\n\n{report_errors(found[kind], judged)}")

@@ -10,7 +10,8 @@ class LanguageRecipe:
     """How the language model is trained; the defaults are those of the shipped model.
 
     `class_power` and `domain_power` shape the draw of examples: a class with n URLs weighs n**class_power, a
-    URL of a domain with m URLs of the class weighs m**-domain_power. `hide_host` is the share of URLs shown
+    URL of a domain with m URLs of the class weighs m**-domain_power, and `suffix_weight` times that if the suffix of a
+    country is all that its label is known from. `hide_host` is the share of URLs shown
     without their host, half of these with its suffix left; `synthetic_share` is that of made-up URLs drawn, whose
     classes weigh as the real ones to the power of `synthetic_power`. `held_out` is the share of the domains kept
     for validation. Classes with fewer than `least` real URLs are left out. `folds` networks, trained for `fold_epochs`
@@ -27,6 +28,7 @@ class LanguageRecipe:
     smoothing: float = 0.05
     class_power: float = 0.5
     domain_power: float = 0.5
+    suffix_weight: float = 0.2
     hide_host: float = 0.35
     synthetic_share: float = 0.15
     synthetic_power: float = 0.5
