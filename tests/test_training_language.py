@@ -42,6 +42,8 @@ from training.language.recipe import LanguageRecipe as Recipe
 from training.prepare import synthetic
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from training.common.soft_labels import SoftLabels
 
 TINY = Recipe(
@@ -56,6 +58,7 @@ TINY = Recipe(
     rate=0.02,
     folds=2,
     fold_epochs=2,
+    teachers=2,
 )
 WORDS = {"eng": "news about house water city people", "mlt": "ahbarijiet dwar dar ilma belt nies"}
 
@@ -340,6 +343,25 @@ def test_a_fold_may_have_no_domain(tmp_path: Path) -> None:
     encoded = Encoded(ByteTokens(TINY.max_length), examples.urls)
     targets = cross_fit(config, encoded, examples, replace(TINY, folds=9, fold_epochs=1), tmp_path)
     assert np.array_equal(targets.rows([(url,) for url in examples.urls]) >= 0, examples.real > 0)
+
+
+def test_targets_are_the_mean_of_the_teachers(tmp_path: Path) -> None:
+    rows, _ = read_real([write_urls(tmp_path / "urls.tsv", domains=20)])
+    recipe = replace(TINY, fold_epochs=1, teachers=1)
+    examples = prepare(rows, [], set(), recipe)
+    encoded = Encoded(ByteTokens(recipe.max_length), examples.urls)
+    config = WordNetConfig(labels=2, rows=1009, word_rows=503, columns=16, width=16)
+
+    def first_label(name: str, **changes: int) -> NDArray[np.float32]:
+        """The probability of the first label for each URL."""
+        (tmp_path / name).mkdir()
+        targets = cross_fit(config, encoded, examples, replace(recipe, **changes), tmp_path / name)
+        found: NDArray[np.float32] = np.where(targets.top == 0, targets.probabilities, 0).sum(1).astype(np.float32)
+        return found
+
+    one, other = first_label("one"), first_label("other", seed=recipe.seed + recipe.folds)
+    assert abs(one - other).max() > 0.01
+    assert first_label("both", teachers=2) == pytest.approx((one + other) / 2, abs=2e-3)
 
 
 @pytest.mark.slow

@@ -15,7 +15,8 @@ class LanguageRecipe:
     without their host, half of these with its suffix left; `synthetic_share` is that of made-up URLs drawn, whose
     classes weigh as the real ones to the power of `synthetic_power`. `held_out` is the share of the domains kept
     for validation. Classes with fewer than `least` real URLs are left out. `folds` networks, trained for `fold_epochs`
-    each without its part of the domains, say the targets of that part (`cross_fit`; 1: labels are the targets).
+    each without its part of the domains, say the targets of that part (`cross_fit`; 1: labels are the targets), and
+    `teachers` times as many say the mean.
     """
 
     seed: int = 71213
@@ -43,4 +44,5 @@ class LanguageRecipe:
     gram_dropout: float = 0.15
     name_dropout: float = 0.4
     folds: int = 4
-    fold_epochs: int = 4
+    fold_epochs: int = 2
+    teachers: int = 4
