@@ -1,7 +1,8 @@
 """`python -m training.language.leave_out`: scores of networks that did not see the domain, the country or the source.
 
-Networks are trained without a part of the domains, countries or sources, and answer the URLs of that part. Lists like
-those of an evaluation are drawn from the answers: they show how far a score moves because other domains were drawn.
+Networks are trained without a part of the domains, countries or sources, and answer the URLs of that part. Several
+answer together, as the teachers of the shipped network do. Lists like those of an evaluation are drawn from the answers:
+they show how far a score moves because other domains were drawn.
 """
 
 from __future__ import annotations
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from training.language.examples import Examples
 
 KINDS = ("domain", "country", "source")
-RECIPE = replace(LanguageRecipe(), epochs=2)
 SHOWN = ("srp", "ukr", "mlt", "uzb", "hin", "rus", "eng")
 LISTS = 200
 SHARE = 0.07
@@ -133,35 +133,41 @@ def parts_of(kind: str, rows: Sequence[Row], count: int) -> NDArray[np.int64]:
 def answers(
     kind: str, rows: Sequence[Row], kept: NDArray[np.int64], examples: Examples, recipe: LanguageRecipe, out: Path
 ) -> NDArray[np.float32]:
-    """Logits [kept, labels] of networks that saw no domain of a row's part; an earlier run's are read from `out`."""
+    """Probabilities [kept, labels] by the mean of `recipe.teachers` networks that saw no domain of a row's part.
+
+    Those of an earlier run are read from `out`.
+    """
     path, key = out / f"{kind}.npz", f"{kind} {len(rows)} {asdict(recipe)}"
     if path.exists() and str((saved := np.load(path))["key"]) == key:
-        return np.asarray(saved["logits"], dtype=np.float32)
+        return np.asarray(saved["probabilities"], dtype=np.float32)
     encoded = EncodedUrls(ByteTokens(recipe.max_length), [TEXTS[TEXT](url) for url in examples.urls])
     config = WordNetConfig(labels=len(examples.names), **{name: getattr(recipe, name) for name in NETWORK})
     place = {url: i for i, url in reversed(list(enumerate(examples.urls)))}
     judged = np.array([place[rows[i][0]] for i in kept])
     domains = [domain_label(url) for url in examples.urls]
     parts = parts_of(kind, rows, recipe.folds)
-    logits = np.zeros((len(kept), len(examples.names)), dtype=np.float16)
+    answered = np.zeros((len(kept), len(examples.names)), dtype=np.float32)
     for part in range(recipe.folds):
         left_out = {domain_label(rows[i][0]) for i in np.flatnonzero(parts == part).tolist()}
         seen = np.array([domain not in left_out for domain in domains])
-        torch.manual_seed(recipe.seed + 1 + part)
-        net = WordNet(config)
         others = replace(examples, real=examples.real * seen, made_up=examples.made_up * seen)
-        fit(net, encoded, others, recipe, out / f"{kind}-{part}.pt")
         own = np.flatnonzero(parts[kept] == part)
-        logits[own] = predict(net, encoded, judged[own]).numpy().astype(np.float16)
-    np.savez(path, logits=logits, key=key)
-    return logits.astype(np.float32)
+        for teacher in range(recipe.teachers):
+            seed = recipe.seed + teacher * recipe.folds
+            torch.manual_seed(seed + 1 + part)
+            net = WordNet(config)
+            name = f"{kind}-{teacher * recipe.folds + part + 1}.pt"
+            fit(net, encoded, others, replace(recipe, epochs=recipe.fold_epochs, seed=seed), out / name)
+            answered[own] += predict(net, encoded, judged[own]).softmax(1).numpy() / recipe.teachers
+    np.savez(path, probabilities=answered.astype(np.float16), key=key)
+    return answered
 
 
 def report_lists(found: dict[str, NDArray[np.float32]], judged: Judged) -> str:
     """Mean and worst decile over the lists of macro-F1 and of the F1 of some languages, as a Markdown table."""
     rows: list[list[object]] = []
-    for name, logits in found.items():
-        macro, by_language = judged.scores(logits.argmax(1))
+    for name, answered in found.items():
+        macro, by_language = judged.scores(answered.argmax(1))
         cells = [f"{macro.mean():.3f} ± {macro.std():.3f}, {np.quantile(macro, 0.1):.3f}"]
         for lang in SHOWN:
             f1 = by_language[:, judged.names.index(lang)] if lang in judged.names else np.full(1, np.nan)
@@ -171,9 +177,9 @@ def report_lists(found: dict[str, NDArray[np.float32]], judged: Judged) -> str:
     return table(["left out", "macro-F1", *SHOWN], rows)
 
 
-def report_errors(logits: NDArray[np.float32], judged: Judged) -> str:
+def report_errors(answered: NDArray[np.float32], judged: Judged) -> str:
     """Right and false answers of some languages, and the languages of most of the false ones, as a Markdown table."""
-    guesses, names = logits.argmax(1), np.array(judged.names)
+    guesses, names = answered.argmax(1), np.array(judged.names)
     rows: list[list[object]] = []
     for lang in SHOWN:
         true = names[judged.labels[names[guesses] == lang]]
@@ -217,9 +223,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--exclude", type=Path, nargs="*", default=[], help="TSV files whose domains are left out")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="what is left out")
     parser.add_argument("--out", type=Path, required=True, help="folder for the answers of the networks")
-    add_recipe(parser, RECIPE)
+    add_recipe(parser, LanguageRecipe())
     options = parser.parse_args(arguments)
-    recipe = chosen_recipe(RECIPE, options)
+    recipe = chosen_recipe(LanguageRecipe(), options)
     torch.set_num_threads(1)
     options.out.mkdir(parents=True, exist_ok=True)
     try:
