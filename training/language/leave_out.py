@@ -1,8 +1,8 @@
 """`python -m training.language.leave_out`: scores of networks that did not see the domain, the country or the source.
 
 Networks are trained without a part of the domains, countries or sources, and answer the URLs of that part. Several
-answer together, as the teachers of the shipped network do. From the answers lists are drawn like those of an evaluation:
-they show how far a score moves because other domains were drawn.
+answer together, as the teachers of the shipped network do. From the answers lists are drawn like those of an
+evaluation: they show how far a score moves because other domains were drawn.
 """
 
 from __future__ import annotations
