@@ -18,15 +18,7 @@ import torch
 from bilingual_crawler.scoring.models import ByteTokens, LanguageModel
 from training import evaluate
 from training.common.calibration import fit_temperature
-from training.common.data import (
-    DataError,
-    check_classes,
-    check_disjoint,
-    in_held_out,
-    known_by_suffix,
-    read_real,
-    read_tsv,
-)
+from training.common.data import DataError, check_classes, check_disjoint, in_held_out, read_real, read_tsv
 from training.common.loop import predict
 from training.common.scores import calibration_error
 from training.language import __main__ as language
@@ -42,8 +34,6 @@ from training.language.recipe import LanguageRecipe as Recipe
 from training.prepare import synthetic
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from training.common.soft_labels import SoftLabels
 
 TINY = Recipe(
@@ -58,7 +48,6 @@ TINY = Recipe(
     rate=0.02,
     folds=2,
     fold_epochs=2,
-    teachers=2,
 )
 WORDS = {"eng": "news about house water city people", "mlt": "ahbarijiet dwar dar ilma belt nies"}
 
@@ -134,34 +123,10 @@ def test_hiding_the_host() -> None:
 
 def test_weights_temper_big_classes_and_big_domains() -> None:
     urls = [f"https://big.com/{i}" for i in range(16)] + ["https://small.com/1", "https://mt.com/1"]
-    labels, sure = np.array([0] * 17 + [1]), np.ones(18)
-    weights = draw_weights(urls, labels, sure, 0.5, 0.5)
+    weights = draw_weights(urls, np.array([0] * 17 + [1]), 0.5, 0.5)
     assert weights.sum() == pytest.approx(1)
     assert weights[16] == pytest.approx(4 * weights[0])
     assert weights[17] == pytest.approx(weights[:17].sum() / 5**0.5)
-    # a class of doubtful labels alone is drawn less as well
-    doubtful = draw_weights(urls, labels, np.where(labels == 1, 0.25, 1), 0.5, 0.5)
-    assert doubtful[17] / doubtful[0] == pytest.approx(weights[17] / weights[0] / 2)
-
-
-def test_urls_known_by_their_suffix_alone_are_drawn_less(tmp_path: Path) -> None:
-    lists = [tmp_path / "one.tsv", tmp_path / "two.tsv"]
-    lists[0].write_text("url\tlang\tevidence\n" + "".join(f"https://s{n}.ua/\tukr\tcctld-weak\n" for n in range(40)))
-    sure = {f"https://s{n}.ua/" for n in range(0, 40, 2)}
-    lists[1].write_text(
-        "url\tlang\tevidence\nhttps://s3.ua/\tukr\tcctld\n" + "".join(f"{url}\tukr\tlist\n" for url in sure)
-    )
-    plain = tmp_path / "plain.tsv"
-    plain.write_text("url\tlang\nhttps://s5.ua/\tukr\n")
-    by_suffix = known_by_suffix([*lists, plain])
-    assert by_suffix == {f"https://s{n}.ua/" for n in range(1, 40, 2)}
-    rows, _ = read_real([*lists, plain])
-    examples = prepare(rows, [], set(), replace(TINY, held_out=0.3, suffix_weight=0.1), by_suffix)
-    weights = {url: weight for url, weight in zip(examples.urls, examples.real, strict=True) if weight}
-    assert sure & weights.keys()
-    assert by_suffix & weights.keys()
-    expected = {url: 1.0 if url in sure else 0.1 for url in weights}
-    assert weights == pytest.approx({url: weight / sum(expected.values()) for url, weight in expected.items()})
 
 
 def test_temperature_softens_overconfident_logits() -> None:
@@ -343,25 +308,6 @@ def test_a_fold_may_have_no_domain(tmp_path: Path) -> None:
     encoded = Encoded(ByteTokens(TINY.max_length), examples.urls)
     targets = cross_fit(config, encoded, examples, replace(TINY, folds=9, fold_epochs=1), tmp_path)
     assert np.array_equal(targets.rows([(url,) for url in examples.urls]) >= 0, examples.real > 0)
-
-
-def test_targets_are_the_mean_of_the_teachers(tmp_path: Path) -> None:
-    rows, _ = read_real([write_urls(tmp_path / "urls.tsv", domains=20)])
-    recipe = replace(TINY, fold_epochs=1, teachers=1)
-    examples = prepare(rows, [], set(), recipe)
-    encoded = Encoded(ByteTokens(recipe.max_length), examples.urls)
-    config = WordNetConfig(labels=2, rows=1009, word_rows=503, columns=16, width=16)
-
-    def first_label(name: str, **changes: int) -> NDArray[np.float32]:
-        """The probability of the first label for each URL."""
-        (tmp_path / name).mkdir()
-        targets = cross_fit(config, encoded, examples, replace(recipe, **changes), tmp_path / name)
-        found: NDArray[np.float32] = np.where(targets.top == 0, targets.probabilities, 0).sum(1).astype(np.float32)
-        return found
-
-    one, other = first_label("one"), first_label("other", seed=recipe.seed + recipe.folds)
-    assert abs(one - other).max() > 0.01
-    assert first_label("both", teachers=2) == pytest.approx((one + other) / 2, abs=2e-3)
 
 
 @pytest.mark.slow

@@ -141,17 +141,6 @@ def read_real(paths: Sequence[Path]) -> tuple[list[tuple[str, ...]], list[str]]:
     return list(rows), report
 
 
-def known_by_suffix(paths: Sequence[Path]) -> set[str]:
-    """URLs of the lists whose language is known from the suffix of their country alone (the column evidence)."""
-    by_suffix: set[str] = set()
-    otherwise: set[str] = set()
-    for path in paths:
-        if not path.is_dir() and {"url", "evidence"} <= set(_header(path)):
-            for url, evidence in read_tsv(path, ("url", "evidence")).rows:
-                (by_suffix if evidence.startswith("cctld") else otherwise).add(url)
-    return by_suffix - otherwise
-
-
 def _header(path: Path) -> list[str]:
     with _opened(path) as stream:
         return split_header(stream.readline())

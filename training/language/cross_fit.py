@@ -2,8 +2,7 @@
 
 A network that is trained on labels alone learns the names of the training domains. Here each of several networks is
 trained without one part of the domains and then says how probable the languages are there. Where a URL shows nothing,
-these probabilities say so. One network of few epochs varies a lot from seed to seed, several together do not: their
-mean is what the student learns. Knowledge distillation as in Hinton et al. 2015, with teachers out of fold.
+these probabilities say so. Knowledge distillation as in Hinton et al. 2015, with teachers out of fold.
 """
 
 from __future__ import annotations
@@ -37,36 +36,24 @@ if TYPE_CHECKING:
 def cross_fit(
     config: WordNetConfig, encoded: EncodedUrls, examples: Examples, recipe: LanguageRecipe, folder: Path
 ) -> SoftLabels:
-    """The probabilities of all examples to draw from: the mean of `recipe.teachers`.
-
-    Each teacher is `recipe.folds` networks, of which each says those of its own part of the domains.
-    """
-    folds, nets = [], []
-    for teacher in range(recipe.teachers):
-        seed = recipe.seed + teacher * recipe.folds
-        fold = np.array([int(draw(f"{seed} fold {domain_label(url)}") * recipe.folds) for url in examples.urls])
-        folds.append(fold)
-        for number in range(recipe.folds):
-            torch.manual_seed(seed + 1 + number)
-            net = WordNet(config)
-            others = replace(
-                examples, real=examples.real * (fold != number), made_up=examples.made_up * (fold != number)
-            )
-            name = f"fold-{teacher * recipe.folds + number + 1}.pt"
-            fit(net, encoded, others, replace(recipe, epochs=recipe.fold_epochs, seed=seed), folder / name)
-            nets.append(net)
+    """The probabilities of all examples to draw from. Each of `recipe.folds` networks says those of its own domains."""
+    fold = np.array([int(draw(f"{recipe.seed} fold {domain_label(url)}") * recipe.folds) for url in examples.urls])
+    nets = []
+    for number in range(recipe.folds):
+        torch.manual_seed(recipe.seed + 1 + number)
+        nets.append(WordNet(config))
+        others = replace(examples, real=examples.real * (fold != number), made_up=examples.made_up * (fold != number))
+        fit(nets[-1], encoded, others, replace(recipe, epochs=recipe.fold_epochs), folder / f"fold-{number + 1}.pt")
     shown = np.flatnonzero((examples.real > 0) | (examples.made_up > 0))
     row: dict[Key, int] = {(examples.urls[i],): int(i) for i in shown}
 
     def out_of_fold(urls: Sequence[Key]) -> NDArray[np.float32]:
         rows = np.array([row[url] for url in urls])
-        found = np.zeros((len(rows), len(examples.names)), dtype=np.float32)
-        for teacher, fold in enumerate(folds):
-            for number in range(recipe.folds):
-                own = fold[rows] == number
-                if own.any():
-                    net = nets[teacher * recipe.folds + number]
-                    found[own] += predict(net, encoded, rows[own]).softmax(1).numpy() / recipe.teachers
+        found = np.empty((len(rows), len(examples.names)), dtype=np.float32)
+        for number, net in enumerate(nets):
+            own = fold[rows] == number
+            if own.any():
+                found[own] = predict(net, encoded, rows[own]).softmax(1).numpy()
         return found
 
     return SoftLabels.of(examples.names, list(row), out_of_fold)

@@ -12,7 +12,7 @@ from bilingual_crawler.urls.canonical import domain_label
 from training.common.data import DataError, check_classes, check_disjoint, in_held_out
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -41,17 +41,8 @@ class Examples:
         return synthetic * self.made_up + (1 - synthetic) * self.real if self.made_up.any() else self.real
 
 
-def prepare(
-    real: list[Row],
-    made_up: list[Row],
-    excluded: set[str],
-    recipe: LanguageRecipe,
-    by_suffix: Collection[str] = frozenset(),
-) -> Examples:
-    """Choose labels, leave out excluded domains, hold out domains for validation, weight the rest.
-
-    The labels of the URLs in `by_suffix` say nothing but the suffix.
-    """
+def prepare(real: list[Row], made_up: list[Row], excluded: set[str], recipe: LanguageRecipe) -> Examples:
+    """Choose labels, leave out excluded domains, hold out domains for validation, weight the rest."""
     real = [row for row in real if domain_label(row[0]) not in excluded]
     counts = Counter(lang for _, lang in real)
     names = tuple(lang for lang, count in counts.most_common() if count >= recipe.least)
@@ -67,8 +58,7 @@ def prepare(
     labels = np.array([index[row[1]] for row in rows])
     real_weights, made_up_weights = np.zeros(len(rows)), np.zeros(len(rows))
     urls = [rows[i][0] for i in kept]
-    trust = np.where([url in by_suffix for url in urls], recipe.suffix_weight, 1.0)
-    real_weights[kept] = draw_weights(urls, labels[kept], trust, recipe.class_power, recipe.domain_power)
+    real_weights[kept] = draw_weights(urls, labels[kept], recipe.class_power, recipe.domain_power)
     if len(rows) > count:
         mass = np.bincount(labels, real_weights, len(names)) ** recipe.synthetic_power
         made = labels[count:]
@@ -79,16 +69,12 @@ def prepare(
 
 
 def draw_weights(
-    urls: Sequence[str],
-    labels: NDArray[np.int64],
-    trust: NDArray[np.float64],
-    class_power: float,
-    domain_power: float,
+    urls: Sequence[str], labels: NDArray[np.int64], class_power: float, domain_power: float
 ) -> NDArray[np.float64]:
-    """Weight of each example in the draw, summing to 1; `trust` is the weight of its label, 0 to 1."""
+    """Weight of each example in the draw, summing to 1."""
     keys = [(domain_label(url), label) for url, label in zip(urls, labels, strict=True)]
     domains = Counter(keys)
-    weights = trust * np.array([float(domains[key]) ** -domain_power for key in keys])
+    weights = np.array([float(domains[key]) ** -domain_power for key in keys])
     mass = np.bincount(labels, weights)
     wanted = np.where(mass > 0, mass, 1) ** class_power
     result: NDArray[np.float64] = weights / mass[labels] * wanted[labels]

@@ -1,8 +1,9 @@
 """`python -m training.language.leave_out`: scores of networks that did not see the domain, the country or the source.
 
 Networks are trained without a part of the domains, countries or sources, and answer the URLs of that part. Several
-answer together, as the teachers of the shipped network do. From the answers lists are drawn like those of an
-evaluation: they show how far a score moves because other domains were drawn.
+short trainings answer together: they are about as good as the shipped network, which was trained longer and learnt from
+others. From the answers lists are drawn like those of an evaluation: they show how far a score moves because other
+domains were drawn.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from sklearn.metrics import precision_recall_fscore_support
 
 from bilingual_crawler.scoring.models import TEXTS, ByteTokens
 from bilingual_crawler.urls.canonical import domain_label
-from training.common.data import DataError, draw, known_by_suffix, read_real, read_tsv
+from training.common.data import DataError, draw, read_real, read_tsv
 from training.common.loop import predict
 from training.common.markdown import table
 from training.common.options import add_recipe, chosen_recipe
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from training.language.examples import Examples
 
 KINDS = ("domain", "country", "source")
+RECIPE = replace(LanguageRecipe(), epochs=2)
+NETWORKS = 4
 SHOWN = ("srp", "ukr", "mlt", "uzb", "hin", "rus", "eng")
 LISTS = 200
 SHARE = 0.07
@@ -131,13 +134,19 @@ def parts_of(kind: str, rows: Sequence[Row], count: int) -> NDArray[np.int64]:
 
 
 def answers(
-    kind: str, rows: Sequence[Row], kept: NDArray[np.int64], examples: Examples, recipe: LanguageRecipe, out: Path
+    kind: str,
+    rows: Sequence[Row],
+    kept: NDArray[np.int64],
+    examples: Examples,
+    recipe: LanguageRecipe,
+    networks: int,
+    out: Path,
 ) -> NDArray[np.float32]:
-    """Probabilities [kept, labels] by the mean of `recipe.teachers` networks that saw no domain of a row's part.
+    """Probabilities [kept, labels] by the mean of as many `networks`, which saw no domain of a row's part.
 
     Those of an earlier run are read from `out`.
     """
-    path, key = out / f"{kind}.npz", f"{kind} {len(rows)} {asdict(recipe)}"
+    path, key = out / f"{kind}.npz", f"{kind} {len(rows)} {networks} {asdict(recipe)}"
     if path.exists() and str((saved := np.load(path))["key"]) == key:
         return np.asarray(saved["probabilities"], dtype=np.float32)
     encoded = EncodedUrls(ByteTokens(recipe.max_length), [TEXTS[TEXT](url) for url in examples.urls])
@@ -152,13 +161,12 @@ def answers(
         seen = np.array([domain not in left_out for domain in domains])
         others = replace(examples, real=examples.real * seen, made_up=examples.made_up * seen)
         own = np.flatnonzero(parts[kept] == part)
-        for teacher in range(recipe.teachers):
-            seed = recipe.seed + teacher * recipe.folds
+        for number in range(networks):
+            seed = recipe.seed + number * recipe.folds
             torch.manual_seed(seed + 1 + part)
             net = WordNet(config)
-            name = f"{kind}-{teacher * recipe.folds + part + 1}.pt"
-            fit(net, encoded, others, replace(recipe, epochs=recipe.fold_epochs, seed=seed), out / name)
-            answered[own] += predict(net, encoded, judged[own]).softmax(1).numpy() / recipe.teachers
+            fit(net, encoded, others, replace(recipe, seed=seed), out / f"{kind}-{part}-{number}.pt")
+            answered[own] += predict(net, encoded, judged[own]).softmax(1).numpy() / networks
     np.savez(path, probabilities=answered.astype(np.float16), key=key)
     return answered
 
@@ -194,8 +202,7 @@ def run(options: argparse.Namespace, recipe: LanguageRecipe) -> None:
     barred = {domain_label(url) for url, _ in read_real(options.exclude)[0]}
     real = read_real([options.list, *options.data])[0]
     # The parts are what is left out: hardly any further domain is held out.
-    by_suffix = known_by_suffix([options.list, *options.data])
-    examples = prepare(real, made_up, barred, replace(recipe, held_out=HELD_OUT), by_suffix)
+    examples = prepare(real, made_up, barred, replace(recipe, held_out=HELD_OUT))
     listed = read_tsv(options.list, ("url", "lang", "source", "evidence")).rows
     rows: list[Row] = [
         (url, lang, source, evidence)
@@ -208,7 +215,7 @@ def run(options: argparse.Namespace, recipe: LanguageRecipe) -> None:
     judged = Judged(judged_rows, labels, examples.names, draw_lists(judged_rows, labels))
     found: dict[str, NDArray[np.float32]] = {}
     for kind in options.kinds:
-        found[kind] = answers(kind, rows, kept, examples, recipe, options.out)
+        found[kind] = answers(kind, rows, kept, examples, recipe, options.networks, options.out)
     print(report_lists(found, judged))
     for kind in options.kinds:
         print(f"Answers without the {kind}:\n\n{report_errors(found[kind], judged)}")
@@ -223,9 +230,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--exclude", type=Path, nargs="*", default=[], help="TSV files whose domains are left out")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="what is left out")
     parser.add_argument("--out", type=Path, required=True, help="folder for the answers of the networks")
-    add_recipe(parser, LanguageRecipe())
+    parser.add_argument("--networks", type=int, default=NETWORKS, help="that answer together (%(default)s)")
+    add_recipe(parser, RECIPE)
     options = parser.parse_args(arguments)
-    recipe = chosen_recipe(LanguageRecipe(), options)
+    recipe = chosen_recipe(RECIPE, options)
     torch.set_num_threads(1)
     options.out.mkdir(parents=True, exist_ok=True)
     try:

@@ -10,13 +10,11 @@ class LanguageRecipe:
     """How the language model is trained; the defaults are those of the shipped model.
 
     `class_power` and `domain_power` shape the draw of examples: a class with n URLs weighs n**class_power, a
-    URL of a domain with m URLs of the class weighs m**-domain_power, and `suffix_weight` times that if the suffix of a
-    country is all that its label is known from. `hide_host` is the share of URLs shown
+    URL of a domain with m URLs of the class weighs m**-domain_power. `hide_host` is the share of URLs shown
     without their host, half of these with its suffix left; `synthetic_share` is that of made-up URLs drawn, whose
     classes weigh as the real ones to the power of `synthetic_power`. `held_out` is the share of the domains kept
     for validation. Classes with fewer than `least` real URLs are left out. `folds` networks, trained for `fold_epochs`
-    each without its part of the domains, say the targets of that part (`cross_fit`; 1: labels are the targets), and
-    `teachers` times as many say the mean.
+    each without its part of the domains, say the targets of that part (`cross_fit`; 1: labels are the targets).
     """
 
     seed: int = 71213
@@ -29,7 +27,6 @@ class LanguageRecipe:
     smoothing: float = 0.05
     class_power: float = 0.5
     domain_power: float = 0.5
-    suffix_weight: float = 0.2
     hide_host: float = 0.35
     synthetic_share: float = 0.15
     synthetic_power: float = 0.5
@@ -44,5 +41,4 @@ class LanguageRecipe:
     gram_dropout: float = 0.15
     name_dropout: float = 0.4
     folds: int = 4
-    fold_epochs: int = 2
-    teachers: int = 4
+    fold_epochs: int = 4

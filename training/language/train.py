@@ -11,7 +11,7 @@ import torch
 from bilingual_crawler.scoring.models import TEXTS, ByteTokens
 from bilingual_crawler.urls.canonical import domain_label
 from training.common.calibration import fit_temperature
-from training.common.data import known_by_suffix, read_real, read_tsv
+from training.common.data import read_real, read_tsv
 from training.common.loop import predict
 from training.common.model_folder import parity, write_folder
 from training.common.scores import calibration_error, macro_f1
@@ -74,7 +74,7 @@ def run(
     real, report = read_real(data)
     made_up = [row for path in synthetic for row in read_tsv(path, ("url", "lang")).rows]
     barred = {domain_label(url) for url, _ in read_real(excluded)[0]}
-    examples = prepare(real, made_up, barred, recipe, known_by_suffix(data))
+    examples = prepare(real, made_up, barred, recipe)
     labels, valid, names = examples.labels, examples.valid, examples.names
     report.append(
         f"{np.count_nonzero(examples.real)} real and {np.count_nonzero(examples.made_up)} synthetic URLs to draw "
