@@ -5,12 +5,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+import torch
 from test_training_language import TINY, write_urls
 
+from training.common.data import read_tsv
 from training.language import leave_out
+from training.language.examples import prepare
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
 
 def rows_of(*rows: str) -> list[leave_out.Row]:
@@ -45,6 +50,26 @@ def test_lists_hold_whole_domains_and_few_home_pages_of_a_country() -> None:
         assert all(papers.count(paper) == leave_out.PER_DOMAIN for paper in set(papers))
 
 
+def test_networks_answer_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = read_tsv(write_urls(tmp_path / "urls.tsv", domains=20), ("url", "lang", "source")).rows
+    rows = [(url, lang, source, "list") for url, lang, source in listed]
+    recipe = replace(TINY, folds=3)
+    examples = prepare([row[:2] for row in rows], [], set(), recipe)
+    asked: list[int] = []
+
+    def predict(_net: object, _data: object, indices: NDArray[np.int64]) -> torch.Tensor:
+        asked.append(len(indices))
+        return torch.tensor([0.0, 0.0] if len(asked) % 2 else [np.log(3), 0.0]).repeat(len(indices), 1)
+
+    monkeypatch.setattr(leave_out, "fit_on_part", lambda *_: None)
+    monkeypatch.setattr(leave_out, "predict", predict)
+    kept = np.arange(0, len(rows), 2)
+    answered = leave_out.answers("domain", rows, kept, examples, recipe, 2, tmp_path)
+    assert len(asked) == 6
+    assert sum(asked[::2]) == len(kept) == sum(asked[1::2])
+    assert answered == pytest.approx(np.tile([0.625, 0.375], (len(kept), 1)))
+
+
 @pytest.mark.slow
 def test_lists_are_drawn_from_answers_that_are_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -59,6 +84,6 @@ def test_lists_are_drawn_from_answers_that_are_kept(
     leave_out.main(command)
     said = capsys.readouterr().out
     assert "| domain | " in said
-    monkeypatch.setattr(leave_out, "fit", lambda *_: pytest.fail("the answers of the first run are read"))
+    monkeypatch.setattr(leave_out, "fit_on_part", lambda *_: pytest.fail("the answers of the first run are read"))
     leave_out.main(command)
     assert said.splitlines()[-4:] == capsys.readouterr().out.splitlines()[-4:]

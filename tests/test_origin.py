@@ -15,9 +15,8 @@ from support.redis_server import redis_server
 from support.scripted import Answer, scripted
 from support.webserver import ALIGNED, run_scrapy
 
-from bilingual_crawler.alignment.sentences import personal as personal_data
 from bilingual_crawler.alignment.sentences.facts import direction_of
-from bilingual_crawler.alignment.sentences.personal import PersonalData
+from bilingual_crawler.alignment.sentences.personal import MAX_MASKED, PersonalData
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.opt_outs import MAX_RULES, declared_for, rules_in
 from bilingual_crawler.pages.origin import FACTS, Origin
@@ -518,14 +517,12 @@ def test_personal_data_is_found_and_masked(text: str, masked: str | None) -> Non
     assert personal.mask(personal.mask(text)) == personal.mask(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["a", "a@", "1 ", "+354 ", "a.b-", "GB82 ", "12345678901 ", "(at)", "+354 525 4000 "])
-def test_masking_takes_bounded_time(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # a quarter of the bound, and of the time
-    most = personal_data.MAX_MASKED // 4
-    monkeypatch.setattr(personal_data, "MAX_MASKED", most)
+def test_masking_takes_bounded_time(part: str) -> None:
     personal = PersonalData(("eng", "isl"))
-    line = part * (most // 4 // len(part))
+    line = part * (MAX_MASKED // 4 // len(part))
     began = time.process_time()
     assert len(personal.mask_lines([line] * 40)) == 4
     personal.kinds(line)
-    assert time.process_time() - began < 15
+    assert time.process_time() - began < 60

@@ -358,6 +358,12 @@ def test_a_page_whose_document_was_not_written_before_a_kill_is_no_document(outp
     assert counts["dropped"]["not-written"] == 1
     assert counts["tried"] == 12
     assert sum(read_results(output).hosts["example.org"].kept.values()) == 7
+    # one of two parts is not the page
+    (output / "documents.jsonl.gz").write_bytes(gzip_lines([{"url": url} for url in (*urls, parts[0])]))
+    write_report(output)
+    counts = json.loads((output / "summary.json").read_text(encoding="utf-8"))
+    assert counts["documents"] == {"eng": 2, "spa": 3}
+    assert counts["dropped"]["not-written"] == 2
     # without the file of the documents, the log is what there is
     (output / "documents.jsonl.gz").unlink()
     write_report(output)

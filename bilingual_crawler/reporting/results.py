@@ -31,7 +31,7 @@ from bilingual_crawler.storage.records import (
     read_tsv,
 )
 from bilingual_crawler.urls.canonical import registered_domain
-from bilingual_crawler.urls.variants import bare
+from bilingual_crawler.urls.variants import part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -169,7 +169,11 @@ def _course(directory: Path, languages: LanguagePairs, pairs: list[dict[str, str
 
 
 def _lacks_document(row: Mapping[str, str], written: set[int]) -> bool:
-    return row["outcome"] == "document" and hash(row["url"]) not in written
+    if row["outcome"] != "document":
+        return False
+    url, languages = row["url"], languages_of(row["language"])
+    documents = [part(url, language) for language in languages] if len(languages) > 1 else [url]
+    return any(hash(document) not in written for document in documents)
 
 
 def _read_pairs(directory: Path, languages: LanguagePairs) -> list[dict[str, str]]:
@@ -387,8 +391,7 @@ def _read_documents(path: Path, wanted: set[str]) -> tuple[dict[str, str], set[i
     written: set[int] = set()
     for record in read_json_lines(path):
         url = record["url"]
-        # the log has the address of a page; its two parts are documents with addresses of their own
-        written |= {hash(url), hash(bare(url))}
+        written.add(hash(url))
         if url in wanted:
             titles[url] = str(record.get("title") or "")[:MAX_TITLE]
     return titles, written if path.exists() else None

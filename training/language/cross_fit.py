@@ -11,14 +11,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from bilingual_crawler.urls.canonical import domain_label
 from training.common.data import draw
 from training.common.loop import predict
 from training.common.soft_labels import SoftLabels
-from training.language.fit import fit
-from training.language.network import WordNet
+from training.language.fit import fit_on_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,12 +36,11 @@ def cross_fit(
 ) -> SoftLabels:
     """The probabilities of all examples to draw from. Each of `recipe.folds` networks says those of its own domains."""
     fold = np.array([int(draw(f"{recipe.seed} fold {domain_label(url)}") * recipe.folds) for url in examples.urls])
-    nets = []
-    for number in range(recipe.folds):
-        torch.manual_seed(recipe.seed + 1 + number)
-        nets.append(WordNet(config))
-        others = replace(examples, real=examples.real * (fold != number), made_up=examples.made_up * (fold != number))
-        fit(nets[-1], encoded, others, replace(recipe, epochs=recipe.fold_epochs), folder / f"fold-{number + 1}.pt")
+    short = replace(recipe, epochs=recipe.fold_epochs)
+    nets = [
+        fit_on_part(config, encoded, examples, fold != number, short, number, folder / f"fold-{number + 1}.pt")
+        for number in range(recipe.folds)
+    ]
     shown = np.flatnonzero((examples.real > 0) | (examples.made_up > 0))
     row: dict[Key, int] = {(examples.urls[i],): int(i) for i in shown}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from training.common.encoding import pools
 from training.common.loop import Checkpoint, Training, predict, train
 from training.common.scores import macro_f1
+from training.language.network import WordNet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from training.common.soft_labels import Lesson
     from training.language.encoding import EncodedUrls
     from training.language.examples import Examples
-    from training.language.network import WordNet
+    from training.language.network import WordNetConfig
     from training.language.recipe import LanguageRecipe
 
 
@@ -62,3 +63,19 @@ def fit(
 
     saved = Checkpoint(checkpoint, f"{asdict(recipe)} {net.config}")
     return train(Training(net, optimizer, schedule, draw, loss), recipe.epochs, recipe.seed, saved, validate)
+
+
+def fit_on_part(
+    config: WordNetConfig,
+    data: EncodedUrls,
+    examples: Examples,
+    shown: NDArray[np.bool_],
+    recipe: LanguageRecipe,
+    number: int,
+    checkpoint: Path,
+) -> WordNet:
+    """A network that sees only the examples that are `shown`; its first weights depend on its `number`."""
+    torch.manual_seed(recipe.seed + 1 + number)
+    net = WordNet(config)
+    fit(net, data, replace(examples, real=examples.real * shown, made_up=examples.made_up * shown), recipe, checkpoint)
+    return net

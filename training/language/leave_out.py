@@ -27,8 +27,8 @@ from training.common.options import add_recipe, chosen_recipe
 from training.language.card import MANY
 from training.language.encoding import EncodedUrls
 from training.language.examples import prepare, thinned
-from training.language.fit import fit
-from training.language.network import WordNet, WordNetConfig
+from training.language.fit import fit_on_part
+from training.language.network import WordNetConfig
 from training.language.recipe import LanguageRecipe
 from training.language.train import NETWORK, TEXT
 
@@ -159,13 +159,11 @@ def answers(
     for part in range(recipe.folds):
         left_out = {domain_label(rows[i][0]) for i in np.flatnonzero(parts == part).tolist()}
         seen = np.array([domain not in left_out for domain in domains])
-        others = replace(examples, real=examples.real * seen, made_up=examples.made_up * seen)
         own = np.flatnonzero(parts[kept] == part)
         for number in range(networks):
-            seed = recipe.seed + number * recipe.folds
-            torch.manual_seed(seed + 1 + part)
-            net = WordNet(config)
-            fit(net, encoded, others, replace(recipe, seed=seed), out / f"{kind}-{part}-{number}.pt")
+            other = replace(recipe, seed=recipe.seed + number * recipe.folds)
+            checkpoint = out / f"{kind}-{part}-{number}.pt"
+            net = fit_on_part(config, encoded, examples, seen, other, part, checkpoint)
             answered[own] += predict(net, encoded, judged[own]).softmax(1).numpy() / networks
     np.savez(path, probabilities=answered.astype(np.float16), key=key)
     return answered
