@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from protego import Protego
 
@@ -13,11 +13,17 @@ LINES = st.sampled_from(
         "User-agent: *", "User-agent: Bilingual-Crawler", "user agent: bilingual", "User-agent: crawler", "User-agent:",
         "User-agent: other", "Disallow: /a", "Disallow: /b # why", "Allow: /a/b", "Disallow:", "Crawl-delay: 3",
         "Sitemap: https://a.example/s.xml", "Host: a.example", "", "# note", "nonsense", "Noindex: /c", "\ufeff",
+        "Sitemap https://a.example/s.xml", "Disallow /a", "more nonsense", "a http://b.example/", "unknown: x",
     ]
 )  # fmt: skip
 
 
 @given(st.lists(LINES, max_size=12))
+@example(["User-agent: *", "nonsense", "User-agent: crawler", "Disallow: /a"])
+@example(["User-agent: *", "more nonsense", "User-agent: other", "Disallow /a", "User-agent: third", "Disallow: /b"])
+@example(
+    ["User-agent: *", "a http://b.example/", "User-agent: other", "unknown: x", "User-agent: third", "Disallow: /b"]
+)
 def test_what_is_left_out_does_not_concern_the_crawler(lines: list[str]) -> None:
     whole, reduced = (Protego.parse(text) for text in ("\n".join(lines), rules_for("\n".join(lines), AGENT)))
     for path in ("/", "/a", "/a/b", "/b", "/c"):

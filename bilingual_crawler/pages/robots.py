@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 _AGENT = re.compile(r"(?i)user[- ]?agent(?:\s*:|\s)\s*(.*)")
 _SITEMAP = re.compile(r"(?i)(?:sitemaps?|site-map)\s*:\s*(\S+)")
-_SITE_WIDE = re.compile(r"(?i)(?:sitemaps?|site-map|host)\s*:")
+_SITE_WIDE = re.compile(r"(?i)(?:sitemaps?|site-map|host)(?:\s*:|\s|$)")
+_RULE = re.compile(
+    r"(?i)[^:]*:|(?:dis+al+ow|diasllow|disallaw|allow|crawl[- ]delay|request[- ]rate|visit[- ]time)(?:\s|$)"
+)
+"""A line that ends the names of a group; other text does not, so that its rules hold for more names, not for fewer."""
 _WORD_START = re.compile(r"(?<![\w-])[\w-]")
 _NAME = re.compile(r"\s*([^\s:]+)\s*:")
 _WITH_VALUE = frozenset(("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"))
@@ -75,7 +79,7 @@ def rules_for(text: str, agent: str) -> str:
                 names.add(name)
                 kept.append(f"User-agent: {name}")
         elif not _SITE_WIDE.match(line):
-            naming = False
+            naming = naming and not _RULE.match(line)
             if names:
                 kept.append(line)
     return "\n".join(kept)
