@@ -45,6 +45,22 @@ def test_utf8_under_a_single_byte_label_is_utf8() -> None:
     assert decode_body(body, "text/html; charset=iso-8859-1").endswith(ICELANDIC)
 
 
+@pytest.mark.parametrize(
+    ("label", "codec", "text"),
+    [
+        ("iso-8859-8-i", "iso8859_8", "שלום עולם"),
+        ("windows-949", "cp949", "안녕하세요"),
+        ("x-gbk", "gb18030", "中文网页"),
+        ("x-cp1251", "cp1251", "Привет"),
+        ("ISO88592", "iso8859_2", "žluťoučký"),
+        ("koi8-ru", "koi8_u", "Привіт"),
+    ],
+)
+def test_names_of_encodings_that_only_browsers_know(label: str, codec: str, text: str) -> None:
+    assert decode_body((META.format(label) + text).encode(codec), "text/html").endswith(text)
+    assert decode_body(text.encode(codec), f"text/html; charset={label}") == text
+
+
 def test_false_claim_of_utf8_falls_back_on_the_page() -> None:
     body = (META.format("windows-1250") + "Příliš žluťoučký kůň").encode("cp1250")
     assert decode_body(body, "text/html; charset=utf-8").endswith("Příliš žluťoučký kůň")

@@ -17,6 +17,20 @@ _REFUSED = frozenset(
     codecs.lookup(name).name
     for name in ("punycode", "idna", "unicode_escape", "raw_unicode_escape", "undefined", "utf-7")
 )
+_LABELS = {
+    "cn_big5": "big5hkscs", "x_x_big5": "big5hkscs", "dos_874": "cp874", "iso885911": "cp874",
+    "windows_949": "cp949", "ks_c_5601_1989": "cp949", "ksc_5601": "cp949", "iso_ir_149": "cp949",
+    "x_euc_jp": "euc_jp", "x_gbk": "gb18030", "gb_2312": "gb18030",
+    "iso_8859_6_e": "iso8859_6", "iso_8859_6_i": "iso8859_6", "iso_8859_8_e": "iso8859_8", "iso_8859_8_i": "iso8859_8",
+    "koi": "koi8_r", "koi8": "koi8_r", "koi8_ru": "koi8_u", "mac": "mac_roman", "x_mac_roman": "mac_roman",
+    "x_mac_cyrillic": "mac_cyrillic", "x_mac_ukrainian": "mac_cyrillic", "iso88599": "cp1254",
+    **{f"x_cp125{n}": f"cp125{n}" for n in range(9)},
+    **{f"iso8859{n}": f"iso8859_{n}" for n in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15)},
+}  # fmt: skip
+"""Names of encodings on web pages (WHATWG, Encoding) that Python lacks, with underscores."""
+# w3lib knows the names that Python knows
+codecs.register(lambda label: codecs.lookup(_LABELS[label]) if label in _LABELS else None)
+
 _LEGACY = {
     "cp1250": "ces hrv bos hun pol ron slk slv sqi",
     "cp1251": "bel bul kaz kir mkd mon rus srp tat tgk ukr",
