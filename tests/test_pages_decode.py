@@ -61,6 +61,13 @@ def test_names_of_encodings_that_only_browsers_know(label: str, codec: str, text
     assert decode_body(text.encode(codec), f"text/html; charset={label}") == text
 
 
+@pytest.mark.parametrize("declaration", [META.format("utf-16"), "<?xml version='1.0' encoding='utf-16'?><p>"])
+def test_a_declaration_that_can_be_read_is_not_in_utf16(declaration: str) -> None:
+    for text in (declaration + ICELANDIC, declaration + "plain"):
+        assert decode_body(text.encode(), "text/html") == text
+    assert decode_body((declaration + ICELANDIC).encode("latin-1"), "text/html") == declaration + ICELANDIC
+
+
 def test_false_claim_of_utf8_falls_back_on_the_page() -> None:
     body = (META.format("windows-1250") + "Příliš žluťoučký kůň").encode("cp1250")
     assert decode_body(body, "text/html; charset=utf-8").endswith("Příliš žluťoučký kůň")

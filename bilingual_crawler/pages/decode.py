@@ -64,12 +64,18 @@ def decode_body(body: bytes, content_type: str | None) -> str:
     except UnicodeDecodeError:
         text = None
     by_header = http_content_type_encoding(content_type)
-    declared = by_header or html_body_declared_encoding(body)
+    declared = by_header or _by_page(body)
     if text is not None and (declared is None or body.isascii() or not _is_wide(declared)):
         return text if not _is_escaped(declared) else _decode(body, declared or "utf-8")
     if declared is None or declared == "utf-8":
         declared = _without_claim(body)
     return _decode(body, declared)
+
+
+def _by_page(body: bytes) -> str | None:
+    """The encoding that the page declares. UTF-16 counts as UTF-8: in UTF-16, the declaration could not be read."""
+    declared = html_body_declared_encoding(body)
+    return "utf-8" if declared and declared.startswith(("utf-16", "utf-32")) else declared
 
 
 def _is_wide(encoding: str) -> bool:
@@ -85,7 +91,7 @@ def _is_escaped(encoding: str | None) -> bool:
 def _without_claim(body: bytes) -> str:
     """Encoding of a body without a declaration, or with a false declaration of UTF-8."""
     if not _mostly_utf8(body):
-        by_page = html_body_declared_encoding(body)
+        by_page = _by_page(body)
         if by_page not in (None, "utf-8"):
             return by_page
         match = _LANG.search(body, 0, _HEAD)
