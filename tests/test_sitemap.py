@@ -94,6 +94,12 @@ def test_utf_16_and_what_only_says_so(codec: str) -> None:
         assert list(pages(body)) == ["/a%C3%A9?x=1&y=%C3%B1"]
 
 
+def test_an_entry_that_is_the_root() -> None:
+    assert pages(b"<?xml-stylesheet href='/s.xsl'?><!-- made --><url><loc>https://example.org/a</loc></url>") == {
+        "/a": None
+    }
+
+
 def test_entities_are_not_expanded() -> None:
     prolog = (
         "<!DOCTYPE urlset [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;'>"

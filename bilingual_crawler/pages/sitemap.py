@@ -123,8 +123,9 @@ def _entries(body: bytes) -> Iterator[tuple[str, str | None, bool]]:
                     if hreflang is not None and child.get("href"):
                         yield child.get("href", ""), hreflang, False
             entry.clear()
-            while entry.getprevious() is not None:
-                del entry.getparent()[0]
+            # a root has no parent, and what stands before it takes no room
+            while (parent := entry.getparent()) is not None and entry.getprevious() is not None:
+                del parent[0]
     except etree.XMLSyntaxError:
         return
 
