@@ -100,6 +100,14 @@ def test_an_entry_that_is_the_root() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "before", ["\ufeff\ufeff", "\ufeff\n", "<br />\n<b>Warning</b>: x in y<br />\n", "Notice: x\n"]
+)
+@pytest.mark.parametrize("prolog", ["<?xml version='1.0' encoding='UTF-8'?>", ""])
+def test_what_a_program_writes_before_it_is_skipped(before: str, prolog: str) -> None:
+    assert pages(before.encode() + urlset("<url><loc>https://example.org/é</loc></url>", prolog)) == {"/%C3%A9": None}
+
+
 def test_entities_are_not_expanded() -> None:
     prolog = (
         "<!DOCTYPE urlset [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;'>"

@@ -25,10 +25,14 @@ MAX_ENTRIES = 50_000
 """URLs of a sitemap that are read; the limit of the protocol, which does not count alternates."""
 MAX_CHARACTERS = 100 * MAX_ENTRIES
 """Characters of all these URLs."""
+MAX_PREAMBLE = 10_000
+"""Bytes before the XML of a sitemap that are skipped."""
 
 _UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
 """By the first two bytes."""
 _SAYS_UTF_16 = re.compile(rb"""\A(?:\xef\xbb\xbf)?\s*+<\?xml[^>]*encoding\s*+=\s*+["']utf-?16""", re.IGNORECASE)
+_BOM = b"\xef\xbb\xbf"
+_BEGINNING = re.compile(rb"<(?:\?xml\s|(?:[\w.-]+:)?(?:urlset|sitemapindex)\b)")
 _FOREIGN_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)")
 _GZIP = b"\x1f\x8b"
 
@@ -43,7 +47,11 @@ def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str]]:
     body = _unpack(body)
     if codec := _UTF_16.get(body[:2]):
         body = body.decode(codec, "replace").encode()
-    start = body[:1000].lstrip(b"\xef\xbb\xbf \t\r\n")
+    beginning = _BEGINNING.search(body, 0, MAX_PREAMBLE)
+    if beginning and body[: beginning.start()].removeprefix(_BOM).strip():
+        # a second byte order mark, or a warning of the program that has made it
+        body = body[beginning.start() :]
+    start = body[:1000].lstrip(_BOM + b" \t\r\n")
     pages: dict[str, Link] = {}
     nested: dict[str, None] = {}
     entries = _entries(body) if start.startswith(b"<") else _lines(body)
