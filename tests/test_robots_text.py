@@ -38,8 +38,14 @@ def test_line_ends_and_comments(end: str) -> None:
 
 
 def test_sitemaps_are_canonical_and_unique() -> None:
-    text = "Sitemap: https://A.example/s.xml\nsitemaps: https://a.example/s.xml # again\nSitemap: no-url\nSitemap:"
-    assert sitemaps_in(text) == ["https://a.example/s.xml"]
+    text = "Sitemap: https://A.example/s.xml\nsitemaps: https://a.example/s.xml # again\nSitemap: mailto:x\nSitemap:"
+    assert sitemaps_in(text, "https://a.example/robots.txt") == ["https://a.example/s.xml"]
+
+
+@pytest.mark.parametrize("written", ["/maps/s.xml", "maps/s.xml", "//b.example/maps/s.xml"])
+def test_sitemaps_may_be_relative(written: str) -> None:
+    host = "b.example" if "b.example" in written else "a.example"
+    assert sitemaps_in(f"Sitemap: {written}", "https://a.example/robots.txt") == [f"https://{host}/maps/s.xml"]
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ def test_a_page_costs_what_it_may_and_no_more(name: str) -> None:
     ],
 )
 def test_a_robots_txt_is_read_in_linear_time(body: bytes) -> None:
-    robots = submit(RobotsJob(body, "bilingual-crawler")).result(60)
+    robots = submit(RobotsJob(body, "https://a.example/robots.txt", "bilingual-crawler")).result(60)
     assert robots.rules.count("User-agent") <= 1
 
 

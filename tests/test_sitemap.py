@@ -171,4 +171,5 @@ def test_robots() -> None:
         "\ufeffSitemap: https://example.org/a.xml\nUser-agent: *\n  sitemap :https://example.org/b.xml # main\n"
         "SITEMAP: https://example.org/a.xml\nSitemap: /relative\n# Sitemap: https://example.org/c.xml\nSitemap:"
     )
-    assert sitemaps_in(text) == ["https://example.org/a.xml", "https://example.org/b.xml"]
+    found = sitemaps_in(text, "https://example.org/robots.txt")
+    assert found == [f"https://example.org/{name}" for name in ("a.xml", "b.xml", "relative")]

@@ -172,10 +172,11 @@ class Robots:
 
 @dataclass(frozen=True)
 class RobotsJob(Job[Robots]):
-    """Read the robots.txt in *body* for the crawler *agent*."""
+    """Read the robots.txt in *body*, fetched from *url*, for the crawler *agent*."""
 
     returns: ClassVar[Any] = Robots
     body: bytes
+    url: str
     agent: str
 
     @property
@@ -184,7 +185,7 @@ class RobotsJob(Job[Robots]):
 
     def run(self) -> Robots:
         text = self.body.decode("utf-8", "replace")
-        return Robots(rules_for(text, self.agent), sitemaps_in(text))
+        return Robots(rules_for(text, self.agent), sitemaps_in(text, self.url))
 
 
 @dataclass(frozen=True)

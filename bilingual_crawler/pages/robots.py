@@ -85,9 +85,9 @@ def rules_for(text: str, agent: str) -> str:
     return "\n".join(kept)
 
 
-def sitemaps_in(text: str) -> list[str]:
-    """Canonical URLs of the ``Sitemap:`` lines of a robots.txt, each once."""
-    named = (canonicalise(match[1]) for line in _lines(text) if (match := _SITEMAP.match(line)))
+def sitemaps_in(text: str, url: str) -> list[str]:
+    """Canonical URLs of the ``Sitemap:`` lines of the robots.txt at *url*, each once; many are relative to it."""
+    named = (canonicalise(match[1], url) for line in _lines(text) if (match := _SITEMAP.match(line)))
     return list(dict.fromkeys(url for url in named if url is not None))
 
 

@@ -115,7 +115,7 @@ class RobotsMiddleware:
             raise HostUnavailable("robots-unreachable", message, alive=True, asked=asked_to_wait(response))
         body = response.body[:MAX_BYTES] if 200 <= response.status < 300 else b""
         try:
-            robots = await self._reader.read(RobotsJob(body, self._user_agent), url)
+            robots = await self._reader.read(RobotsJob(body, url, self._user_agent), url)
         except Refused as error:
             self._stats.inc_value("bilingual/robots/unreachable")
             raise HostUnavailable("robots-unreachable", f"{url}: {error}", alive=True) from error
