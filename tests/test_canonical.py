@@ -67,8 +67,18 @@ def test_query_keeps_its_order_and_its_languages(query: str, kept: str) -> None:
     assert canonicalise(f"http://example.is/a?{query}") == f"http://example.is/a?{kept}"
 
 
-def test_a_query_of_trackers_leaves_none() -> None:
-    assert canonicalise("http://example.is/a?utm_source=x&gclid=y") == "http://example.is/a"
+@pytest.mark.parametrize(
+    "names",
+    [
+        "utm_source gclid", "gclsrc", "dclid", "gbraid", "wbraid", "fbclid", "msclkid", "yclid", "twclid", "igshid",
+        "mc_cid", "mc_eid", "_hsenc", "_hsmi", "_ga", "_gl", "phpsessid", "jsessionid", "aspsessionidabc", "sessionid",
+        "session_id", "zenid", "oscsid", "cftoken",
+    ],
+)  # fmt: skip
+def test_a_query_of_trackers_leaves_none(names: str) -> None:
+    query = "&".join(f"{name}=1" for name in names.split())
+    assert canonicalise(f"http://example.is/a?{query}") == "http://example.is/a"
+    assert canonicalise(f"/a?{query}&lang=is", "http://example.is/") == "http://example.is/a?lang=is"
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ _TRACKER = re.compile(
     r"(?:=.*)?",
     re.IGNORECASE,
 )
-_MAY_TRACK = re.compile(r"utm_|clid|braid|igshid|mc_|_hs|_g|sess|sid|zenid|cftoken", re.IGNORECASE)
+_MAY_TRACK = re.compile(r"utm_|clk?id|gclsrc|braid|igshid|mc_|_hs|_g|sess|sid|zenid|cftoken", re.IGNORECASE)
 
 
 def canonicalise(url: str, base: str | None = None) -> str | None:
