@@ -724,7 +724,24 @@ class TestRobustness:
         parse_page("<p>x " + repeated * 100_000, URL)
         assert time.process_time() - started < 10
 
-    @pytest.mark.parametrize("tag", ["<div>", "<b id=x>", "<nav class=lang>", "<a " + "x1=1 x2=2 " * 50_000 + ">"])
+    def test_large_drawings_cut_nothing(self) -> None:
+        drawing = "<svg viewBox='0 0 1 1'>" + "<path d='M0 0'/>" * 6000 + "</svg>"
+        page = parse_page(f"<p>before</p>{drawing}<p>between</p>{drawing}<p>after <a href=/b>link</a></p>", URL)
+        assert page.text == "before\nbetween\nafter link"
+        assert [link.url for link in page.links] == ["https://example.org/b"]
+
+    @pytest.mark.parametrize(
+        "tag",
+        [
+            "<div>",
+            "<b id=x>",
+            "<nav class=lang>",
+            "<svg>",
+            "<path/>",
+            "<svg></svg><i>",
+            "<a " + "x1=1 x2=2 " * 50_000 + ">",
+        ],
+    )
     def test_hostile_markup(self, tag: str) -> None:
         started = time.process_time()
         parse_page(tag * 20_000 if len(tag) < 100 else tag, URL)
