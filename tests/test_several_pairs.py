@@ -102,6 +102,8 @@ def test_pairs_are_listed_with_commas(text: str, pairs: str) -> None:
         (LanguagePairs.parse, "eng,isl,dan", "languages=eng,isl,dan for all pairs among these languages"),
         (LanguagePairs.among, "eng", "'eng' is one language: give at least two"),
         (LanguagePairs.among, "eng,isl,English", "English is given twice"),
+        (LanguagePairs.among, "eng-isl", "names pairs: give pair=eng-isl"),
+        (LanguagePairs.among, "eng-isl,fra-deu", "names pairs: give pair=eng-isl,fra-deu"),
         (LanguagePairs.among, "eng,isl,dan,fra,spa,deu,ita", "21 pairs are too many for one crawl: give at most 15"),
     ],
 )

@@ -63,7 +63,12 @@ class LanguagePairs:
     @classmethod
     def among(cls, text: str, equivalents: Iterable[str | Collection[str]] = DEFAULT_EQUIVALENTS) -> LanguagePairs:
         """All pairs among the languages of ``eng,isl,dan``; raises LanguageError."""
-        languages = [parse_language(part) for part in text.split(",")]
+        parts = text.split(",")
+        if all(map(_is_pair, parts)):
+            raise LanguageError(
+                f"{text!r} names pairs: give pair={text} for these pairs, or single languages, like eng,isl,dan"
+            )
+        languages = [parse_language(part) for part in parts]
         if len(languages) < 2:
             raise LanguageError(f"{text!r} is one language: give at least two, like eng,isl,dan")
         language, count = Counter(languages).most_common(1)[0]
