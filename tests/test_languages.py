@@ -51,6 +51,7 @@ from bilingual_crawler.languages.codes import (
         ("iw", "heb"),
         ("nb", "nor"),
         ("nob", "nor"),
+        ("Norwegian Bokmål", "nor"),
         ("nn", "nno"),
         ("fil", "tgl"),
         ("ekk", "est"),
