@@ -683,6 +683,8 @@ class TestLabels:
         ("https://a.com/x.min.js?v=1", False),
         ("https://a.com/v1.2/", True),
         ("https://a.com/.txt", True),
+        ("https://a.com/x.pdf#!lang=spa", False),
+        ("https://a.com/#!/x.pdf", True),
     ],
 )
 def test_is_page(url: str, expected: bool) -> None:

@@ -23,7 +23,7 @@ _ANY_FILE = ("application/octet-stream", "binary/octet-stream", "application/for
 
 def ending_of(url: str) -> str:
     """The ending of the file name in a canonical URL, in lower case; empty if it has none."""
-    stem, dot, ending = url.partition("?")[0].rpartition("/")[2].rpartition(".")
+    stem, dot, ending = url.partition("#")[0].partition("?")[0].rpartition("/")[2].rpartition(".")
     return ending.lower() if dot and stem else ""
 
 
