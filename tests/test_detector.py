@@ -83,6 +83,13 @@ def test_an_index_file_is_no_other_address_to_guess() -> None:
     assert asked == [f"{HOME}es/index.html"]
 
 
+def test_two_forms_of_one_address_are_one_download() -> None:
+    links = "<a href=/es/inicio hreflang=es>Español</a> <a href=/es/inicio/ hreflang=es>Español</a>"
+    verdict, asked = judge({HOME: links + ENGLISH})
+    assert [url.rstrip("/") for url in asked].count(f"{HOME}es/inicio") == 1
+    assert not verdict.bilingual
+
+
 def test_both_languages_without_translations_are_not_bilingual() -> None:
     verdict, asked = judge({HOME: SWITCHER + ENGLISH, f"{HOME}es/": SWITCHER + OTHER})
     assert not verdict.bilingual

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bilingual_crawler.alignment.documents.resemblance import Resemblance
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Reason, Verdict
-from bilingual_crawler.discovery.detector.links import LinkReader, Prospect, evidence_in, side_of
+from bilingual_crawler.discovery.detector.links import LinkReader, Prospect, evidence_in, one_form, side_of
 from bilingual_crawler.discovery.detector.pairs import (
     alike_in_length,
     announced,
@@ -122,7 +122,8 @@ class EvidenceInspection:
         self._pages: list[DetectorPage] = []
         self._sides: dict[str, list[DetectorPage]] = {pair.a: [], pair.b: []}
         self._prospects: dict[tuple[str, str], Prospect] = {}
-        self._asked: set[str] = {entry.url}
+        """By the form of their URL and their language."""
+        self._asked: set[str] = set()
         self._mirrored: dict[str, str] = {}
         self._tried: Counter[tuple[bool, ...]] = Counter()
         self._hit: Counter[tuple[bool, ...]] = Counter()
@@ -143,10 +144,8 @@ class EvidenceInspection:
         return best.url if best is not None and worth >= least else None
 
     def observe_page(self, url: str, page: DetectorPage | None) -> None:
-        reasons = [one for side in self._sides if (one := self._prospects.pop((url, side), None))]
-        prospect = max(reasons, key=self._probability)
+        prospect = max(self._drop(url), key=self._probability)
         self._downloads += 1
-        self._asked.add(url)
         self._tried[prospect.kind] += 1
         self._guesses += prospect.is_guess
         if page is None:
@@ -154,8 +153,7 @@ class EvidenceInspection:
         if domain_label(page.url) != domain_label(self._pages[0].url):
             self._misses[Reason.OTHER_SITE] += 1
             return
-        for side in self._sides:
-            self._prospects.pop((page.url, side), None)
+        self._drop(page.url)
         if any(is_same(page, seen) for seen in self._pages):
             self._misses[Reason.SAME_PAGE] += 1
             return
@@ -198,8 +196,14 @@ class EvidenceInspection:
             return Reason.LIKELY if self._announced and self._best is None else Reason.NO_TRANSLATION
         return max(self._misses, key=self._misses.__getitem__, default=Reason.ONE_LANGUAGE)
 
+    def _drop(self, url: str) -> list[Prospect]:
+        """Ask for no form of *url* any more; returns what it was asked for."""
+        form = one_form(url)
+        self._asked.add(form)
+        return [one for side in self._sides if (one := self._prospects.pop((form, side), None))]
+
     def _see(self, page: DetectorPage) -> None:
-        self._asked.add(page.url)
+        self._asked.add(one_form(page.url))
         self._pages.append(page)
         side = side_of(page, self._pair)
         if side is not None:
@@ -210,8 +214,8 @@ class EvidenceInspection:
                 self._compare(*((page, other) if side == self._pair.a else (other, page)))
         sought = self._sides if side is None else (self._pair.other(side),)
         for prospect in chain.from_iterable(self._reader.read(page, language) for language in sought):
-            key = prospect.url, prospect.language
-            if prospect.url not in self._asked:
+            key = one_form(prospect.url), prospect.language
+            if key[0] not in self._asked:
                 held = self._prospects.get(key)
                 if held is None or self._probability(prospect) > self._probability(held):
                     self._prospects[key] = prospect

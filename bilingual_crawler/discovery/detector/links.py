@@ -258,6 +258,11 @@ def _without_index(url: str) -> str:
     return _INDEX.sub("", url)
 
 
+def one_form(url: str) -> str:
+    """*url* without index file and final slash: both forms are one page on nearly every site."""
+    return _without_index(url).rstrip("/")
+
+
 def evidence_in(prospects: Iterable[Prospect]) -> dict[str, int]:
     """Count the *prospects* that name a sought language, by the kind of evidence."""
     links = [prospect for prospect in prospects if not prospect.is_guess]
