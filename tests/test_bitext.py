@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from lxml import etree
 from support.finnish_texts import ENGLISH, FINNISH
 
+from bilingual_crawler.alignment.sentences import evidence
 from bilingual_crawler.alignment.sentences.align import SentenceAligner, SentencePair
 from bilingual_crawler.alignment.sentences.beads import SHAPES, beads_at_price, best_beads
 from bilingual_crawler.alignment.sentences.cleaning import REASONS, Cleaner, Templates
@@ -94,6 +95,22 @@ def test_words_are_learnt_from_sure_sentences() -> None:
     assert lexicon.translations("1999")["1999"] > 2
     assert lexicon.translations("virtanen")["virtanen"] > 2
     assert not lexicon.translations("on")
+
+
+def test_lists_of_words_teach_no_words_and_their_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    # 4,000 words without a full stop on both sides took 1.7 GB, 16,000 words would have taken sixteen times that
+    long = tuple(f"x{n}" for n in range(400)), tuple(f"y{n}" for n in range(400))
+    usual = [(("cat", f"x{n}"), ("kissa", f"y{n}")) for n in range(3)]
+    others = [(("dog",), ("koira",))] * 3
+    shares = dict.fromkeys((*long[1], "kissa", "koira"), 0.01)
+
+    def learnt() -> list[str]:
+        lexicon = Lexicon.from_pairs([*[long] * 3, *usual, *others], shares)
+        return [word for word in ("cat", "dog", *long[0]) if lexicon.translations(word)]
+
+    assert learnt() == ["cat", "dog"]
+    monkeypatch.setattr(evidence, "MAX_WORD_PAIRS", 10)
+    assert learnt() == ["cat"]
 
 
 def test_an_encoder_overrules_lengths() -> None:
