@@ -285,6 +285,14 @@ def test_unfit_sentence_pairs_are_dropped_with_a_reason(a: str, b: str, quality:
     assert reason in {"", *REASONS}
 
 
+def test_chinese_and_japanese_say_as_much_in_fewer_characters() -> None:
+    english = "The number of packages already in the Debian archive is several tens of times greater than that of others."
+    chinese = "Debian 仓库内软件包的数量是活跃维护者的数十倍。"
+    cleaner = Cleaner(LanguagePair("eng", "zho"))
+    assert not cleaner.objection(SentencePair(english, chinese, 0.9, "0", "0", 0.9))
+    assert cleaner.objection(SentencePair(english * 2, chinese, 0.9, "0", "0", 0.9)) == "length"
+
+
 def test_what_the_template_of_a_site_makes_is_dropped() -> None:
     templates = Templates()
     for n in range(30):
