@@ -50,6 +50,10 @@ def test_sentences_keep_their_paragraph_and_ordinals_do_not_end_them() -> None:
         Sentence("Svo fór hann.", 0),
         Sentence("Ný grein", 2),
     ]
+    basque = "Gotzone XIX. mendean jaio zen. Gero hil zen."
+    assert [sentence.text for sentence in split([basque], "eus")] == ["Gotzone XIX. mendean jaio zen.", "Gero hil zen."]
+    german = ["Im 19. Jahrhundert war es so.", "Drucke des 16. und 17. Jahrhunderts fehlen.", "Es ist Nr. 5. Danach kam 6."]
+    assert [sentence.text for sentence in split(german, "deu")] == [*german[:2], "Es ist Nr. 5.", "Danach kam 6."]
 
 
 def test_translations_are_aligned_one_to_one_and_two_to_one() -> None:
