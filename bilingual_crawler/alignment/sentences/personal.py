@@ -37,7 +37,7 @@ _EMAIL = re.compile(
     r"[^\W_][\w-]{0,62}(?:(?:\.|\s?[(\[{]dot[)\]}]\s?)[^\W_][\w-]{0,62}){1,8}(?![\w@])",
     re.IGNORECASE,
 )
-_IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d\d(?: ?[A-Z0-9]{1,4}){3,8}(?!\w)")
+_IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d\d(?: ?[A-Z0-9]){11,30}(?!\w)")
 _NUMBER = re.compile(r"\d(?:[\s()./+-]{0,3}\d){6}")
 _NATIONAL = re.compile(r"[\s()/.-]")
 """Between the groups of a telephone number."""
