@@ -300,6 +300,27 @@ def test_unfit_sentence_pairs_are_dropped_with_a_reason(a: str, b: str, quality:
     assert reason in {"", *REASONS}
 
 
+def test_a_third_language_counts_if_the_detector_is_sure_of_it_piece_by_piece() -> None:
+    english = (
+        "She has wide experience in linguistic models that enrich dictionaries with multilingual information, and in"
+    )
+    english += " the semi-automatic localisation of programs in different languages."
+    spanish = (
+        "Tiene amplia experiencia en la definición de modelos lingüísticos para el enriquecimiento de diccionarios con"
+    )
+    spanish += (
+        " información multilingüe, así como en la localización semiautomática de programas en diferentes lenguas."
+    )
+    swedish = (
+        "Biblioteket ligger i stadens centrum och är öppet varje dag utom på söndagar, och många besökare kommer dit"
+    )
+    swedish += " för att läsa tidningar och låna böcker."
+    assert BY_DEFAULT.identify(spanish).language == "glg"
+    cleaner = Cleaner(LanguagePair("eng", "spa"))
+    assert not cleaner.objection(SentencePair(english, spanish, 0.9, "0", "0", 0.9))
+    assert cleaner.objection(SentencePair(english, swedish, 0.9, "0", "0", 0.9)) == "language"
+
+
 def test_chinese_and_japanese_say_as_much_in_fewer_characters() -> None:
     english = "The number of packages already in the Debian archive is several tens of times greater than of others."
     chinese = "Debian 仓库内软件包的数量是活跃维护者的数十倍。"

@@ -521,8 +521,10 @@ def test_personal_data_is_found_and_masked(text: str, masked: str | None) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "part",
-    ["a", "a@", "1 ", "+354 ", "a.b-", "GB82 ", "GB82A7B3C9D1E5F2A7B3C9D1E5F2A7B3C9D1 ", "12345678901 ", "(at)"]
-    + ["+354 525 4000 ", "a[dot]"],
+    [
+        *("a", "a@", "1 ", "+354 ", "a.b-", "GB82 ", "GB82A7B3C9D1E5F2A7B3C9D1E5F2A7B3C9D1 ", "12345678901 ", "(at)"),
+        *("a[dot]", "+354 525 4000 "),
+    ],
 )
 def test_masking_takes_bounded_time(part: str) -> None:
     personal = PersonalData(("eng", "isl"))

@@ -170,8 +170,11 @@ class Cleaner:
         """
         seen = self._language(a, self._pair.a), self._language(b, self._pair.b)
         exchanged = [seen[0] == self._pair.b, seen[1] == self._pair.a]
+        # CLD2 is sure that some Spanish is Galician
         third = [
-            language not in ("", self._pair.a, self._pair.b) and len(text) >= CERTAIN
+            language not in ("", self._pair.a, self._pair.b)
+            and len(text) >= CERTAIN
+            and self._detection.confirms(text, language)
             for text, language in zip((a, b), seen, strict=True)
         ]
         return all(exchanged) or (any(exchanged) and same >= UNTRANSLATED) or any(third)
