@@ -99,8 +99,15 @@ def test_announced_translations_are_followed_through_redirects() -> None:
     announced = f'<link rel="alternate" hreflang="es" href="{HOST}/moved">'
     pages = {f"{HOST}/about": html(ENGLISH, announced), f"{HOST}/quienes-somos": html(SPANISH)}
     assert not aligned(corpus(pages)).pairs
-    alignment = aligned(corpus(pages, {f"{HOST}/moved": f"{HOST}/quienes-somos"}))
-    assert [(pair.method, pair.score) for pair in alignment.pairs] == [("hreflang", 0.95)]
+    moved, twice, there = f"{HOST}/moved", f"{HOST}/twice", f"{HOST}/quienes-somos"
+    for redirects in (
+        {moved: there},
+        {moved: twice, twice: there, there: moved},
+        {moved: there, moved.replace("https", "http"): moved},
+    ):
+        alignment = aligned(corpus(pages, redirects))
+        assert [(pair.method, pair.score) for pair in alignment.pairs] == [("hreflang", 0.95)]
+    assert not aligned(corpus(pages, {moved: twice, twice: moved})).pairs
 
 
 def test_of_near_duplicates_one_is_paired() -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from lxml import etree
 from support.finnish_texts import ENGLISH, FINNISH
 
+from bilingual_crawler.alignment.sentences import evidence
 from bilingual_crawler.alignment.sentences.align import SentenceAligner, SentencePair
 from bilingual_crawler.alignment.sentences.beads import SHAPES, beads_at_price, best_beads
 from bilingual_crawler.alignment.sentences.cleaning import REASONS, Cleaner, Templates
@@ -49,6 +50,10 @@ def test_sentences_keep_their_paragraph_and_ordinals_do_not_end_them() -> None:
         Sentence("Svo fór hann.", 0),
         Sentence("Ný grein", 2),
     ]
+    basque = "Gotzone XIX. mendean jaio zen. Gero hil zen."
+    assert [sentence.text for sentence in split([basque], "eus")] == ["Gotzone XIX. mendean jaio zen.", "Gero hil zen."]
+    german = ["Im 19. Jahrhundert war es so.", "Drucke des 16. und 17. Jahrhunderts.", "Es ist Nr. 5. Danach kam 6."]
+    assert [sentence.text for sentence in split(german, "deu")] == [*german[:2], "Es ist Nr. 5.", "Danach kam 6."]
 
 
 def test_translations_are_aligned_one_to_one_and_two_to_one() -> None:
@@ -57,6 +62,17 @@ def test_translations_are_aligned_one_to_one_and_two_to_one() -> None:
     assert found["Opening hours"] == "Aukioloajat"
     assert found[ENGLISH[3]] == FINNISH[3]
     assert len(found) == 6
+
+
+def test_merged_sentences_have_the_blanks_of_the_page() -> None:
+    english = ["Packages have names. Version 1 came in 1996, and version 2 came in 1998."]
+    chinese = ["软件包有名称。版本 1 于 1996 年发布。版本 2 于 1998 年发布。"]
+    aligner = SentenceAligner("eng", "zho")
+    sides = aligner.read(english, chinese)
+    aligner.learn_lexicon([sides])
+    assert aligner.align(*sides)[-1].text_b == "版本 1 于 1996 年发布。版本 2 于 1998 年发布。"
+    finnish = ["Nimet. Versio 1 tuli vuonna 1996. Versio 2 tuli vuonna 1998."]
+    assert align(english, finnish)[-1].text_b == "Versio 1 tuli vuonna 1996. Versio 2 tuli vuonna 1998."
 
 
 def test_what_only_one_side_has_is_left_out() -> None:
@@ -94,6 +110,22 @@ def test_words_are_learnt_from_sure_sentences() -> None:
     assert lexicon.translations("1999")["1999"] > 2
     assert lexicon.translations("virtanen")["virtanen"] > 2
     assert not lexicon.translations("on")
+
+
+def test_lists_of_words_teach_no_words_and_their_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    # 4,000 words without a full stop on both sides took 1.7 GB, 16,000 words would have taken sixteen times that
+    long = tuple(f"x{n}" for n in range(400)), tuple(f"y{n}" for n in range(400))
+    usual = [(("cat", f"x{n}"), ("kissa", f"y{n}")) for n in range(3)]
+    others = [(("dog",), ("koira",))] * 3
+    shares = dict.fromkeys((*long[1], "kissa", "koira"), 0.01)
+
+    def learnt() -> list[str]:
+        lexicon = Lexicon.from_pairs([*[long] * 3, *usual, *others], shares)
+        return [word for word in ("cat", "dog", *long[0]) if lexicon.translations(word)]
+
+    assert learnt() == ["cat", "dog"]
+    monkeypatch.setattr(evidence, "MAX_WORD_PAIRS", 10)
+    assert learnt() == ["cat"]
 
 
 def test_an_encoder_overrules_lengths() -> None:
@@ -266,6 +298,35 @@ PITKA = "Tämä lause on tarpeeksi pitkä, jotta sen kieli tunnistetaan."
 def test_unfit_sentence_pairs_are_dropped_with_a_reason(a: str, b: str, quality: float, reason: str) -> None:
     assert Cleaner(PAIR).objection(SentencePair(a, b, 0.9, "0", "0", quality)) == reason
     assert reason in {"", *REASONS}
+
+
+def test_a_third_language_counts_if_the_detector_is_sure_of_it_piece_by_piece() -> None:
+    english = (
+        "She has wide experience in linguistic models that enrich dictionaries with multilingual information, and in"
+    )
+    english += " the semi-automatic localisation of programs in different languages."
+    spanish = (
+        "Tiene amplia experiencia en la definición de modelos lingüísticos para el enriquecimiento de diccionarios con"
+    )
+    spanish += (
+        " información multilingüe, así como en la localización semiautomática de programas en diferentes lenguas."
+    )
+    swedish = (
+        "Biblioteket ligger i stadens centrum och är öppet varje dag utom på söndagar, och många besökare kommer dit"
+    )
+    swedish += " för att läsa tidningar och låna böcker."
+    assert BY_DEFAULT.identify(spanish).language == "glg"
+    cleaner = Cleaner(LanguagePair("eng", "spa"))
+    assert not cleaner.objection(SentencePair(english, spanish, 0.9, "0", "0", 0.9))
+    assert cleaner.objection(SentencePair(english, swedish, 0.9, "0", "0", 0.9)) == "language"
+
+
+def test_chinese_and_japanese_say_as_much_in_fewer_characters() -> None:
+    english = "The number of packages already in the Debian archive is several tens of times greater than of others."
+    chinese = "Debian 仓库内软件包的数量是活跃维护者的数十倍。"
+    cleaner = Cleaner(LanguagePair("eng", "zho"))
+    assert not cleaner.objection(SentencePair(english, chinese, 0.9, "0", "0", 0.9))
+    assert cleaner.objection(SentencePair(english * 2, chinese, 0.9, "0", "0", 0.9)) == "length"
 
 
 def test_what_the_template_of_a_site_makes_is_dropped() -> None:

@@ -97,6 +97,20 @@ def test_an_announced_url_that_redirects_counts_for_its_target_whenever_that_is_
     assert after.alias("https://a.is/um", SLUG) == expected == after.pair_of(EN) == after.pair_of(SLUG)
 
 
+@pytest.mark.parametrize("claimed_first", [True, False])
+@pytest.mark.parametrize("order", [1, -1])
+def test_two_redirects_in_a_row_count_for_the_last_target(order: int, claimed_first: bool) -> None:
+    hops = [("https://a.is/um", "https://a.is/um-okkur"), ("https://a.is/um-okkur", SLUG)][::order]
+    claim, ledger = page(EN, "eng", announced("isl", "https://a.is/um")), PairLedger(PAIR)
+    if claimed_first:
+        ledger.add_page(claim)
+    for hop in hops:
+        ledger.alias(*hop)
+    if not claimed_first:
+        ledger.add_page(claim)
+    assert ledger.add_page(page(SLUG, "isl")) == Pair(EN, SLUG, 0.95, "hreflang", "eng-isl")
+
+
 def test_pairs_are_one_to_one() -> None:
     both = holding(page(EN, "eng"), page("https://en.a.is/about", "eng"), page(IS, "isl"))
     assert len(both.pairs()) == len(both) == 1

@@ -81,6 +81,10 @@ class Detection:
             return found
         return Identification(announced, ((announced, 100),), False)
 
+    def confirms(self, text: str, language: str) -> bool:
+        """Whether *text*, which was identified as *language*, cannot well be in another one; never raises."""
+        return load_detector(self.detectors).confirms(text, language)
+
     def identify_page(self, text: str, declared: Iterable[str | None] = ()) -> PageLanguage:
         """The language of a page with this *text*, for a crawl and for the alignment; never raises.
 

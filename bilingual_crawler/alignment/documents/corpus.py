@@ -18,6 +18,7 @@ import numpy as np
 from bilingual_crawler.alignment.documents.copies import main_lines, merge_copies, near_duplicates
 from bilingual_crawler.alignment.documents.model import DocumentText, Profile
 from bilingual_crawler.alignment.documents.reading import link_key, unpack
+from bilingual_crawler.alignment.documents.urls import last_hop
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Corpus:
         self.replaced = 0
         """Pages left out because a longer one has the same URL but for scheme and ``www.``."""
         self.redirects: dict[str, str] = {}
-        """Link key to the link key of the page that answers for it."""
+        """Link key to the link key of the page that answers for it, after all redirects."""
         self.unreadable: Counter[str] = Counter()
         """Damaged records and pages that break a limit, by kind."""
         self.announced: Counter[tuple[str, str]] = Counter()
@@ -137,8 +138,15 @@ class Corpus:
         }
 
     def redirect(self, redirects: Mapping[str, str], alias_bases: Mapping[str, str]) -> None:
-        """Add redirects (URL to target) and aliases (start of a URL to the start that replaces it)."""
-        self.redirects.update((link_key(url), link_key(target)) for url, target in redirects.items())
+        """Add redirects (URL to target) and aliases (start of a URL to the start that replaces it).
+
+        Redirects are followed up to a document, so add all documents first.
+        """
+        hops = ((link_key(url), link_key(target)) for url, target in redirects.items())
+        # that of http to https says nothing of where the page is
+        keys = {key: target for key, target in hops if key != target}
+        for key, target in keys.items():
+            self.redirects[key] = last_hop(keys, target, lambda held: self._has(held, self.pairs.languages))
         self._bases.update((link_key(alias), link_key(base)) for alias, base in alias_bases.items())
 
     def resolve(self, key: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from bilingual_crawler.alignment.documents.resemblance import CONFIRMED, Resemblance, Weights, is_same, items_of
-from bilingual_crawler.alignment.documents.urls import UrlEvidence, agrees, together
+from bilingual_crawler.alignment.documents.urls import UrlEvidence, agrees, last_hop, together
 from bilingual_crawler.items import Pair, Partners, Proposal, Unpaired
 from bilingual_crawler.pages.formats import is_page
 from bilingual_crawler.scoring.models import models_folder
@@ -372,7 +372,7 @@ class PairLedger:
     def alias(self, url: str, target: str) -> Pair | None:
         """Move the claims about *url* to *target*, to which it redirects; return the new pair, or None."""
         self._aliases[url] = target
-        target = self._originals.of(target)
+        target = self._originals.of(self._last_hop(target))
         related = self._move_claims(url, target)
         return self._settle(target, related, {}) if target in self._held else None
 
@@ -440,12 +440,15 @@ class PairLedger:
         """Keep what *page* says of other URLs; returns those."""
         claimed = []
         for claim in page.claims_for(self.pair):
-            url = self._originals.of(self._aliases.get(claim.url, claim.url))
+            url = self._originals.of(self._last_hop(self._aliases.get(claim.url, claim.url)))
             if claim.announced:
                 claimed.append(self._note(self._announced_by, url, page.url))
             if claim.switcher:
                 claimed.append(self._note(self._switched_by, url, page.url))
         return claimed
+
+    def _last_hop(self, url: str) -> str:
+        return last_hop(self._aliases, url, self._held.__contains__)
 
     def _note(self, sources: Sources, url: str, source: str) -> str:
         """*source* says of *url* that it is its translation; returns *url*."""

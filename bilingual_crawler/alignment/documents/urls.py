@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from bilingual_crawler.languages.codes import LanguagePair
 
 N = TypeVar("N", float, NDArray[np.float64])
@@ -59,6 +61,19 @@ def agrees(marked: str | None, side: str, pair: LanguagePair) -> bool:
     None, and marks of languages outside *pair*, agree with everything.
     """
     return marked is None or pair.side(marked) in (None, side)
+
+
+MAX_REDIRECTS = 20
+"""Redirects in a row that are followed, as in a crawl."""
+
+
+def last_hop(redirects: Mapping[str, str], url: str, is_document: Callable[[str], bool]) -> str:
+    """Return where *redirects* (URL to target) lead from *url*, at most up to the first document."""
+    for _ in range(MAX_REDIRECTS):
+        if url not in redirects or is_document(url):
+            break
+        url = redirects[url]
+    return url
 
 
 def together(one: N, two: N) -> N:

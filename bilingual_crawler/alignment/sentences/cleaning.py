@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from typing import TYPE_CHECKING
+from unicodedata import east_asian_width
 
 from bilingual_crawler.alignment.sentences.duplicates import normal
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
@@ -31,7 +32,7 @@ REASONS = {
 
 MIN_QUALITY = 0.5
 MAX_RATIO = 3.0
-"""Maximum ratio of the lengths in characters, beyond `SLACK` characters."""
+"""Maximum ratio of the lengths in characters, beyond `SLACK` characters; wide characters count twice."""
 SLACK = 15
 MAX_CHARACTERS = 2000
 """Characters of a side that no reader would call a sentence if it has more."""
@@ -128,6 +129,11 @@ def same_words(a: str, b: str) -> float:
     return (Counter(one) & Counter(other)).total() / max(1, len(one), len(other)) if one != other else 1.0
 
 
+def _width(text: str) -> int:
+    """The length of *text* in characters, of which those of Chinese, Japanese and Korean say as much as two others."""
+    return len(text) if text.isascii() else len(text) + sum(east_asian_width(character) in "FW" for character in text)
+
+
 class Cleaner:
     """Judges sentence pairs of two languages, each by itself."""
 
@@ -150,8 +156,8 @@ class Cleaner:
             return "navigation"
         if templates and templates.has(a, b):
             return "template"
-        shorter, longer = sorted((len(a), len(b)))
-        if longer > min(MAX_RATIO * shorter + SLACK, MAX_CHARACTERS):
+        shorter, longer = sorted((_width(a), _width(b)))
+        if max(len(a), len(b)) > MAX_CHARACTERS or longer > MAX_RATIO * shorter + SLACK:
             return "length"
         if self._is_foreign(a, b, same):
             return "language"
@@ -164,8 +170,11 @@ class Cleaner:
         """
         seen = self._language(a, self._pair.a), self._language(b, self._pair.b)
         exchanged = [seen[0] == self._pair.b, seen[1] == self._pair.a]
+        # CLD2 is sure that some Spanish is Galician
         third = [
-            language not in ("", self._pair.a, self._pair.b) and len(text) >= CERTAIN
+            language not in ("", self._pair.a, self._pair.b)
+            and len(text) >= CERTAIN
+            and self._detection.confirms(text, language)
             for text, language in zip((a, b), seen, strict=True)
         ]
         return all(exchanged) or (any(exchanged) and same >= UNTRANSLATED) or any(third)

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 MIN_COUNT = 3
 """Minimum sentence pairs in which two words co-occur to count as translations."""
 MIN_DICE = 0.3
+MAX_PRODUCTS = 100_000
+"""Maximum word pairs of a sentence pair that teaches the lexicon. A list of thousands of words tells nothing."""
+MAX_WORD_PAIRS = 5_000_000
+"""Maximum distinct word pairs that are counted, some 100 bytes each."""
 _TOKEN = re.compile(r"[^\W\d_]+|\d+")
 _NAME_LENGTH = 4
 _SAME = 0.6
@@ -52,11 +56,15 @@ class Lexicon:
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[Words, Words]], shares_b: Mapping[str, float]) -> Lexicon:
-        """Learn the lexicon from sentence pairs."""
+        """Learn the lexicon from sentence pairs, the first ones if there are too many."""
         together: Counter[tuple[str, str]] = Counter()
         first: Counter[str] = Counter()
         second: Counter[str] = Counter()
         for a, b in pairs:
+            if len(a) * len(b) > MAX_PRODUCTS:
+                continue
+            if len(together) >= MAX_WORD_PAIRS:
+                break
             first.update(a)
             second.update(b)
             together.update((x, y) for x in a for y in b)

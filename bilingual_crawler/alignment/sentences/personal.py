@@ -33,9 +33,11 @@ MAX_MASKED = 200_000
 
 # each part begins where no such part has begun, so that a long word is read once
 _EMAIL = re.compile(
-    r"(?<![\w.+%-])[\w.+%-]{1,64}(?:@|\s?[(\[{](?:at|@)[)\]}]\s?)[^\W_][\w-]{0,62}(?:\.[^\W_][\w-]{0,62}){1,8}(?![\w@])"
+    r"(?<![\w.+%-])[\w.+%-]{1,64}(?:@|\s?[(\[{](?:at|@)[)\]}]\s?)"
+    r"[^\W_][\w-]{0,62}(?:(?:\.|\s?[(\[{]dot[)\]}]\s?)[^\W_][\w-]{0,62}){1,8}(?![\w@])",
+    re.IGNORECASE,
 )
-_IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d\d(?: ?[A-Z0-9]{1,4}){3,8}(?!\w)")
+_IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d\d(?: ?[A-Z0-9]){11,30}(?!\w)")
 _NUMBER = re.compile(r"\d(?:[\s()./+-]{0,3}\d){6}")
 _NATIONAL = re.compile(r"[\s()/.-]")
 """Between the groups of a telephone number."""
@@ -140,7 +142,7 @@ class PersonalData:
 
     def _candidates(self, text: str) -> Iterator[Found]:
         """The finds, the most certain kind first."""
-        if "@" in text or "at" in text:
+        if "@" in text or "at" in text.lower():
             yield from (Found(*match.span(), EMAIL) for match in _EMAIL.finditer(text))
         if sum(map(str.isdigit, text)) < MIN_DIGITS:
             return

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _BLANKS = re.compile(r"\s+")
-_ORDINAL = re.compile(r"\b\d{1,4}\. ?$")
+_ORDINAL = re.compile(r"\b(?:\d{1,4}|[IVXLC]+)\. ?$")
+_CENTURY = ("Jahrhundert", "Jahrtausend", "Jh.")
+"""German nouns that follow an ordinal and begin no sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class Sentence:
 def split(lines: Iterable[str], language: str) -> list[Sentence]:
     """Split *lines* into sentences, in order. *language*: ISO 639-3; without own rules as English.
 
-    An ordinal ("5. maí") does not end a sentence if a small letter follows.
+    An ordinal ("5. maí", "XIX. mendean") does not end a sentence if a small letter follows, or a German century.
     """
     tag = to_bcp47(language)
     found: list[Sentence] = []
@@ -38,7 +40,8 @@ def split(lines: Iterable[str], language: str) -> list[Sentence]:
         # together the parts are the line; each has the blank after it
         parts: list[str] = []
         for part in sentencex.segment(tag, _BLANKS.sub(" ", line).strip()):
-            if parts and _ORDINAL.search(parts[-1]) and part[:1].islower():
+            goes_on = part[:1].islower() or part.startswith(_CENTURY)
+            if parts and goes_on and _ORDINAL.search(parts[-1]):
                 parts[-1] += part
             else:
                 parts.append(part)
