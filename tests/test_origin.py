@@ -389,11 +389,13 @@ def test_the_first_rule_that_matches_counts_and_a_policy_is_an_address() -> None
         {"location": "/free/", "tdm-reservation": 0},
         {"location": "/", "tdm-reservation": 1, "tdm-policy": "javascript:alert(1)"},
         {"location": 3, "tdm-reservation": 1},
+        {"location": "/half a character: \ud800", "tdm-reservation": 1},
         {"location": "/", "tdm-reservation": 7},
         "text",
     ]
     rules = rules_in(json.dumps(given).encode(), "https://a.org/.well-known/tdmrep.json")
-    assert [rule.reserved for rule in rules] == [False, True]
+    assert [rule.reserved for rule in rules] == [False, True, True]
+    assert all(rule.location.encode() for rule in rules)
     assert declared_for("https://a.org/free/x", rules).reserved is False
     assert declared_for("https://a.org/x", rules).names == ("tdm-reservation",)
     assert not declared_for("https://a.org/x", rules).policy

@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scrapy.http import Response
 
+from bilingual_crawler.crawl.middlewares.language import page_job
 from bilingual_crawler.pages.formats import is_page
 from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.labels import coded_language, flagged_language, named_language
@@ -809,3 +811,10 @@ def test_forms_that_are_not_posted(form: str) -> None:
 def test_choices_that_are_posted_are_bounded() -> None:
     form = f"<form method=post action=/set>{CHOICES}</form>"
     assert len(parse_page(f"<body>{form * 1000}", "https://example.org/page").posts) <= 50
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_addresses_in_headers_need_no_escapes(encoding: str) -> None:
+    header = "</español>; rel=alternate; hreflang=es".encode(encoding)
+    job = page_job(Response("https://example.org/", headers={"Link": header}, body=b"<p>text"), "https://example.org/")
+    assert [link.url for link in job.run().page.links] == ["https://example.org/espa%C3%B1ol"]

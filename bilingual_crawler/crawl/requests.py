@@ -42,6 +42,14 @@ def archived_answer(request: Request, archived: ArchivedResponse, body: bytes, f
     return answer(request, archived.status, headers, body, flags=flags, ip_address=ip, protocol="HTTP/1.1")
 
 
+def header_text(value: bytes) -> str:
+    """The text of a header: UTF-8, as browsers read addresses in headers, else Latin-1."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
 PART = 100
 """Items of a part: the links of most pages, in some 20 ms."""
 REST = 4.0

@@ -106,7 +106,8 @@ def _rule(given: Any, url: str) -> TdmRule | None:
     if not isinstance(location, str) or len(location) > MAX_PATTERN or reserved is None:
         return None
     link = canonicalise(policy, url) if reserved and isinstance(policy, str) else None
-    return TdmRule(location, reserved, link or "")
+    # JSON may name half a character, which no path has
+    return TdmRule(location.encode("utf-8", "replace").decode(), reserved, link or "")
 
 
 def declared_for(url: str, rules: Iterable[TdmRule]) -> OptOuts:

@@ -15,7 +15,7 @@ from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.middlewares.backoff import note_shortage
 from bilingual_crawler.crawl.middlewares.stop import is_stopping
 from bilingual_crawler.crawl.politeness import robots_agent
-from bilingual_crawler.crawl.requests import asks_for_page
+from bilingual_crawler.crawl.requests import asks_for_page, header_text
 from bilingual_crawler.crawl.signals import (
     ENTRY,
     LANGUAGE,
@@ -227,7 +227,7 @@ def _ruled(page: Page, headers: Headers, agent: str) -> Page:
 
 def page_job(response: Response, url: str, formats: frozenset[str] = ONLY_HTML) -> PageJob:
     """The job that reads the HTML page in *response*, fetched from *url*."""
-    link_headers = tuple(value.decode("latin-1") for value in response.headers.getlist("Link"))
+    link_headers = tuple(map(header_text, response.headers.getlist("Link")))
     return PageJob(response.body, _content_type(response.headers), url, link_headers, formats)
 
 

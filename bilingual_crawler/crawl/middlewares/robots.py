@@ -18,6 +18,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from bilingual_crawler.crawl.middlewares.backoff import HostUnavailable, asked_to_wait, origin
 from bilingual_crawler.crawl.middlewares.language import Reader
 from bilingual_crawler.crawl.politeness import robots_agent
+from bilingual_crawler.crawl.requests import header_text
 from bilingual_crawler.crawl.signals import Refused, StillWanted, sitemaps_named
 from bilingual_crawler.pages.jobs import RobotsJob
 from bilingual_crawler.urls.canonical import canonicalise
@@ -157,7 +158,7 @@ async def download(
     while True:
         response = await crawler.engine.download_async(Request(url, meta=dict(meta), callback=NO_CALLBACK))
         location = response.headers.get("Location") if 300 <= response.status < 400 else None
-        target = canonicalise(location.decode("latin-1"), url) if location else None
+        target = canonicalise(header_text(location), url) if location else None
         if target is None or redirects == MAX_REDIRECTS:
             return response
         url = target
