@@ -481,6 +481,23 @@ def test_pairs_of_one_or_two_words_stay_with_a_mark() -> None:
     assert not SentencePair("It opens late", "Aukeaa myöhään", 0.9, "0", "0", 0.9).short
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "short"),
+    [
+        ("联系我们", "お問い合わせ", False),
+        ("隐私政策", "方針", True),
+        ("我们每天早上九点开门。", "毎日朝9時に開きます。", False),
+        ("ติดต่อเรา", "联系我们", True),
+        ("เราเปิดทุกวันเวลาเก้าโมงเช้า", "我们每天早上九点开门。", False),
+        ("iPhone 手机", "iPhone", True),
+        ("영업 시간", "Opening hours", True),
+        ("संपर्क करें", "Contact us", True),
+    ],
+)
+def test_words_without_blanks_are_estimated_for_the_mark_of_short_pairs(a: str, b: str, short: bool) -> None:
+    assert SentencePair(a, b, 0.9, "0", "0", 0.9).short is short
+
+
 class Listening:
     """Takes what a producer hands out."""
 
