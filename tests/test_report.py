@@ -135,6 +135,15 @@ def test_pair_with_a_page_that_cost_no_download_is_not_on_the_curve(output: Path
     assert results.pair_count == 1
 
 
+def test_both_parts_of_a_page_are_a_pair_on_the_curve(output: Path) -> None:
+    urls = [part(f"{SITE}/both", language) for language in ("eng", "spa")]
+    (output / "documents.jsonl.gz").write_bytes(gzip_lines([{"url": url, "title": "both"} for url in urls]))
+    write_table(output / "pairs.tsv", ["url_a", "url_b", "score", "method"], [(*urls, 1, "content")])
+    fetches = [(200, f"{SITE}/", "fin", "other-language"), (200, f"{SITE}/both", "eng+spa", "document")]
+    write_table(output / "crawl.tsv", ["status", "url", "language", "outcome"], fetches)
+    assert read_results(output).curve == ((0, 0), (2, 1))
+
+
 def test_hosts_are_counted_from_all_files(output: Path) -> None:
     hosts = read_results(output).hosts
     assert hosts["example.org"].fetched == 8
