@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -280,6 +281,16 @@ def test_the_report_of_foreign_or_older_files_stays_small(output: Path, caplog: 
         "(line_too_long)",
         "(no_record)",
     }
+
+
+def test_blank_lines_and_tabs_that_an_editor_cuts_off_change_no_table(output: Path) -> None:
+    fetches = [(status, url, outcome, language) for status, url, language, outcome in FETCHES]
+    write_table(output / "crawl.tsv", ["status", "url", "outcome", "language"], fetches)
+    before = read_results(output)
+    for name in ("pairs.tsv", "crawl.tsv"):
+        lines = (output / name).read_text(encoding="utf-8").splitlines()
+        (output / name).write_text("\n".join([*map(str.rstrip, lines), "", "\t", ""]), encoding="utf-8")
+    assert read_results(output) == replace(before, files=read_results(output).files)
 
 
 def test_a_pipe_in_place_of_a_file_is_named(output: Path) -> None:

@@ -240,15 +240,17 @@ def tsv_line(values: Sequence[object]) -> str:
 def read_tsv(path: Path) -> Iterator[dict[str, str]]:
     """Complete rows of a TSV file with a header; nothing without the file. Rows that are too long are left out.
 
-    OSError if *path* is no regular file.
+    Blank lines are no rows, and cells that a row lacks at its end are empty: editors cut off tabs there. OSError if
+    *path* is no regular file.
     """
     if not path.exists():
         return
     with open_buffered(path) as file:
         lines = _rows(file, path)
         columns = next(lines, "").split("\t")
-        for line in lines:
-            yield dict(zip(columns, line.split("\t"), strict=False))
+        for line in filter(str.strip, lines):
+            cells = line.split("\t")
+            yield dict(zip(columns, cells + [""] * (len(columns) - len(cells)), strict=False))
 
 
 def _rows(file: IO[bytes], path: Path) -> Iterator[str]:
