@@ -102,7 +102,8 @@ class FrontierScheduler(BaseScheduler):
             callback=getattr(self._spider, CALLBACKS[entry.kind]),
             errback=self.visits.fail,
             meta=self._meta(entry),
-            headers={"Referer": entry.parent} if entry.parent else None,
+            # no server sees a fragment, of which a language may be one
+            headers={"Referer": entry.parent.partition("#")[0]} if entry.parent else None,
             dont_filter=True,
         )
         return _posted(request, Posting.unpack(entry.request)) if entry.request else request
