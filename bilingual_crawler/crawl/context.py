@@ -55,6 +55,8 @@ def choose_output_dir(settings: BaseSettings, name: str) -> Path:
         return folder
     folder = (Options.of(settings).output_dir or Path("crawls", name)).absolute()
     check_folder("BILINGUAL_OUTPUT_DIR", folder)
+    if memo and folder.resolve() == memo.parent.resolve():
+        raise UsageError(f"BILINGUAL_OUTPUT_DIR={folder}: is the JOBDIR as well; give two folders", print_help=False)
     _check_new(folder)
     return folder
 
