@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 import os
 import sys
 import zlib
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from _typeshed import DataclassInstance
+
+logger = logging.getLogger(__name__)
 
 _CHUNK = 1 << 16
 _PIECE = 1 << 20
@@ -105,10 +108,14 @@ LINE_TOO_LONG, NO_RECORD = "line_too_long", "no_record"
 
 
 class _Records:
-    """Appends whole records. If the disk is full, the incomplete record is removed and OSError is raised."""
+    """Appends whole records after the byte *end*. If the disk is full, the incomplete record is removed and OSError is
+    raised.
+    """
 
     def __init__(self, path: Path, end: int) -> None:
         self._file = path.open("ab", buffering=0)
+        if lost := self._file.tell() - end:
+            logger.warning(f"{path} is damaged after {end} bytes: what follows ({lost} bytes) is cut off")
         self._file.truncate(end)
         self._end = end
 
