@@ -8,6 +8,7 @@ import inspect
 import json
 import re
 import signal
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
@@ -215,6 +216,28 @@ def test_a_page_to_which_a_missing_sitemap_is_redirected_is_a_page(tmp_path: Pat
     assert fetched["/sitemap-index.xml"] == "sitemap"
     assert fetched["/en/only-there"] == "http-404"
     assert found[f"{server.url}/es/"]["referrer"]
+
+
+def test_a_page_that_redirects_to_its_url_with_a_session_id_is_fetched(tmp_path: Path) -> None:
+    asked: Counter[str] = Counter()
+
+    def answer(path: str) -> Answer:
+        asked[path.partition(";")[0]] += 1
+        if path == "/":
+            return Answer(html("en", "home", "<a href=/es/>Español</a> <a href=/busy>1</a> <a href=/round>2</a>"))
+        if path in ("/es/", "/busy") or path.startswith("/round"):
+            return Answer(status=302, headers={"Location": f"{path.partition(';')[0]};jsessionid={asked.total()}"})
+        if path.startswith("/busy") and asked["/busy"] == 2:
+            return Answer(status=503)
+        return Answer(html("es", path[1:4], ""), status=200 if path.startswith(("/es/;", "/busy;")) else 404)
+
+    with scripted(answer) as server:
+        result = crawl(tmp_path, f"{server.url}/", "-s", "BILINGUAL_BACKOFF_START=0.1")
+        assert result.returncode == 0, result.stderr
+    fetched = {"/": "document", "/es/": "document", "/busy": "document", "/round": "redirect"}
+    assert outcomes(tmp_path, server.url) == fetched
+    assert asked["/es/"] == asked["/round"] == 2
+    assert set(documents(tmp_path)) == {server.url + path for path in ("/", "/es/", "/busy")}
 
 
 BROKEN = """
