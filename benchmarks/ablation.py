@@ -4,20 +4,25 @@
 
 Policies that need no models are beside it. The same pages, links and policy code as in a crawl, without Scrapy;
 `scrapy harvest` gives the numbers of real crawls. With `--first`, only the first downloads of each task count.
+
+In the row "every language known", the language of each page is known before its download: the most that better evidence
+about languages could bring.
 """
 
 from __future__ import annotations
 
 import argparse
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from itertools import groupby, repeat
 from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bilingual_crawler.harvest.simulator import compare
-from bilingual_crawler.harvest.sites import Task, read_tasks
+from bilingual_crawler.harvest.sites import Task, read_site, read_tasks
 from bilingual_crawler.policies.baselines import BreadthFirst, Ilsp, LanguageBreadthFirst
+from bilingual_crawler.policies.evidence.base import LanguageEvidence, normal
 from bilingual_crawler.policies.evidence.claims import Mirrors
 from bilingual_crawler.policies.evidence.language import LinkingPages
 from bilingual_crawler.policies.evidence.parallel_links import ParallelLinks
@@ -29,6 +34,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.policies.base import Policy
+    from bilingual_crawler.policies.evidence.base import Belief, Target
 
 
 class Patient(Gain):
@@ -38,12 +44,37 @@ class Patient(Gain):
         return priority
 
 
+class Informed(Gain):
+    """Knows the language of each page that the site has: *languages* by URL."""
+
+    def __init__(self, pair: LanguagePair, languages: Mapping[str, str]) -> None:
+        super().__init__(pair)
+        self._language.append([KnownLanguage(self._known, languages)])
+
+
+@dataclass
+class KnownLanguage(LanguageEvidence):
+    """The true language of a page, whatever else is believed."""
+
+    name: ClassVar[str] = "known_language"
+    languages: Mapping[str, str]
+
+    def update(self, target: Target, belief: Belief) -> Belief | None:
+        language = self.languages.get(target.url)
+        if language is None:
+            return None
+        index = self.known.index(self.known.pair.side(language))
+        return normal(*(SURE if place == index else (1 - SURE) / 2 for place in range(3)))
+
+
 def gain(*without: str, bridges: bool = True, **weights: Any) -> Callable[[LanguagePair], Gain]:
     """Makes ``gain`` *without* these kinds of evidence and with other *weights*, ``kind__weight``."""
     given = {name.replace("__", "."): value for name, value in weights.items()}
     return lambda pair: Gain(pair, bridges=bridges, weights=given, without=without)
 
 
+SURE = 0.98
+"""Belief in a language that is known."""
 ALWAYS = 1e300
 """Weight of a prior that no count changes."""
 UNTEACHABLE = {
@@ -90,9 +121,17 @@ VARIANTS: Mapping[str, Callable[[LanguagePair], Policy]] = {
 }
 
 
+INFORMED = "every language known"
+
+
 def measure(sites: Path, tasks: Sequence[Task], first: int | None) -> dict[str, dict[str, float]]:
     """Relative AUC of every variant on the tasks of one site."""
-    return compare(sites, tasks, lambda pair: {name: make(pair) for name, make in VARIANTS.items()}, first)
+    languages = read_site(sites / tasks[0].site).languages
+
+    def policies(pair: LanguagePair) -> dict[str, Policy]:
+        return {name: make(pair) for name, make in VARIANTS.items()} | {INFORMED: Informed(pair, languages)}
+
+    return compare(sites, tasks, policies, first)
 
 
 def main() -> None:
@@ -113,7 +152,7 @@ def main() -> None:
             columns.append(list(rows.values()))
     print("\n| mean / worst |", " | ".join(sites.name for sites in options.sites), "|")
     print("|---|" + "---|" * len(columns))
-    for name in VARIANTS:
+    for name in (*VARIANTS, INFORMED):
         figures = ([row[name] for row in column] for column in columns)
         print(f"| {name} |", " | ".join(f"{mean(values):.3f} / {min(values):.2f}" for values in figures), "|")
 

@@ -45,9 +45,10 @@ class ParallelLinks(PartnerEvidence):
     """Couples that were right, and that were wrong, as if counted before the site has shown any."""
     least: float = 0.1
     """Reliability of the couples of a site from which a new one is news."""
-    slope: float = 2.0
-    base: float = 0.4
-    """The part of P(completes) that is left, ``slope`` x belief in the other language + ``base``, at most 1."""
+    slope: float = 3.0
+    base: float = 0.05
+    """The part of P(completes) that is left, ``slope`` x belief in the other language + ``base``, at most 1. A page that
+    is not translated has a couple as well, and is in the language of its couple."""
 
     def __post_init__(self) -> None:
         self._links: LRUCache[str, Sequence[str]] = LRUCache(MAX_BYTES, getsizeof=_size)
