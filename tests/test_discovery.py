@@ -449,14 +449,16 @@ def test_hosts_without_a_scheme_are_judged_by_their_http_pages(tmp_path: Path) -
     with web() as servers:
         bare = [server.url.removeprefix("http://") for server in servers]
         (tmp_path / "candidates.tsv").write_text(f"{bare[3]}\n")
-        seeds = ("-a", f"seeds={bare[2]}", "-a", "candidates=tsv:candidates.tsv")
+        (tmp_path / "backlinks.tsv").write_text(f"127.0.1.3\t{bare[6]}\n")
+        seeds = ("-a", f"seeds={bare[2]}", "-a", "candidates=tsv:candidates.tsv", "-a", "backlinks=tsv:backlinks.tsv")
         result = run_scrapy(tmp_path, *discovery(tmp_path, *seeds))
     assert result.returncode == 0, result.stderr
     found = sites(tmp_path)
     assert {name: row["verdict"] for name, row in found.items()} == dict.fromkeys(
-        ("127.0.1.3", "127.0.1.4"), "bilingual"
+        ("127.0.1.3", "127.0.1.4", "127.0.1.7"), "bilingual"
     )
     assert found["127.0.1.4"]["way"] == "candidate"
+    assert found["127.0.1.7"]["way"] == "back"
 
 
 def archived(folder: Path, pages: Sequence[tuple[str, str]]) -> list[dict[str, int]]:
