@@ -560,6 +560,25 @@ def test_wrong_arguments_of_discovery_are_named(given: tuple[str, ...], message:
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("setting", "value", "then", "message"),
+    [
+        ("BILINGUAL_PROVIDERS", "Cuda", "", "BILINGUAL_PROVIDERS=Cuda: this onnxruntime has"),
+        ("BILINGUAL_POLICY", "gian", "crawl", "BILINGUAL_POLICY=gian: choose one of"),
+        ("BILINGUAL_POLICY", "oracle", "crawl", "policy=oracle: set BILINGUAL_ORACLE_ORDER"),
+    ],
+)
+def test_settings_that_a_discovery_or_the_crawl_after_it_cannot_use_are_named_at_its_start(
+    setting: str, value: str, then: str, message: str
+) -> None:
+    chosen = Settings({"BILINGUAL_CONTACT": "mailto:a@b.example"})
+    chosen.setmodule("bilingual_crawler.settings", "default")
+    chosen.set(setting, value)
+    with pytest.raises(UsageError) as caught:
+        parse_discovery(chosen, pair="eng-spa", seeds="http://127.0.0.1/", then=then)
+    assert message in str(caught.value)
+
+
 def test_a_missing_source_of_backlinks_ends_the_command_with_one_line(tmp_path: Path) -> None:
     given = ("-a", "pair=eng-spa", "-a", "seeds=http://127.0.0.1/", "-a", "backlinks=tsv:missing.tsv")
     result = run_scrapy(tmp_path, "crawl", "discovery", *given)

@@ -118,6 +118,7 @@ def test_every_command_checks_the_settings_at_its_start(
         (("JOBDIR=file",), "JOBDIR=file: "),
         (("JOBDIR=/proc/job",), "JOBDIR=/proc/job: "),
         (("JOBDIR=other",), "not a usable frontier"),
+        (("BILINGUAL_ALIGN=url", "BILINGUAL_PROVIDERS=Cuda"), "BILINGUAL_PROVIDERS=Cuda: this onnxruntime has"),
     ],
 )
 def test_a_crawl_finds_out_what_it_cannot_use_before_it_begins(

@@ -133,6 +133,10 @@ def parse_discovery(
     (languages,) = pairs
     parsed = parse_seeds(seeds) if seeds else []
     _check_network(parsed, options)
+    if then:
+        chosen = _policy_class(None, options)
+        _check_models(options, chosen)
+        _policy(chosen, pairs, options)
     sources = _sources(candidates, backlinks, archive, settings)
     search = _search(languages, detector, policy, sources, options)
     context = DiscoveryContext(
@@ -187,7 +191,7 @@ def _search(pair: LanguagePair, detector: str, policy: str, sources: Sources, op
 
     try:
         models = models_folder(options.models_dir)
-        model = LanguageModel(models / "url-language")
+        model = LanguageModel(models / "url-language", options.providers)
         order = site_order(policy, AddressReader(pair, model))
         return SiteSearch(pair, load_detector(detector, models, model), order, own_links=sources.own_links)
     except (DetectorError, ModelError, OrderError) as error:
