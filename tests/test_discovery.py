@@ -34,7 +34,7 @@ from bilingual_crawler.discovery.policies import (
     words,
 )
 from bilingual_crawler.discovery.search import DiscoveryPolicy, SiteSearch, fact_of
-from bilingual_crawler.discovery.sites import expected_pairs
+from bilingual_crawler.discovery.sites import expected_pairs, is_table
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -534,7 +534,9 @@ def test_a_crawl_expects_of_a_site_its_likelihood_times_its_pages_in_the_rarer_l
     one, several = LanguagePairs((PAIR,)), LanguagePairs.parse("eng-spa,eng-fra")
     assert expected_pairs(table, one) == {"big.org": 150, "one.org": 0, "new.org": pytest.approx(0.8 * 150)}
     assert expected_pairs(table, several)["big.org"] == 0.5 * (300 + 9)
-    table.write_text(table.read_text().replace("eng:1200 spa:300 fra:9", "").replace("eng:9000", ""))
+    # as a spreadsheet writes it
+    table.write_text(table.read_text().replace("eng:1200 spa:300 fra:9", "").replace("eng:9000", ""), "utf-8-sig")
+    assert is_table(table)
     assert expected_pairs(table, one) == {"big.org": 0.5, "one.org": 1, "new.org": 0.8}
 
 
