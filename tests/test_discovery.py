@@ -562,6 +562,15 @@ def test_wrong_arguments_of_discovery_are_named(given: tuple[str, ...], message:
     assert message in str(caught.value)
 
 
+def test_a_folder_of_url_models_suffices_for_discovery(tmp_path: Path) -> None:
+    (tmp_path / "url-language").symlink_to(models_folder(None) / "url-language")
+    chosen = Settings({"BILINGUAL_CONTACT": "mailto:a@b.example"})
+    chosen.setmodule("bilingual_crawler.settings", "default")
+    chosen.set("BILINGUAL_MODELS_DIR", str(tmp_path))
+    chosen.set("BILINGUAL_ALIGN", "")
+    assert parse_discovery(chosen, pair="eng-spa", seeds="http://127.0.0.1/").search
+
+
 @pytest.mark.parametrize(
     ("setting", "value", "then", "message"),
     [

@@ -187,13 +187,16 @@ def _sources(candidates: str, backlinks: str, archive: str, settings: BaseSettin
 def _search(pair: LanguagePair, detector: str, policy: str, sources: Sources, options: Options) -> SiteSearch:
     # onnxruntime is slow to import, and Scrapyd imports this module only to list the spiders
     from bilingual_crawler.discovery.detector import load_detector
+    from bilingual_crawler.discovery.detector.pairs import FOLDER
     from bilingual_crawler.scoring.models import LanguageModel, ModelError, models_folder
 
     try:
         models = models_folder(options.models_dir)
         model = LanguageModel(models / "url-language", options.providers)
         order = site_order(policy, AddressReader(pair, model))
-        return SiteSearch(pair, load_detector(detector, models, model), order, own_links=sources.own_links)
+        # a folder that holds URL models only, as for other crawls
+        weights = models if (models / FOLDER).is_dir() else models_folder(None)
+        return SiteSearch(pair, load_detector(detector, weights, model), order, own_links=sources.own_links)
     except (DetectorError, ModelError, OrderError) as error:
         raise _error(str(error)) from error
 
