@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext, choose_output_dir
+from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext, choose_output_dir, named_now
 from bilingual_crawler.crawl.rendering.options import missing_for_rendering
 from bilingual_crawler.crawl.spiders.seeds import parse_seeds
 from bilingual_crawler.crawl.traps import Traps
@@ -92,7 +91,7 @@ def parse_arguments(
         render=_render_mode(render or options.render, settings),
         detection=_detection(pairs, options),
         formats=frozenset(options.documents),
-        output_dir=choose_output_dir(settings, job or f"{_folder(pairs)}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
+        output_dir=choose_output_dir(settings, job or named_now(_folder(pairs))),
         job=Job(str(pairs), scope, options.scope_prefixes, tuple(seed.url for seed in parsed)),
         traps=_traps(options),
     )
@@ -152,7 +151,7 @@ def parse_discovery(
         render=_render_mode(render or options.render, settings),
         detection=_detection(pairs, options),
         formats=ONLY_HTML,
-        output_dir=choose_output_dir(settings, job or f"sites-{languages}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
+        output_dir=choose_output_dir(settings, job or named_now(f"sites-{languages}")),
         job=Job(str(languages), "discovery", (), tuple(seed.url for seed in parsed)),
         traps=_traps(options),
         search=search,
@@ -225,7 +224,7 @@ def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
         render="never",
         detection=_detection(pairs, options),
         formats=frozenset(options.documents),
-        output_dir=choose_output_dir(settings, f"{spider}-{_folder(pairs)}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
+        output_dir=choose_output_dir(settings, named_now(f"{spider}-{_folder(pairs)}")),
         job=Job(str(pairs), f"spider {spider}", options.scope_prefixes, ()),
         traps=_traps(options),
     )
