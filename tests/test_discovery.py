@@ -7,6 +7,7 @@ import signal
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -47,7 +48,6 @@ from bilingual_crawler.storage.writer import Exchange, WarcWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from support.webserver import Site as Server
 
@@ -563,7 +563,7 @@ def test_wrong_arguments_of_discovery_are_named(given: tuple[str, ...], message:
 
 
 def test_a_folder_of_url_models_suffices_for_discovery(tmp_path: Path) -> None:
-    (tmp_path / "url-language").symlink_to(models_folder(None) / "url-language")
+    (tmp_path / "url-language").symlink_to(Path(str(models_folder(None)), "url-language"))
     chosen = Settings({"BILINGUAL_CONTACT": "mailto:a@b.example"})
     chosen.setmodule("bilingual_crawler.settings", "default")
     chosen.set("BILINGUAL_MODELS_DIR", str(tmp_path))
