@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Rest
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.urls.canonical import canonicalise
+from bilingual_crawler.urls.variants import is_posting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +63,8 @@ class FrontierScheduler(BaseScheduler):
     def open(self, spider: Spider) -> Deferred[None] | None:
         self._spider = spider
         self.visits = Visits(self._crawler)
+        self._led_back: deque[Request] = deque()
+        """Requests for other forms of the URLs that are asked for: the same page by its canonical URL."""
         return None
 
     def close(self, reason: str) -> Deferred[None]:
@@ -78,12 +82,19 @@ class FrontierScheduler(BaseScheduler):
                 return False
             self._push(request)
         elif "redirect_urls" in request.meta:
+            if _leads_back(request, entry):
+                # a retry of it is no redirect
+                del request.meta["redirect_urls"], request.meta["redirect_reasons"]
+                self._led_back.append(request)
+                return True
             return self.visits.redirect(entry, request.url, _redirect_status(request), request.meta.get(SWITCH))
         else:
             self.visits.put_back(entry, request.meta.get(REST) or Rest(min(MAX_REST, 2.0**entry.attempts)))
         return True
 
     def next_request(self) -> Request | None:
+        if self._led_back:
+            return self._led_back.popleft()
         entry = self.visits.hand_out()
         return None if entry is None else self._request(entry)
 
@@ -102,7 +113,8 @@ class FrontierScheduler(BaseScheduler):
             callback=getattr(self._spider, CALLBACKS[entry.kind]),
             errback=self.visits.fail,
             meta=self._meta(entry),
-            headers={"Referer": entry.parent} if entry.parent else None,
+            # no server sees a fragment, of which a language may be one
+            headers={"Referer": entry.parent.partition("#")[0]} if entry.parent else None,
             dont_filter=True,
         )
         return _posted(request, Posting.unpack(entry.request)) if entry.request else request
@@ -204,6 +216,13 @@ def _posted(request: Request, posting: Posting) -> Request:
     if posting.cookies:
         headers["Cookie"] = cookie_header(posting.cookies)
     return request.replace(method="POST", body=posting.body, headers={**request.headers, **headers})
+
+
+def _leads_back(request: Request, entry: Entry) -> bool:
+    """Whether *request* follows a first redirect to another form of the URL of *entry*, such as with a session id."""
+    same_page = canonicalise(request.url) == entry.url and not is_posting(entry.url)
+    first = request.meta.get("redirect_times") == 1
+    return same_page and first and request.url != request.meta["redirect_urls"][-1]
 
 
 def _redirect_status(request: Request) -> int:

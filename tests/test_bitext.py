@@ -56,6 +56,21 @@ def test_sentences_keep_their_paragraph_and_ordinals_do_not_end_them() -> None:
     assert [sentence.text for sentence in split(german, "deu")] == [*german[:2], "Es ist Nr. 5.", "Danach kam 6."]
 
 
+@pytest.mark.parametrize(
+    ("line", "language", "sentences"),
+    [
+        ("5.17.1. Configuring the network", "eng", ["5.17.1. Configuring the network"]),
+        ("1. Open it. 2. Close it.", "eng", ["1. Open it.", "2. Close it."]),
+        ("5.1. 配置网络。", "zho", ["5.1. 配置网络。"]),
+        ("It was 2018. Then it ended.", "eng", ["It was 2018.", "Then it ended."]),
+        ("T.ex. så här. Det är bra.", "swe", ["T.ex. så här.", "Det är bra."]),
+        ("Blommor, träd m.fl. Andra växter.", "swe", ["Blommor, träd m.fl.", "Andra växter."]),
+    ],
+)
+def test_numbers_of_headings_and_abbreviations_are_no_sentences(line: str, language: str, sentences: list[str]) -> None:
+    assert [sentence.text for sentence in split([line], language)] == sentences
+
+
 def test_translations_are_aligned_one_to_one_and_two_to_one() -> None:
     found = {pair.text_a: pair.text_b for pair in align(ENGLISH, FINNISH)}
     assert found["Aino Virtanen wrote the history of the library in 1999."] == FINNISH[2]
@@ -479,6 +494,23 @@ def test_pairs_of_one_or_two_words_stay_with_a_mark() -> None:
     assert short.short
     assert Cleaner(PAIR).objection(short) == ""
     assert not SentencePair("It opens late", "Aukeaa myöhään", 0.9, "0", "0", 0.9).short
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "short"),
+    [
+        ("联系我们", "お問い合わせ", False),
+        ("隐私政策", "方針", True),
+        ("我们每天早上九点开门。", "毎日朝9時に開きます。", False),
+        ("ติดต่อเรา", "联系我们", True),
+        ("เราเปิดทุกวันเวลาเก้าโมงเช้า", "我们每天早上九点开门。", False),
+        ("iPhone 手机", "iPhone", True),
+        ("영업 시간", "Opening hours", True),
+        ("संपर्क करें", "Contact us", True),
+    ],
+)
+def test_words_without_blanks_are_estimated_for_the_mark_of_short_pairs(a: str, b: str, short: bool) -> None:
+    assert SentencePair(a, b, 0.9, "0", "0", 0.9).short is short
 
 
 class Listening:

@@ -8,15 +8,17 @@ import inspect
 import json
 import re
 import signal
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 import pytest
-from support.crawls import crawl, documents, pairs
+from support.crawls import crawl, documents, outcomes, pairs
 from support.example_site import EXAMPLES, LINK
 from support.example_site import PAGES as EXAMPLE_PAGES
 from support.example_site import serve as serve_example
+from support.scripted import Answer, scripted
 from support.webserver import ABOUT_SITE, ALIGNED, bilingual_site, html, run_scrapy, serve, start_scrapy
 
 from bilingual_crawler.commands.crawl import DISCOVERY_ARGUMENTS, SPIDER_ARGUMENTS
@@ -179,6 +181,63 @@ def test_robots_txt_is_obeyed_and_its_crawl_delay_kept(tmp_path: Path, site: Sit
     # a busy machine can be late with one answer, not with all
     assert pages[-1] - pages[0] > 0.4 * (len(pages) - 1)
     assert site.asked["/es/page-1.html"] == 0
+
+
+@pytest.mark.parametrize("policy", ["bfs", "gain"])
+def test_a_page_to_which_a_missing_sitemap_is_redirected_is_a_page(tmp_path: Path, policy: str) -> None:
+    pages = {
+        "/": html("en", "home", "<a href=/es/>Español</a> <a href=/en/a>a</a>"),
+        "/es/": html("es", "inicio", "<a href=/>English</a> <a href=/es/a>a</a>"),
+        "/en/a": html("en", "a", ""),
+        "/es/a": html("es", "a", ""),
+    }
+
+    def answer(path: str) -> Answer:
+        if path == "/robots.txt":
+            named = "".join(f"Sitemap: {server.url}/{name}.xml\n" for name in ("sitemap", "elsewhere", "moved"))
+            return Answer(f"User-agent: *\nAllow: /\n{named}", kind="text/plain")
+        if path == "/sitemap-index.xml":
+            return Answer(f"<urlset><url><loc>{server.url}/en/only-there</loc></url></urlset>")
+        targets = {
+            "/sitemap.xml": "/es/",
+            "/elsewhere.xml": server.url.replace("127.0.0.1", "localhost") + "/es/a",
+            "/moved.xml": "/sitemap-index.xml",
+        }
+        if path in targets:
+            return Answer(status=302, headers={"Location": targets[path]})
+        return Answer(pages[path]) if path in pages else Answer(status=404)
+
+    with scripted(answer) as server:
+        networks = ("-s", "BILINGUAL_ALLOWED_NETWORKS=127.0.0.0/8")
+        assert crawl(tmp_path, f"{server.url}/", *networks, policy=policy).returncode == 0
+    found = documents(tmp_path)
+    assert set(found) == {server.url + path for path in pages}
+    fetched = outcomes(tmp_path, server.url)
+    assert fetched["/sitemap-index.xml"] == "sitemap"
+    assert fetched["/en/only-there"] == "http-404"
+    assert found[f"{server.url}/es/"]["referrer"]
+
+
+def test_a_page_that_redirects_to_its_url_with_a_session_id_is_fetched(tmp_path: Path) -> None:
+    asked: Counter[str] = Counter()
+
+    def answer(path: str) -> Answer:
+        asked[path.partition(";")[0]] += 1
+        if path == "/":
+            return Answer(html("en", "home", "<a href=/es/>Español</a> <a href=/busy>1</a> <a href=/round>2</a>"))
+        if path in ("/es/", "/busy") or path.startswith("/round"):
+            return Answer(status=302, headers={"Location": f"{path.partition(';')[0]};jsessionid={asked.total()}"})
+        if path.startswith("/busy") and asked["/busy"] == 2:
+            return Answer(status=503)
+        return Answer(html("es", path[1:4], ""), status=200 if path.startswith(("/es/;", "/busy;")) else 404)
+
+    with scripted(answer) as server:
+        result = crawl(tmp_path, f"{server.url}/", "-s", "BILINGUAL_BACKOFF_START=0.1")
+        assert result.returncode == 0, result.stderr
+    fetched = {"/": "document", "/es/": "document", "/busy": "document", "/round": "redirect"}
+    assert outcomes(tmp_path, server.url) == fetched
+    assert asked["/es/"] == asked["/round"] == 2
+    assert set(documents(tmp_path)) == {server.url + path for path in ("/", "/es/", "/busy")}
 
 
 BROKEN = """

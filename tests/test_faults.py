@@ -118,6 +118,8 @@ def test_cut_and_garbled_tails_are_left_behind(tmp_path: Path, site: Site) -> No
             file.write(b"\x1f\x8b\x08\x00half a record")
     result = run_scrapy(tmp_path, *arguments(tmp_path, site))
     assert result.returncode == 0, result.stderr
+    for name in ("documents.jsonl.gz", "crawl.tsv"):
+        assert f"{out / name} is damaged after" in result.stderr
     assert_complete(tmp_path, site, twice=16)
 
 

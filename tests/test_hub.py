@@ -89,6 +89,7 @@ def test_parity_is_stated(exported: Path, tmp_path: Path, capsys: pytest.Capture
     assert "int8: logits differ" in (tmp_path / "README.md").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp16", "int8"])
 def test_lower_precision_is_smaller_and_stays_close(exported: Path, precision: str) -> None:
     net = hub.load_classifier(str(exported / "hub"), "language")

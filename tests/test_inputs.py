@@ -119,6 +119,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["texts.jsonl", "texts.jsonl.gz"])
 def test_a_line_of_any_length_takes_no_memory(tmp_path: Path, name: str) -> None:
     text = json.dumps({"url": "https://a.example/", "text": "x"}).encode() + b"\n"

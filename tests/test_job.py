@@ -77,6 +77,23 @@ def test_another_policy_and_more_seeds_go_on(tmp_path: Path, site: Site) -> None
     assert job.run(f"{site.url}/en/page-1.html").returncode == 2
 
 
+def test_a_crawl_whose_outputs_are_gone_is_refused_until_its_folder_is_named(tmp_path: Path, site: Site) -> None:
+    job = Job(tmp_path, "JOBDIR=job")
+    seeds = f"{site.url}/en/,{site.url}/es/"
+    assert job.run(seeds, "-a", "max_pages=6").returncode == 0
+    (tmp_path / "out").rename(tmp_path / "moved")
+    asked = site.asked.total()
+    refused = job.run(seeds)
+    assert refused.returncode == 2
+    assert f"JOBDIR=job: its crawl writes into {tmp_path / 'out'}, which is gone" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert not (tmp_path / "out").exists()
+    assert site.asked.total() == asked
+    (tmp_path / "job" / "output_dir").write_text(f"{tmp_path / 'moved'}\n")
+    assert job.run(seeds).returncode == 0
+    assert len(list(read_tsv(tmp_path / "moved" / "pairs.tsv"))) == PAGES + 1
+
+
 def test_a_crawl_in_redis_of_another_pair_is_refused(tmp_path: Path, site: Site) -> None:
     with redis_server(tmp_path) as server:
         job = Job(tmp_path, f"BILINGUAL_FRONTIER={server.url}#maltese")

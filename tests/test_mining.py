@@ -388,6 +388,13 @@ def test_a_folder_has_one_choice_of_what_is_spooled(sites: Path, tmp_path: Path)
     Mining(request(sites, tmp_path, formats=("tmx",)))
 
 
+def test_a_mining_with_documents_goes_on_in_other_formats_and_keeps_the_documents(sites: Path, tmp_path: Path) -> None:
+    Mining(request(sites, tmp_path, formats=("tmx", "monolingual")))
+    Mining(request(sites, tmp_path, formats=("tmx",)))
+    assert json.loads((tmp_path / "mining.json").read_bytes())["monolingual"]
+    Mining(request(sites, tmp_path, formats=("monolingual",)))
+
+
 def test_requests_keep_their_distance_after_a_long_sleep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A system may let a process sleep for longer than it asked; the next request comes no sooner for that."""
     (tmp_path / "a.warc.gz").write_bytes(b"0123456789")

@@ -112,6 +112,7 @@ def test_every_command_checks_the_settings_at_its_start(
         (("BILINGUAL_FRONTIER=redis://127.0.0.1:9/",), "BILINGUAL_FRONTIER: Redis at 127.0.0.1:9 cannot be used"),
         (("BILINGUAL_OUTPUT_DIR=file/out",), "is no folder; give one that can be written"),
         (("BILINGUAL_OUTPUT_DIR=/proc/out",), "BILINGUAL_OUTPUT_DIR=/proc/out: "),
+        (("BILINGUAL_OUTPUT_DIR=out", "JOBDIR=out"), "/out: is the JOBDIR as well; give two folders"),
         (("JOBDIR=file",), "JOBDIR=file: "),
         (("JOBDIR=/proc/job",), "JOBDIR=/proc/job: "),
         (("JOBDIR=other",), "not a usable frontier"),

@@ -39,6 +39,13 @@ class TestText:
         html = "<title>T</title><h1>One\n  two</h1><p>three <b>four</b>\xa0five<br>six<ul><li>a<li>b</ul><td>"
         assert parse_page(html, URL).text == "One two\nthree four five\nsix\na\nb"
 
+    def test_children_of_a_flex_or_grid_element_are_apart(self) -> None:
+        html = """<li><a href="/a" style="top:0; display:flex"><span>25 novembre 2018</span><span>N<b>ov</b></span></a>
+            <li><span style="display: inline-grid">one<i>two</i>three</span><li style="flex:1"><b>w</b>ord"""
+        page = parse_page(html, URL)
+        assert page.text == "25 novembre 2018 Nov\none two three\nword"
+        assert [link.text for link in page.links] == ["25 novembre 2018 Nov"]
+
     def test_inline_elements_do_not_split_words(self) -> None:
         assert parse_page("<p>is<em>lensk</em>ur <span>mat</span>ur", URL).text == "islenskur matur"
 

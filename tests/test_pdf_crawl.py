@@ -113,6 +113,7 @@ def test_parallel_pdfs_are_paired_and_the_others_counted(crawled: Path, site: Sc
     assert outcomes(crawled, site.url)[path_of("en", LOCKED)] == "encrypted"
 
 
+@pytest.mark.slow
 def test_a_document_is_the_text_of_the_pdf_in_paragraphs(crawled: Path, site: Scripted) -> None:
     title, paragraphs = report("es", 7)
     document = documents(crawled)[site.url + path_of("es", 7)]
@@ -121,6 +122,7 @@ def test_a_document_is_the_text_of_the_pdf_in_paragraphs(crawled: Path, site: Sc
     assert (document["language"], document["reliable"]) == ("spa", True)
 
 
+@pytest.mark.slow
 def test_pdfs_are_archived_and_replayed(
     crawled: Path, site: Scripted, files: Mapping[str, bytes], tmp_path: Path
 ) -> None:
@@ -145,6 +147,7 @@ def align(folder: Path, source: Path, *more: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_folder_with_pdfs_is_aligned_down_to_sentences(crawled: Path, site: Scripted, tmp_path: Path) -> None:
     """Whatever the setting: the crawl has decided what its documents are."""
     bitext = ("--bitext", str(tmp_path / "bitext"), "--formats", "bitextor", "-s", "BILINGUAL_ENCODER=")
@@ -161,6 +164,7 @@ def test_a_folder_with_pdfs_is_aligned_down_to_sentences(crawled: Path, site: Sc
             assert "el ayuntamiento de" in other
 
 
+@pytest.mark.slow
 def test_an_archive_gives_its_pdfs_when_asked(crawled: Path, site: Scripted, tmp_path: Path) -> None:
     (tmp_path / "warc").mkdir()
     for file in (crawled / "out").glob("*.warc.gz"):

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -133,6 +134,15 @@ def test_pair_with_a_page_that_cost_no_download_is_not_on_the_curve(output: Path
     results = read_results(output)
     assert results.curve == ((0, 0), (9, 0))
     assert results.pair_count == 1
+
+
+def test_both_parts_of_a_page_are_a_pair_on_the_curve(output: Path) -> None:
+    urls = [part(f"{SITE}/both", language) for language in ("eng", "spa")]
+    (output / "documents.jsonl.gz").write_bytes(gzip_lines([{"url": url, "title": "both"} for url in urls]))
+    write_table(output / "pairs.tsv", ["url_a", "url_b", "score", "method"], [(*urls, 1, "content")])
+    fetches = [(200, f"{SITE}/", "fin", "other-language"), (200, f"{SITE}/both", "eng+spa", "document")]
+    write_table(output / "crawl.tsv", ["status", "url", "language", "outcome"], fetches)
+    assert read_results(output).curve == ((0, 0), (2, 1))
 
 
 def test_hosts_are_counted_from_all_files(output: Path) -> None:
@@ -271,6 +281,16 @@ def test_the_report_of_foreign_or_older_files_stays_small(output: Path, caplog: 
         "(line_too_long)",
         "(no_record)",
     }
+
+
+def test_blank_lines_and_tabs_that_an_editor_cuts_off_change_no_table(output: Path) -> None:
+    fetches = [(status, url, outcome, language) for status, url, language, outcome in FETCHES]
+    write_table(output / "crawl.tsv", ["status", "url", "outcome", "language"], fetches)
+    before = read_results(output)
+    for name in ("pairs.tsv", "crawl.tsv"):
+        lines = (output / name).read_text(encoding="utf-8").splitlines()
+        (output / name).write_text("\n".join([*map(str.rstrip, lines), "", "\t", ""]), encoding="utf-8")
+    assert read_results(output) == replace(before, files=read_results(output).files)
 
 
 def test_a_pipe_in_place_of_a_file_is_named(output: Path) -> None:

@@ -69,6 +69,7 @@ def test_a_job_discovers_with_the_models_of_the_egg(server: Scrapyd) -> None:
     assert judged["verdict"] == "bilingual"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "settings", "message"),
     [

@@ -73,6 +73,7 @@ def test_a_training_for_other_targets_does_not_go_on_from_the_checkpoint_of_anot
     ]
 
 
+@pytest.mark.slow
 def test_folder_is_small_and_its_card_complete(model: Path) -> None:
     assert sum(file.stat().st_size for file in model.iterdir()) < 5_000_000
     card = (model / "README.md").read_text()
@@ -86,6 +87,7 @@ def test_folder_is_small_and_its_card_complete(model: Path) -> None:
         ParallelnessModel(changed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rules", "yoda", "model"])
 def test_evaluation_writes_the_agreed_json(model: Path, tmp_path: Path, name: str) -> None:
     rows = [LabelledPair(f"https://n.com/en/{w}", f"https://n.com/fr/{w}", 1, "positive") for w in WORDS]
@@ -109,6 +111,7 @@ def test_evaluation_writes_the_agreed_json(model: Path, tmp_path: Path, name: st
     assert report["average_precision"] > 0.9
 
 
+@pytest.mark.slow
 def test_evaluation_takes_pairs_for_links_if_asked(model: Path, tmp_path: Path) -> None:
     rows = [LabelledPair(f"https://n.com/en/{w}", f"https://n.com/fr/{w}", 1, "positive") for w in WORDS]
     write_labelled_pairs(tmp_path / "data.tsv", rows)

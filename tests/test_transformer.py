@@ -32,7 +32,7 @@ from training.transformer.recipes import RECIPES, RecipeError
 from training.transformer.recipes import FineTuningRecipe as Recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[1]
 WORDS = {
@@ -120,7 +120,7 @@ def one_thread() -> Iterator[None]:
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """One entry for each step trained in this process."""
     taken: list[int] = []
-    step = fit.PlannedTrainer.training_step
+    step: Callable[..., torch.Tensor] = fit.PlannedTrainer.training_step
 
     def counted(self: fit.PlannedTrainer, *given: Any, **named: Any) -> torch.Tensor:
         taken.append(1)

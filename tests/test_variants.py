@@ -252,6 +252,7 @@ def test_pairs_under_one_address(tmp_path: Path, site: Callable[[str, Message], 
         assert done.returncode == 0, done.stderr
         check_pairs(tmp_path)
         assert asked_pages(server) <= 1.2 * 2 * PAGES
+        assert not any("#" in request for request in server.requests), "fragments are not for servers"
     languages = {url: record["language"] for url, record in documents(tmp_path).items()}
     assert sorted(languages.values())[-PAGES:] == ["spa"] * PAGES
     assert PAGES <= len(languages) - PAGES <= PAGES + 1

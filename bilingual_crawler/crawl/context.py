@@ -40,15 +40,24 @@ if TYPE_CHECKING:
 def choose_output_dir(settings: BaseSettings, name: str) -> Path:
     """``BILINGUAL_OUTPUT_DIR``, or ``crawls/<name>``; a resumed crawl goes on in the folder it began in.
 
-    Raises UsageError if the folder holds another crawl, or cannot be written.
+    Raises UsageError if the folder holds another crawl, cannot be written, or is gone.
     """
     memo = _memo(settings)
     if memo and memo.exists():
-        folder = Path(memo.read_text(encoding="utf-8"))
+        folder = Path(memo.read_text(encoding="utf-8").rstrip("\n"))
+        if not folder.exists():
+            # a new one would lack all that was found, and the frontier would not fetch it again
+            raise UsageError(
+                f"JOBDIR={memo.parent}: its crawl writes into {folder}, which is gone; move it back, write its new "
+                f"place into {memo}, or give another folder",
+                print_help=False,
+            )
         check_folder("BILINGUAL_OUTPUT_DIR", folder)
         return folder
     folder = (Options.of(settings).output_dir or Path("crawls", name)).absolute()
     check_folder("BILINGUAL_OUTPUT_DIR", folder)
+    if memo and folder.resolve() == memo.parent.resolve():
+        raise UsageError(f"BILINGUAL_OUTPUT_DIR={folder}: is the JOBDIR as well; give two folders", print_help=False)
     _check_new(folder)
     return folder
 

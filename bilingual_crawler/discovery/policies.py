@@ -24,6 +24,7 @@ from cachetools import LRUCache
 
 from bilingual_crawler.languages.codes import language_name
 from bilingual_crawler.languages.pairs import LanguagePairs
+from bilingual_crawler.pages.words import LETTERS
 from bilingual_crawler.scoring.models import logistic
 from bilingual_crawler.urls.canonical import registered_domain
 
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
     from bilingual_crawler.languages.codes import LanguagePair
     from bilingual_crawler.scoring.models import LanguageModel
 
-_WORD = re.compile(r"[^\W\d_]{2,40}")
+_WORD = re.compile(LETTERS)
+MAX_WORD = 40
+"""Characters of a word; longer ones are cut into several."""
 
 
 def words(text: str, language: str = "un") -> list[str]:
@@ -48,7 +51,12 @@ def words(text: str, language: str = "un") -> list[str]:
     ['hotel', 'málaga']
     """
     unwanted, stem = _tools(language)
-    return [stem(word) for word in _WORD.findall(text.casefold()) if word not in unwanted]
+    found = (
+        word[start : start + MAX_WORD]
+        for word in _WORD.findall(text.casefold())
+        for start in range(0, len(word), MAX_WORD)
+    )
+    return [stem(word) for word in found if len(word) > 1 and word not in unwanted]
 
 
 @lru_cache(maxsize=64)

@@ -142,7 +142,10 @@ class Mining:
             ]
         except SourceError as error:
             raise MiningError(str(error)) from error
-        self._monolingual = any(name in MONOLINGUAL for name in request.formats)
+        known = stored(self._out / "mining.json", dict[str, Any])
+        # a mining that keeps documents keeps those of all buckets, so that the format can be chosen again
+        keeps = known is not None and known.get("monolingual", False)
+        self._monolingual = bool(request.formats) and (keeps or not MONOLINGUAL.keys().isdisjoint(request.formats))
         self._equivalents = Options.of(Settings(request.settings)).equivalent_languages
         self._wanted = AskedPairs(request.pairs, self._equivalents)
         mark = {
@@ -152,7 +155,6 @@ class Mining:
             "bitext": bool(request.formats),
             "monolingual": self._monolingual,
         }
-        known = stored(self._out / "mining.json", dict[str, Any])
         if known is None and self._out.exists() and any(self._out.iterdir()):
             raise MiningError(f"--out {self._out}: the folder is not empty, and of no mining; give another one")
         # a folder of an earlier version has no "monolingual"

@@ -11,6 +11,7 @@ from babel import Locale
 from babel.localedata import locale_identifiers
 
 from bilingual_crawler.languages.codes import to_bcp47
+from bilingual_crawler.pages.words import LETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +29,7 @@ _DAY = r"0?[1-9]|[12]\d|3[01]"
 _AFTER_YEAR = re.compile(rf"(?:[-./]|\s?[年년]\s?)(?P<month>0?[1-9]|1[0-2])(?:[-./]|\s?[月월]\s?)(?P<day>{_DAY})(?!\d)")
 # which of the two is the day is not known yet
 _BEFORE_YEAR = re.compile(rf"(?<!\d)(?P<day>{_DAY})(?P<mark>[-./])\s?(?P<month>{_DAY})(?P=mark)\s?$")
-_WORD = re.compile(r"\d+|[^\W\d_]+[^\w\s]?")
+_WORD = re.compile(rf"\d+|{LETTERS}[^\w\s]?")
 
 
 def dates_in(text: str, language: str) -> set[str]:

@@ -21,6 +21,7 @@ from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE
 from bilingual_crawler.pages.sandbox.jobs import ContentError
+from bilingual_crawler.pages.words import is_unspaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -187,20 +188,13 @@ def _joined(text: str, more: str, known: Counter[str]) -> str:
         if not more[0].islower() or _is_compound(first, second, known):
             return f"{text[:-1]}-{more}"
         return text[:-1] + more
-    return text + more if _without_blank(text[-1]) and _without_blank(more[0]) else f"{text} {more}"
+    return text + more if is_unspaced(text[-1]) and is_unspaced(more[0]) else f"{text} {more}"
 
 
 def _is_compound(first: str, second: str, known: Counter[str]) -> bool:
     """Whether the document has the word with a hyphen more often than without one."""
     hyphenated, whole = (" ".join(_HYPHENATED.findall(f"{first.lower()}{mark}{second.lower()}")) for mark in ("-", ""))
     return known[hyphenated] > known[whole]
-
-
-def _without_blank(character: str) -> bool:
-    """Whether it is of a script that writes no blanks between words."""
-    if unicodedata.east_asian_width(character) in "WF":
-        return not unicodedata.name(character, "").startswith("HANGUL")
-    return unicodedata.name(character, "").startswith(("THAI", "LAO", "KHMER", "MYANMAR"))
 
 
 MAX_PAGES = 300

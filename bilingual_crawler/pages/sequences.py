@@ -8,6 +8,8 @@ from zlib import crc32
 
 import numpy as np
 
+from bilingual_crawler.pages.words import LETTERS
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -16,7 +18,7 @@ MAX_CHARACTERS = 100_000
 SAMPLE = 4
 """One in so many sequences is in the sample of a page."""
 
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(LETTERS)
 _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], dtype=np.uint32)
 """Odd numbers, different for each place: the same words in another order are another sequence."""
 

@@ -113,6 +113,10 @@ def is_hidden(attributes: dict[str, str | None]) -> bool:
     return bool(style) and _HIDING.search(style or "") is not None
 
 
+_SPACING = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:inline-)?(?:flex|grid)\b")
+"""In the style of an element whose children are shown apart without blanks between them."""
+
+
 _REFRESH = re.compile(r"""(?is)^\s*[\d.]*\s*[;,\s]\s*(?:url\s*=)?\s*["']?\s*([^"']+)""")
 
 
@@ -182,8 +186,8 @@ MAX_IMAGES = 500
 """Images of a page whose addresses are read, repetitions included."""
 
 # Flags for the end of an element.
-_BLOCK, _NAVIGATION, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT, _FORM, _CONTROL, _CLICKED, _LANGUAGE = (
-    1 << i for i in range(11)
+_BLOCK, _NAVIGATION, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT, _FORM, _CONTROL, _CLICKED, _LANGUAGE, _SPACED = (
+    1 << i for i in range(12)
 )
 
 
@@ -232,6 +236,8 @@ class Walk:
         node: LexborNode | None = root
         while node is not None:
             tag = node.tag or "-"
+            if stack and stack[-1][1] & _SPACED:
+                self._space()
             if tag == "-text":
                 self._text(node.text_content or "")
             elif tag == "title":
@@ -258,6 +264,11 @@ class Walk:
             node = following
         self._flush()
         self._leave_out_invisible()
+
+    def _space(self) -> None:
+        for text in (self._line, self._anchor.words if self._anchor is not None else []):
+            if text:
+                text.append(" ")
 
     def _text(self, text: str) -> None:
         if self._anchor is not None:
@@ -323,6 +334,8 @@ class Walk:
         if attributes:
             if is_hidden(attributes) and tag not in _PAGE_TAGS:
                 undo |= _HIDDEN
+            if _SPACING.search(attributes.get("style") or ""):
+                undo |= _SPACED
             if tag == "img" and len(self.images) < MAX_IMAGES and (source := attributes.get("src")):
                 self.images.append(source)
             if tag == "img" and self._form is not None:

@@ -169,11 +169,13 @@ def _course(directory: Path, languages: LanguagePairs, pairs: list[dict[str, str
 
 
 def _lacks_document(row: Mapping[str, str], written: set[int]) -> bool:
-    if row["outcome"] != "document":
-        return False
+    return row["outcome"] == "document" and any(hash(url) not in written for url in _documents_of(row))
+
+
+def _documents_of(row: Mapping[str, str]) -> list[str]:
+    """The address of the document on a page, or those of its two parts."""
     url, languages = row["url"], languages_of(row["language"])
-    documents = [part(url, language) for language in languages] if len(languages) > 1 else [url]
-    return any(hash(document) not in written for document in documents)
+    return [part(url, language) for language in languages] if len(languages) > 1 else [url]
 
 
 def _read_pairs(directory: Path, languages: LanguagePairs) -> list[dict[str, str]]:
@@ -372,9 +374,10 @@ def _read_fetches(
         counts.failed += not row["status"].startswith("2")
         if row["outcome"] == "document":
             counts.kept.update(map(tally.side, languages_of(row["language"])))
-        if url in partners:
-            fetched.add(url)
-            found += sum(partner in fetched for partner in partners[url])
+        for document in _documents_of(row):
+            if document in partners:
+                fetched.add(document)
+                found += sum(partner in fetched for partner in partners[document])
         if found > curve[-1][1]:
             curve.append((tally.fetched, found))
     if tally.fetched > curve[-1][0]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 import os
 import sys
 import zlib
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from _typeshed import DataclassInstance
+
+logger = logging.getLogger(__name__)
 
 _CHUNK = 1 << 16
 _PIECE = 1 << 20
@@ -105,10 +108,14 @@ LINE_TOO_LONG, NO_RECORD = "line_too_long", "no_record"
 
 
 class _Records:
-    """Appends whole records. If the disk is full, the incomplete record is removed and OSError is raised."""
+    """Appends whole records after the byte *end*. If the disk is full, the incomplete record is removed and OSError is
+    raised.
+    """
 
     def __init__(self, path: Path, end: int) -> None:
         self._file = path.open("ab", buffering=0)
+        if lost := self._file.tell() - end:
+            logger.warning(f"{path} is damaged after {end} bytes: what follows ({lost} bytes) is cut off")
         self._file.truncate(end)
         self._end = end
 
@@ -240,7 +247,8 @@ def tsv_line(values: Sequence[object]) -> str:
 def read_tsv(path: Path) -> Iterator[dict[str, str]]:
     """Complete rows of a TSV file with a header; nothing without the file. Rows that are too long are left out.
 
-    OSError if *path* is no regular file.
+    Blank lines are no rows, and cells that a row lacks at its end are empty: editors cut off tabs there. OSError if
+    *path* is no regular file.
     """
     if not path.exists():
         return
@@ -248,8 +256,9 @@ def read_tsv(path: Path) -> Iterator[dict[str, str]]:
         lines = _rows(file, path)
         # an editor or spreadsheet may have put a byte order mark before it
         columns = next(lines, "").removeprefix("\ufeff").split("\t")
-        for line in lines:
-            yield dict(zip(columns, line.split("\t"), strict=False))
+        for line in filter(str.strip, lines):
+            cells = line.split("\t")
+            yield dict(zip(columns, cells + [""] * (len(columns) - len(cells)), strict=False))
 
 
 def _rows(file: IO[bytes], path: Path) -> Iterator[str]:

@@ -28,6 +28,7 @@ from bilingual_crawler.pages.outline import hash_text, names_in, numbers_in
 from bilingual_crawler.pages.parts import Lines, Part, parts_of, split_by_language
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
 from bilingual_crawler.pages.sandbox.pool import processes, submit
+from bilingual_crawler.pages.words import word_pattern
 from bilingual_crawler.urls.canonical import registered_domain
 from bilingual_crawler.urls.marks import marked_language, strip_language
 from bilingual_crawler.urls.variants import asked_language, part, part_language, variant
@@ -48,7 +49,7 @@ MAX_TAGS = 4000
 MAX_CHARACTERS = 200_000
 """Characters of a text that are tokenised."""
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(word_pattern(r"\w"))
 _TAG = re.compile(r"<(/?[a-zA-Z][a-zA-Z0-9]*)")
 _NO_TAGS = re.compile(r"<(script|style|svg|template)\b.*?(?:</\1|\Z)|<!--.*?(?:-->|\Z)", re.IGNORECASE | re.DOTALL)
 _SOURCE = re.compile(r"""\b(?:src|href)\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE)

@@ -24,6 +24,7 @@ from bilingual_crawler.alignment.sentences.evidence import (
 )
 from bilingual_crawler.alignment.sentences.quality import Quality
 from bilingual_crawler.alignment.sentences.splitting import split
+from bilingual_crawler.pages.words import count_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -66,8 +67,8 @@ class SentencePair:
 
     @property
     def short(self) -> bool:
-        """Whether neither side has more than two words."""
-        return max(len(self.text_a.split()), len(self.text_b.split())) <= SHORT
+        """Whether neither side has more than two words, by :func:`.words.count_words`."""
+        return max(map(count_words, (self.text_a, self.text_b))) <= SHORT
 
 
 class SentenceAligner:

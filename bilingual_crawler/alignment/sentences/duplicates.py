@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rensa import RMinHash
 
+from bilingual_crawler.pages.words import word_pattern
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -32,7 +34,7 @@ MAX_WORDS = 200
 """Words of a side that are compared."""
 REASONS = ("", "duplicate", "near_duplicate", "repeated")
 _, DUPLICATE, NEAR_DUPLICATE, REPEATED = range(4)
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(word_pattern(r"[^\W_]"))
 _DIGITS = re.compile(r"\d+")
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bilingual_crawler.alignment.sentences.beads import SHAPES, sums
+from bilingual_crawler.pages.words import LETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +30,7 @@ MAX_PRODUCTS = 100_000
 """Maximum word pairs of a sentence pair that teaches the lexicon. A list of thousands of words tells nothing."""
 MAX_WORD_PAIRS = 5_000_000
 """Maximum distinct word pairs that are counted, some 100 bytes each."""
-_TOKEN = re.compile(r"[^\W\d_]+|\d+")
+_WORD = re.compile(rf"{LETTERS}|\d+")
 _NAME_LENGTH = 4
 _SAME = 0.6
 """Probability that a number or name of a sentence is in its translation."""
@@ -39,7 +40,7 @@ Words = tuple[str, ...]
 
 def words(text: str) -> Words:
     """Distinct words and numbers of *text* in lower case, sorted."""
-    return tuple(sorted({token.lower() for token in _TOKEN.findall(text)}))
+    return tuple(sorted({token.lower() for token in _WORD.findall(text)}))
 
 
 class Lexicon:

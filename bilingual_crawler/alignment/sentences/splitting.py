@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _BLANKS = re.compile(r"\s+")
-_ORDINAL = re.compile(r"\b(?:\d{1,4}|[IVXLC]+)\. ?$")
+# "5. maí", "XIX. mendean", "t.ex. så"
+_ABBREVIATED = re.compile(r"\b(?:\d{1,4}|[IVXLC]+|[^\W\d_]{1,3}(?:\.[^\W\d_]{1,4})+)\. ?$")
+_NUMBER = re.compile(r"(?:\d{1,3}(?:\.\d{1,3})*|[IVXLC]+)\. ?")
+"""Of a section, or an item of a list."""
 _CENTURY = ("Jahrhundert", "Jahrtausend", "Jh.")
 """German nouns that follow an ordinal and begin no sentence."""
 
@@ -32,7 +35,8 @@ class Sentence:
 def split(lines: Iterable[str], language: str) -> list[Sentence]:
     """Split *lines* into sentences, in order. *language*: ISO 639-3; without own rules as English.
 
-    An ordinal ("5. maí", "XIX. mendean") does not end a sentence if a small letter follows, or a German century.
+    An ordinal or abbreviation does not end a sentence if a small letter follows, or a German century. A number alone,
+    as of a heading ("5.17.1. Network"), is no sentence.
     """
     tag = to_bcp47(language)
     found: list[Sentence] = []
@@ -41,7 +45,7 @@ def split(lines: Iterable[str], language: str) -> list[Sentence]:
         parts: list[str] = []
         for part in sentencex.segment(tag, _BLANKS.sub(" ", line).strip()):
             goes_on = part[:1].islower() or part.startswith(_CENTURY)
-            if parts and goes_on and _ORDINAL.search(parts[-1]):
+            if parts and ((goes_on and _ABBREVIATED.search(parts[-1])) or _NUMBER.fullmatch(parts[-1])):
                 parts[-1] += part
             else:
                 parts.append(part)

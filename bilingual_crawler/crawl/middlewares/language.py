@@ -12,7 +12,7 @@ from scrapy import signals
 from scrapy.exceptions import StopDownload
 
 from bilingual_crawler.crawl.context import CrawlContext
-from bilingual_crawler.crawl.middlewares.backoff import note_shortage
+from bilingual_crawler.crawl.middlewares.backoff import note_shortage, origin
 from bilingual_crawler.crawl.middlewares.stop import is_stopping
 from bilingual_crawler.crawl.politeness import robots_agent
 from bilingual_crawler.crawl.requests import asks_for_page, header_text
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from scrapy.http.headers import Headers
 
     from bilingual_crawler.frontier.entry import Entry
+    from bilingual_crawler.pages.jobs import Sitemap
     from bilingual_crawler.pages.model import Page
     from bilingual_crawler.pages.sandbox.jobs import Job
 
@@ -165,10 +166,13 @@ class LanguageFilterMiddleware:
                 # Scrapy passes any success to the callback
                 raise Refused(f"http-{response.status}", "no page: only 200 is", status=response.status)
             return response
-        if ENTRY in request.meta and request.meta[ENTRY].kind is Kind.SITEMAP:
-            job = SitemapJob(response.body, url, self._formats)
-            request.meta[SITEMAP] = await self._reader.read(job, url)
-            return response
+        entry: Entry | None = request.meta.get(ENTRY)
+        if entry is not None and entry.kind is Kind.SITEMAP:
+            sitemap = await self._reader.read(SitemapJob(response.body, url, self._formats), url)
+            if not self._is_page(entry, response, sitemap):
+                request.meta[SITEMAP] = sitemap
+                return response
+            entry.kind, entry.parent = Kind.PAGE, entry.parent or f"{origin(url)}/robots.txt"
         if self._format(response.headers, url) is None:
             if _any_format(request):
                 return response
@@ -176,6 +180,12 @@ class LanguageFilterMiddleware:
             raise Refused("not-html", f"not a document: {_content_type(response.headers)}", status=200)
         await read_response(request, response, url, self._reader)
         return response
+
+    def _is_page(self, entry: Entry, response: Response, sitemap: Sitemap) -> bool:
+        """Whether the site has redirected from a *sitemap* that it lacks to one of its pages, which is read as such."""
+        empty = not (sitemap.links or sitemap.nested or sitemap.documents)
+        in_scope = CrawlContext.from_crawler(self._reader.crawler).scope.admits(entry.url)
+        return bool(entry.redirects) and empty and in_scope and self._format(response.headers, entry.url) is not None
 
     def _url(self, request: Request) -> str | None:
         """The URL of the page or sitemap that *request* asks for; None if its answer is not read."""

@@ -69,7 +69,8 @@ class TdmMiddleware:
     async def process_request(self, request: Request) -> None:
         request.meta.pop(SITE_OPT_OUTS, None)
         entry: Entry | None = request.meta.get(ENTRY)
-        if entry is None or entry.request or entry.kind is Kind.SITEMAP:
+        # a sitemap that was redirected may be a page
+        if entry is None or entry.request or (entry.kind is Kind.SITEMAP and not entry.redirects):
             return
         host = origin(request.url)
         rules = self._rules.get(host)

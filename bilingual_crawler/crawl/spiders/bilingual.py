@@ -12,7 +12,7 @@ from scrapy import Request, Spider
 from bilingual_crawler.crawl.context import claim_folders
 from bilingual_crawler.crawl.description import write_description
 from bilingual_crawler.crawl.reading import Reading
-from bilingual_crawler.crawl.signals import ENTRY, SITEMAP, sitemaps_named
+from bilingual_crawler.crawl.signals import ENTRY, PAGE, SITEMAP, sitemaps_named
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments
 from bilingual_crawler.crawl.variants import not_linked
 from bilingual_crawler.crawl.visits import Visits
@@ -146,7 +146,10 @@ class BilingualSpider(Spider):
         """The links of *page* that may be followed."""
         return () if page.nofollow and self._options.meta_robots_obey else page.links
 
-    def parse_sitemap(self, response: Response) -> Iterator[FoundLinks]:
+    def parse_sitemap(self, response: Response) -> Iterator[FoundLinks | Document]:
+        if PAGE in response.meta:
+            yield from self.parse(response)
+            return
         entry: Entry = response.meta[ENTRY]
         sitemap: Sitemap = response.meta[SITEMAP]
         self.visits.log(entry, status=response.status, outcome="sitemap")

@@ -11,6 +11,7 @@ from math import log, sqrt
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import unquote
 
+from bilingual_crawler.pages.words import word_pattern
 from bilingual_crawler.policies.evidence.base import PartnerEvidence, Reliability, part_left
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ STEM = 5
 STEPS = 5
 """Classes of shares whose reliability is counted apart."""
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(word_pattern(r"[^\W_]"))
 
 
 class WordIndex:

@@ -1,0 +1,78 @@
+"""Words of texts in scripts with combining marks, and in all others as Python's ``\\w`` cuts them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bilingual_crawler.alignment.sentences import evidence
+from bilingual_crawler.alignment.sentences.cleaning import Templates
+from bilingual_crawler.alignment.sentences.duplicates import Duplicates, normal
+from bilingual_crawler.discovery import policies
+from bilingual_crawler.pages import sequences
+from bilingual_crawler.pages.words import word_pattern
+from bilingual_crawler.policies.evidence.shared_words import _words_of
+
+UNMARKED = st.text(st.characters(exclude_categories=["Mn", "Mc", "Cs"]))
+
+
+@pytest.mark.parametrize("characters", [r"[^\W\d_]", r"[^\W_]", r"\w"])
+@given(text=UNMARKED | UNMARKED.map(lambda text: f"{text}\u200d{text}\ufe0f \u200c"))
+def test_text_without_combining_marks_has_the_words_that_python_finds(characters: str, text: str) -> None:
+    assert re.findall(word_pattern(characters), text) == re.findall(f"{characters}+", text)
+
+
+@given(st.text())
+def test_all_letters_are_in_words_and_no_word_begins_with_a_mark(text: str) -> None:
+    found = re.findall(word_pattern(r"[^\W_]"), text)
+    assert [c for c in "".join(found) if c.isalnum()] == [c for c in text if c.isalnum()]
+    assert all(word[0].isalnum() for word in found)
+
+
+@given(UNMARKED | UNMARKED.map(lambda text: text.replace(" ", "") * 50))
+def test_words_of_discovery_have_two_to_forty_letters(text: str) -> None:
+    assert policies.words(text, "zho") == re.findall(r"[^\W\d_]{2,40}", text.casefold())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("किताब, घर की 12", ["किताब", "घर", "की"]),
+        ("เสือ เสื้อ", ["เสือ", "เสื้อ"]),
+        ("ශ්‍රී ලංකා", ["ශ්‍රී", "ලංකා"]),
+        ("র‍্যাব ও র‍্যালি", ["র‍্যাব", "ও", "র‍্যালি"]),
+        ("မြန်မာ။", ["မြန်မာ"]),
+        ("ខ្មែរ", ["ខ្មែរ"]),
+        ("كَتَبَ الوَلَدُ", ["كَتَبَ", "الوَلَدُ"]),
+        ("می‌خواهم", ["می", "خواهم"]),
+        ("1\ufe0f\u20e3 नमस्ते ℹ\ufe0f", ["नमस्ते", "ℹ"]),
+    ],
+)
+def test_words_keep_their_vowel_signs(text: str, words: list[str]) -> None:
+    assert re.findall(word_pattern(r"[^\W\d_]"), text) == words
+    assert evidence.words(text) == tuple(sorted({*words, *re.findall(r"\d+", text)}))
+
+
+def test_words_that_differ_in_vowels_are_no_repetitions() -> None:
+    assert normal("किताब") == "किताब"
+    duplicates = Duplicates()
+    for a, b in (("เสือ", "tiger"), ("เสื้อ", "shirt"), ("कल", "tomorrow"), ("कला", "art"), ("कला", "art.")):
+        duplicates.add(a, b, 0.9)
+    assert duplicates.reasons() == ["", "", "", "", "near_duplicate"]
+
+
+def test_lines_that_begin_with_the_same_consonants_are_no_template() -> None:
+    templates = Templates()
+    lines = [f"क{chr(0x93E + number % 4)}म{chr(0x93E + number // 4)}न पर आज बहुत कुछ लिखा गया" for number in range(16)]
+    for line in lines:
+        templates.add([line], ["Posted in the blog of the house today"])
+    assert not any(templates.has(line, "Posted in the blog of the house today") for line in lines)
+
+
+def test_links_and_pages_are_compared_by_whole_words() -> None:
+    assert _words_of("किताबें 12") == {"किताब", "12"}
+    assert policies.words("किताबें और घर", "und") == ["किताबें", "और", "घर"]
+    assert not set(sequences.sequences("किताब कल आई")) & set(sequences.sequences("केतबा काल ईआ"))
