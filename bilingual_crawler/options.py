@@ -11,7 +11,7 @@ import math
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
@@ -186,10 +186,12 @@ def bitext_format(value: Any) -> str:
 
 
 def listed(value: Any) -> list[Any]:
-    """The parts of a list, as Scrapy reads one."""
+    """The parts of a list, as Scrapy reads one; a path or number is a list of one."""
     if value is None:
         return []
-    return [part for item in value.split(",") if (part := item.strip())] if isinstance(value, str) else list(value)
+    if isinstance(value, str):
+        return [part for item in value.split(",") if (part := item.strip())]
+    return list(value) if isinstance(value, Iterable) else [value]
 
 
 def each(read: Reader[T]) -> Reader[tuple[T, ...]]:

@@ -30,6 +30,7 @@ from support.webserver import QUICK, bilingual_site, serve, varied
 
 from bilingual_crawler import settings as defaults
 from bilingual_crawler.addon import COMPONENTS, BilingualAddon
+from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.middlewares.language import LanguageFilterMiddleware
 from bilingual_crawler.crawl.middlewares.ordinary import OrdinarySpiderMiddleware
 from bilingual_crawler.crawl.middlewares.traps import TrapPagesMiddleware
@@ -244,6 +245,29 @@ def test_a_part_that_is_left_out_is_not_there(parts: str, scheduler: type, tmp_p
 def test_wrong_settings_are_named(given: dict[str, Any], said: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=said):
         crawler_with(tmp_path, **given)
+
+
+def test_two_crawls_that_begin_in_the_same_second_have_folders_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As two calls of a script's CrawlerProcess.crawl."""
+    monkeypatch.chdir(tmp_path)
+    crawlers = [crawler_with(tmp_path, BILINGUAL_OUTPUT_DIR=None) for _ in range(3)]
+    folders = {CrawlContext.from_crawler(crawler).output_dir for crawler in crawlers}
+    assert folders == {*(tmp_path / "crawls").iterdir()}
+    assert len(folders) == 3
+
+
+def test_a_crash_leaves_no_half_name_of_the_outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(_: Path) -> None:
+        raise KeyboardInterrupt
+
+    job = tmp_path / "job"
+    monkeypatch.setattr("bilingual_crawler.crawl.context.to_disk", crash)
+    with pytest.raises(KeyboardInterrupt):
+        crawler_with(tmp_path, JOBDIR=str(job))
+    assert job.is_dir()
+    assert not (job / "output_dir").exists()
 
 
 @pytest.mark.parametrize("name", sorted(path for place in PLACES for path in getattr(defaults, place)))

@@ -34,6 +34,7 @@ def run(folder: Path, *command: str, fresh: bool = False) -> CompletedProcess[st
         (("crawl", "--pair", "eng-spa", "http://127.0.0.1:9/"), "unexpected argument http://127.0.0.1:9/: "),
         (("crawl", "--pair", "eng-spa", "--page-limit=7"), "unknown option --page-limit=7; --help lists"),
         (("crawl", "-s", "BILINGUAL_WARC=maybe", "--pair", "eng-spa", "--seeds", "a.org"), "BILINGUAL_WARC=maybe"),
+        (("crawl", "--pair", "eng-spa", "--seeds", "a.org", "-s", "max_pages=9"), "give -a max_pages=9"),
         (("crawl", "--config", "nowhere.toml"), "nowhere.toml"),
         (("crawl", "--loglevel"), "argument -L/--loglevel: expected one argument"),
         (("discover", "--pairs", "eng-spa"), "where to start?"),

@@ -7,6 +7,7 @@ import signal
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -34,7 +35,7 @@ from bilingual_crawler.discovery.policies import (
     words,
 )
 from bilingual_crawler.discovery.search import DiscoveryPolicy, SiteSearch, fact_of
-from bilingual_crawler.discovery.sites import expected_pairs
+from bilingual_crawler.discovery.sites import expected_pairs, is_table
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -47,7 +48,6 @@ from bilingual_crawler.storage.writer import Exchange, WarcWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from support.webserver import Site as Server
 
@@ -449,14 +449,16 @@ def test_hosts_without_a_scheme_are_judged_by_their_http_pages(tmp_path: Path) -
     with web() as servers:
         bare = [server.url.removeprefix("http://") for server in servers]
         (tmp_path / "candidates.tsv").write_text(f"{bare[3]}\n")
-        seeds = ("-a", f"seeds={bare[2]}", "-a", "candidates=tsv:candidates.tsv")
+        (tmp_path / "backlinks.tsv").write_text(f"127.0.1.3\t{bare[6]}\n")
+        seeds = ("-a", f"seeds={bare[2]}", "-a", "candidates=tsv:candidates.tsv", "-a", "backlinks=tsv:backlinks.tsv")
         result = run_scrapy(tmp_path, *discovery(tmp_path, *seeds))
     assert result.returncode == 0, result.stderr
     found = sites(tmp_path)
     assert {name: row["verdict"] for name, row in found.items()} == dict.fromkeys(
-        ("127.0.1.3", "127.0.1.4"), "bilingual"
+        ("127.0.1.3", "127.0.1.4", "127.0.1.7"), "bilingual"
     )
     assert found["127.0.1.4"]["way"] == "candidate"
+    assert found["127.0.1.7"]["way"] == "back"
 
 
 def archived(folder: Path, pages: Sequence[tuple[str, str]]) -> list[dict[str, int]]:
@@ -532,7 +534,9 @@ def test_a_crawl_expects_of_a_site_its_likelihood_times_its_pages_in_the_rarer_l
     one, several = LanguagePairs((PAIR,)), LanguagePairs.parse("eng-spa,eng-fra")
     assert expected_pairs(table, one) == {"big.org": 150, "one.org": 0, "new.org": pytest.approx(0.8 * 150)}
     assert expected_pairs(table, several)["big.org"] == 0.5 * (300 + 9)
-    table.write_text(table.read_text().replace("eng:1200 spa:300 fra:9", "").replace("eng:9000", ""))
+    # as a spreadsheet writes it
+    table.write_text(table.read_text().replace("eng:1200 spa:300 fra:9", "").replace("eng:9000", ""), "utf-8-sig")
+    assert is_table(table)
     assert expected_pairs(table, one) == {"big.org": 0.5, "one.org": 1, "new.org": 0.8}
 
 
@@ -555,6 +559,34 @@ def test_wrong_arguments_of_discovery_are_named(given: tuple[str, ...], message:
     chosen.setmodule("bilingual_crawler.settings", "default")
     with pytest.raises(UsageError) as caught:
         parse_discovery(chosen, **dict(one.split("=", 1) for one in given))
+    assert message in str(caught.value)
+
+
+def test_a_folder_of_url_models_suffices_for_discovery(tmp_path: Path) -> None:
+    (tmp_path / "url-language").symlink_to(Path(str(models_folder(None)), "url-language"))
+    chosen = Settings({"BILINGUAL_CONTACT": "mailto:a@b.example"})
+    chosen.setmodule("bilingual_crawler.settings", "default")
+    chosen.set("BILINGUAL_MODELS_DIR", str(tmp_path))
+    chosen.set("BILINGUAL_ALIGN", "")
+    assert parse_discovery(chosen, pair="eng-spa", seeds="http://127.0.0.1/").search
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "then", "message"),
+    [
+        ("BILINGUAL_PROVIDERS", "Cuda", "", "BILINGUAL_PROVIDERS=Cuda: this onnxruntime has"),
+        ("BILINGUAL_POLICY", "gian", "crawl", "BILINGUAL_POLICY=gian: choose one of"),
+        ("BILINGUAL_POLICY", "oracle", "crawl", "policy=oracle: set BILINGUAL_ORACLE_ORDER"),
+    ],
+)
+def test_settings_that_a_discovery_or_the_crawl_after_it_cannot_use_are_named_at_its_start(
+    setting: str, value: str, then: str, message: str
+) -> None:
+    chosen = Settings({"BILINGUAL_CONTACT": "mailto:a@b.example"})
+    chosen.setmodule("bilingual_crawler.settings", "default")
+    chosen.set(setting, value)
+    with pytest.raises(UsageError) as caught:
+        parse_discovery(chosen, pair="eng-spa", seeds="http://127.0.0.1/", then=then)
     assert message in str(caught.value)
 
 

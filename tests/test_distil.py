@@ -45,9 +45,21 @@ def test_pairs_are_the_same_in_both_orders() -> None:
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.npz").write_bytes(b"no")
-    with pytest.raises(DataError, match=r"x\.npz"):
-        SoftLabels.load(tmp_path / "x.npz")
+    about_urls(tmp_path / "whole.npz")
+    for content in (b"no", b"", (tmp_path / "whole.npz").read_bytes()[:300]):
+        (tmp_path / "x.npz").write_bytes(content)
+        with pytest.raises(DataError, match=r"x\.npz"):
+            SoftLabels.load(tmp_path / "x.npz")
+
+
+def test_what_was_killed_while_it_wrote_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "savez_compressed", killed)
+    with pytest.raises(KeyboardInterrupt):
+        about_urls(tmp_path / "x.npz")
+    assert not (tmp_path / "x.npz").exists()
 
 
 def url_list(path: Path) -> Path:

@@ -483,6 +483,11 @@ class TestCommand:
         assert (out / "harvest.png").stat().st_size > 10_000
         assert "oracle" in done.stdout
 
+    def test_the_row_that_a_crash_has_cut_off_is_no_download(self, tmp_path: Path) -> None:
+        log = tmp_path / "crawl.tsv"
+        log.write_text(f"time\tstatus\turl\tlanguage\nnow\t200\t{BASE}\teng\nnow\t404\t{BASE}x\t\nno")
+        assert read_order(log) == ([BASE], 1)
+
     def test_crawls_that_end_by_themselves(self, sites: Path, tmp_path: Path) -> None:
         out = tmp_path / "out"
         done = scrapy_harvest(sites, "--policies", "gain", "--until", "0.98", "--out", out)

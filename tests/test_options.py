@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from scrapy.exceptions import UsageError
@@ -15,9 +15,6 @@ from support.webserver import ALIGNED, bilingual_site, run_scrapy, serve
 
 from bilingual_crawler import settings as project
 from bilingual_crawler.options import Options
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOWHERE = "http://127.0.0.1:9/"
 
@@ -119,6 +116,7 @@ def test_every_command_checks_the_settings_at_its_start(
         (("JOBDIR=file",), "JOBDIR=file: "),
         (("JOBDIR=/proc/job",), "JOBDIR=/proc/job: "),
         (("JOBDIR=other",), "not a usable frontier"),
+        (("BILINGUAL_ALIGN=url", "BILINGUAL_PROVIDERS=Cuda"), "BILINGUAL_PROVIDERS=Cuda: this onnxruntime has"),
     ],
 )
 def test_a_crawl_finds_out_what_it_cannot_use_before_it_begins(
@@ -168,6 +166,12 @@ def test_align_looks_at_its_outputs_before_it_reads(tmp_path: Path, arguments: t
     (tmp_path / "file").touch()
     said = refused(tmp_path, "align", ".", "--pair", "eng-spa", *arguments)
     assert message in said
+
+
+def test_a_path_in_the_settings_of_a_project_is_a_list_of_one() -> None:
+    assert Options.of(Settings({"BILINGUAL_REPLAY": Path("a,b.warc")})).replay == ("a,b.warc",)
+    with pytest.raises(UsageError, match="BILINGUAL_DOCUMENTS=5: choose one of html, pdf"):
+        Options.of(Settings({"BILINGUAL_DOCUMENTS": 5}))
 
 
 def test_nothing_heavy_is_imported_to_read_settings() -> None:

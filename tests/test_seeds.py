@@ -76,7 +76,7 @@ def test_what_is_no_address_is_refused_with_its_line(tmp_path: Path, content: st
         parse_seeds(str(file))
 
 
-@pytest.mark.parametrize("text", [f"{A} and some words", f"{A},x", "no-such-file", "missing.txt", "  "])
+@pytest.mark.parametrize("text", [f"{A} and some words", f"{A},x", "no-such-file", "missing.txt", "sites.tsv", "  "])
 def test_an_argument_that_is_no_address_and_no_file_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         parse_seeds(text)

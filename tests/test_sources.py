@@ -109,7 +109,10 @@ def test_a_list_of_links_answers_who_links_to_a_host(tmp_path: Path) -> None:
         "example.mt\tportal.eu\tmuch\n",
     )
     source = backlink_source(f"tsv:{path}", tmp_path)
-    expected = [Backlink("https://portal.eu/", 1.0), Backlink("https://hub.example.org/links.html", 0.5)]
+    expected = [
+        Backlink("https://portal.eu/", 1.0, guessed_scheme=True),
+        Backlink("https://hub.example.org/links.html", 0.5),
+    ]
     for name in ("example.mt", "www.example.mt", "EXAMPLE.mt:8443"):
         assert source.backlinks(name) == expected
     assert not source.backlinks("unknown.mt")

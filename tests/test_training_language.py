@@ -299,6 +299,35 @@ def test_targets_are_what_networks_say_of_domains_they_did_not_see(tmp_path: Pat
     assert of_label(targets) < seen - 0.1
 
 
+def test_a_checkpoint_holds_for_its_urls_and_labels_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = WordNetConfig(labels=2, rows=1009, word_rows=503, columns=16, width=16)
+    recipe = replace(TINY, epochs=1)
+    rows = [(f"https://{word}.example/{number}", lang) for lang in WORDS for word in "abcd" for number in range(9)]
+    for given in (rows, rows, [(url + "x", lang) for url, lang in rows]):
+        examples = prepare([*given], [], set(), replace(recipe, held_out=0.3))
+        encoded = Encoded(ByteTokens(TINY.max_length), examples.urls)
+        fit(WordNet(config), encoded, examples, recipe, tmp_path / "net.pt")
+    said = [line.partition(" ")[2][:8] for line in capsys.readouterr().out.splitlines()]
+    assert said == ["epoch 1 ", "going on", "epoch 1 "]
+
+
+def test_a_list_without_usable_urls_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(DataError, match="no language has 5 URLs outside of the excluded domains"):
+        prepare([("https://a.example/", "eng")] * 4, [], set(), replace(TINY, least=5))
+    (tmp_path / "empty.tsv").write_text("url\tlang\n")
+    assert evaluate.main(["language", "--model", "rules", "--data", str(tmp_path / "empty.tsv")]) == 2
+    assert "empty.tsv: no row" in capsys.readouterr().err
+
+
+def test_a_result_that_could_not_be_written_is_refused_at_the_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write_urls(tmp_path / "test.tsv")
+    with pytest.raises(SystemExit):
+        evaluate.main(["language", "--model", "rules", "--data", str(data), "--json", str(tmp_path / "no" / "x.json")])
+    assert f"there is no folder {tmp_path}/no" in capsys.readouterr().err
+
+
 def test_a_fold_may_have_no_domain(tmp_path: Path) -> None:
     rows: list[tuple[str, ...]] = [
         (f"https://{word}.example/{number}", lang) for lang in WORDS for word in "abcd" for number in range(9)

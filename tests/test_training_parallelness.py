@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import json
 import shutil
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from training.parallelness.evaluation import (
     read_labelled_pairs,
     write_labelled_pairs,
 )
+from training.parallelness.fit import fit
 from training.parallelness.recipe import PairRecipe as Recipe
 from training.parallelness.train import prepare, run
 
@@ -56,6 +58,19 @@ def test_a_second_run_numbers_the_pieces_of_words_as_the_first(tmp_path: Path) -
     sources = tiny_sources(tmp_path, hosts=12)
     first, second = (prepare(sources, recipe, tmp_path / "work").tokenizer.to_str() for _ in range(2))
     assert first == second
+
+
+def test_a_training_for_other_targets_does_not_go_on_from_the_checkpoint_of_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = Recipe(epochs=1, batch=64, pieces=300, made_up=0, word_epochs=0)
+    p = prepare(tiny_sources(tmp_path, hosts=4), recipe, tmp_path / "work")
+    chosen = np.flatnonzero(p.weights > 0)
+    for targets in (p.labels, p.labels, 1 - p.labels):
+        fit(copy.deepcopy(p.start), p.data, targets, p.weights, chosen, recipe, tmp_path / "all.pt")
+    assert [line.partition(" ")[2][:8] for line in capsys.readouterr().out.splitlines()[-3:]] == [
+        *("epoch 1 ", "going on", "epoch 1 ")
+    ]
 
 
 @pytest.mark.slow

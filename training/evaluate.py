@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.scoring.models import ModelError
 from training.common.data import DataError, read_tsv
+from training.common.options import new_file
 from training.language.evaluation import language_guesser, measure_guesser
 from training.parallelness.evaluation import evaluate_parallelness, pair_scorer, read_labelled_pairs
 
@@ -22,6 +23,8 @@ def evaluate_language(name: str, data: Path, least: int) -> dict[str, Any]:
     guesser = language_guesser(name)
     table = read_tsv(data, ("url", "lang"))
     print(table.report())
+    if not table.rows:
+        raise DataError(f"{data}: no row to score")
     return {**measure_guesser(guesser, table.rows, least), "bad_rows": len(table.bad)}
 
 
@@ -63,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for command, others in ((language, "rules, or fasttext:FILE"), (pairs, "rules, or yoda")):
         command.add_argument("--model", required=True, help=f"a model folder, {others}")
         command.add_argument("--data", type=Path, required=True)
-        command.add_argument("--json", type=Path)
+        command.add_argument("--json", type=new_file)
     options = parser.parse_args(arguments)
     try:
         if options.command == "language":

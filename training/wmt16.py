@@ -25,6 +25,7 @@ from rich.progress import track
 from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.urls.rewriting import rewritten_pairs
 from training.common.data import DataError
+from training.common.options import new_file
 from training.parallelness.evaluation import pair_scorer
 from training.prepare.files import PACKED
 from training.prepare.wmt16 import FIELDS
@@ -170,7 +171,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--model", required=True, help="a model folder, rules or yoda")
     parser.add_argument("--languages", nargs=2, default=("eng", "fra"))
     parser.add_argument("--second-pass", action="store_true", help="pair what is left by what the site's URLs share")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", type=new_file)
     options = parser.parse_args(arguments)
     try:
         gold, scorer = read_gold(options.gold), pair_scorer(options.model)

@@ -126,6 +126,10 @@ class Command(CrawlCommand):
             refuse_unknown(args)
             if len(args) > 1 and args[0] in PARSERS:
                 raise UsageError(f"unexpected argument {args[1]}: give addresses as --seeds", print_help=False)
+            for setting in opts.set:
+                # Scrapy takes any name for a setting, and the crawl would have no limit
+                if setting.partition("=")[0] in {**SPIDER_ARGUMENTS, **DISCOVERY_ARGUMENTS}:
+                    raise UsageError(f"-s {setting}: is an argument of the spider; give -a {setting}", print_help=False)
         if not (args and ours and opts.config):
             super().process_options(args, opts)
         else:

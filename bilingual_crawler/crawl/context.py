@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from bilingual_crawler.crawl.requests import Turns
 from bilingual_crawler.crawl.scrapy_internals import split_cookie_domains
 from bilingual_crawler.frontier.job import JobError
 from bilingual_crawler.options import Options, check_folder
-from bilingual_crawler.storage.files import FolderLock, LockedError, to_disk
+from bilingual_crawler.storage.files import FolderLock, LockedError, replacing, to_disk
 from bilingual_crawler.storage.records import CRAWL
 from bilingual_crawler.urls.hosts import split_domain
 
@@ -61,6 +62,13 @@ def choose_output_dir(settings: BaseSettings, name: str) -> Path:
     return folder
 
 
+def named_now(prefix: str) -> str:
+    """The name of the outputs of a crawl that begins now; no crawl that began in the same second has it."""
+    name = f"{prefix}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    names = (name, *(f"{name}-{number}" for number in range(2, 1000)))
+    return next(one for one in names if not Path("crawls", one).exists())
+
+
 def claim_folders(crawler: Crawler, context: CrawlContext) -> None:
     """Lock the job folder and the output folder until the end of the crawl; raises UsageError."""
     locks = lock_folders(crawler.settings, context)
@@ -91,8 +99,10 @@ def _make_output_dir(settings: BaseSettings, folder: Path) -> FolderLock:
             # another crawl may have ended there since the arguments were checked
             _check_new(folder)
         if memo and not memo.exists():
-            memo.write_text(str(folder), encoding="utf-8")
-            to_disk(memo)
+            # empty after a crash, it would name the current folder
+            with replacing(memo) as part:
+                part.write_text(str(folder), encoding="utf-8")
+                to_disk(part)
     except LockedError as error:
         raise UsageError(f"BILINGUAL_OUTPUT_DIR={folder}: {error}; choose a new folder", print_help=False) from None
     except OSError as error:

@@ -99,6 +99,8 @@ class Hop:
     """Language of that text, ISO 639-3."""
     prior: float = 0.0
     """Prior by the source of the candidate or backlink, 0 to 1."""
+    guessed_scheme: bool = False
+    """The source of the backlink names no scheme: https is tried first, then http."""
 
     @cached_property
     def site(self) -> str:

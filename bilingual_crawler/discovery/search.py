@@ -102,9 +102,11 @@ class SiteSearch:
     # events of the crawl -------------------------------------------------------------------------------------------
 
     def seed(self, url: str) -> None:
-        """Note the seed *url*, which the crawl fetches anyway."""
-        name = site_of(url)
-        if name not in self.sites and not self._is_done(url):
+        """Note the seed *url*, which the crawl fetches anyway; http takes the place of a guessed https address."""
+        name, guessed = site_of(url), re.sub("^http:", "https:", url)
+        if guessed != url and guessed in self._targets and not self._is_done(url):
+            self._targets[url] = self._targets.pop(guessed)
+        elif name not in self.sites and not self._is_done(url):
             self._targets[url] = self._entries.setdefault(name, Target(url, Way.FORTH))
 
     def start(self, hops: Iterable[Hop]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections import Counter
 from dataclasses import dataclass
 from statistics import fmean
@@ -154,7 +155,7 @@ def is_table(path: Path) -> bool:
     """Whether *path* is a ``sites.tsv``."""
     try:
         with open_buffered(path) as file:
-            return file.readline(1 << 16).startswith(b"site\tentry\tverdict\t")
+            return file.readline(1 << 16).removeprefix(BOM_UTF8).startswith(b"site\tentry\tverdict\t")
     except OSError:
         return False
 

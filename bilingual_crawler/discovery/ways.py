@@ -90,7 +90,7 @@ class Sources:
     def ways_back(self, url: str) -> list[Hop]:
         """Ways from the entry page *url* to the pages that link to its site; none while the sources are not open."""
         return [
-            Hop(Way.BACK, link.url, url, prior=link.weight)
+            Hop(Way.BACK, link.url, url, prior=link.weight, guessed_scheme=link.guessed_scheme)
             for source in self._backlinks
             for link in source.backlinks(host_of(url))[:MAX_BACKLINKS]
         ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import shutil
@@ -23,7 +22,7 @@ from bilingual_crawler.harvest.simulator import text_lengths
 from bilingual_crawler.harvest.sites import Site, SiteError, Task, linked_forms, read_site
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.storage.files import replacing
-from bilingual_crawler.storage.records import PAIRS, SUMMARY
+from bilingual_crawler.storage.records import PAIRS, SUMMARY, read_tsv
 from bilingual_crawler.storage.sites import find_sources, site_prefixes
 
 if TYPE_CHECKING:
@@ -238,10 +237,7 @@ def read_order(path: Path) -> tuple[list[str], int]:
     These, and redirects, are not downloads: the live site may have had anything there, and the order is measured
     against the reachable pages of the archive.
     """
-    if not path.exists():
-        return [], 0
-    with path.open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    rows = list(read_tsv(path))
     return [row["url"] for row in rows if row["status"].startswith("2")], sum(r["status"] == "404" for r in rows)
 
 

@@ -254,7 +254,8 @@ def read_tsv(path: Path) -> Iterator[dict[str, str]]:
         return
     with open_buffered(path) as file:
         lines = _rows(file, path)
-        columns = next(lines, "").split("\t")
+        # an editor or spreadsheet may have put a byte order mark before it
+        columns = next(lines, "").removeprefix("\ufeff").split("\t")
         for line in filter(str.strip, lines):
             cells = line.split("\t")
             yield dict(zip(columns, cells + [""] * (len(columns) - len(cells)), strict=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,14 @@ class Checkpoint:
         """Write the state atomically."""
         with replacing(self.path) as part:
             torch.save({"key": self.key, **state}, part)
+
+
+def fingerprint(*parts: NDArray[Any] | str) -> str:
+    """A hash of what a training learns from, for the key of its checkpoint."""
+    digest = hashlib.blake2b(digest_size=8)
+    for part in parts:
+        digest.update(part.encode() if isinstance(part, str) else part.tobytes())
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

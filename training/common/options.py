@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    import argparse
-
     from _typeshed import DataclassInstance
 
     Recipe = TypeVar("Recipe", bound=DataclassInstance)
+
+
+def new_file(text: str) -> Path:
+    """The path of a file that is written at the end, perhaps hours later: its folder must be there."""
+    path = Path(text)
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"{text}: there is no folder {path.parent}")
+    return path
 
 
 def add_recipe(parser: argparse.ArgumentParser, recipe: DataclassInstance) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from zipfile import BadZipFile
 
 import numpy as np
 import torch
 from rich.progress import track
 
+from bilingual_crawler.storage.files import replacing
 from training.common.data import DataError
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ class SoftLabels:
         teacher: Callable[[Sequence[Key]], NDArray[np.float32]],
     ) -> SoftLabels:
         """Score each text once with a teacher, which gives probabilities [N, labels]."""
+        if not texts:
+            raise DataError("no example for the teacher to score")
         keys, first = np.unique(hashes(texts), return_index=True)
         chosen = [texts[i] for i in first]
         kept = min(KEPT, len(labels))
@@ -54,9 +58,9 @@ class SoftLabels:
         return cls(tuple(labels), keys, np.concatenate(top), np.concatenate(probabilities))
 
     def save(self, path: Path) -> None:
-        """Write a compressed .npz file."""
+        """Write a compressed .npz file, which appears when it is complete."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
+        with replacing(path) as part, part.open("wb") as file:
             np.savez_compressed(
                 file, labels=np.array(self.labels), keys=self.keys, top=self.top, probabilities=self.probabilities
             )
@@ -67,7 +71,7 @@ class SoftLabels:
         try:
             with np.load(path) as file:
                 return cls(tuple(file["labels"].tolist()), *(file[name] for name in ("keys", "top", "probabilities")))
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, EOFError, BadZipFile, ValueError, KeyError) as error:
             raise DataError(f"{path}: not soft labels of training.distil: {error}") from error
 
     def rows(self, texts: Sequence[Key]) -> NDArray[np.int64]:

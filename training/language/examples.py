@@ -46,6 +46,8 @@ def prepare(real: list[Row], made_up: list[Row], excluded: set[str], recipe: Lan
     real = [row for row in real if domain_label(row[0]) not in excluded]
     counts = Counter(lang for _, lang in real)
     names = tuple(lang for lang, count in counts.most_common() if count >= recipe.least)
+    if not names:
+        raise DataError(f"no language has {recipe.least} URLs outside of the excluded domains")
     index = {name: i for i, name in enumerate(names)}
     rows = [row for row in (*real, *made_up) if row[1] in index]
     count = sum(row[1] in index for row in real)

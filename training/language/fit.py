@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from training.common.encoding import pools
-from training.common.loop import Checkpoint, Training, predict, train
+from training.common.loop import Checkpoint, Training, fingerprint, predict, train
 from training.common.scores import macro_f1
 from training.language.network import WordNet
 
@@ -35,8 +35,8 @@ def fit(
     checkpoint: Path,
     lesson: Lesson | None = None,
 ) -> list[dict[str, float]]:
-    """Train in place; one record per epoch. Resumes from `checkpoint` if it is of the same recipe. A teacher's `lesson`
-    replaces the labels.
+    """Train in place; one record per epoch. Resumes from `checkpoint` if it is of the same recipe and data. A teacher's
+    `lesson` replaces the labels.
     """
     cumulative = np.cumsum(examples.weights(recipe.synthetic_share))
     target = torch.from_numpy(examples.labels)
@@ -61,7 +61,9 @@ def fit(
     def validate() -> dict[str, float]:
         return {"macro_f1": macro_f1(predict(net, data, examples.valid), examples.labels[examples.valid])}
 
-    saved = Checkpoint(checkpoint, f"{asdict(recipe)} {net.config}")
+    taught = (str(lesson), lesson.soft.probabilities) if lesson else ()
+    learnt_from = fingerprint(data.ids, examples.labels, cumulative, *taught)
+    saved = Checkpoint(checkpoint, f"{asdict(recipe)} {net.config} {learnt_from}")
     return train(Training(net, optimizer, schedule, draw, loss), recipe.epochs, recipe.seed, saved, validate)
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +18,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import precision_recall_fscore_support
 
 from training.common.markdown import table
+from training.common.options import new_file
 from training.common.scores import average_precision
 from training.parallelness.baselines import LanguageStripper, TokenReplacement
 from training.parallelness.examples import FOLDS, origin_of
@@ -172,8 +172,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Compare the systems, print the tables, write --json and --table."""
     parser = argparse.ArgumentParser(prog="python -m training.parallelness.comparison", description=__doc__)
     add_options(parser)
-    parser.add_argument("--json", type=Path, required=True)
-    parser.add_argument("--table", type=Path, required=True, help="Markdown")
+    parser.add_argument("--json", type=new_file, required=True)
+    parser.add_argument("--table", type=new_file, required=True, help="Markdown")
     options = parser.parse_args(arguments)
     sources, recipe = chosen_options(options)
     prepared = prepare(sources, recipe, options.work)

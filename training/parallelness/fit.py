@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional
 
 from training.common.encoding import pools
-from training.common.loop import Checkpoint, Training, train
+from training.common.loop import Checkpoint, Training, fingerprint, train
 from training.parallelness.examples import MADE_UP, is_refused, is_unclear
 from training.parallelness.network import MARK_B, PAD
 
@@ -71,5 +71,6 @@ def fit(
         ids = torch.where((torch.rand(ids.shape) < recipe.hide) & (ids > MARK_B), PAD, ids)
         return functional.binary_cross_entropy_with_logits(net(ids)[:, 0], torch.from_numpy(labels[indices]))
 
-    saved = Checkpoint(checkpoint, f"{recipe} {net.config} {len(chosen)}") if checkpoint else None
+    learnt_from = fingerprint(chosen, data.ids, labels[chosen], weights[chosen])
+    saved = Checkpoint(checkpoint, f"{recipe} {net.config} {learnt_from}") if checkpoint else None
     train(Training(net, optimizer, schedule, draw, loss), recipe.epochs, recipe.seed, saved)

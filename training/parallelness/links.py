@@ -26,6 +26,7 @@ from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.storage.archive import iter_responses
 from training.common.markdown import table
+from training.common.options import new_file
 from training.common.scores import average_precision, calibration_error
 from training.parallelness.baselines import LanguageStripper
 from training.parallelness.evaluation import BATCH, pair_scorer
@@ -140,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m training.parallelness.links", description=__doc__)
     parser.add_argument("--sites", type=Path, required=True, help="folder of frozen sites with tasks.tsv")
     parser.add_argument("--model", required=True, help="a model folder, rules, or yoda")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", type=new_file)
     options = parser.parse_args(arguments)
     score = pair_scorer(options.model, links=True)
     tasks: dict[str, list[Task]] = defaultdict(list)

@@ -21,6 +21,7 @@ from rich.progress import track
 from bilingual_crawler.harvest.simulator import compare
 from bilingual_crawler.harvest.sites import Task, read_tasks
 from bilingual_crawler.policies.gain import EVIDENCE, Gain, GainWeights
+from training.common.options import new_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--json", type=Path, help="every setting with its relative AUC on every task")
+    parser.add_argument("--json", type=new_file, help="every setting with its relative AUC on every task")
     options = parser.parse_args(arguments)
     settings = draw(options.draws, options.seed)
     groups = [list(group) for _, group in groupby(read_tasks(options.sites), key=lambda task: task.site)]

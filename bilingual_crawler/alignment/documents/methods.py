@@ -27,7 +27,7 @@ from bilingual_crawler.scoring.models import ParallelnessModel, models_folder
 from bilingual_crawler.settings import BILINGUAL_MIN_SCORE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
@@ -86,8 +86,8 @@ class UrlMethod:
     rewritings that its URLs have in common.
     """
 
-    def __init__(self, models: Traversable, threshold: float) -> None:
-        self._model = ParallelnessModel(models / "url-parallelness")
+    def __init__(self, models: Traversable, threshold: float, providers: Sequence[str] = ()) -> None:
+        self._model = ParallelnessModel(models / "url-parallelness", providers)
         self._threshold = threshold
 
     def __call__(self, domain: Domain) -> Candidates:
@@ -212,15 +212,17 @@ def make_method(
     cache: Path,
     threshold: float = BILINGUAL_MIN_SCORE,
     load: Callable[[str, Path], Encoder] = load_encoder,
+    providers: Sequence[str] = (),
 ) -> Method:
     """Return the method *name*: ``auto``, ``url``, ``content``, ``structure`` or another of :data:`.evidence.VIEWS`.
 
     *encoder*: ``e5-small``, a model of sentence-transformers, or empty; its vectors are kept in the folder *cache*.
     *threshold*: score from which a candidate may become a pair, 0 to 1. *load* loads the encoder when it is needed.
+    *providers* run the model of URLs; without any, see :func:`~bilingual_crawler.scoring.models.default_providers`.
     Raises ModelError for a missing model, EncoderError for a missing encoder that the method needs.
     """
     if name == "url":
-        return UrlMethod(models, threshold)
+        return UrlMethod(models, threshold, providers)
     if name == "auto":
         return AutoMethod(models, partial(load, encoder, cache) if is_installed(encoder) else None, threshold)
     return LearntMethod(models, name, threshold, load(encoder, cache) if name.endswith("content") else None)
@@ -240,7 +242,9 @@ def method_of(name: str, settings: BaseSettings, load: Callable[[str, Path], Enc
     models = models_folder(options.models_dir)
     if name != "url" and not (models / FOLDER).is_dir():
         models = models_folder(None)
-    return make_method(name, models, options.encoder, options.cache_dir, options.min_score, load)
+    return make_method(
+        name, models, options.encoder, options.cache_dir, options.min_score, load, providers=options.providers
+    )
 
 
 def encoder_of(settings: BaseSettings) -> Encoder | None:

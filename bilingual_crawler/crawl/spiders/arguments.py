@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext, choose_output_dir
+from bilingual_crawler.crawl.context import CrawlContext, DiscoveryContext, choose_output_dir, named_now
 from bilingual_crawler.crawl.rendering.options import missing_for_rendering
 from bilingual_crawler.crawl.spiders.seeds import parse_seeds
 from bilingual_crawler.crawl.traps import Traps
@@ -92,7 +91,7 @@ def parse_arguments(
         render=_render_mode(render or options.render, settings),
         detection=_detection(pairs, options),
         formats=frozenset(options.documents),
-        output_dir=choose_output_dir(settings, job or f"{_folder(pairs)}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
+        output_dir=choose_output_dir(settings, job or named_now(_folder(pairs))),
         job=Job(str(pairs), scope, options.scope_prefixes, tuple(seed.url for seed in parsed)),
         traps=_traps(options),
     )
@@ -133,6 +132,10 @@ def parse_discovery(
     (languages,) = pairs
     parsed = parse_seeds(seeds) if seeds else []
     _check_network(parsed, options)
+    if then:
+        chosen = _policy_class(None, options)
+        _check_models(options, chosen)
+        _policy(chosen, pairs, options)
     sources = _sources(candidates, backlinks, archive, settings)
     search = _search(languages, detector, policy, sources, options)
     context = DiscoveryContext(
@@ -148,7 +151,7 @@ def parse_discovery(
         render=_render_mode(render or options.render, settings),
         detection=_detection(pairs, options),
         formats=ONLY_HTML,
-        output_dir=choose_output_dir(settings, job or f"sites-{languages}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
+        output_dir=choose_output_dir(settings, job or named_now(f"sites-{languages}")),
         job=Job(str(languages), "discovery", (), tuple(seed.url for seed in parsed)),
         traps=_traps(options),
         search=search,
@@ -183,13 +186,16 @@ def _sources(candidates: str, backlinks: str, archive: str, settings: BaseSettin
 def _search(pair: LanguagePair, detector: str, policy: str, sources: Sources, options: Options) -> SiteSearch:
     # onnxruntime is slow to import, and Scrapyd imports this module only to list the spiders
     from bilingual_crawler.discovery.detector import load_detector
+    from bilingual_crawler.discovery.detector.pairs import FOLDER
     from bilingual_crawler.scoring.models import LanguageModel, ModelError, models_folder
 
     try:
         models = models_folder(options.models_dir)
-        model = LanguageModel(models / "url-language")
+        model = LanguageModel(models / "url-language", options.providers)
         order = site_order(policy, AddressReader(pair, model))
-        return SiteSearch(pair, load_detector(detector, models, model), order, own_links=sources.own_links)
+        # a folder that holds URL models only, as for other crawls
+        weights = models if (models / FOLDER).is_dir() else models_folder(None)
+        return SiteSearch(pair, load_detector(detector, weights, model), order, own_links=sources.own_links)
     except (DetectorError, ModelError, OrderError) as error:
         raise _error(str(error)) from error
 
@@ -218,7 +224,7 @@ def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
         render="never",
         detection=_detection(pairs, options),
         formats=frozenset(options.documents),
-        output_dir=choose_output_dir(settings, f"{spider}-{_folder(pairs)}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"),
+        output_dir=choose_output_dir(settings, named_now(f"{spider}-{_folder(pairs)}")),
         job=Job(str(pairs), f"spider {spider}", options.scope_prefixes, ()),
         traps=_traps(options),
     )

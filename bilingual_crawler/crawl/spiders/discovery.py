@@ -107,7 +107,9 @@ class DiscoverySpider(BilingualSpider):
             # ends with a reading that was cancelled, too
             await asyncio.wait([self._reading])
             for entry in found:
-                self.context.search.go_back(await run_in_thread(self.context.sources.ways_back, entry))
+                ways = await run_in_thread(self.context.sources.ways_back, entry)
+                self.visits.guess(way.url for way in ways if way.guessed_scheme)
+                self.context.search.go_back(ways)
             self.visits.pursue()
 
     def _judged(self, name: str, site: InspectedSite) -> None:

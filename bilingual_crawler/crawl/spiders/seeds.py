@@ -89,7 +89,7 @@ def named(fates: dict[str, str]) -> str:
 def _lists_urls(seeds: str) -> bool:
     if "://" in seeds or "," in seeds:
         return True
-    return not seeds.endswith(".txt") and all(map(_BARE.fullmatch, seeds.split()))
+    return not seeds.endswith((".txt", ".tsv")) and all(map(_BARE.fullmatch, seeds.split()))
 
 
 def _read(path: str) -> Iterator[Seed]:

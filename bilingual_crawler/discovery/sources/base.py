@@ -71,6 +71,8 @@ class Backlink:
     """Canonical."""
     weight: float
     """Between 0 and 1: how much the links of that page are worth, compared with those of the other backlinks."""
+    guessed_scheme: bool = False
+    """As of a :class:`Candidate`."""
 
 
 class CandidateSource(Protocol):

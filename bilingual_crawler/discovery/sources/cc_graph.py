@@ -132,7 +132,9 @@ class CommonCrawlGraph:
                     self.left_out["same site"] += 1
                 else:
                     found[url] = max(weight, found.get(url, 0.0))
-        return sorted((Backlink(*item) for item in found.items()), key=lambda link: (-link.weight, link.url))[:MOST]
+        # a graph has hosts without a scheme
+        links = (Backlink(*item, guessed_scheme=True) for item in found.items())
+        return sorted(links, key=lambda link: (-link.weight, link.url))[:MOST]
 
     def close(self) -> None:
         self._db.close()

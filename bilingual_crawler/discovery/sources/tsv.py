@@ -64,6 +64,7 @@ class TsvBacklinks:
     def __init__(self, path: Path) -> None:
         self.left_out = LeftOut()
         self._found: defaultdict[str, dict[str, float]] = defaultdict(dict)
+        self._guessed: set[str] = set()
         count = 0
         check_list(path)
         for number, row in _rows(path, ("host", "url", "weight"), self.left_out):
@@ -79,13 +80,16 @@ class TsvBacklinks:
             count += 1
             if count > MAX_BACKLINKS:
                 raise SourceError(f"{path}: more than {MAX_BACKLINKS:,} backlinks; give fewer, or cc-graph:DIR")
+            if "://" not in row["url"]:
+                self._guessed.add(url)
             pages = self._found[host]
             pages[url] = max(weight, pages.get(url, 0.0))
 
     def backlinks(self, host: str) -> Sequence[Backlink]:
         """Who links to the host, heaviest first."""
         found = self._found.get(bare_host(host) or "", {})
-        return sorted((Backlink(*item) for item in found.items()), key=lambda link: (-link.weight, link.url))
+        links = (Backlink(url, weight, url in self._guessed) for url, weight in found.items())
+        return sorted(links, key=lambda link: (-link.weight, link.url))
 
 
 def check_list(path: Path) -> None:
