@@ -47,8 +47,10 @@ class ParallelLinks(PartnerEvidence):
     """Reliability of the couples of a site from which a new one is news."""
     slope: float = 3.0
     base: float = 0.05
-    """The part of P(completes) that is left, ``slope`` x belief in the other language + ``base``, at most 1. A page that
-    is not translated has a couple as well, and is in the language of its couple."""
+    """The part of P(completes) that is left, ``slope`` x belief in the other language + ``base``, at most 1.
+
+    A page that is not translated has a couple as well, and is in the language of its couple.
+    """
 
     def __post_init__(self) -> None:
         self._links: LRUCache[str, Sequence[str]] = LRUCache(MAX_BYTES, getsizeof=_size)
