@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from lxml import etree
 from support.finnish_texts import ENGLISH, FINNISH
 
+from bilingual_crawler import __version__
 from bilingual_crawler.alignment.sentences import evidence
 from bilingual_crawler.alignment.sentences.align import SentenceAligner, SentencePair
 from bilingual_crawler.alignment.sentences.beads import SHAPES, beads_at_price, best_beads
@@ -465,6 +466,7 @@ def test_bitextor_tables_give_back_text_and_columns(exported: Path) -> None:
 def test_tmx_is_valid_and_keeps_urls_and_scores(exported: Path) -> None:
     tree = etree.fromstring(gzip.decompress((exported / "en-fi.tmx.gz").read_bytes()))
     dtd = etree.DTD(str(Path(__file__).with_name("data") / "tmx14.dtd"))
+    assert tree.find("header").get("creationtoolversion") == __version__
     assert dtd.validate(tree), dtd.error_log
     assert tree.xpath("//tuv[1]/prop/text()") == [DOCUMENTS.url_a]
     assert tree.xpath("//tu/prop/text()") == ["0.91", "0.97", "0.88", "0"]

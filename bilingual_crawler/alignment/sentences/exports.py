@@ -16,6 +16,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
+from bilingual_crawler import __version__
 from bilingual_crawler.alignment.sentences.facts import PAIR_FACTS, PERSONAL, Direction, direction_of
 from bilingual_crawler.alignment.sentences.personal import PersonalData
 from bilingual_crawler.alignment.sentences.splitting import Sentence  # noqa: TC001 – msgspec reads the types of fields
@@ -307,8 +308,9 @@ class Tmx(Export):
         self._file = self.gzip("tmx.gz")
         self._file.write(
             '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4">\n'
-            '<header creationtool="bilingual-crawler" creationtoolversion="0.1" segtype="sentence" o-tmf="text"'
-            f' adminlang="en" srclang={quoteattr(self.languages[0])} datatype="plaintext"/>\n<body>\n'
+            '<header creationtool="bilingual-crawler" segtype="sentence" o-tmf="text"'
+            f' creationtoolversion={quoteattr(__version__)} adminlang="en" srclang={quoteattr(self.languages[0])}'
+            ' datatype="plaintext"/>\n<body>\n'
         )
 
     def add(self, documents: DocumentPair, raw: Sequence[SentencePair], kept: Sequence[SentencePair]) -> None:
