@@ -103,10 +103,13 @@ def test_server_prints_its_address() -> None:
         process.communicate()
 
 
-@pytest.mark.parametrize(("found", "status"), [(26, 0), (24, 0), (23, 1), (0, 1)])
-def test_check_reports_the_share(tmp_path: Path, found: int, status: int) -> None:
+@pytest.mark.parametrize(
+    ("found", "reason", "status"),
+    [(26, "finished", 0), (24, "finished", 0), (23, "finished", 1), (0, "finished", 1), (3, "page_budget", 0)],
+)
+def test_check_reports_the_share(tmp_path: Path, found: int, reason: str, status: int) -> None:
     gold = sorted(check.gold_pairs("eng-spa"))
-    (tmp_path / "summary.json").write_text('{"pair": "eng-spa"}')
+    (tmp_path / "summary.json").write_text(json.dumps({"pair": "eng-spa", "finish_reason": reason}))
     rows = [f"http://127.0.0.1:9{a}\thttp://127.0.0.1:9{b}\t0.9\turl\n" for a, b in gold[:found]]
     (tmp_path / "pairs.tsv").write_text("url_a\turl_b\tscore\tmethod\n" + "".join(rows), encoding="utf-8")
     result = subprocess.run(
@@ -114,7 +117,7 @@ def test_check_reports_the_share(tmp_path: Path, found: int, status: int) -> Non
     )
     assert result.returncode == status
     assert result.stdout.startswith(f"{found} of the 26 true pairs")
-    assert result.stdout.count("Not found: ") == 26 - found
+    assert result.stdout.count("Not found: ") == (26 - found if reason == "finished" else 0)
 
 
 def crawl(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
