@@ -186,6 +186,31 @@ def test_links_redirects_and_sitemaps_do_not_reach_a_forbidden_address(
     assert result.stderr.count("which is not public") == 1
 
 
+def has_ipv6() -> bool:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="no IPv6 on loopback")
+def test_a_seed_with_an_ipv6_address_is_crawled_and_no_other_such_address_is_reached(tmp_path: Path) -> None:
+    with serve({"/": html("en", "home", "")}, address="::1") as other, serve(bilingual_site(3)) as mapped:
+        targets = [f"{other.url}/", f"http://[::ffff:7f00:1]:{mapped.url.rpartition(':')[2]}/", "http://[fe80::1]/"]
+        links = "".join(f"<a href={url}>out</a>" for url in targets)
+        with serve(
+            {"/": html("en", "home", f"<a href=/in>in</a>{links}"), "/in": html("en", "in", "")}, address="::1"
+        ) as site:
+            result = crawl(tmp_path, f"{site.url}/", "-a", "scope=web")
+    assert result.returncode == 0, result.stderr
+    outcomes = {row["url"]: row["outcome"] for row in read_tsv(tmp_path / "out" / "crawl.tsv")}
+    reached = {f"{site.url}/": "document", f"{site.url}/in": "document"}
+    assert outcomes == reached | dict.fromkeys(targets, "forbidden-address")
+    assert not other.asked
+    assert not mapped.asked
+
+
 def test_an_allowed_network_is_reached(tmp_path: Path, forbidden: tuple[int, list[object]]) -> None:
     port, contacts = forbidden
     pages = {"/": html("en", "home", f"<a href=http://127.0.0.2:{port}/>in</a>")}

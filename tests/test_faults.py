@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import lmdb
 import pytest
 import redis
 from support.redis_server import redis_server
@@ -304,3 +305,37 @@ def test_nohup_keeps_a_crawl_running(tmp_path: Path, site: Site) -> None:
     finally:
         crawl.kill()
     assert_complete(tmp_path, site, twice=0)
+
+
+def test_a_frontier_whose_end_was_not_copied_is_named(tmp_path: Path, site: Site) -> None:
+    assert run_scrapy(tmp_path, *arguments(tmp_path, site), "-a", "max_pages=4").returncode == 0
+    data = tmp_path / "job" / "frontier" / "data.mdb"
+    whole = data.read_bytes()
+    data.write_bytes(whole[: len(whole) // 8192 * 4096])
+    asked = site.asked.total()
+    result = run_scrapy(tmp_path, *arguments(tmp_path, site))
+    assert result.returncode == 2, result.stderr
+    assert f"{data}: the end of the file is missing; copy it again" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert site.asked.total() == asked
+    data.write_bytes(whole)
+    assert run_scrapy(tmp_path, *arguments(tmp_path, site)).returncode == 0
+    assert_complete(tmp_path, site, twice=0)
+
+
+def test_a_sound_frontier_may_end_before_its_last_page(tmp_path: Path) -> None:
+    """LMDB does not write pages that were freed in the transaction that took them."""
+    store = LmdbStore(tmp_path)
+    store.push([Entry("https://a.example/", "a.example", 1.0)])
+    store.close()
+    with lmdb.open(str(tmp_path), max_dbs=8) as env:
+        meta = env.open_db(b"meta")
+        with env.begin(write=True) as txn:
+            txn.put(b"large", bytes(1 << 20), db=meta)
+            txn.delete(b"large", db=meta)
+        pages = env.info()["last_pgno"] + 1
+        size = env.stat()["psize"]
+    assert (tmp_path / "data.mdb").stat().st_size < pages * size
+    store = LmdbStore(tmp_path)
+    assert store.count(State.QUEUED) == 1
+    store.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,7 @@ def test_a_job_folder_of_another_crawl_is_refused_and_its_results_stay(tmp_path:
         (job.run(seeds, pair="spa-eng"), "JOBDIR=job: holds a crawl with pair=eng-spa, not spa-eng"),
         (job.run(seeds, "-a", "scope=host"), "JOBDIR=job: holds a crawl with scope=site, not host"),
         (job.run(seeds, "-s", "BILINGUAL_SCOPE_PREFIXES=a.org"), "BILINGUAL_SCOPE_PREFIXES="),
+        (job.run(seeds, "-s", "BILINGUAL_POLITENESS=host"), "with BILINGUAL_POLITENESS=domain, not host: give domain"),
         (job.run(f"{site.url}/en/"), f"holds a crawl with the seed {site.url}/es/: give all of its seeds"),
         (job.run("http://127.0.0.1:9/"), "holds a crawl with the seed"),
     ):
@@ -69,7 +71,13 @@ def test_another_policy_and_more_seeds_go_on(tmp_path: Path, site: Site) -> None
     assert job.run(f"{site.url}/en/page-1.html", "-a", "max_pages=2").returncode == 0
     before = dict(site.asked)
     more = f"{site.url}/en/,{site.url}/en/page-1.html"
-    result = job.run(more, "-a", "policy=bfs")
+    # a job of an earlier version, and the slots of both are domains
+    file = tmp_path / "job" / "job.json"
+    values = json.loads(file.read_text())
+    del values["politeness"]
+    file.write_text(json.dumps(values))
+    result = job.run(more, "-a", "policy=bfs", "-s", "BILINGUAL_POLITENESS=address")
+    assert json.loads(file.read_text())["politeness"] == "address"
     assert result.returncode == 0, result.stderr
     assert job.pairs() == PAGES + 1
     assert site.asked["/en/page-1.html"] == before["/en/page-1.html"] == 1

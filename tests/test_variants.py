@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.crawls import crawl, crawl_with_two_workers, documents, kill_crawl
+from support.crawls import crawl, crawl_with_two_workers, documents, kill_crawl, outcomes
 from support.redis_server import redis_server
-from support.scripted import Answer, negotiating
+from support.scripted import Answer, negotiating, scripted
 from support.webserver import ABOUT_SITE, ALIGNED, TEXT, html, start_scrapy
 
 from bilingual_crawler.crawl.variants import MAX_COOKIES, MAX_REFUSED, Switch, Variants
@@ -599,3 +599,23 @@ def test_a_form_that_is_the_only_way_to_a_language_is_followed(tmp_path: Path) -
     held = {url for url in documents(tmp_path) if "?lang=es" in url}
     assert len(held) == PAGES
     assert {url.replace("=es", "=en") for url in held} - documents(tmp_path).keys() <= {f"{server.url}/page-5?lang=en"}
+
+
+@pytest.mark.parametrize("kind", ["part", "lang", "post", "pa\tr%74"])
+def test_a_site_makes_no_variants_by_its_links(tmp_path: Path, kind: str) -> None:
+    fragment = f"#!{kind}=spa"
+
+    def answer(path: str) -> Answer:
+        if path == "/robots.txt":
+            return Answer(f"Sitemap: {server.url}/map.xml{fragment}\n")
+        if path == "/map.xml":
+            return Answer(f"<urlset><url><loc>{server.url}/listed{fragment}</loc></url></urlset>", kind="text/xml")
+        canonical = f"<link rel=canonical href='{path}{fragment}'>"
+        return Answer(html("en", f"page{path}", f"<a href=/linked>a</a><a href='/linked{fragment}'>b</a>{canonical}"))
+
+    with scripted(answer) as server:
+        assert crawl(tmp_path, f"{server.url}/").returncode == 0
+    assert {url: outcome for url, outcome in outcomes(tmp_path, server.url).items() if outcome != "sitemap"} == {
+        path: "document" for path in ("/", "/linked", "/listed")
+    }
+    assert server.paths().count("/linked") == 1

@@ -39,6 +39,8 @@ class Job:
     scope: str
     prefixes: tuple[str, ...]
     seeds: tuple[str, ...]
+    politeness: str
+    """Empty in jobs of versions that did not record it."""
 
     def check(self, settings: BaseSettings) -> None:
         """Raise JobError if the job folder or the crawl in Redis cannot be used or belongs to another job."""
@@ -67,7 +69,13 @@ class Job:
             if text is None:
                 return None
             values = json.loads(text)
-            kept = Job(values["pair"], values["scope"], tuple(values["prefixes"]), tuple(values["seeds"]))
+            kept = Job(
+                values["pair"],
+                values["scope"],
+                tuple(values["prefixes"]),
+                tuple(values["seeds"]),
+                values.get("politeness", ""),
+            )
         except (ValueError, TypeError, KeyError) as error:
             raise JobError(f"{keeper.name}: {NAME} is damaged ({error}): repair it, {keeper.fix}") from error
         if difference := self._difference(kept):
@@ -82,6 +90,10 @@ class Job:
             return f"holds a crawl with scope={kept.scope}, not {self.scope}: give that scope"
         if self.prefixes != kept.prefixes:
             return f"holds a crawl with BILINGUAL_SCOPE_PREFIXES={','.join(kept.prefixes)}: give these"
+        if kept.politeness and (self.politeness == "host") != (kept.politeness == "host"):
+            # queued URLs would keep their slots, so that a host had two; with "address" slots are named by domains, too
+            wanted = kept.politeness
+            return f"holds a crawl with BILINGUAL_POLITENESS={wanted}, not {self.politeness}: give {wanted}"
         if missing := set(kept.seeds) - set(self.seeds):
             return f"holds a crawl with the seed {min(missing)}: give all of its seeds, and more if you like"
         return None

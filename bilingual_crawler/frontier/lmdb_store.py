@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import mmap
 import struct
+import subprocess
+import sys
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -440,7 +442,39 @@ class LmdbStore:
         return True
 
 
+_META = struct.Struct("=40xI92xQQ")
+"""Page size, last page and transaction of a meta page. The two meta pages are used in turn."""
+_READ_ALL = """
+import os, sys, lmdb
+env = lmdb.open(sys.argv[1], readonly=True, lock=False)
+env.copyfd(os.open(os.devnull, os.O_WRONLY), compact=True)
+"""
+
+
+def _check_length(folder: Path) -> None:
+    """Raise StoreError if pages in use are behind the end of the file: LMDB would die of a signal when it reads them.
+
+    A sound file may be too short as well: LMDB does not write pages that were freed in the transaction that took them.
+    So another process reads all pages in use of such a file.
+    """
+    path = folder / DATA
+    with path.open("rb") as file:
+        head = file.read(_META.size)
+        if len(head) < _META.size:
+            return
+        size, *first = _META.unpack(head)
+        file.seek(size)
+        second = _META.unpack(file.read(_META.size).ljust(_META.size, b"\0"))[1:]
+    last_page = max(first, list(second), key=lambda meta: meta[1])[0]
+    if path.stat().st_size >= (last_page + 1) * size:
+        return
+    if subprocess.run([sys.executable, "-c", _READ_ALL, str(folder)], stderr=subprocess.DEVNULL).returncode < 0:
+        raise StoreError(f"{path}: the end of the file is missing; copy it again, or move {folder} away to start again")
+
+
 def _environment(folder: Path, map_size: int = 1 << 36) -> Any:
+    if (folder / DATA).exists():
+        _check_length(folder)
     try:
         env = lmdb.open(
             str(folder), map_size=map_size, max_dbs=8, sync=False, metasync=False, writemap=False, max_readers=8

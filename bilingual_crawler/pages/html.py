@@ -17,6 +17,7 @@ from bilingual_crawler.pages.robots import page_rules
 from bilingual_crawler.pages.tables import SELF_CLOSING_TAGS
 from bilingual_crawler.pages.walk import Walk, find_switchers
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
+from bilingual_crawler.urls.variants import linked
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -112,7 +113,7 @@ def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: Col
         links_left=len(links) - len(followed),
         documents=documents,
         language=head.language,
-        canonical=canonicalise(head.canonical, base) if head.canonical else None,
+        canonical=linked(head.canonical, base) if head.canonical else None,
         nofollow=rules.nofollow,
         noindex=rules.noindex,
         posts=tuple(_posts(walk.posts, base, url)),

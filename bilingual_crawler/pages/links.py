@@ -12,7 +12,8 @@ from bilingual_crawler.pages.formats import ending_of, may_hold
 from bilingual_crawler.pages.labels import MAX_LABEL, flagged_language, named_language
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
 from bilingual_crawler.pages.tables import DOCUMENT_ENDINGS
-from bilingual_crawler.urls.canonical import canonicalise, registered_domain
+from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.variants import linked
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -163,7 +164,7 @@ def _resolve(href: str, base: str, page: str | None) -> str | None:
     href = href.strip()
     if not href or (href[:11].lower().startswith(NO_ADDRESS) and not href.startswith("#!")):
         return None
-    url = canonicalise(href, base)
+    url = linked(href, base)
     return url if url is not None and url != page and may_hold(url, DOCUMENT_ENDINGS) else None
 
 

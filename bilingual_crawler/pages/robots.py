@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from bilingual_crawler.urls.canonical import canonicalise
+from bilingual_crawler.urls.variants import linked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -87,7 +87,7 @@ def rules_for(text: str, agent: str) -> str:
 
 def sitemaps_in(text: str, url: str) -> list[str]:
     """Canonical URLs of the ``Sitemap:`` lines of the robots.txt at *url*, each once; many are relative to it."""
-    named = (canonicalise(match[1], url) for line in _lines(text) if (match := _SITEMAP.match(line)))
+    named = (linked(match[1], url) for line in _lines(text) if (match := _SITEMAP.match(line)))
     return list(dict.fromkeys(url for url in named if url is not None))
 
 

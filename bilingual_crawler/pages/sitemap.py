@@ -14,7 +14,7 @@ from bilingual_crawler.pages.formats import may_hold
 from bilingual_crawler.pages.links import hreflang_of
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
 from bilingual_crawler.pages.tables import DOCUMENT_ENDINGS
-from bilingual_crawler.urls.canonical import canonicalise
+from bilingual_crawler.urls.variants import linked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str]]:
     entries = _entries(body) if start.startswith(b"<") else _lines(body)
     room = MAX_CHARACTERS
     for href, hreflang, is_sitemap in entries:
-        target = canonicalise(href, url)
+        target = linked(href, url)
         if target is None:
             continue
         if target not in pages and target not in nested:

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import re
 
+from bilingual_crawler.urls.canonical import canonicalise
+
 _FRAGMENT = re.compile(r"#!(lang|post|part)=([a-z]{3})\Z")
 
 
@@ -52,6 +54,15 @@ def part_language(url: str) -> str | None:
 def bare(url: str) -> str:
     """Return the address of *url*, which all its variants and parts share."""
     return _FRAGMENT.sub("", url)
+
+
+def linked(href: str, base: str) -> str | None:
+    """Return the canonical URL to which *href* leads from *base*; None if it is no http(s) URL.
+
+    Variants, postings and parts are made by the crawl alone: of such a link the address is taken.
+    """
+    url = canonicalise(href, base)
+    return bare(url) if url else None
 
 
 def _with(url: str, kind: str, language: str) -> str:

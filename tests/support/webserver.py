@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -98,6 +99,10 @@ class QuietServer(ThreadingHTTPServer):
         """Crawlers that are killed cut their connections."""
 
 
+class QuietServerV6(QuietServer):
+    address_family = socket.AF_INET6
+
+
 @contextmanager
 def serve(
     pages: Mapping[str, str],
@@ -144,11 +149,12 @@ def serve(
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    server = QuietServer((address, 0), Handler)
+    server = (QuietServerV6 if ":" in address else QuietServer)((address, 0), Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    site.url = f"http://{address}:{server.server_address[1]}"
+    host = f"[{address}]" if ":" in address else address
+    site.url = f"http://{host}:{server.server_address[1]}"
     try:
         yield site
     finally:

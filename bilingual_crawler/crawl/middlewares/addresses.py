@@ -5,15 +5,17 @@ from __future__ import annotations
 import ipaddress
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from cachetools import LRUCache
 from scrapy import signals
 from scrapy.exceptions import CannotResolveHostError, NotConfigured
-from scrapy.resolver import CachingThreadedResolver
+from scrapy.resolver import CachingThreadedResolver, HostResolution
 from scrapy.utils.defer import deferred_from_coro
+from twisted.internet.abstract import isIPv6Address
+from twisted.internet.address import IPv6Address
 from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer  # type: ignore[import-untyped]
 
@@ -179,9 +181,15 @@ class GuardedResolver:
         hostName: str,
         portNumber: int = 0,
         addressTypes: Sequence[type[IAddress]] | None = None,
-        transportSemantics: str = "TCP",
+        transportSemantics: Literal["TCP", "UDP"] = "TCP",
     ) -> Any:
         receiver = _Sieve(resolutionReceiver, self, (hostName.lower(), portNumber))
+        if isIPv6Address(hostName):
+            # Scrapy's default resolver knows IPv4 only
+            receiver.resolutionBegan(HostResolution(hostName))
+            receiver.addressResolved(IPv6Address(transportSemantics, hostName, portNumber))
+            receiver.resolutionComplete()
+            return receiver
         return self._resolver.resolveHostName(receiver, hostName, portNumber, addressTypes, transportSemantics)
 
     def admits(self, host: str, port: int, address: str) -> bool:

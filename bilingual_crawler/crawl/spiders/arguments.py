@@ -92,7 +92,7 @@ def parse_arguments(
         detection=_detection(pairs, options),
         formats=frozenset(options.documents),
         output_dir=choose_output_dir(settings, job or named_now(_folder(pairs))),
-        job=Job(str(pairs), scope, options.scope_prefixes, tuple(seed.url for seed in parsed)),
+        job=Job(str(pairs), scope, options.scope_prefixes, tuple(seed.url for seed in parsed), options.politeness),
         traps=_traps(options),
     )
     _check_job(context, settings)
@@ -152,7 +152,7 @@ def parse_discovery(
         detection=_detection(pairs, options),
         formats=ONLY_HTML,
         output_dir=choose_output_dir(settings, job or named_now(f"sites-{languages}")),
-        job=Job(str(languages), "discovery", (), tuple(seed.url for seed in parsed)),
+        job=Job(str(languages), "discovery", (), tuple(seed.url for seed in parsed), options.politeness),
         traps=_traps(options),
         search=search,
         sources=sources,
@@ -225,7 +225,7 @@ def parse_settings(settings: BaseSettings, spider: str) -> CrawlContext:
         detection=_detection(pairs, options),
         formats=frozenset(options.documents),
         output_dir=choose_output_dir(settings, named_now(f"{spider}-{_folder(pairs)}")),
-        job=Job(str(pairs), f"spider {spider}", options.scope_prefixes, ()),
+        job=Job(str(pairs), f"spider {spider}", options.scope_prefixes, (), options.politeness),
         traps=_traps(options),
     )
     _check_models(options, chosen)
