@@ -145,6 +145,12 @@ class TestSites:
         (tmp_path / "tasks.tsv").write_text("site\tlang_a\nx\teng\n")
         with pytest.raises(SiteError, match="columns"):
             read_tasks(tmp_path)
+        (tmp_path / "tasks.tsv").write_text("site\tlang_a\tlang_b\tseeds\n")
+        with pytest.raises(SiteError, match=r"tasks\.tsv lists no task"):
+            read_tasks(tmp_path)
+        (tmp_path / "tasks.tsv").write_bytes("site\tlang_a\tlang_b\tseeds\nsaga\tísl".encode("utf-16"))
+        with pytest.raises(SiteError, match=r"tasks\.tsv cannot be read.*UTF-8"):
+            read_tasks(tmp_path)
 
     @pytest.mark.parametrize("damage", ["missing", "cut", "no text", "columns"])
     def test_a_damaged_site_names_the_file(self, sites: Path, damage: str) -> None:
@@ -523,6 +529,8 @@ class TestCommand:
             (["--policies", "best"], "policy=best"),
             (["--site", "nowhere"], "nowhere"),
             (["--until", "2"], "--until=2: give a share"),
+            (["--tasks", "0"], "--tasks=0: give a whole number of 1 or more"),
+            (["--together", "--tasks", "0"], "--tasks=0: give a whole number of 1 or more"),
             ([], "SITES_DIR"),
         ],
     )

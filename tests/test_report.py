@@ -408,6 +408,37 @@ def test_other_folders_are_refused(tmp_path: Path, content: str | None, message:
         write_report(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"sites": None}, "$.sites"),
+        ({"settings": None}, "$.settings"),
+        ({"bytes": None}, "$.bytes"),
+        ({"by_pair": {"eng-spa": {"refused": None}}}, "$.by_pair[...].refused"),
+        ({"documents": {"eng": "3"}}, "$.documents[...]"),
+    ],
+)
+def test_a_value_of_a_summary_with_another_type_is_named(output: Path, changes: dict[str, Any], key: str) -> None:
+    (output / "summary.json").write_text(json.dumps(make_summary() | changes), encoding="utf-8")
+    with pytest.raises(UsageError, match=re.escape(f"at `{key}`; correct the value")):
+        Command().run([str(output)], None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [
+        ("crawl.tsv", "status, url, language, outcome"),
+        ("pairs.tsv", "url_a, url_b"),
+        ("unpaired.tsv", "url, reason, nearest, score"),
+        ("sites.tsv", "site, verdict"),
+    ],
+)
+def test_a_table_without_its_header_is_named(output: Path, name: str, columns: str) -> None:
+    write_table(output / name, ["junk", "more"], [("1", "2")])
+    with pytest.raises(UsageError, match=rf"{name} cannot be read: its first line must name {columns}$"):
+        Command().run([str(output)], None)  # type: ignore[arg-type]
+
+
 def test_command_prints_the_path(output: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Command().run([str(output)], None)  # type: ignore[arg-type]
     assert capsys.readouterr().out == f"{output / 'report.html'}\n"

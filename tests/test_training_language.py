@@ -317,6 +317,11 @@ def test_a_list_without_usable_urls_is_named(tmp_path: Path, capsys: pytest.Capt
     (tmp_path / "empty.tsv").write_text("url\tlang\n")
     assert evaluate.main(["language", "--model", "rules", "--data", str(tmp_path / "empty.tsv")]) == 2
     assert "empty.tsv: no row" in capsys.readouterr().err
+    with pytest.raises(DataError, match="only eng has 3 URLs"):
+        prepare([(f"https://{n}.example/", "eng") for n in range(9)], [], set(), replace(TINY, least=3))
+    data = write_urls(tmp_path / "few.tsv")
+    assert evaluate.main(["language", "--model", "rules", "--data", str(data), "--least", "9999"]) == 2
+    assert "few.tsv: no class has 9999 URLs; give --least 300 or lower" in capsys.readouterr().err
 
 
 def test_a_result_that_could_not_be_written_is_refused_at_the_start(

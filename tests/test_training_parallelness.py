@@ -132,6 +132,9 @@ def test_bad_data_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     (tmp_path / "bad.tsv").write_text("url_a\turl_b\tlabel\nhttp://a\thttp://b\t2\n")
     with pytest.raises(DataError, match=r"bad\.tsv:2: label '2'"):
         read_labelled_pairs(tmp_path / "bad.tsv")
+    (tmp_path / "bad.tsv").write_text("url_a\turl_b\tlabel\n")
+    with pytest.raises(DataError, match=r"bad\.tsv: no pair to score"):
+        read_labelled_pairs(tmp_path / "bad.tsv")
     (tmp_path / "bad.tsv").write_text("url_a\tlabel\nhttp://a\t1\n")
     with pytest.raises(DataError, match="url_b"):
         read_labelled_pairs(tmp_path / "bad.tsv")

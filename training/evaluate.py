@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,9 @@ def evaluate_language(name: str, data: Path, least: int) -> dict[str, Any]:
     print(table.report())
     if not table.rows:
         raise DataError(f"{data}: no row to score")
+    most = max(Counter(lang for _, lang in table.rows).values())
+    if most < least:
+        raise DataError(f"{data}: no class has {least} URLs; give --least {most} or lower")
     return {**measure_guesser(guesser, table.rows, least), "bad_rows": len(table.bad)}
 
 

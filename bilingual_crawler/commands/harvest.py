@@ -92,6 +92,8 @@ class Command(ScrapyCommand):
             opts.until = share_of_pairs(opts.until)
         except ValueError as error:
             raise wrong("--until", opts.until, str(error)) from None
+        if opts.tasks is not None and opts.tasks < 1:
+            raise wrong("--tasks", opts.tasks, "give a whole number of 1 or more")
         try:
             if opts.explain:
                 self._explain(Path(args[0]), *opts.explain)

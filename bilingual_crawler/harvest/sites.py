@@ -136,11 +136,16 @@ def read_tasks(directory: Path, name: str = "tasks.tsv") -> list[Task]:
     try:
         with path.open(encoding="utf-8", newline="") as lines:
             rows = list(csv.DictReader(lines, delimiter="\t"))
-        return [Task(r["site"], r["lang_a"], r["lang_b"], tuple(r["seeds"].split())) for r in rows]
+        tasks = [Task(r["site"], r["lang_a"], r["lang_b"], tuple(r["seeds"].split())) for r in rows]
     except OSError as error:
         raise SiteError(f"{directory} is no folder of benchmark sites: {name}: {error.strerror}") from error
     except (KeyError, AttributeError) as error:
         raise SiteError(f"{path} needs the columns site, lang_a, lang_b and seeds") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise SiteError(f"{path} cannot be read: {error}; write it as a TSV in UTF-8") from error
+    if not tasks:
+        raise SiteError(f"{path} lists no task: give each language pair of each site a line")
+    return tasks
 
 
 def read_site(directory: Path) -> Site:
@@ -150,6 +155,8 @@ def read_site(directory: Path) -> Site:
     for url, language, _, *outlinks in _rows(directory / "graph.tsv.xz", 3):
         languages[url] = language
         links[url] = tuple(outlinks[0].split()) if outlinks else ()
+    if not languages:
+        raise SiteError(f"{directory / 'graph.tsv.xz'} lists no page: its first column holds URLs")
     pairs = tuple(GoldPair(*row[:4]) for row in _rows(directory / "pairs.tsv.xz", 4))
     path = directory / "redirects.tsv"
     redirects = {row[0]: row[1] for row in _rows(path, 2)} if path.exists() else {}

@@ -91,7 +91,7 @@ MAX_SITES = 200
 
 # The summary of a crawl that was killed early, or of an older version, may lack keys.
 _SUMMARY = {
-    **dict.fromkeys(("fetched", "html", "candidates", "harvest_rate"), 0),
+    **dict.fromkeys(("fetched", "html", "candidates", "harvest_rate", "site_candidates"), 0),
     **{name: {} for name in ("documents", "dropped", "unpaired", "refused", "traps", "failures")},
     **{name: {} for name in ("languages", "pdf", "document_links")},
     **dict.fromkeys(("policy", "finish_reason"), "unknown"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import urlsplit
 
 import msgspec
@@ -46,10 +46,61 @@ MAX_SITES = 1000
 """Sites in a summary, those with the most pages."""
 NOT_WRITTEN = "not-written"
 """Why there is no document of a page that is logged as one."""
+COLUMNS = {
+    CRAWL: ("status", "url", "language", "outcome"),
+    PAIRS: ("url_a", "url_b"),
+    UNPAIRED: ("url", "reason", "nearest", "score"),
+    SITES: ("site", "verdict"),
+}
+"""Columns that a report reads of each table."""
 
 
 class ResultsError(ValueError):
     """A folder that is not the output of a crawl; the message names what is missing."""
+
+
+class _PairCounts(TypedDict, total=False):
+    candidates: int
+    pairs: int
+    left_over: int
+    refused: dict[str, int]
+    unpaired: dict[str, int]
+
+
+class _Summary(_PairCounts, total=False):
+    """The types of what reports and resumed crawls read of a ``summary.json``."""
+
+    seeds: list[str]
+    settings: dict[str, Any]
+    tried: int
+    fetched: int
+    html: int
+    in_two_languages: int
+    languages: dict[str, int]
+    documents: dict[str, int]
+    dropped: dict[str, int]
+    harvest_rate: float
+    by_pair: dict[str, _PairCounts]
+    bitext: dict[str, int]
+    bitext_dropped: dict[str, int]
+    site_candidates: int
+    sites_judged: int
+    sites_bilingual: int
+    sites_refused: dict[str, int]
+    entry_pages_archived: int
+    document_links: dict[str, int]
+    pdf: dict[str, int]
+    known: dict[str, int]
+    variants: dict[str, int]
+    rendered: int
+    opt_outs: dict[str, int]
+    traps: dict[str, int]
+    failures: dict[str, int]
+    out_of_scope: int
+    bytes: int
+    queued: int
+    estimate: dict[str, float]
+    sites: dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +235,10 @@ def _read_pairs(directory: Path, languages: LanguagePairs) -> list[dict[str, str
 
 
 def read_results(directory: Path, *, max_pairs: int = 200) -> Results:
-    """Read ``directory``; all files but ``summary.json`` may be missing, or cut off by a crash."""
+    """Read ``directory``; all files but ``summary.json`` may be missing, or cut off by a crash. Raises ResultsError."""
     summary = read_summary(directory)
     languages = pairs_of(summary, directory)
+    _check_columns(directory)
     rows = _read_pairs(directory, languages)
     paired = {row[side] for row in rows for side in ("url_a", "url_b")}
     unpaired = sorted(read_tsv(directory / UNPAIRED), key=lambda row: -_score(row))
@@ -248,7 +300,7 @@ def _shown(rows: list[dict[str, str]], max_pairs: int) -> tuple[list[dict[str, s
 
 
 def read_summary(directory: Path) -> Mapping[str, Any]:
-    """Read the ``summary.json`` of a crawl; raises ResultsError without one."""
+    """Read the ``summary.json`` of a crawl; raises ResultsError without one, or if a value has another type."""
     path = directory / SUMMARY
     try:
         summary = json.loads(read_within(path, MAX_SUMMARY))
@@ -258,7 +310,18 @@ def read_summary(directory: Path) -> Mapping[str, Any]:
         raise ResultsError(f"{path} cannot be read: {error}") from None
     if not isinstance(summary, dict):
         raise ResultsError(f"{path} cannot be read: it is not a JSON object")
+    try:
+        msgspec.convert(summary, _Summary)
+    except msgspec.ValidationError as error:
+        raise ResultsError(f"{path} cannot be read: {error}; correct the value, or remove it") from None
     return summary
+
+
+def _check_columns(directory: Path) -> None:
+    for name, columns in COLUMNS.items():
+        row = next(read_tsv(directory / name), None)
+        if row is not None and not row.keys() >= set(columns):
+            raise ResultsError(f"{directory / name} cannot be read: its first line must name {', '.join(columns)}")
 
 
 def _read_overview(path: Path) -> BitextOverview:

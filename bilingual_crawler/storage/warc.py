@@ -39,8 +39,13 @@ class ArchiveError(ValueError):
     """A path that cannot be replayed; the message names the path and the fix."""
 
     def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(f"{path}: {problem}")
+        # as they are given: a pool of processes makes the error anew from them
+        super().__init__(path, problem)
         self.path = path
+
+    def __str__(self) -> str:
+        path, problem = self.args
+        return f"{path}: {problem}"
 
 
 def record_url(url: str) -> str:

@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from bilingual_crawler.harvest.sites import SiteError
+from bilingual_crawler.languages.codes import LanguageError
+from bilingual_crawler.scoring.models import ModelError
+from bilingual_crawler.storage.warc import ArchiveError
+from training.common.data import DataError
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from _typeshed import DataclassInstance
 
     Recipe = TypeVar("Recipe", bound=DataclassInstance)
+
+
+@contextmanager
+def refuse_bad_input(parser: argparse.ArgumentParser) -> Iterator[None]:
+    """End with one line and status 2 on sites, lists and models that cannot be used."""
+    try:
+        yield
+    except (ArchiveError, DataError, LanguageError, ModelError, SiteError) as error:
+        parser.error(str(error))
 
 
 def new_file(text: str) -> Path:

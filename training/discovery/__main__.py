@@ -20,6 +20,8 @@ from bilingual_crawler.discovery.detector.barbosa import FILE as BARBOSA
 from bilingual_crawler.discovery.detector.pairs import EVIDENCE, FOLDER
 from bilingual_crawler.harvest.cuts import site_folders
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
+from training.common.data import DataError
+from training.common.options import refuse_bad_input
 from training.discovery.examples import read_examples
 from training.discovery.fit import fit_barbosa, fit_evidence, without_each
 from training.documents.encounters import kind_of
@@ -36,8 +38,11 @@ def main() -> None:
     parser.add_argument("sites", type=Path, help="folder of frozen sites")
     parser.add_argument("--out", type=Path, default=Path("models") / FOLDER, help="model folder (%(default)s)")
     args = parser.parse_args()
-    model = LanguageModel(models_folder(None) / "url-language")
-    examples = [read_examples(folder, model) for folder in track(site_folders(args.sites), "Reading")]
+    with refuse_bad_input(parser):
+        model = LanguageModel(models_folder(None) / "url-language")
+        examples = [read_examples(folder, model) for folder in track(site_folders(args.sites), "Reading")]
+        if len({one.kind for one in examples}) < 2:
+            raise DataError(f"{args.sites} holds one kind of site: give two or more, each is left out once")
     report(examples)
     args.out.mkdir(parents=True, exist_ok=True)
     for name, weights in ((EVIDENCE, fit_evidence(examples)), (BARBOSA, fit_barbosa(examples))):

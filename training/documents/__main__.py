@@ -43,6 +43,7 @@ from bilingual_crawler.alignment.encoders.base import load_encoder
 from bilingual_crawler.harvest.sites import read_tasks
 from bilingual_crawler.pages.sandbox.pool import processes
 from bilingual_crawler.settings import BILINGUAL_MIN_SCORE
+from training.common.options import refuse_bad_input
 from training.documents.classifier import Regression, corrected, fit_correction, fit_trees, held_out, report
 from training.documents.examples import SEED, TaskSites
 from training.documents.trees import boosted_to_onnx, tree_to_onnx
@@ -75,8 +76,14 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("models") / FOLDER, help="model folder (%(default)s)")
     args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
+    with refuse_bad_input(parser):
+        run(args)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Train all judges from the folders of ``args.sites``, write ``args.out``."""
     places = [(folder, task) for folder in args.sites for task in read_tasks(folder)]
+    args.out.mkdir(parents=True, exist_ok=True)
     encoder = args.encoder, args.cache.expanduser()
     views: dict[str, View] = {}
 
@@ -137,9 +144,13 @@ def main() -> None:
 
 def _each(read: Callable[..., T], tasks: Iterable[tuple[object, ...]]) -> list[T]:
     """*read* each of *tasks* in other processes."""
-    with ProcessPoolExecutor(processes()) as pool:
+    pool = ProcessPoolExecutor(processes())
+    try:
         waiting = [pool.submit(read, *task) for task in tasks]
         return [future.result() for future in track(waiting)]
+    finally:
+        # a site that cannot be read ends the command, not only its own task
+        pool.shutdown(cancel_futures=True)
 
 
 def _read(encoder: str, cache: Path, place: Place) -> list[Examples]:

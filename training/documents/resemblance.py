@@ -20,6 +20,8 @@ from sklearn.preprocessing import StandardScaler
 
 from bilingual_crawler.alignment.documents.resemblance import CONFIRMED, FEATURES, FOLDER, MAX_LEAD, REFUTED, Weights
 from bilingual_crawler.harvest.sites import read_tasks
+from training.common.data import DataError
+from training.common.options import refuse_bad_input
 from training.documents.encounters import meet
 from training.documents.examples import family
 
@@ -40,10 +42,14 @@ def main() -> None:
     parser.add_argument("--test", action="store_true", help="measure the weights in --out")
     parser.add_argument("--out", type=Path, default=Path("models") / FOLDER, help="model folder (%(default)s)")
     args = parser.parse_args()
-    sites = [list(tasks) for _, tasks in groupby(read_tasks(args.sites), key=lambda task: task.site)]
-    met = [one for tasks in track(sites) for one in meet(args.sites, tasks) if one.pairs]
-    if args.test:
-        weights = Weights.load(args.out.parent)
+    with refuse_bad_input(parser):
+        weights = Weights.load(args.out.parent) if args.test else None
+        sites = [list(tasks) for _, tasks in groupby(read_tasks(args.sites), key=lambda task: task.site)]
+        met = [one for tasks in track(sites) for one in meet(args.sites, tasks) if one.pairs]
+        kinds, least = len({one.kind for one in met}), 1 if args.test else 2
+        if kinds < least:
+            raise DataError(f"{args.sites} has gold pairs of {kinds} kinds of site: give {least} or more")
+    if weights:
         report("weights there are", met, [probabilities(one, weights) for one in met])
         return
     for what, group in (("sites", lambda one: family(one.site)), ("kinds of sites", lambda one: one.kind)):

@@ -48,6 +48,10 @@ def prepare(real: list[Row], made_up: list[Row], excluded: set[str], recipe: Lan
     names = tuple(lang for lang, count in counts.most_common() if count >= recipe.least)
     if not names:
         raise DataError(f"no language has {recipe.least} URLs outside of the excluded domains")
+    if len(names) == 1:
+        raise DataError(
+            f"only {names[0]} has {recipe.least} URLs outside of the excluded domains: add another language"
+        )
     index = {name: i for i, name in enumerate(names)}
     rows = [row for row in (*real, *made_up) if row[1] in index]
     count = sum(row[1] in index for row in real)

@@ -87,6 +87,8 @@ def read_labelled_pairs(path: Path) -> list[LabelledPair]:
                 raise DataError(f"{path}:{reader.line_num}: label {row['label']!r} is neither 0 nor 1")
             kind = row.get("kind") or ("positive" if row["label"] == "1" else "negative")
             rows.append(LabelledPair(row["url_a"], row["url_b"], int(row["label"]), kind))
+    if not rows:
+        raise DataError(f"{path}: no pair to score")
     return rows
 
 

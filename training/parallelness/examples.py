@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.harvest.sites import Site, read_site
+from bilingual_crawler.harvest.sites import Site, SiteError, read_site
 from bilingual_crawler.urls.canonical import domain_label
 from bilingual_crawler.urls.model_input import pair_text
 from training.common.data import read_tsv
@@ -87,6 +87,14 @@ def examples_of(known: Sequence[tuple[str, str]], source: str, limit: int, hard:
     ]
 
 
+def frozen_sites(folder: Path) -> list[Path]:
+    """The folders of frozen sites in `folder`, by name; SiteError without any."""
+    found = sorted(path.parent for path in folder.glob("*/pairs.tsv.xz"))
+    if not found:
+        raise SiteError(f"{folder} holds no frozen sites: each is a folder with pairs.tsv.xz")
+    return found
+
+
 def link_examples(site: Site) -> list[Example]:
     """The real links of gold pages that link to a gold partner: partners are positive, other pages negative."""
     partners: dict[str, set[str]] = defaultdict(set)
@@ -150,9 +158,8 @@ def training_examples(sources: PairSources, limit: int, hard: int, made_up: int,
     examples: list[Example] = []
     for evidence, found in read_positives(sources.pairs).items():
         examples += examples_of(found, evidence, limit, hard, seed)
-    for folder in sorted(sources.sites.iterdir()):
-        if (folder / "pairs.tsv.xz").exists():
-            examples += site_examples(read_site(folder), limit, hard, seed)
+    for folder in frozen_sites(sources.sites):
+        examples += site_examples(read_site(folder), limit, hard, seed)
     if sources.urls is not None:
         rows = read_tsv(sources.urls, ("url", "lang")).rows
         marked = marked_pairs(((row[0], row[1]) for row in rows), made_up, seed)

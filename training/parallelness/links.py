@@ -26,11 +26,11 @@ from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.model import LinkPosition
 from bilingual_crawler.storage.archive import iter_responses
 from training.common.markdown import table
-from training.common.options import new_file
+from training.common.options import new_file, refuse_bad_input
 from training.common.scores import average_precision, calibration_error
 from training.parallelness.baselines import LanguageStripper
 from training.parallelness.evaluation import BATCH, pair_scorer
-from training.parallelness.examples import link_examples
+from training.parallelness.examples import frozen_sites, link_examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -143,12 +143,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--model", required=True, help="a model folder, rules, or yoda")
     parser.add_argument("--json", type=new_file)
     options = parser.parse_args(arguments)
-    score = pair_scorer(options.model, links=True)
-    tasks: dict[str, list[Task]] = defaultdict(list)
-    for task in read_tasks(options.sites):
-        tasks[task.site].append(task)
-    folders = sorted(folder for folder in options.sites.iterdir() if (folder / "pairs.tsv.xz").exists())
-    sites = [score_site(read_site(folder), tasks[folder.name], score) for folder in folders]
+    with refuse_bad_input(parser):
+        score = pair_scorer(options.model, links=True)
+        tasks: dict[str, list[Task]] = defaultdict(list)
+        for task in read_tasks(options.sites):
+            tasks[task.site].append(task)
+        sites = [score_site(read_site(site), tasks[site.name], score) for site in frozen_sites(options.sites)]
     result = {way: summarise(sites, way) for way in WAYS}
     print(summary(result), end="")
     if options.json:

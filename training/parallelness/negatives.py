@@ -16,6 +16,7 @@ import numpy as np
 
 from bilingual_crawler.urls.canonical import domain_label
 from bilingual_crawler.urls.model_input import tokenise
+from training.common.data import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,7 +32,7 @@ PAPER_COMBINATION = "1+2+3+4+5"
 BLOCK = 256
 
 
-class NegativesError(ValueError):
+class NegativesError(DataError):
     """A combination of generators that cannot be read."""
 
 

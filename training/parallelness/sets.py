@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.harvest.sites import read_site
+from training.common.data import DataError
+from training.common.options import new_file, refuse_bad_input
 from training.parallelness.evaluation import LabelledPair, write_labelled_pairs
-from training.parallelness.examples import link_examples, read_positives
+from training.parallelness.examples import frozen_sites, link_examples, read_positives
 from training.parallelness.negatives import DEFAULT_LIMIT, PAPER_COMBINATION, generate
 
 if TYPE_CHECKING:
@@ -17,18 +19,19 @@ if TYPE_CHECKING:
 
 def links_of_sites(folder: Path) -> list[LabelledPair]:
     """Real links of the gold pages of every site in `folder`; the kind is the site and the label."""
-    rows = []
-    for site in sorted(folder.iterdir()):
-        if (site / "pairs.tsv.xz").exists():
-            rows += [
-                LabelledPair(e.url_a, e.url_b, e.label, f"{site.name}:{e.kind}") for e in link_examples(read_site(site))
-            ]
-    return rows
+    return [
+        LabelledPair(e.url_a, e.url_b, e.label, f"{site.name}:{e.kind}")
+        for site in frozen_sites(folder)
+        for e in link_examples(read_site(site))
+    ]
 
 
 def with_negatives(pairs: Path, evidence: str, combination: str, limit: int) -> list[LabelledPair]:
     """Positives of one evidence in a list of URL pairs with generated negatives."""
-    positives = read_positives(pairs).get(evidence, [])
+    found = read_positives(pairs)
+    if evidence not in found:
+        raise DataError(f"{pairs}: no pair with --evidence {evidence}, but {', '.join(sorted(found)) or 'of no kind'}")
+    positives = found[evidence]
     rows = [LabelledPair(a, b, 1, "positive") for a, b in positives]
     return rows + [LabelledPair(n.url_a, n.url_b, 0, n.kind) for n in generate(positives, combination, limit)]
 
@@ -45,12 +48,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     negatives.add_argument("--combination", default=PAPER_COMBINATION, help="numbers 1 to 6 or names, joined by +")
     negatives.add_argument("--limit", type=int, default=DEFAULT_LIMIT, help="of each generator for each positive")
     for command in (links, negatives):
-        command.add_argument("--out", type=Path, required=True, help="TSV with url_a, url_b, label, kind")
+        command.add_argument("--out", type=new_file, required=True, help="TSV with url_a, url_b, label, kind")
     options = parser.parse_args(arguments)
-    if options.command == "links":
-        rows = links_of_sites(options.sites)
-    else:
-        rows = with_negatives(options.pairs, options.evidence, options.combination, options.limit)
+    with refuse_bad_input(parser):
+        if options.command == "links":
+            rows = links_of_sites(options.sites)
+            if not rows:
+                raise DataError(f"{options.sites}: no gold page links to its partner, so there is no link to label")
+        else:
+            rows = with_negatives(options.pairs, options.evidence, options.combination, options.limit)
     write_labelled_pairs(options.out, rows)
     print(f"{len(rows)} pairs, {sum(row.label for row in rows)} positive")
 

@@ -21,7 +21,8 @@ from rich.progress import track
 from bilingual_crawler.harvest.simulator import compare
 from bilingual_crawler.harvest.sites import Task, read_tasks
 from bilingual_crawler.policies.gain import EVIDENCE, Gain, GainWeights
-from training.common.options import new_file
+from training.common.data import DataError
+from training.common.options import new_file, refuse_bad_input
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -105,12 +106,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--json", type=new_file, help="every setting with its relative AUC on every task")
     options = parser.parse_args(arguments)
     settings = draw(options.draws, options.seed)
-    groups = [list(group) for _, group in groupby(read_tasks(options.sites), key=lambda task: task.site)]
-    by_site = {}
-    with ProcessPoolExecutor(options.jobs) as pool:
-        jobs = {pool.submit(measure, options.sites, group, settings): group[0].site for group in groups}
-        for job in track(as_completed(jobs), "Crawling", total=len(jobs)):
-            by_site[jobs[job]] = job.result()
+    with refuse_bad_input(parser):
+        groups = [list(group) for _, group in groupby(read_tasks(options.sites), key=lambda task: task.site)]
+        if min(options.folds, len(groups)) < 2:
+            raise DataError(f"{options.sites}: give two sites and --folds 2 or more, to measure on sites left out")
+        by_site = {}
+        pool = ProcessPoolExecutor(options.jobs)
+        try:
+            jobs = {pool.submit(measure, options.sites, group, settings): group[0].site for group in groups}
+            for job in track(as_completed(jobs), "Crawling", total=len(jobs)):
+                by_site[jobs[job]] = job.result()
+        finally:
+            # a site that cannot be read ends the command, not only its own crawl
+            pool.shutdown(cancel_futures=True)
     if options.json:
         rows = [
             {"changes": setting, "tasks": {t: row[n] for rows in by_site.values() for t, row in rows.items()}}

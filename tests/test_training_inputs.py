@@ -1,0 +1,86 @@
+"""Input that a training cannot use is one line on standard error, and status 2."""
+
+from __future__ import annotations
+
+import lzma
+import pickle
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from support.pair_data import frozen_site
+
+from bilingual_crawler.storage.warc import ArchiveError
+from training.parallelness.links import main as pair_links
+from training.parallelness.sets import main as pair_sets
+
+COMMANDS = ("discovery.__main__", "documents.__main__", "documents.resemblance", "policies.__main__")
+HEADER = "site\tlang_a\tlang_b\tseeds\n"
+
+
+def refused(capsys: pytest.CaptureFixture[str]) -> str:
+    """The last line on standard error, after the usage."""
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    return said.splitlines()[-1]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("tasks", [None, "", "wrong\tcolumns\n1\t2\n", HEADER])
+def test_a_folder_that_holds_no_sites_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, tasks: str | None
+) -> None:
+    if tasks is not None:
+        (tmp_path / "tasks.tsv").write_text(tasks)
+    monkeypatch.setattr(sys, "argv", [command, str(tmp_path)])
+    with pytest.raises(SystemExit, match="2"):
+        import_module(f"training.{command}").main()
+    assert f"error: {tmp_path}" in refused(capsys)
+
+
+def test_an_error_about_an_archive_comes_back_from_another_process() -> None:
+    error = pickle.loads(pickle.dumps(ArchiveError(Path("a.warc"), "is empty: fetch it again")))
+    assert str(error) == "a.warc: is empty: fetch it again"
+    assert error.path == Path("a.warc")
+
+
+def test_sites_without_labelled_links_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sites, out = tmp_path / "sites", tmp_path / "links.tsv"
+    for folder in (sites, tmp_path):
+        with pytest.raises(SystemExit, match="2"):
+            pair_sets(["links", str(folder), "--out", str(out)])
+        assert f"{folder} holds no frozen sites" in refused(capsys)
+    frozen_site(sites / "s", "https://s.example")
+    with lzma.open(sites / "s" / "pairs.tsv.xz", "wt") as file:
+        file.write("url_a\tlang_a\turl_b\tlang_b\n")
+    with pytest.raises(SystemExit, match="2"):
+        pair_sets(["links", str(sites), "--out", str(out)])
+    assert f"{sites}: no gold page links to its partner" in refused(capsys)
+    with lzma.open(sites / "s" / "graph.tsv.xz", "wt") as file:
+        file.write("lang\turl\tlength\neng\thttps://s.example/\t5\n")
+    with pytest.raises(SystemExit, match="2"):
+        pair_sets(["links", str(sites), "--out", str(out)])
+    assert "graph.tsv.xz lists no page" in refused(capsys)
+    assert not out.exists()
+    with pytest.raises(SystemExit, match="2"):
+        pair_links(["--sites", str(sites), "--model", "rules"])
+    assert f"{sites} is no folder of benchmark sites: tasks.tsv" in refused(capsys)
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "message"),
+    [
+        ("a\tb\tc", [], "no column url_a, url_b, evidence"),
+        ("url_a\turl_b\tevidence", ["--evidence", "gild"], "no pair with --evidence gild, but gold"),
+        ("url_a\turl_b\tevidence", ["--combination", "9"], "unknown kind of negative '9'"),
+    ],
+)
+def test_a_list_of_pairs_that_gives_no_positive_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], header: str, options: list[str], message: str
+) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text(f"{header}\nhttps://s.example/en\thttps://s.example/fi\tgold\n")
+    with pytest.raises(SystemExit, match="2"):
+        pair_sets(["negatives", str(pairs), "--out", str(tmp_path / "set.tsv"), *options])
+    assert message in refused(capsys)
