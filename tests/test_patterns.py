@@ -40,6 +40,8 @@ ENDINGS = ("\x01", " \x01")
 """Most patterns match neither, so that they try all ways to match what is before."""
 MAX_UNITS = 6
 """Different repetitions of a pattern that are combined."""
+MAX_PARTS = 30
+"""Parts of a set from which only some are tried; a set of 60 has twice as many."""
 DYNAMIC = {"bilingual_crawler.urls.rewriting": 1}
 """Patterns that are compiled when needed, by module; here of literals and lookarounds of one character."""
 
@@ -106,7 +108,7 @@ def sample(parsed: Any) -> str:
 
 
 def members(argument: Any) -> list[str]:
-    """A character of each part of a set, or one that a negated set has."""
+    """A character of each part of a set, or one that a negated set has; of every few parts of a set with hundreds."""
     if argument[0][0] is op.NEGATE:
         names = {op.CATEGORY_DIGIT: r"\d", op.CATEGORY_SPACE: r"\s", op.CATEGORY_WORD: r"\w",
                  op.CATEGORY_NOT_DIGIT: r"\D", op.CATEGORY_NOT_SPACE: r"\S", op.CATEGORY_NOT_WORD: r"\W"}  # fmt: skip
@@ -118,7 +120,7 @@ def members(argument: Any) -> list[str]:
         inner = "".join(parts[kind](value) for kind, value in argument[1:])
         return [char for char in "a1 -/<x\uffff" if re.fullmatch(f"[^{inner}]", char)][:2]
     of_kind = {op.LITERAL: chr, op.RANGE: lambda value: chr(value[0]), op.CATEGORY: CLASSES.__getitem__}
-    return [of_kind[kind](value) for kind, value in argument]
+    return [of_kind[kind](value) for kind, value in argument[:: max(1, len(argument) // MAX_PARTS)]]
 
 
 def repeated(parsed: Any, before: str = "") -> Iterator[tuple[str, str]]:

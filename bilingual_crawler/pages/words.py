@@ -9,9 +9,21 @@ from __future__ import annotations
 
 import unicodedata
 from functools import lru_cache
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def _in_ranges(characters: Iterable[str]) -> str:
+    """*characters*, in order, as the inside of a set of a pattern."""
+    runs = (list(run) for _, run in groupby(enumerate(characters), lambda item: ord(item[1]) - item[0]))
+    return "".join(f"{run[0][1]}-{run[-1][1]}" for run in runs)
+
 
 # Without variation selectors, most of which follow symbols and digits.
-_MARKS = "".join(
+_MARKS = _in_ranges(
     char
     for char in map(chr, (*range(0x300, 0xFE00), *range(0xFE20, 0x1F000)))
     if unicodedata.category(char) in ("Mn", "Mc")

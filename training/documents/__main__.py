@@ -40,7 +40,7 @@ from bilingual_crawler.alignment.documents.evidence import (
 )
 from bilingual_crawler.alignment.documents.structure import PAPER_FEATURES
 from bilingual_crawler.alignment.encoders.base import load_encoder
-from bilingual_crawler.harvest.sites import read_tasks
+from bilingual_crawler.harvest.sites import SiteError, read_tasks
 from bilingual_crawler.pages.sandbox.pool import processes
 from bilingual_crawler.settings import BILINGUAL_MIN_SCORE
 from training.common.options import refuse_bad_input
@@ -83,6 +83,8 @@ def main() -> None:
 def run(args: argparse.Namespace) -> None:
     """Train all judges from the folders of ``args.sites``, write ``args.out``."""
     places = [(folder, task) for folder in args.sites for task in read_tasks(folder)]
+    if not places:
+        raise SiteError(f"{' '.join(map(str, args.sites))}: no tasks.tsv names a task; give each pair of a site a line")
     args.out.mkdir(parents=True, exist_ok=True)
     encoder = args.encoder, args.cache.expanduser()
     views: dict[str, View] = {}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _BLANKS = re.compile(r"\s+")
 # "5. maí", "XIX. mendean", "t.ex. så"
-_ABBREVIATED = re.compile(r"\b(?:\d{1,4}|[IVXLC]+|[^\W\d_]{1,3}(?:\.[^\W\d_]{1,4})+)\. ?$")
+_ABBREVIATED = re.compile(r"\b(?:\d{1,4}|[IVXLC]{1,12}|[^\W\d_]{1,3}(?:\.[^\W\d_]{1,4}){1,4})\. ?$")
 _NUMBER = re.compile(r"(?:\d{1,3}(?:\.\d{1,3})*|[IVXLC]+)\. ?")
 """Of a section, or an item of a list."""
 _CENTURY = ("Jahrhundert", "Jahrtausend", "Jh.")
