@@ -83,7 +83,6 @@ def test_the_examples_of_the_api_run(page: Path, tmp_path: Path) -> None:
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-@pytest.mark.slow
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     if missing := [name for name in ("mkdocs", "material", "mkdocstrings_handlers") if find_spec(name) is None]:
         message = f"needs {', '.join(missing)}, of the extra docs"

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bilingual_crawler.scoring.models import LanguageModel, ModelError, ParallelnessModel
-from training.common.data import DataError, read_real, read_tsv
+from bilingual_crawler.scoring.models import LanguageModel, ParallelnessModel
+from training.common.data import read_real, read_tsv
+from training.common.options import refuse_bad_input
 from training.common.soft_labels import SHARE, SoftLabels
 from training.language.__main__ import main as train_language
 from training.parallelness.__main__ import main as train_parallelness
@@ -77,11 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "language": (language_labels, train_language),
         "parallelness": (pair_labels, train_parallelness),
     }[options.kind]
-    try:
+    with refuse_bad_input(parser):
         if not options.scores.exists():
             score(options.teacher, rest).save(options.scores)
-    except (DataError, ModelError) as error:
-        parser.error(str(error))
     train([*rest, "--soft-labels", str(options.scores), "--soft-share", str(options.share)])
 
 

@@ -15,9 +15,10 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from bilingual_crawler.scoring.models import LanguageModel, ModelError
-from training.common.data import DataError, read_real, read_tsv
+from bilingual_crawler.scoring.models import LanguageModel
+from training.common.data import read_real, read_tsv
 from training.common.markdown import table
+from training.common.options import refuse_bad_input
 from training.common.scores import calibration_error
 from training.language.evaluation import language_guesser, measure_guesser
 from training.parallelness.evaluation import evaluate_parallelness, pair_scorer, read_labelled_pairs
@@ -156,11 +157,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error("nothing to report on: give --languages, --pairs or both")
     mpl.use("agg")
     options.out.mkdir(parents=True, exist_ok=True)
-    try:
+    with refuse_bad_input(parser):
         parts = [language_part(options)] if options.languages else []
         parts += [pair_part(options)] if options.pairs else []
-    except (DataError, ModelError) as error:
-        parser.error(str(error))
     text = "# Scores of the URL models\n\n" + "".join(parts)
     (options.out / "report.md").write_text(text, encoding="utf-8")
     print(text)

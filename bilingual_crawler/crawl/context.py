@@ -20,7 +20,7 @@ from bilingual_crawler.frontier.job import JobError
 from bilingual_crawler.options import Options, check_folder
 from bilingual_crawler.storage.files import FolderLock, LockedError, replacing, to_disk
 from bilingual_crawler.storage.records import CRAWL
-from bilingual_crawler.urls.hosts import split_domain
+from bilingual_crawler.urls.hosts import split_domain, with_http
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -155,16 +155,6 @@ class Seed:
     def addresses(self) -> tuple[str, ...]:
         """Where it is looked for."""
         return (self.url, with_http(self.url)) if self.guessed_scheme else (self.url,)
-
-
-def with_http(url: str) -> str:
-    """The address of *url*, which has https, without encryption."""
-    return "http" + url.removeprefix("https")
-
-
-def with_https(url: str) -> str:
-    """*url* if it has https, else its address with encryption."""
-    return "https" + url.removeprefix("https").removeprefix("http")
 
 
 @dataclass(frozen=True)

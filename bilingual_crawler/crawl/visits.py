@@ -20,7 +20,7 @@ from scrapy.utils.asyncio import call_later, create_looping_call, run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.job import job_dir
 
-from bilingual_crawler.crawl.context import CrawlContext, with_http, with_https
+from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.facts import (
     GONE,
     JOINED,
@@ -58,6 +58,7 @@ from bilingual_crawler.frontier.shared import SharedFrontier
 from bilingual_crawler.options import Options
 from bilingual_crawler.storage.files import to_disk
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
+from bilingual_crawler.urls.hosts import with_http, with_https
 from bilingual_crawler.urls.variants import bare, is_posting, posting
 
 if TYPE_CHECKING:

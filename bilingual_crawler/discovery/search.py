@@ -15,6 +15,7 @@ from bilingual_crawler.discovery.policies import Hop, Source, Target, Way, entry
 from bilingual_crawler.frontier.entry import NEVER
 from bilingual_crawler.items import FetchedPage, Wanted
 from bilingual_crawler.policies.base import Policy
+from bilingual_crawler.urls.hosts import with_https
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -103,7 +104,7 @@ class SiteSearch:
 
     def seed(self, url: str) -> None:
         """Note the seed *url*, which the crawl fetches anyway; http takes the place of a guessed https address."""
-        name, guessed = site_of(url), re.sub("^http:", "https:", url)
+        name, guessed = site_of(url), with_https(url)
         if guessed != url and guessed in self._targets and not self._is_done(url):
             self._targets[url] = self._targets.pop(guessed)
         elif name not in self.sites and not self._is_done(url):

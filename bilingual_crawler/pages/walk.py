@@ -334,7 +334,7 @@ class Walk:
         if attributes:
             if is_hidden(attributes) and tag not in _PAGE_TAGS:
                 undo |= _HIDDEN
-            if _SPACING.search(attributes.get("style") or ""):
+            if (style := attributes.get("style")) and _SPACING.search(style):
                 undo |= _SPACED
             if tag == "img" and len(self.images) < MAX_IMAGES and (source := attributes.get("src")):
                 self.images.append(source)

@@ -1,4 +1,4 @@
-"""Host names: their normal form, their registered domain; and the cache of functions of URLs."""
+"""Schemes and host names: their normal form, their registered domain; and the cache of functions of URLs."""
 
 from __future__ import annotations
 
@@ -34,6 +34,16 @@ def url_cache(size: int) -> Callable[[Callable[[str, *Others], Result]], Callabl
         return call
 
     return decorate
+
+
+def with_http(url: str) -> str:
+    """The address of *url*, which has https, without encryption."""
+    return "http" + url.removeprefix("https")
+
+
+def with_https(url: str) -> str:
+    """*url* if it has https, else its address with encryption."""
+    return "https" + url.removeprefix("https").removeprefix("http")
 
 
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")

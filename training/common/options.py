@@ -1,8 +1,9 @@
-"""A recipe on the command line: one option for each of its fields."""
+"""What the commands of training share: options for recipes and files, one line for bad input, worker processes."""
 
 from __future__ import annotations
 
 import argparse
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -29,6 +30,16 @@ def refuse_bad_input(parser: argparse.ArgumentParser) -> Iterator[None]:
         yield
     except (ArchiveError, DataError, LanguageError, ModelError, SiteError) as error:
         parser.error(str(error))
+
+
+@contextmanager
+def workers(count: int) -> Iterator[ProcessPoolExecutor]:
+    """*count* processes. A site that one cannot read ends the command, and not only its own task."""
+    pool = ProcessPoolExecutor(count)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def new_file(text: str) -> Path:

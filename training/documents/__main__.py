@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice
@@ -43,7 +42,7 @@ from bilingual_crawler.alignment.encoders.base import load_encoder
 from bilingual_crawler.harvest.sites import SiteError, read_tasks
 from bilingual_crawler.pages.sandbox.pool import processes
 from bilingual_crawler.settings import BILINGUAL_MIN_SCORE
-from training.common.options import refuse_bad_input
+from training.common.options import refuse_bad_input, workers
 from training.documents.classifier import Regression, corrected, fit_correction, fit_trees, held_out, report
 from training.documents.examples import SEED, TaskSites
 from training.documents.trees import boosted_to_onnx, tree_to_onnx
@@ -146,13 +145,9 @@ def run(args: argparse.Namespace) -> None:
 
 def _each(read: Callable[..., T], tasks: Iterable[tuple[object, ...]]) -> list[T]:
     """*read* each of *tasks* in other processes."""
-    pool = ProcessPoolExecutor(processes())
-    try:
+    with workers(processes()) as pool:
         waiting = [pool.submit(read, *task) for task in tasks]
         return [future.result() for future in track(waiting)]
-    finally:
-        # a site that cannot be read ends the command, not only its own task
-        pool.shutdown(cancel_futures=True)
 
 
 def _read(encoder: str, cache: Path, place: Place) -> list[Examples]:

@@ -6,8 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from training.common.data import DataError
-from training.common.options import add_recipe, chosen_recipe
+from training.common.options import add_recipe, chosen_recipe, refuse_bad_input
 from training.common.soft_labels import SHARE
 from training.language.recipe import LanguageRecipe
 from training.language.train import run
@@ -34,11 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add_recipe(parser, LanguageRecipe())
     options = parser.parse_args(left)
     recipe = chosen_recipe(LanguageRecipe(), options)
-    try:
+    with refuse_bad_input(parser):
         sources = (options.data, options.synthetic, options.exclude)
         run(*sources, options.out, recipe, options.soft_labels, options.soft_share)
-    except DataError as error:
-        parser.error(str(error))
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.urls.canonical import domain_label
-from training.common.data import DataError, read_real, read_tsv
+from training.common.data import read_real, read_tsv
 from training.common.markdown import table
+from training.common.options import refuse_bad_input
 from training.language.baselines import PAPER, TUNED, FastText, LanguageRules, best_order, train_fasttext
 from training.language.evaluation import ModelGuesser, measure_guesser
 from training.language.recipe import LanguageRecipe
@@ -86,10 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--least", type=int, default=30, help="macro means over classes with so many URLs")
     parser.add_argument("--threads", type=int, default=2, help="of fastText")
-    try:
+    with refuse_bad_input(parser):
         results = compare(**vars(options := parser.parse_args(arguments)))
-    except DataError as error:
-        parser.error(str(error))
     (options.out / "comparison.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     (options.out / "comparison.md").write_text(summary(results), encoding="utf-8")
     print(summary(results), end="")

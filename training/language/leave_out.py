@@ -20,10 +20,10 @@ from sklearn.metrics import precision_recall_fscore_support
 
 from bilingual_crawler.scoring.models import TEXTS, ByteTokens
 from bilingual_crawler.urls.canonical import domain_label
-from training.common.data import DataError, draw, read_real, read_tsv
+from training.common.data import draw, read_real, read_tsv
 from training.common.loop import predict
 from training.common.markdown import table
-from training.common.options import add_recipe, chosen_recipe
+from training.common.options import add_recipe, chosen_recipe, refuse_bad_input
 from training.language.card import MANY
 from training.language.encoding import EncodedUrls
 from training.language.examples import prepare, thinned
@@ -234,10 +234,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     recipe = chosen_recipe(RECIPE, options)
     torch.set_num_threads(1)
     options.out.mkdir(parents=True, exist_ok=True)
-    try:
+    with refuse_bad_input(parser):
         run(options, recipe)
-    except DataError as error:
-        parser.error(str(error))
 
 
 if __name__ == "__main__":

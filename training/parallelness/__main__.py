@@ -9,8 +9,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.harvest.sites import SiteError
-from training.common.data import DataError
+from training.common.options import refuse_bad_input
 from training.common.soft_labels import SHARE
 from training.parallelness.examples import FOLDS
 from training.parallelness.options import add_options, chosen_options
@@ -34,10 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--soft-share", type=float, default=SHARE, help="of the teacher in the targets")
     options = parser.parse_args(left)
     sources, recipe = chosen_options(options)
-    try:
+    with refuse_bad_input(parser):
         run(sources, options.out, recipe, options.folds, options.work, options.soft_labels, options.soft_share)
-    except (DataError, SiteError) as error:
-        parser.error(str(error))
 
 
 if __name__ == "__main__":

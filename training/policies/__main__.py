@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from itertools import groupby
 from pathlib import Path
 from statistics import mean
@@ -22,7 +22,7 @@ from bilingual_crawler.harvest.simulator import compare
 from bilingual_crawler.harvest.sites import Task, read_tasks
 from bilingual_crawler.policies.gain import EVIDENCE, Gain, GainWeights
 from training.common.data import DataError
-from training.common.options import new_file, refuse_bad_input
+from training.common.options import new_file, refuse_bad_input, workers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,14 +111,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if min(options.folds, len(groups)) < 2:
             raise DataError(f"{options.sites}: give two sites and --folds 2 or more, to measure on sites left out")
         by_site = {}
-        pool = ProcessPoolExecutor(options.jobs)
-        try:
+        with workers(options.jobs) as pool:
             jobs = {pool.submit(measure, options.sites, group, settings): group[0].site for group in groups}
             for job in track(as_completed(jobs), "Crawling", total=len(jobs)):
                 by_site[jobs[job]] = job.result()
-        finally:
-            # a site that cannot be read ends the command, not only its own crawl
-            pool.shutdown(cancel_futures=True)
     if options.json:
         rows = [
             {"changes": setting, "tasks": {t: row[n] for rows in by_site.values() for t, row in rows.items()}}

@@ -137,13 +137,10 @@ def _spread(sure: Iterable[tuple[str, str]], ratio: float) -> float:
 
 
 def _text(side: Sequence[Sentence], places: tuple[int, int]) -> str:
-    return " ".join(sentence.text for sentence in side[slice(*places)])
-
-
-def _as_written(side: Sequence[Sentence]) -> str:
-    """The sentences of *side* as one text, with the blanks of the page: Chinese and Japanese have no blanks between."""
-    gaps = (" " if one.blank or one.paragraph != other.paragraph else "" for one, other in pairwise(side))
-    return "".join(chain.from_iterable(zip((sentence.text for sentence in side), (*gaps, ""), strict=True)))
+    """The sentences at *places* as one text, with the blanks of the page: Chinese and Japanese have none between."""
+    merged = side[slice(*places)]
+    gaps = (" " if one.blank or one.paragraph != other.paragraph else "" for one, other in pairwise(merged))
+    return "".join(chain.from_iterable(zip((sentence.text for sentence in merged), (*gaps, ""), strict=True)))
 
 
 def _pair(a: Sequence[Sentence], b: Sequence[Sentence], bead: Bead, quality: float) -> SentencePair:
@@ -151,9 +148,8 @@ def _pair(a: Sequence[Sentence], b: Sequence[Sentence], bead: Bead, quality: flo
         "+".join(str(number) for number in sorted({s.paragraph for s in side[slice(*places)]}))
         for side, places in ((a, bead.a), (b, bead.b))
     )
-    text_a, text_b = _as_written(a[slice(*bead.a)]), _as_written(b[slice(*bead.b)])
     return SentencePair(
-        *(text_a, text_b, bead.score, paragraph_a, paragraph_b, quality),
+        *(_text(a, bead.a), _text(b, bead.b), bead.score, paragraph_a, paragraph_b, quality),
         places_a=bead.a,
         places_b=bead.b,
     )

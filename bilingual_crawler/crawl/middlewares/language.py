@@ -183,9 +183,10 @@ class LanguageFilterMiddleware:
 
     def _is_page(self, entry: Entry, response: Response, sitemap: Sitemap) -> bool:
         """Whether the site has redirected from a *sitemap* that it lacks to one of its pages, which is read as such."""
-        empty = not (sitemap.links or sitemap.nested or sitemap.documents)
+        if not entry.redirects or sitemap.links or sitemap.nested or sitemap.documents:
+            return False
         in_scope = CrawlContext.from_crawler(self._reader.crawler).scope.admits(entry.url)
-        return bool(entry.redirects) and empty and in_scope and self._format(response.headers, entry.url) is not None
+        return in_scope and self._format(response.headers, entry.url) is not None
 
     def _url(self, request: Request) -> str | None:
         """The URL of the page or sitemap that *request* asks for; None if its answer is not read."""
