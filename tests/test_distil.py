@@ -1,15 +1,30 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import torch
+from support import tiny_xlmr
 from support.pair_data import tiny_sources
+from transformers import XLMRobertaForSequenceClassification
 
 from training import distil
 from training.common.data import DataError
-from training.common.soft_labels import Lesson, SoftLabels, softened
+from training.common.soft_labels import Lesson, SoftLabels, out_of_fold
+from training.language.encoding import url_without_host
+from training.transformer import out_of_fold as transformers_out_of_fold
+from training.transformer.base import load_model
+from training.transformer.out_of_fold import Lessons, teachers
+from training.transformer.recipes import TEACHERS, FineTuningRecipe
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from transformers import PreTrainedModel
+
+    from training.common.soft_labels import Key
 
 MODELS = Path(__file__).parents[1] / "models"
 NAMES = ("eng", "mlt", "isl")
@@ -40,8 +55,7 @@ def test_pairs_are_the_same_in_both_orders() -> None:
     soft = SoftLabels.of(
         ("parallel",), [("u", "v"), ("v", "u")], lambda pairs: np.full((len(pairs), 1), 0.8, np.float32)
     )
-    labels = np.array([0.0, 1.0], np.float32)
-    assert softened(soft, [("v", "u"), ("u", "w")], labels, 0.25) == pytest.approx([0.2, 1.0], abs=1e-3)
+    assert soft.first([("v", "u"), ("u", "w")]) == pytest.approx([0.8, np.nan], abs=1e-3, nan_ok=True)
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
@@ -67,6 +81,75 @@ def url_list(path: Path) -> Path:
     rows = [f"https://{lang}{i % 40}.com/{word}/{i}\t{lang}" for lang, word in words.items() for i in range(200)]
     path.write_text("\n".join(["url\tlang", *rows]) + "\n", encoding="utf-8")
     return path
+
+
+def test_a_text_is_answered_by_the_teacher_of_its_fold() -> None:
+    teachers = [lambda texts, n=n: np.full((len(texts), 2), n, np.float32) for n in range(3)]
+    keys = [("a",), ("b",), ("c",), ("d",)]
+    answer = out_of_fold(teachers, dict(zip(keys, (2, 0, 2, 1), strict=True)))
+    assert answer(keys)[:, 0].tolist() == [2, 0, 2, 1]
+    assert answer([("d",), ("b",)])[:, 1].tolist() == [1, 0]
+
+
+def test_a_host_is_hidden_with_or_without_its_suffix() -> None:
+    assert url_without_host("https://www.a.com.mt/news/x", suffix_too=False) == ".mt/news/x"
+    assert url_without_host("https://www.a.com.mt/news/x", suffix_too=True) == "/news/x"
+    assert url_without_host("https://www.a.com.mt/", suffix_too=True) == "https://www.a.com.mt/"
+
+
+def tiny_teacher(folder: Path, monkeypatch: pytest.MonkeyPatch) -> FineTuningRecipe:
+    """The recipe of an encoder that learns from a few examples."""
+    model = XLMRobertaForSequenceClassification(tiny_xlmr.config(max_position_embeddings=130))
+    model.save_pretrained(folder)
+    tiny_xlmr.tokenizer().save_pretrained(folder)
+    monkeypatch.setattr(transformers_out_of_fold, "EXAMPLES", {"language": 800, "parallelness": 800})
+    monkeypatch.setattr(transformers_out_of_fold, "MOST", 16)
+    recipe = FineTuningRecipe(base=str(folder), rate=3e-3, max_length=120)
+    monkeypatch.setitem(TEACHERS, "tiny", {"language": recipe, "parallelness": recipe})
+    return recipe
+
+
+@pytest.mark.slow
+def test_teachers_see_no_example_of_their_fold_and_are_not_trained_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = tiny_teacher(tmp_path / "tiny", monkeypatch)
+    keys = [(f"{'ae'[i % 2] * 8}-{i}",) for i in range(60)]
+    folds = np.arange(60) // 20
+    shown: list[set[int]] = []
+
+    def texts(some: Sequence[Key], rng: np.random.Generator | None) -> list[str]:
+        if rng is not None:
+            shown[-1] |= {int(folds[keys.index((key,))]) for (key,) in some}
+        return [key for (key,) in some]
+
+    def begun(*of: Any) -> PreTrainedModel:
+        shown.append(set())
+        return load_model(*of)
+
+    monkeypatch.setattr(transformers_out_of_fold, "load_model", begun)
+    lessons = Lessons("language", ("a", "e"), keys, np.arange(60) % 2, np.full(60, 1 / 60), folds, texts)
+    found = [teachers(lessons, recipe, tmp_path) for _ in range(2)]
+    assert shown == [{1, 2}, {0, 2}, {0, 1}, set(), set(), set()]
+    answers = [out_of_fold(some, dict(zip(keys, folds.tolist(), strict=True)))(keys) for some in found]
+    assert answers[0] == pytest.approx(answers[1], abs=1e-5)
+    assert (answers[0].argmax(1) == np.arange(60) % 2).mean() > 0.9
+
+
+@pytest.mark.slow
+def test_students_learn_from_encoders_out_of_fold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny_teacher(tmp_path / "tiny", monkeypatch)
+    tiny = "--epochs 1 --epoch-size 640 --batch 64 --held-out .3 --rows 1009 --word-rows 503 --columns 8 --width 16"
+    command = ["language", "--teacher", "tiny", "--scores", f"{tmp_path}/l.npz", *tiny.split(), "--fold-epochs", "1"]
+    distil.main([*command, "--data", str(url_list(tmp_path / "urls.tsv")), "--out", str(tmp_path / "language")])
+    sources = tiny_sources(tmp_path)
+    given = {name: getattr(sources, name) for name in ("pairs", "sites", "urls", "lexicon")}
+    files = [text for name, path in given.items() if path for text in (f"--{name}", str(path))]
+    tiny = "--epochs 1 --batch 64 --pieces 300 --made-up 5 --word-epochs 1 --folds 5"
+    command = ["parallelness", "--teacher", "tiny", "--scores", f"{tmp_path}/p.npz", *tiny.split()]
+    distil.main([*command, *files, "--work", f"{tmp_path}/work", "--out", f"{tmp_path}/pairs"])
+    assert all((tmp_path / name / "model.onnx").exists() for name in ("language", "pairs"))
+    assert not list(tmp_path.glob("*.teachers"))
 
 
 @pytest.mark.slow

@@ -1,78 +1,124 @@
-"""`python -m training.distil language|parallelness`: distil a large teacher into a small student.
+"""`python -m training.distil language|parallelness`: distil large teachers into a small student.
 
-The student learns from labels and from the teacher's probabilities. These are written once, best on a GPU. With that
+The student learns from labels and from the teachers' probabilities. These are written once, best on a GPU. With that
 file the student can be trained anywhere.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bilingual_crawler.scoring.models import LanguageModel, ParallelnessModel
-from training.common.data import read_real, read_tsv
-from training.common.options import refuse_bad_input
-from training.common.soft_labels import SHARE, SoftLabels
+from bilingual_crawler.scoring.models import PAIR_TEXTS, TEXTS, LanguageModel, ParallelnessModel
+from training.common.options import chosen_recipe, refuse_bad_input
+from training.common.soft_labels import SHARE, SoftLabels, out_of_fold
+from training.language.__main__ import add_options as add_language_options
 from training.language.__main__ import main as train_language
+from training.language.cross_fit import folds_of
+from training.language.encoding import url_without_host
+from training.language.examples import read_examples
+from training.language.recipe import LanguageRecipe
 from training.parallelness.__main__ import main as train_parallelness
-from training.parallelness.examples import training_examples
+from training.parallelness.examples import fold_of, training_examples
+from training.parallelness.fit import weights_of
 from training.parallelness.options import add_options, chosen_options
+from training.transformer.base import load_tokenizer
+from training.transformer.out_of_fold import Lessons, teachers
+from training.transformer.recipes import TEACHERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from training.common.soft_labels import Key
+    from training.common.soft_labels import Key, Teacher
 
 
-def language_labels(teacher: Path, arguments: Sequence[str]) -> SoftLabels:
-    """Probabilities of a language model for the URLs in `--data` and `--synthetic`."""
+def language_labels(teacher: str, arguments: Sequence[str], folder: Path) -> SoftLabels:
+    """What teachers say of the URLs in `--data` and `--synthetic`."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--data", type=Path, nargs="+", required=True)
-    parser.add_argument("--synthetic", type=Path, nargs="*", default=[])
+    add_language_options(parser)
     options = parser.parse_known_args(arguments)[0]
-    rows = [
-        *read_real(options.data)[0],
-        *(row for path in options.synthetic for row in read_tsv(path, ("url", "lang")).rows),
-    ]
-    model = LanguageModel(teacher)
-    return SoftLabels.of(
-        model.labels, [(row[0],) for row in rows], lambda urls: model.probabilities([u for (u,) in urls])
-    )
+    recipe = chosen_recipe(LanguageRecipe(), options)
+    examples, _ = read_examples(options.data, options.synthetic, options.exclude, recipe)
+    keys = [(url,) for url in examples.urls]
+    if teacher not in TEACHERS:
+        model = LanguageModel(Path(teacher))
+        return SoftLabels.of(model.labels, keys, lambda urls: model.probabilities([url for (url,) in urls]))
+
+    def texts(urls: Sequence[Key], rng: np.random.Generator | None) -> list[str]:
+        hide = np.ones(len(urls)) if rng is None else rng.random(len(urls)) / max(recipe.hide_host, 1e-9)
+        shown = [url_without_host(url, h < 0.5) if h < 1 else url for (url,), h in zip(urls, hide, strict=True)]
+        return [TEXTS["reference"](url) for url in shown]
+
+    folds = folds_of(examples.urls, recipe)
+    weights = examples.weights(recipe.synthetic_share)
+    lessons = Lessons("language", examples.names, keys, examples.labels, weights, folds, texts)
+    asked = teachers(lessons, TEACHERS[teacher]["language"], folder)
+    return SoftLabels.of(examples.names, keys, out_of_fold(asked, dict(zip(keys, folds.tolist(), strict=True))))
 
 
-def pair_labels(teacher: Path, arguments: Sequence[str]) -> SoftLabels:
-    """Probabilities of a pair model, means of both orders, for the examples of the student."""
+def pair_labels(teacher: str, arguments: Sequence[str], folder: Path) -> SoftLabels:
+    """What teachers say of the examples of the student, means of both orders."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     add_options(parser)
     sources, recipe = chosen_options(parser.parse_known_args(arguments)[0])
     examples = training_examples(sources, recipe.negatives, recipe.hard, recipe.made_up, recipe.seed)
-    model = ParallelnessModel(teacher)
+    keys = [(e.url_a, e.url_b) for e in examples]
+    if teacher not in TEACHERS:
+        model = ParallelnessModel(Path(teacher))
+        return SoftLabels.of(
+            ("parallel",),
+            keys,
+            both_orders(lambda pairs: model.probabilities([(u, v) for u, v in pairs])[:, None]),
+        )
+    chosen = TEACHERS[teacher]["parallelness"]
+    separator = load_tokenizer(chosen).sep_token
 
-    def both_orders(pairs: Sequence[Key]) -> NDArray[np.float32]:
-        orders = (pairs, [pair[::-1] for pair in pairs])
-        found = np.stack([model.probabilities([(u, v) for u, v in order]) for order in orders], axis=1)
-        mean: NDArray[np.float32] = found.mean(axis=1, keepdims=True, dtype=np.float32)
+    def texts(pairs: Sequence[Key], rng: np.random.Generator | None) -> list[str]:
+        turned = np.zeros(len(pairs), dtype=bool) if rng is None else rng.random(len(pairs)) < 0.5
+        ordered = [pair[::-1] if turn else pair for pair, turn in zip(pairs, turned, strict=True)]
+        return [PAIR_TEXTS["reference"](a, b, separator) for a, b in ordered]
+
+    labels = np.array([e.label for e in examples], dtype=np.int64)
+    folds = np.array([fold_of(e.group) for e in examples])
+    weights = weights_of(examples, recipe).astype(np.float64)
+    lessons = Lessons("parallelness", ("parallel",), keys, labels, weights, folds, texts)
+    asked = [both_orders(one) for one in teachers(lessons, chosen, folder)]
+    return SoftLabels.of(("parallel",), keys, out_of_fold(asked, dict(zip(keys, folds.tolist(), strict=True))))
+
+
+def both_orders(teacher: Teacher) -> Teacher:
+    """The mean of what a teacher says of pairs in both orders."""
+
+    def answer(pairs: Sequence[Key]) -> NDArray[np.float32]:
+        turned = [pair[::-1] for pair in pairs]
+        mean: NDArray[np.float32] = (teacher(pairs) + teacher(turned)) * np.float32(0.5)
         return mean
 
-    return SoftLabels.of(("parallel",), [(e.url_a, e.url_b) for e in examples], both_orders)
+    return answer
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the teacher's probabilities to --scores unless they are there, then train the student with them.
+    """Write the teachers' probabilities to --scores unless they are there, then train the student with them.
 
     All other arguments are those of `training.language` or `training.parallelness`.
     """
     parser = argparse.ArgumentParser(prog="python -m training.distil", description=main.__doc__, allow_abbrev=False)
     parser.add_argument("kind", choices=("language", "parallelness"))
-    parser.add_argument("--teacher", type=Path, required=True, help="model folder, such as OUT/fp16 of a fine-tuning")
-    parser.add_argument("--scores", type=Path, required=True, help="file (.npz) of the teacher's probabilities")
+    parser.add_argument(
+        "--teacher",
+        required=True,
+        help=f"model folder, such as OUT/fp16 of a fine-tuning, or {', '.join(TEACHERS)}: such encoders are fine-tuned "
+        "here, each without a part of the domains, and asked about that part",
+    )
+    parser.add_argument("--scores", type=Path, required=True, help="file (.npz) of the teachers' probabilities")
     parser.add_argument("--student", choices=("small",), default="small", help="recipe of the student")
-    parser.add_argument("--share", type=float, default=SHARE, help="of the teacher in the targets, 0 to 1")
+    parser.add_argument("--share", type=float, default=SHARE, help="of the teachers in the targets, 0 to 1")
     options, rest = parser.parse_known_args(arguments)
     score, train = {
         "language": (language_labels, train_language),
@@ -80,7 +126,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }[options.kind]
     with refuse_bad_input(parser):
         if not options.scores.exists():
-            score(options.teacher, rest).save(options.scores)
+            folder = options.scores.with_suffix(".teachers")
+            folder.mkdir(parents=True, exist_ok=True)
+            score(options.teacher, rest, folder).save(options.scores)
+            shutil.rmtree(folder)
     train([*rest, "--soft-labels", str(options.scores), "--soft-share", str(options.share)])
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from bilingual_crawler.storage.files import replacing
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
-    from torch import Tensor, nn
+    from torch import Tensor
 
     from training.common.encoding import Encoded
 
@@ -58,7 +59,7 @@ class Training:
     """The parts of a training that differ between networks: optimisation, the batches of an epoch, and their loss.
 
     `draw` gives the indices of the examples of each batch of an epoch, `loss` the mean loss of a batch; both draw from
-    the generator of the epoch.
+    the generator of the epoch. Gradients are clipped at the norm `clip`, if it is given.
     """
 
     net: nn.Module
@@ -66,6 +67,7 @@ class Training:
     schedule: torch.optim.lr_scheduler.LRScheduler
     draw: Draw
     loss: Loss
+    clip: float | None = None
 
 
 def train(
@@ -107,6 +109,8 @@ def _train_epoch(training: Training, rng: np.random.Generator, seed: int) -> flo
         loss = training.loss(indices, rng)
         training.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
+        if training.clip is not None:
+            nn.utils.clip_grad_norm_(training.net.parameters(), training.clip)
         training.optimizer.step()
         training.schedule.step()
         total += loss.item() * len(indices)

@@ -15,10 +15,13 @@ from bilingual_crawler.storage.files import replacing
 from training.common.data import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    Teacher = Callable[[Sequence["Key"]], NDArray[np.float32]]
+    """Probabilities [N, labels] of texts."""
 
 KEPT = 8
 SHARE = 0.5
@@ -41,9 +44,9 @@ class SoftLabels:
         cls,
         labels: Sequence[str],
         texts: Sequence[Key],
-        teacher: Callable[[Sequence[Key]], NDArray[np.float32]],
+        teacher: Teacher,
     ) -> SoftLabels:
-        """Score each text once with a teacher, which gives probabilities [N, labels]."""
+        """Score each text once with a teacher."""
         if not texts:
             raise DataError("no example for the teacher to score")
         keys, first = np.unique(hashes(texts), return_index=True)
@@ -80,11 +83,32 @@ class SoftLabels:
         places = np.searchsorted(self.keys, wanted).clip(max=len(self.keys) - 1)
         return np.where(self.keys[places] == wanted, places, -1)
 
+    def first(self, texts: Sequence[Key]) -> NDArray[np.float32]:
+        """The probability [N] of the only label of each text; NaN if the teacher did not score it."""
+        rows = self.rows(texts)
+        found: NDArray[np.float32] = np.where(rows >= 0, self.probabilities[rows, 0], np.nan).astype(np.float32)
+        return found
+
 
 def hashes(texts: Sequence[Key]) -> NDArray[np.uint64]:
     """A hash of 64 bits of each text; the order of two URLs does not matter."""
     digests = (hashlib.blake2b("\t".join(sorted(text)).encode(), digest_size=8).digest() for text in texts)
     return np.frombuffer(b"".join(digests), dtype="<u8")
+
+
+def out_of_fold(teachers: Sequence[Teacher], folds: Mapping[Key, int]) -> Teacher:
+    """A teacher that answers for each text with that one of several which did not see its fold."""
+
+    def answer(texts: Sequence[Key]) -> NDArray[np.float32]:
+        numbers = np.array([folds[text] for text in texts])
+        rows, found = [], []
+        for number in np.unique(numbers).tolist():
+            own = np.flatnonzero(numbers == number)
+            rows.append(own)
+            found.append(teachers[number]([texts[i] for i in own.tolist()]))
+        return np.concatenate(found)[np.argsort(np.concatenate(rows))]
+
+    return answer
 
 
 class Lesson:
@@ -122,11 +146,3 @@ class Lesson:
         mass = said.sum(1, keepdim=True)
         share = self.share * (torch.from_numpy(rows >= 0)[:, None] & (mass > 0))
         return (1 - share) * hard + share * said / mass.clamp(min=1e-6)
-
-
-def softened(soft: SoftLabels, pairs: Sequence[Key], labels: NDArray[np.float32], share: float) -> NDArray[np.float32]:
-    """Labels of pairs, mixed with the teacher's probability if there is one."""
-    rows = soft.rows(pairs)
-    said = soft.probabilities[rows, 0].astype(np.float32)
-    result: NDArray[np.float32] = np.where(rows >= 0, (1 - share) * labels + share * said, labels).astype(np.float32)
-    return result

@@ -15,7 +15,7 @@ import numpy as np
 from bilingual_crawler.urls.canonical import domain_label
 from training.common.data import draw
 from training.common.loop import predict
-from training.common.soft_labels import SoftLabels
+from training.common.soft_labels import SoftLabels, out_of_fold
 from training.language.fit import fit_on_part
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from training.common.soft_labels import Key
+    from training.common.soft_labels import Key, Teacher
     from training.language.encoding import EncodedUrls
     from training.language.examples import Examples
     from training.language.network import WordNetConfig
@@ -35,22 +35,20 @@ def cross_fit(
     config: WordNetConfig, encoded: EncodedUrls, examples: Examples, recipe: LanguageRecipe, folder: Path
 ) -> SoftLabels:
     """The probabilities of all examples to draw from. Each of `recipe.folds` networks says those of its own domains."""
-    fold = np.array([int(draw(f"{recipe.seed} fold {domain_label(url)}") * recipe.folds) for url in examples.urls])
+    fold = folds_of(examples.urls, recipe)
     short = replace(recipe, epochs=recipe.fold_epochs)
-    nets = [
-        fit_on_part(config, encoded, examples, fold != number, short, number, folder / f"fold-{number + 1}.pt")
-        for number in range(recipe.folds)
-    ]
     shown = np.flatnonzero((examples.real > 0) | (examples.made_up > 0))
     row: dict[Key, int] = {(examples.urls[i],): int(i) for i in shown}
 
-    def out_of_fold(urls: Sequence[Key]) -> NDArray[np.float32]:
-        rows = np.array([row[url] for url in urls])
-        found = np.empty((len(rows), len(examples.names)), dtype=np.float32)
-        for number, net in enumerate(nets):
-            own = fold[rows] == number
-            if own.any():
-                found[own] = predict(net, encoded, rows[own]).softmax(1).numpy()
-        return found
+    def teacher(number: int) -> Teacher:
+        net = fit_on_part(config, encoded, examples, fold != number, short, number, folder / f"fold-{number + 1}.pt")
+        return lambda urls: predict(net, encoded, np.array([row[url] for url in urls])).softmax(1).numpy()
 
-    return SoftLabels.of(examples.names, list(row), out_of_fold)
+    teachers = [teacher(number) for number in range(recipe.folds)]
+    numbers = {url: int(fold[i]) for url, i in row.items()}
+    return SoftLabels.of(examples.names, list(row), out_of_fold(teachers, numbers))
+
+
+def folds_of(urls: Sequence[str], recipe: LanguageRecipe) -> NDArray[np.int64]:
+    """The fold of each URL; all URLs of a domain are in one."""
+    return np.array([int(draw(f"{recipe.seed} fold {domain_label(url)}") * recipe.folds) for url in urls])

@@ -35,3 +35,12 @@ def without_host(ids: NDArray[np.int32], suffix_too: bool) -> NDArray[np.int32]:
         return ids
     dots = np.flatnonzero(ids[: slashes[0]] == DOT)
     return ids[slashes[0] if suffix_too or not len(dots) else dots[-1] :]
+
+
+def url_without_host(url: str, suffix_too: bool) -> str:
+    """The same for a URL as text."""
+    host, slash, path = url.partition("://")[2].partition("/")
+    if len(path) < 3:
+        return url
+    _, dot, suffix = host.rpartition(".")
+    return f"{slash}{path}" if suffix_too or not dot else f"{dot}{suffix}{slash}{path}"

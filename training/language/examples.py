@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.urls.canonical import domain_label
-from training.common.data import DataError, check_classes, check_disjoint, in_held_out
+from training.common.data import DataError, check_classes, check_disjoint, in_held_out, read_real, read_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -39,6 +40,22 @@ class Examples:
     def weights(self, synthetic: float) -> NDArray[np.float64]:
         """Weights in a draw with a share of `synthetic` URLs, if there are any."""
         return synthetic * self.made_up + (1 - synthetic) * self.real if self.made_up.any() else self.real
+
+
+def read_examples(
+    data: Sequence[Path], synthetic: Sequence[Path], excluded: Sequence[Path], recipe: LanguageRecipe
+) -> tuple[Examples, list[str]]:
+    """The examples in the files, and a report; the domains of the `excluded` files are left out."""
+    real, report = read_real(data)
+    made_up = [row for path in synthetic for row in read_tsv(path, ("url", "lang")).rows]
+    barred = {domain_label(url) for url, _ in read_real(excluded)[0]}
+    examples = prepare(real, made_up, barred, recipe)
+    report.append(
+        f"{np.count_nonzero(examples.real)} real and {np.count_nonzero(examples.made_up)} synthetic URLs to draw from, "
+        f"{len(examples.valid)} held out by domain, {len(examples.names)} labels; {len(barred)} evaluation domains "
+        "left out"
+    )
+    return examples, report
 
 
 def prepare(real: list[Row], made_up: list[Row], excluded: set[str], recipe: LanguageRecipe) -> Examples:

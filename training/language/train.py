@@ -9,9 +9,7 @@ import numpy as np
 import torch
 
 from bilingual_crawler.scoring.models import TEXTS, ByteTokens
-from bilingual_crawler.urls.canonical import domain_label
 from training.common.calibration import fit_temperature
-from training.common.data import read_real, read_tsv
 from training.common.loop import predict
 from training.common.model_folder import parity, write_folder
 from training.common.scores import calibration_error, macro_f1
@@ -20,7 +18,7 @@ from training.language.card import FEW, MANY, write_language_card
 from training.language.cross_fit import cross_fit
 from training.language.encoding import EncodedUrls
 from training.language.evaluation import score_languages
-from training.language.examples import prepare
+from training.language.examples import read_examples
 from training.language.fit import fit
 from training.language.graph import language_graph, round_tables
 from training.language.network import WordNet, WordNetConfig
@@ -71,15 +69,8 @@ def run(
 ) -> dict[str, float]:
     """Read, train, export, write the card; returns the numbers of the card."""
     torch.set_num_threads(1)
-    real, report = read_real(data)
-    made_up = [row for path in synthetic for row in read_tsv(path, ("url", "lang")).rows]
-    barred = {domain_label(url) for url, _ in read_real(excluded)[0]}
-    examples = prepare(real, made_up, barred, recipe)
+    examples, report = read_examples(data, synthetic, excluded, recipe)
     labels, valid, names = examples.labels, examples.valid, examples.names
-    report.append(
-        f"{np.count_nonzero(examples.real)} real and {np.count_nonzero(examples.made_up)} synthetic URLs to draw "
-        f"from, {len(valid)} held out by domain, {len(names)} labels; {len(barred)} evaluation domains left out"
-    )
     print("\n".join(report), flush=True)
 
     encoded = EncodedUrls(ByteTokens(recipe.max_length), [TEXTS[TEXT](url) for url in examples.urls])

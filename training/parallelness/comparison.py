@@ -24,7 +24,7 @@ from training.parallelness.baselines import LanguageStripper, TokenReplacement
 from training.parallelness.examples import FOLDS, origin_of
 from training.parallelness.hand_features import hand_features
 from training.parallelness.options import add_options, chosen_options
-from training.parallelness.train import calibration, cross_validate, domain_splits, prepare, source_splits
+from training.parallelness.train import cross_validate, domain_splits, prepare, scale, source_splits
 from training.parallelness.validation import LINKS, PAPER, by_source, is_link
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def calibrated(prepared: Prepared, splits: Sequence[Split], logits: NDArray[np.f
     for inside, alike in parts:
         others = alike & held_out
         others[inside] = False
-        temperature, shift = calibration(prepared, logits, np.flatnonzero(others))
+        temperature, shift = scale(prepared, logits, np.flatnonzero(others))
         result[inside] = (logits[inside] + shift) / temperature
     probabilities: NDArray[np.float64] = 1 / (1 + np.exp(-result.clip(-50, 50)))
     return probabilities

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from training.parallelness.examples import Example
     from training.parallelness.network import PairNet
+    from training.parallelness.train import Calibration
 
 WHAT = """
 The probability that two URLs lead to translations of each other, from the URLs alone. Input:
@@ -44,15 +45,13 @@ def ship(
     tokenizer: Tokenizer,
     probe: Tensor,
     examples: Sequence[Example],
-    temperature: float,
-    link_temperature: float,
-    link_shift: float,
+    calibration: Calibration,
     scores: Mapping[str, float],
     recipe: DataclassInstance,
 ) -> None:
     """Write the folder `out`. Graph and network are compared on `probe`; `scores` are of held-out domains.
 
-    `link_temperature` and `link_shift` are for logits already divided by `temperature`.
+    The shift of the `calibration` is already in the network.
     """
     final = with_int8_tables(net)
     graph = pair_graph(final)
@@ -64,10 +63,10 @@ def ship(
         kind="parallelness",
         labels=("parallel",),
         max_length=MAX_LENGTH,
-        temperature=temperature,
+        temperature=calibration.temperature,
         text="aligned",
-        link_temperature=link_temperature,
-        link_shift=link_shift,
+        link_temperature=calibration.link_temperature,
+        link_shift=calibration.link_shift,
     )
     counts = Counter(e.source for e in examples if e.label)
     settings = {**asdict(recipe), "parity of network and graph": f"{difference:.2g}"}
@@ -82,12 +81,12 @@ def ship(
             "Scores": "Cross-validated: each domain was scored by a network that had not seen it. Refused links "
             "differ from the page's address in the language only and are no gold pair, mostly because the page behind "
             "them is not translated.\n\n" + validation_table(scores),
-            "Calibration": f"Logits are shifted (in the graph) and divided by {temperature:.3f}: the least "
+            "Calibration": f"Logits are shifted (in the graph) and divided by {calibration.temperature:.3f}: the least "
             "cross-entropy on any two documents of held-out domains, with about one positive in fifteen. For a page "
-            f"and its link, {link_shift:.3f} is added and the sum divided by {link_temperature:.3f}: the least "
-            "cross-entropy on the links of held-out sites, of pages that link to their translation. What is left of "
-            "the error is in the table above (expected calibration error), so that the probability can be multiplied "
-            "with that of the language.",
+            f"and its link, {calibration.link_shift:.3f} is added and the sum divided by "
+            f"{calibration.link_temperature:.3f}: the least cross-entropy on the links of held-out sites, of pages "
+            "that link to their translation. What is left of the error is in the table above (expected calibration "
+            "error), so that the probability can be multiplied with that of the language.",
             "Recipe": "\n".join(f"- {name}: {value}" for name, value in settings.items()),
         },
     )

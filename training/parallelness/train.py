@@ -6,7 +6,7 @@ import copy
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ import torch
 from bilingual_crawler.urls.model_input import pair_text
 from training.common.calibration import fit_calibration
 from training.common.loop import Checkpoint, predict
-from training.common.soft_labels import SHARE, SoftLabels, softened
+from training.common.soft_labels import SHARE, SoftLabels
 from training.parallelness.examples import MADE_UP, fold_of, origin_of, training_examples
 from training.parallelness.fit import fit, weights_of
 from training.parallelness.network import PairNet, PairNetConfig
@@ -134,6 +134,7 @@ def cross_validate(prepared: Prepared, splits: Sequence[Split], recipe: PairReci
     """Logits [N] of the examples inside the splits, each from a network that saw nothing of its split; others 0."""
     p = prepared
     logits = np.zeros(len(p.examples), dtype=np.float32)
+    work.mkdir(parents=True, exist_ok=True)
     for split in splits:
         net = copy.deepcopy(p.start)
         chosen = split.outside[p.weights[split.outside] > 0]
@@ -142,13 +143,52 @@ def cross_validate(prepared: Prepared, splits: Sequence[Split], recipe: PairReci
     return logits
 
 
-def calibration(prepared: Prepared, logits: NDArray[np.float32], rows: NDArray[np.int64]) -> tuple[float, float]:
+class Calibration(NamedTuple):
+    """What makes logits probabilities: of any two documents `(logit + shift) / temperature`, of a page and one of its
+    links the same once more with the values of links.
+    """
+
+    temperature: float
+    shift: float
+    link_temperature: float
+    link_shift: float
+
+
+def calibrate(
+    prepared: Prepared, logits: NDArray[np.float32], rows: NDArray[np.int64]
+) -> tuple[NDArray[np.float32], Calibration]:
+    """Calibrated logits [N], by the real and clear examples at `rows`, whose networks did not see them."""
+    linked = is_link(prepared.examples)
+    temperature, shift = scale(prepared, logits, rows[~linked[rows]])
+    calibrated = (logits + shift) / temperature
+    link_temperature, link_shift = scale(prepared, calibrated, rows[linked[rows]])
+    calibrated[linked] = (calibrated[linked] + link_shift) / link_temperature
+    return calibrated, Calibration(temperature, shift, link_temperature, link_shift)
+
+
+def scale(p: Prepared, logits: NDArray[np.float32], rows: NDArray[np.int64]) -> tuple[float, float]:
     """Temperature and shift of held-out logits, by the real and clear examples at `rows`."""
-    p = prepared
     trusted = np.array([i for i in rows if p.examples[i].source not in MADE_UP and p.weights[i] > 0], dtype=np.int64)
     if len(set(p.labels[trusted])) < 2:
         return 1.0, 0.0
     return fit_calibration(logits[trusted], p.labels[trusted], p.weights[trusted])
+
+
+def taught(
+    prepared: Prepared, soft: SoftLabels, share: float, logits: NDArray[np.float32], rows: NDArray[np.int64]
+) -> Prepared:
+    """The same with targets that are for a `share` what a teacher and the small networks say together.
+
+    Both err in other places: the mean of their calibrated logits is better than either (docs/models.md). `logits` are
+    those of small networks at the `rows` that they did not see; elsewhere the targets stay labels.
+    """
+    said = soft.first([(e.url_a, e.url_b) for e in prepared.examples])
+    known = rows[~np.isnan(said[rows])]
+    odds = np.log(said.clip(1e-4, 1 - 1e-4) / (1 - said.clip(1e-4, 1 - 1e-4)))
+    both = calibrate(prepared, logits, rows)[0] + calibrate(prepared, odds, known)[0]
+    targets = prepared.labels.copy()
+    targets[known] += share * (1 / (1 + np.exp(-both[known] / 2)) - targets[known])
+    return replace(prepared, targets=targets)
 
 
 def run(
@@ -162,25 +202,23 @@ def run(
 ) -> None:
     """Cross-validate on `folds` of the five domain folds, then train on everything and write the folder.
 
-    A share of the targets is a teacher's, from the file `soft`.
+    A share of the targets is `taught` by the teacher in the file `soft`.
     """
+    teacher = SoftLabels.load(soft) if soft else None
     p = prepare(sources, recipe, work)
-    if soft:
-        pairs = [(e.url_a, e.url_b) for e in p.examples]
-        p = replace(p, targets=softened(SoftLabels.load(soft), pairs, p.labels, share))
     splits = domain_splits(p.examples, folds)
     seen = np.sort(np.concatenate([np.zeros(0, np.int64), *(split.inside for split in splits)]))
     logits = cross_validate(p, splits, recipe, work)
-    linked = is_link(p.examples)
-    temperature, shift = calibration(p, logits, seen[~linked[seen]])
-    calibrated = (logits + shift) / temperature
-    link_temperature, link_shift = calibration(p, calibrated, seen[linked[seen]])
-    calibrated[linked] = (calibrated[linked] + link_shift) / link_temperature
+    if teacher:
+        p = taught(p, teacher, share, logits, seen)
+        work /= "taught"
+        logits = cross_validate(p, splits, recipe, work)
+    calibrated, found = calibrate(p, logits, seen)
     scores = validation_scores([p.examples[i] for i in seen], calibrated[seen], p.weights[seen])
     print(validation_table(scores))
     net = copy.deepcopy(p.start)
     fit(net, p.data, p.targets, p.weights, np.flatnonzero(p.weights > 0), recipe, work / "all.pt")
     with torch.no_grad():
-        net.last.bias.add_(shift)
+        net.last.bias.add_(found.shift)
     probe = p.data.batch(np.arange(min(256, len(p.examples))))
-    ship(out, net, p.tokenizer, probe, p.examples, temperature, link_temperature, link_shift, scores, recipe)
+    ship(out, net, p.tokenizer, probe, p.examples, found, scores, recipe)

@@ -1,0 +1,133 @@
+"""Teachers out of fold: pre-trained encoders, each fine-tuned without the domains that it is asked about.
+
+A teacher that saw a domain repeats its labels. Knowledge distillation as in Hinton et al. 2015 from teachers that did
+not, as `training.language.cross_fit` does with small networks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from training.common.loop import Checkpoint, Training, fingerprint, train
+from training.transformer.base import load_model, load_tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from training.common.soft_labels import Key, Teacher
+    from training.transformer.recipes import FineTuningRecipe
+
+    Texts = Callable[[Sequence[Key], np.random.Generator | None], list[str]]
+    """The texts of keys as a teacher reads them, in training with random changes by a generator."""
+
+EXAMPLES = {"language": 1_200_000, "parallelness": 720_000}
+"""Drawn for each teacher."""
+CHARACTERS = 64_000
+"""Of a padded batch, about 24,000 tokens."""
+MOST, POOL = 1024, 64
+"""Examples of a batch at most, and batches of a pool whose examples are sorted by length."""
+HIDDEN = 0.1
+"""Share of the tokens that a teacher does not see in training."""
+WARMUP, SMOOTHING = 0.06, 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Lessons:
+    """What teachers learn from.
+
+    `labels` [N] index `names` or are 1 for parallel, `weights` [N] are those of the draw, `folds` [N] the number of the
+    teacher that must not see the example.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    keys: Sequence[Key]
+    labels: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    folds: NDArray[np.int64]
+    texts: Texts
+
+
+def teachers(lessons: Lessons, recipe: FineTuningRecipe, folder: Path) -> list[Teacher]:
+    """One teacher for each fold, on the GPU if there is one. Those of a killed run are read from `folder`."""
+    return [_teacher(lessons, recipe, number, folder) for number in range(int(lessons.folds.max()) + 1)]
+
+
+def _teacher(lessons: Lessons, recipe: FineTuningRecipe, number: int, folder: Path) -> Teacher:
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    tokenizer = load_tokenizer(recipe)
+    net: Any = load_model(recipe, lessons.kind, lessons.names).to(device)
+    weights = lessons.weights * (lessons.folds != number)
+    lengths = np.array([sum(map(len, key)) for key in lessons.keys])
+    target = torch.from_numpy(lessons.labels).to(device)
+    hidden, special = tokenizer.convert_tokens_to_ids("<mask>"), torch.tensor(tokenizer.all_special_ids)
+
+    def logits(keys: Sequence[Key], rng: np.random.Generator | None) -> Tensor:
+        texts = lessons.texts(keys, rng)
+        batch = tokenizer(texts, truncation=True, max_length=recipe.max_length, padding=True, return_tensors="pt")
+        ids = batch["input_ids"]
+        if rng is not None:
+            chosen = torch.from_numpy(rng.random(ids.shape) < HIDDEN) & ~torch.isin(ids, special)
+            ids = torch.where(chosen, hidden, ids)
+        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+            found: Tensor = net(input_ids=ids.to(device), attention_mask=batch["attention_mask"].to(device)).logits
+        return found.float()
+
+    def loss(indices: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
+        found, wanted = logits([lessons.keys[i] for i in indices], rng), target[torch.from_numpy(indices).to(device)]
+        if lessons.kind == "language":
+            return functional.cross_entropy(found, wanted, label_smoothing=SMOOTHING)
+        return functional.binary_cross_entropy_with_logits(found[:, 0], wanted.float())
+
+    def draw(rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+        order = rng.choice(len(weights), EXAMPLES[lessons.kind], p=weights / weights.sum())
+        yield from batches(order, lengths, rng)
+
+    steps = sum(1 for _ in draw(np.random.default_rng([recipe.seed + number, 0])))
+    optimizer = torch.optim.AdamW(net.parameters(), lr=recipe.rate, weight_decay=recipe.decay, betas=(0.9, 0.98))
+    warm = max(1, round(WARMUP * steps))
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min((step + 1) / warm, max(0.0, (steps - step) / max(1, steps - warm)))
+    )
+    learnt_from = fingerprint("\n".join("\t".join(key) for key in lessons.keys), lessons.labels, weights)
+    saved = Checkpoint(folder / f"teacher-{number + 1}.pt", f"{asdict(recipe)} {EXAMPLES} {learnt_from}")
+    train(Training(net, optimizer, schedule, draw, loss, recipe.clip), 1, recipe.seed + number, saved)
+    net.eval()
+
+    @torch.no_grad()
+    def answer(keys: Sequence[Key]) -> NDArray[np.float32]:
+        order = sorted(range(len(keys)), key=lambda i: sum(map(len, keys[i])))
+        found = np.empty((len(keys), net.config.num_labels), dtype=np.float32)
+        for start in range(0, len(order), MOST):
+            some = order[start : start + MOST]
+            said = logits([keys[i] for i in some], None)
+            found[some] = (said.softmax(1) if lessons.kind == "language" else said.sigmoid()).cpu().numpy()
+        return found
+
+    return answer
+
+
+def batches(
+    order: NDArray[np.int64], lengths: NDArray[np.int64], rng: np.random.Generator
+) -> Iterator[NDArray[np.int64]]:
+    """`order` in batches of similar length, in random order within a pool; padded they are at most as large as
+    `CHARACTERS` allows, unless a single text is larger.
+    """
+    for start in range(0, len(order), POOL * MOST):
+        pool = order[start : start + POOL * MOST]
+        pool = pool[np.argsort(-lengths[pool], kind="stable")]
+        cuts, begin = [], 0
+        while begin < len(pool):
+            end = begin + min(MOST, max(1, CHARACTERS // max(1, int(lengths[pool[begin]]))))
+            cuts.append(pool[begin:end])
+            begin = end
+        yield from (cuts[i] for i in rng.permutation(len(cuts)))
