@@ -44,11 +44,17 @@ def test_targets_are_a_mixture_of_label_and_teacher(tmp_path: Path) -> None:
     soft = about_urls(tmp_path / "soft.npz")
     assert len(soft.keys) == 2
     urls = ["https://b.com/", "https://new.com/", "https://a.com/"]
-    lesson = Lesson(soft, urls, np.array([1, 1, 0]), ("isl", "mlt"), 0.5)
+    lesson = Lesson([soft], urls, np.array([1, 1, 0]), ("isl", "mlt"), 0.5)
     expected = torch.tensor([[0.375, 0.625], [0.0, 1.0], [1 / 6 + 0.5, 1 / 3]])  # eng is no label of the student
     assert torch.allclose(lesson.targets(np.array([0, 1, 2])), expected, atol=1e-3)
     assert torch.allclose(lesson.targets(np.array([2])), expected[2:], atol=1e-3)
     assert "2 examples" in str(lesson)
+    of_mlt = SoftLabels.of(
+        ("mlt",), [("https://a.com/",), ("https://new.com/",)], lambda urls: np.ones((len(urls), 1), np.float32)
+    )
+    both = Lesson([soft, of_mlt], urls, np.array([1, 1, 0]), ("isl", "mlt"), 0.5)
+    expected = torch.tensor([[0.375, 0.625], [0.0, 1.0], [0.5 + 0.05 / 1.3, 0.6 / 1.3]])
+    assert torch.allclose(both.targets(np.array([0, 1, 2])), expected, atol=1e-3)
 
 
 def test_pairs_are_the_same_in_both_orders() -> None:
@@ -157,7 +163,7 @@ def test_a_language_student_learns_from_a_teacher(tmp_path: Path) -> None:
     tiny = "--epochs 1 --epoch-size 640 --batch 64 --held-out .3 --rows 1009 --word-rows 503 --columns 8 --width 16"
     command = ["language", "--teacher", f"{MODELS}/url-language", "--scores", f"{tmp_path}/soft.npz", *tiny.split()]
     distil.main([*command, "--data", str(url_list(tmp_path / "urls.tsv")), "--out", str(tmp_path / "student")])
-    assert "a teacher's probabilities for 400 examples" in (tmp_path / "student" / "README.md").read_text()
+    assert "teachers' probabilities for 400, " in (tmp_path / "student" / "README.md").read_text()
     assert "eng" in SoftLabels.load(tmp_path / "soft.npz").labels
 
 

@@ -13,6 +13,7 @@ from rich.progress import track
 
 from bilingual_crawler.storage.files import replacing
 from training.common.data import DataError
+from training.common.loop import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -112,37 +113,43 @@ def out_of_fold(teachers: Sequence[Teacher], folds: Mapping[Key, int]) -> Teache
 
 
 class Lesson:
-    """Targets of the language student: the label, mixed with the teacher's probabilities if there are any."""
+    """Targets of the language student: the label, mixed with the mean of what teachers say if there are any."""
 
     def __init__(
         self,
-        soft: SoftLabels,
+        teachers: Sequence[SoftLabels],
         urls: Sequence[str],
         labels: NDArray[np.int64],
         names: Sequence[str],
         share: float,
     ) -> None:
-        self.soft = soft
-        self.rows = soft.rows([(url,) for url in urls])
+        keys = [(url,) for url in urls]
+        self.teachers = [(soft, soft.rows(keys)) for soft in teachers]
         self.labels = torch.from_numpy(labels)
         self.names = len(names)
         index = {name: i for i, name in enumerate(names)}
-        # Labels that only the teacher has go into a last column, which is cut off.
-        self.columns = np.array([index.get(label, len(names)) for label in soft.labels])
+        # Labels that only a teacher has go into a last column, which is cut off.
+        self.columns = [np.array([index.get(label, len(names)) for label in soft.labels]) for soft in teachers]
         self.share = share
 
     def __str__(self) -> str:
-        known = np.count_nonzero(self.rows >= 0)
-        return f"a teacher's probabilities for {known} examples, {self.share:.0%} of their targets"
+        known = ", ".join(str(np.count_nonzero(rows >= 0)) for _, rows in self.teachers)
+        return f"teachers' probabilities for {known} examples, {self.share:.0%} of their targets"
+
+    def fingerprint(self) -> str:
+        """A hash of what is said."""
+        return fingerprint(str(self), *(soft.probabilities for soft, _ in self.teachers))
 
     def targets(self, indices: NDArray[np.int64]) -> torch.Tensor:
         """Probabilities [B, names] of the examples at `indices`."""
         hard = torch.nn.functional.one_hot(self.labels[indices], self.names).float()
-        rows = self.rows[indices]
-        columns = torch.from_numpy(self.columns[self.soft.top[rows]])
         said = torch.zeros(len(indices), self.names + 1)
-        said.scatter_(1, columns, torch.from_numpy(self.soft.probabilities[rows].astype(np.float32)))
+        for (soft, all_rows), labels in zip(self.teachers, self.columns, strict=True):
+            rows = all_rows[indices]
+            known = (rows >= 0)[:, None]
+            columns = torch.from_numpy(labels[soft.top[rows]])
+            said.scatter_add_(1, columns, torch.from_numpy(np.where(known, soft.probabilities[rows], 0)).float())
         said = said[:, :-1]
         mass = said.sum(1, keepdim=True)
-        share = self.share * (torch.from_numpy(rows >= 0)[:, None] & (mass > 0))
+        share = self.share * (mass > 0)
         return (1 - share) * hard + share * said / mass.clamp(min=1e-6)

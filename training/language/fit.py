@@ -61,8 +61,8 @@ def fit(
     def validate() -> dict[str, float]:
         return {"macro_f1": macro_f1(predict(net, data, examples.valid), examples.labels[examples.valid])}
 
-    taught = (str(lesson), lesson.soft.probabilities) if lesson else ()
-    learnt_from = fingerprint(data.ids, examples.labels, cumulative, *taught)
+    taught = lesson.fingerprint() if lesson else ""
+    learnt_from = fingerprint(data.ids, examples.labels, cumulative, taught)
     saved = Checkpoint(checkpoint, f"{asdict(recipe)} {net.config} {learnt_from}")
     return train(Training(net, optimizer, schedule, draw, loss), recipe.epochs, recipe.seed, saved, validate)
 
@@ -75,9 +75,11 @@ def fit_on_part(
     recipe: LanguageRecipe,
     number: int,
     checkpoint: Path,
+    lesson: Lesson | None = None,
 ) -> WordNet:
     """A network that sees only the examples that are `shown`; its first weights depend on its `number`."""
     torch.manual_seed(recipe.seed + 1 + number)
     net = WordNet(config)
-    fit(net, data, replace(examples, real=examples.real * shown, made_up=examples.made_up * shown), recipe, checkpoint)
+    part = replace(examples, real=examples.real * shown, made_up=examples.made_up * shown)
+    fit(net, data, part, recipe, checkpoint, lesson)
     return net

@@ -24,6 +24,8 @@ from training.common.data import draw, read_real, read_tsv
 from training.common.loop import predict
 from training.common.markdown import table
 from training.common.options import add_recipe, chosen_recipe, refuse_bad_input
+from training.common.soft_labels import SHARE as TEACHERS_SHARE
+from training.common.soft_labels import Lesson, SoftLabels
 from training.language.card import MANY
 from training.language.encoding import EncodedUrls
 from training.language.examples import prepare, thinned
@@ -141,12 +143,13 @@ def answers(
     recipe: LanguageRecipe,
     networks: int,
     out: Path,
+    lesson: Lesson | None,
 ) -> NDArray[np.float32]:
     """Probabilities [kept, labels] by the mean of as many `networks`, which saw no domain of a row's part.
 
-    Those of an earlier run are read from `out`.
+    Those of an earlier run are read from `out`. What teachers say of the other domains they learnt from all domains.
     """
-    path, key = out / f"{kind}.npz", f"{kind} {len(rows)} {networks} {asdict(recipe)}"
+    path, key = out / f"{kind}.npz", f"{kind} {len(rows)} {networks} {asdict(recipe)} {lesson or ''}"
     if path.exists() and str((saved := np.load(path))["key"]) == key:
         return np.asarray(saved["probabilities"], dtype=np.float32)
     encoded = EncodedUrls(ByteTokens(recipe.max_length), [TEXTS[TEXT](url) for url in examples.urls])
@@ -163,7 +166,7 @@ def answers(
         for number in range(networks):
             other = replace(recipe, seed=recipe.seed + number * recipe.folds)
             checkpoint = out / f"{kind}-{part}-{number}.pt"
-            net = fit_on_part(config, encoded, examples, seen, other, part, checkpoint)
+            net = fit_on_part(config, encoded, examples, seen, other, part, checkpoint, lesson)
             answered[own] += predict(net, encoded, judged[own]).softmax(1).numpy() / networks
     np.savez(path, probabilities=answered.astype(np.float16), key=key)
     return answered
@@ -211,9 +214,13 @@ def run(options: argparse.Namespace, recipe: LanguageRecipe) -> None:
     judged_rows = [rows[i] for i in kept]
     labels = np.array([examples.names.index(row[1]) for row in judged_rows])
     judged = Judged(judged_rows, labels, examples.names, draw_lists(judged_rows, labels))
+    lesson = None
+    if options.soft_labels:
+        teachers = [SoftLabels.load(path) for path in options.soft_labels]
+        lesson = Lesson(teachers, examples.urls, examples.labels, examples.names, options.soft_share)
     found: dict[str, NDArray[np.float32]] = {}
     for kind in options.kinds:
-        found[kind] = answers(kind, rows, kept, examples, recipe, options.networks, options.out)
+        found[kind] = answers(kind, rows, kept, examples, recipe, options.networks, options.out, lesson)
     print(report_lists(found, judged))
     for kind in options.kinds:
         print(f"Answers without the {kind}:\n\n{report_errors(found[kind], judged)}")
@@ -228,6 +235,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--exclude", type=Path, nargs="*", default=[], help="TSV files whose domains are left out")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="what is left out")
     parser.add_argument("--out", type=Path, required=True, help="folder for the answers of the networks")
+    parser.add_argument("--soft-labels", type=Path, nargs="*", help="teachers' probabilities, of training.distil")
+    parser.add_argument("--soft-share", type=float, default=TEACHERS_SHARE, help="of the teacher in the targets")
     parser.add_argument("--networks", type=int, default=NETWORKS, help="that answer together (%(default)s)")
     add_recipe(parser, RECIPE)
     options = parser.parse_args(arguments)

@@ -67,7 +67,11 @@ def run(
     soft: Path | None = None,
     share: float = SHARE,
 ) -> dict[str, float]:
-    """Read, train, export, write the card; returns the numbers of the card."""
+    """Read, train, export, write the card; returns the numbers of the card.
+
+    A `share` of the targets is the mean of what the networks out of fold say and, if given, the teachers of the file
+    `soft`: both err in other places.
+    """
     torch.set_num_threads(1)
     examples, report = read_examples(data, synthetic, excluded, recipe)
     labels, valid, names = examples.labels, examples.valid, examples.names
@@ -78,12 +82,10 @@ def run(
     out.mkdir(parents=True, exist_ok=True)
     checkpoints = out / "checkpoints"
     checkpoints.mkdir(exist_ok=True)
-    taught = None
-    if soft:
-        taught = SoftLabels.load(soft)
-    elif recipe.folds > 1:
-        taught = cross_fit(config, encoded, examples, recipe, checkpoints)
-    lesson = Lesson(taught, examples.urls, labels, names, share) if taught else None
+    teachers = [SoftLabels.load(soft)] if soft else []
+    if recipe.folds > 1:
+        teachers.append(cross_fit(config, encoded, examples, recipe, checkpoints))
+    lesson = Lesson(teachers, examples.urls, labels, names, share) if teachers else None
     if lesson:
         report.append(str(lesson))
         print(report[-1], flush=True)
