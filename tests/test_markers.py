@@ -115,6 +115,7 @@ def test_only_the_languages_asked_for() -> None:
         ("aaa.com/b&lang=english", "aaa.com/b&lang=arabic"),
         ("aaa.com/b?lang=en", "aaa.com/b?lang=fr"),
         ("aaa.com/b", "aaa.com/b?lang=1"),
+        ("aaa.com/b&en", "aaa.com/b"),
         # Forms of one address.
         ("http://www.aaa.com/b/", "https://aaa.com/b"),
         ("aaa.com/b/index.html", "aaa.com/b"),

@@ -652,7 +652,7 @@ class TestLabels:
             ("На русском", None), ("По-русски", "rus"), ("中文 (繁體)", "zho"), ("English | Français", None),
             ("Ver la versión catalana", "cat"), ("🇮🇸", "isl"), ("🇬🇧 In English", "eng"), ("", None), ("es", None),
             ("x" * 500, None), ("Norsk bokmål", "nor"), ("  EUSKARA ▾", "eus"), ("Tiếng Việt (Vietnamese)", "vie"),
-            ("ภาษาไทย (th)", "tha"), ("Report (English)", None),
+            ("ภาษาไทย (th)", "tha"), ("Report (English)", None), ("हिन्दी", "hin"), ("हिन्दी साहित्य", None),
         ],
     )  # fmt: skip
     def test_names(self, text: str, lang: str | None) -> None:

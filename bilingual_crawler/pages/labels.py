@@ -17,6 +17,7 @@ from bilingual_crawler.pages.tables import (
     INFLECTED_NAMES,
     LABEL_FILLERS,
 )
+from bilingual_crawler.pages.words import LETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,6 +37,7 @@ _AS_COUNTRY = {
 }
 _PUNCTUATION = "()[]{}<>«»‹›|/\\.,;:!?·•*-–—_=+'\"’“”„→←»▾▼▲… \t\u200b\u200e\u200f\ufeff\ufe0f\xa0"
 _BARS = str.maketrans("/()[]", "|||||")
+_WORD = re.compile(LETTERS)
 _FLAG_EMOJI = re.compile("[\U0001f1e6-\U0001f1ff]{2}")
 _IMAGE_WORD = re.compile(r"[a-z]+|[^\W\d_]+")
 _FLAG = re.compile(r"(?i)flag|flagg|bandera|bandiera|drapeau|lippu|/lang(?:uages?)?/|\bfi fi-|langs?[-_/]")
@@ -92,7 +94,7 @@ def named_language(text: str) -> str | None:
     for word in words:
         lang = names.get(word)
         if lang is None:
-            if word and word.isalpha():
+            if _WORD.fullmatch(word):
                 rest.append(word)
         elif found not in (None, lang):
             return None
