@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from sklearn.linear_model import LogisticRegression
@@ -11,6 +11,19 @@ from torch import Tensor, nn
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+class Calibration(NamedTuple):
+    """What makes the logits of a pair model probabilities.
+
+    Of any two documents `(logit + shift) / temperature`; of a page and one of its links the same once more, with the
+    values of links.
+    """
+
+    temperature: float
+    shift: float
+    link_temperature: float
+    link_shift: float
 
 
 def fit_temperature(logits: Tensor, labels: NDArray[np.int64]) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from training.common.model_folder import parity, write_card, write_folder
@@ -15,13 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from _typeshed import DataclassInstance
     from tokenizers import Tokenizer
     from torch import Tensor
 
+    from training.common.calibration import Calibration
     from training.parallelness.examples import Example
     from training.parallelness.network import PairNet
-    from training.parallelness.train import Calibration
 
 WHAT = """
 The probability that two URLs lead to translations of each other, from the URLs alone. Input:
@@ -47,7 +45,7 @@ def ship(
     examples: Sequence[Example],
     calibration: Calibration,
     scores: Mapping[str, float],
-    recipe: DataclassInstance,
+    recipe: Mapping[str, object],
 ) -> None:
     """Write the folder `out`. Graph and network are compared on `probe`; `scores` are of held-out domains.
 
@@ -69,7 +67,7 @@ def ship(
         link_shift=calibration.link_shift,
     )
     counts = Counter(e.source for e in examples if e.label)
-    settings = {**asdict(recipe), "parity of network and graph": f"{difference:.2g}"}
+    settings = {**recipe, "parity of network and graph": f"{difference:.2g}"}
     write_card(
         out,
         "Parallelness of two URLs",

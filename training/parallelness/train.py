@@ -5,17 +5,17 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from bilingual_crawler.urls.model_input import pair_text
-from training.common.calibration import fit_calibration
+from training.common.calibration import Calibration, fit_calibration
 from training.common.loop import Checkpoint, predict
 from training.common.soft_labels import SHARE, SoftLabels
-from training.parallelness.examples import MADE_UP, fold_of, origin_of, training_examples
+from training.parallelness.examples import MADE_UP, fold_of, is_refused, origin_of, training_examples
 from training.parallelness.fit import fit, weights_of
 from training.parallelness.network import PairNet, PairNetConfig
 from training.parallelness.ship import ship
@@ -143,17 +143,6 @@ def cross_validate(prepared: Prepared, splits: Sequence[Split], recipe: PairReci
     return logits
 
 
-class Calibration(NamedTuple):
-    """What makes logits probabilities: of any two documents `(logit + shift) / temperature`, of a page and one of its
-    links the same once more with the values of links.
-    """
-
-    temperature: float
-    shift: float
-    link_temperature: float
-    link_shift: float
-
-
 def calibrate(
     prepared: Prepared, logits: NDArray[np.float32], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.float32], Calibration]:
@@ -183,7 +172,9 @@ def taught(
     those of small networks at the `rows` that they did not see; elsewhere the targets stay labels.
     """
     said = soft.first([(e.url_a, e.url_b) for e in prepared.examples])
-    known = rows[~np.isnan(said[rows])]
+    # two URLs do not show that a translation is missing: teachers know nothing of refused links
+    refused = np.array([is_refused(e) for e in prepared.examples], dtype=bool)
+    known = rows[~np.isnan(said[rows]) & ~refused[rows]]
     odds = np.log(said.clip(1e-4, 1 - 1e-4) / (1 - said.clip(1e-4, 1 - 1e-4)))
     both = calibrate(prepared, logits, rows)[0] + calibrate(prepared, odds, known)[0]
     targets = prepared.labels.copy()
@@ -221,4 +212,5 @@ def run(
     with torch.no_grad():
         net.last.bias.add_(found.shift)
     probe = p.data.batch(np.arange(min(256, len(p.examples))))
-    ship(out, net, p.tokenizer, probe, p.examples, found, scores, recipe)
+    told = {"teachers' share of the targets": share} if teacher else {}
+    ship(out, net, p.tokenizer, probe, p.examples, found, scores, asdict(recipe) | told)

@@ -69,7 +69,7 @@ MAX_READERS = 8
 """Language pairs whose link readers are cached."""
 CONFIRMED = 0.25
 """Probability from which two pages count as translations."""
-LEAST = 0.1
+LEAST = 0.09
 """Probability under which a link is not downloaded."""
 LEAST_OF_BOTH = 0.04
 """As :data:`LEAST`, once pages in both languages were found: few of these sites are not bilingual."""
