@@ -158,6 +158,14 @@ def test_students_learn_from_encoders_out_of_fold(tmp_path: Path, monkeypatch: p
     assert not list(tmp_path.glob("*.teachers"))
 
 
+def test_teachers_that_cannot_learn_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["language", "--teacher", "e5-small", "--scores", f"{tmp_path}/l.npz", "--folds", "1", "--out", "x"]
+    with pytest.raises(SystemExit) as ended:
+        distil.main([*command, "--data", str(url_list(tmp_path / "urls.tsv"))])
+    assert ended.value.code == 2
+    assert "give more --folds, or more data" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_a_language_student_learns_from_a_teacher(tmp_path: Path) -> None:
     tiny = "--epochs 1 --epoch-size 640 --batch 64 --held-out .3 --rows 1009 --word-rows 503 --columns 8 --width 16"

@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from bilingual_crawler.alignment.encoders import EncoderError
 from bilingual_crawler.harvest.sites import SiteError
 from bilingual_crawler.languages.codes import LanguageError
 from bilingual_crawler.scoring.models import ModelError
@@ -28,7 +29,7 @@ def refuse_bad_input(parser: argparse.ArgumentParser) -> Iterator[None]:
     """End with one line and status 2 on sites, lists and models that cannot be used."""
     try:
         yield
-    except (ArchiveError, DataError, LanguageError, ModelError, SiteError) as error:
+    except (ArchiveError, DataError, EncoderError, LanguageError, ModelError, SiteError) as error:
         parser.error(str(error))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from training.common.data import DataError
 from training.common.loop import Checkpoint, Training, fingerprint, train
 from training.transformer.base import load_model, load_tokenizer
 
@@ -58,15 +59,20 @@ class Lessons:
 
 
 def teachers(lessons: Lessons, recipe: FineTuningRecipe, folder: Path) -> list[Teacher]:
-    """One teacher for each fold, on the GPU if there is one. Those of a killed run are read from `folder`."""
+    """One teacher for each fold, on the GPU if there is one. Those of a killed run are read from `folder`.
+
+    DataError if all examples are in one fold.
+    """
     return [_teacher(lessons, recipe, number, folder) for number in range(int(lessons.folds.max()) + 1)]
 
 
 def _teacher(lessons: Lessons, recipe: FineTuningRecipe, number: int, folder: Path) -> Teacher:
+    weights = lessons.weights * (lessons.folds != number)
+    if not weights.any():
+        raise DataError("no example is left for a teacher to learn from: give more --folds, or more data")
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     tokenizer = load_tokenizer(recipe)
     net: Any = load_model(recipe, lessons.kind, lessons.names).to(device)
-    weights = lessons.weights * (lessons.folds != number)
     lengths = np.array([sum(map(len, key)) for key in lessons.keys])
     target = torch.from_numpy(lessons.labels).to(device)
     hidden, special = tokenizer.convert_tokens_to_ids("<mask>"), torch.tensor(tokenizer.all_special_ids)
