@@ -143,7 +143,7 @@ def answers(
     recipe: LanguageRecipe,
     networks: int,
     out: Path,
-    lesson: Lesson | None,
+    lesson: Lesson | None = None,
 ) -> NDArray[np.float32]:
     """Probabilities [kept, labels] by the mean of as many `networks`, which saw no domain of a row's part.
 
