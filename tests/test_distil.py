@@ -145,13 +145,15 @@ def test_teachers_see_no_example_of_their_fold_and_are_not_trained_twice(
 @pytest.mark.slow
 def test_students_learn_from_encoders_out_of_fold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny_teacher(tmp_path / "tiny", monkeypatch)
+    monkeypatch.setattr(transformers_out_of_fold, "EXAMPLES", {"language": 64, "parallelness": 64})
+    monkeypatch.setattr(transformers_out_of_fold, "MOST", 256)
     tiny = "--epochs 1 --epoch-size 640 --batch 64 --held-out .3 --rows 1009 --word-rows 503 --columns 8 --width 16"
     command = ["language", "--teacher", "tiny", "--scores", f"{tmp_path}/l.npz", *tiny.split(), "--fold-epochs", "1"]
     distil.main([*command, "--data", str(url_list(tmp_path / "urls.tsv")), "--out", str(tmp_path / "language")])
     sources = tiny_sources(tmp_path)
     given = {name: getattr(sources, name) for name in ("pairs", "sites", "urls", "lexicon")}
     files = [text for name, path in given.items() if path for text in (f"--{name}", str(path))]
-    tiny = "--epochs 1 --batch 64 --pieces 300 --made-up 5 --word-epochs 1 --folds 5"
+    tiny = "--epochs 1 --batch 64 --pieces 300 --made-up 2 --word-epochs 1 --folds 5"
     command = ["parallelness", "--teacher", "tiny", "--scores", f"{tmp_path}/p.npz", *tiny.split()]
     distil.main([*command, *files, "--work", f"{tmp_path}/work", "--out", f"{tmp_path}/pairs"])
     assert all((tmp_path / name / "model.onnx").exists() for name in ("language", "pairs"))

@@ -178,7 +178,7 @@ def taught(
     odds = np.log(said.clip(1e-4, 1 - 1e-4) / (1 - said.clip(1e-4, 1 - 1e-4)))
     both = calibrate(prepared, logits, rows)[0] + calibrate(prepared, odds, known)[0]
     targets = prepared.labels.copy()
-    targets[known] += share * (1 / (1 + np.exp(-both[known] / 2)) - targets[known])
+    targets[known] += share * (1 / (1 + np.exp(-(both[known] / 2).clip(-50, 50))) - targets[known])
     return replace(prepared, targets=targets)
 
 
