@@ -16,7 +16,7 @@ from training.common.soft_labels import Lesson, SoftLabels, out_of_fold
 from training.language.encoding import url_without_host
 from training.transformer import out_of_fold as transformers_out_of_fold
 from training.transformer.base import load_model
-from training.transformer.out_of_fold import Lessons, teachers
+from training.transformer.out_of_fold import Lessons, fine_tuned
 from training.transformer.recipes import TEACHERS, FineTuningRecipe
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def test_pairs_are_the_same_in_both_orders() -> None:
     soft = SoftLabels.of(
         ("parallel",), [("u", "v"), ("v", "u")], lambda pairs: np.full((len(pairs), 1), 0.8, np.float32)
     )
-    assert soft.first([("v", "u"), ("u", "w")]) == pytest.approx([0.8, np.nan], abs=1e-3, nan_ok=True)
+    assert soft.probability([("v", "u"), ("u", "w")]) == pytest.approx([0.8, np.nan], abs=1e-3, nan_ok=True)
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
@@ -135,9 +135,8 @@ def test_teachers_see_no_example_of_their_fold_and_are_not_trained_twice(
 
     monkeypatch.setattr(transformers_out_of_fold, "load_model", begun)
     lessons = Lessons("language", ("a", "e"), keys, np.arange(60) % 2, np.full(60, 1 / 60), folds, texts)
-    found = [teachers(lessons, recipe, tmp_path) for _ in range(2)]
+    answers = [fine_tuned(lessons, recipe, tmp_path / "teachers")(keys) for _ in range(2)]
     assert shown == [{1, 2}, {0, 2}, {0, 1}, set(), set(), set()]
-    answers = [out_of_fold(some, dict(zip(keys, folds.tolist(), strict=True)))(keys) for some in found]
     assert answers[0] == pytest.approx(answers[1], abs=1e-5)
     assert (answers[0].argmax(1) == np.arange(60) % 2).mean() > 0.9
 
@@ -156,7 +155,14 @@ def test_students_learn_from_encoders_out_of_fold(tmp_path: Path, monkeypatch: p
     tiny = "--epochs 1 --batch 64 --pieces 300 --made-up 2 --word-epochs 1 --folds 5"
     command = ["parallelness", "--teacher", "tiny", "--scores", f"{tmp_path}/p.npz", *tiny.split()]
     distil.main([*command, *files, "--work", f"{tmp_path}/work", "--out", f"{tmp_path}/pairs"])
-    assert all((tmp_path / name / "model.onnx").exists() for name in ("language", "pairs"))
+    cards = [(tmp_path / name / "README.md").read_text() for name in ("language", "pairs")]
+    assert "teachers' probabilities for 400, " in cards[0]
+    assert "teachers' share of the targets: 0.5" in cards[1]
+    for scores, labels in (("l.npz", ("eng", "mlt")), ("p.npz", ("parallel",))):
+        soft = SoftLabels.load(tmp_path / scores)
+        assert sorted(soft.labels) == list(labels)
+        assert np.isfinite(soft.probabilities).all()
+        assert 0 < soft.probabilities.mean() < 1
     assert not list(tmp_path.glob("*.teachers"))
 
 
@@ -166,6 +172,7 @@ def test_teachers_that_cannot_learn_are_one_line(tmp_path: Path, capsys: pytest.
         distil.main([*command, "--data", str(url_list(tmp_path / "urls.tsv"))])
     assert ended.value.code == 2
     assert "give more --folds, or more data" in capsys.readouterr().err
+    assert not (tmp_path / "l.npz").exists()
 
 
 @pytest.mark.slow

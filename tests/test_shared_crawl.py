@@ -220,11 +220,14 @@ def test_a_password_in_the_query_is_in_no_output_and_no_command_line(tmp_path: P
         process = psutil.Process(worker.pid)
         given = process.cmdline()
         while worker.poll() is None:
+            children: list[psutil.Process] = []
             with suppress(psutil.NoSuchProcess):
-                # a child has the command line of its parent, which the user gave, until its program is loaded
-                commands |= {
-                    " ".join(line) for child in process.children(recursive=True) if (line := child.cmdline()) != given
-                }
+                children = process.children(recursive=True)
+            for child in children:
+                with suppress(psutil.NoSuchProcess):
+                    # a child has the command line of its parent, which the user gave, until its program is loaded
+                    if (line := child.cmdline()) != given:
+                        commands.add(" ".join(line))
             time.sleep(0.2)
         log = end(worker)
     assert documents(folder)

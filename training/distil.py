@@ -15,7 +15,7 @@ import numpy as np
 
 from bilingual_crawler.scoring.models import PAIR_TEXTS, TEXTS, LanguageModel, ParallelnessModel
 from training.common.options import chosen_recipe, refuse_bad_input
-from training.common.soft_labels import SHARE, SoftLabels, out_of_fold
+from training.common.soft_labels import SHARE, SoftLabels
 from training.language.__main__ import add_options as add_language_options
 from training.language.__main__ import main as train_language
 from training.language.cross_fit import folds_of
@@ -27,7 +27,7 @@ from training.parallelness.examples import fold_of, training_examples
 from training.parallelness.fit import weights_of
 from training.parallelness.options import add_options, chosen_options
 from training.transformer.base import load_tokenizer
-from training.transformer.out_of_fold import Lessons, teachers
+from training.transformer.out_of_fold import Lessons, fine_tuned
 from training.transformer.recipes import TEACHERS
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from training.common.soft_labels import Key, Teacher
+    from training.parallelness.examples import Example
+    from training.transformer.recipes import FineTuningRecipe
 
 
 def language_labels(teacher: str, arguments: Sequence[str], folder: Path) -> SoftLabels:
@@ -55,11 +57,10 @@ def language_labels(teacher: str, arguments: Sequence[str], folder: Path) -> Sof
         shown = [url_without_host(url, h < 0.5) if h < 1 else url for (url,), h in zip(urls, hide, strict=True)]
         return [TEXTS["reference"](url) for url in shown]
 
-    folds = folds_of(examples.urls, recipe)
     weights = examples.weights(recipe.synthetic_share)
+    folds = folds_of(examples.urls, recipe)
     lessons = Lessons("language", examples.names, keys, examples.labels, weights, folds, texts)
-    asked = teachers(lessons, TEACHERS[teacher]["language"], folder)
-    return SoftLabels.of(examples.names, keys, out_of_fold(asked, dict(zip(keys, folds.tolist(), strict=True))))
+    return SoftLabels.of(examples.names, keys, fine_tuned(lessons, TEACHERS[teacher]["language"], folder))
 
 
 def pair_labels(teacher: str, arguments: Sequence[str], folder: Path) -> SoftLabels:
@@ -69,15 +70,26 @@ def pair_labels(teacher: str, arguments: Sequence[str], folder: Path) -> SoftLab
     sources, recipe = chosen_options(parser.parse_known_args(arguments)[0])
     examples = training_examples(sources, recipe.negatives, recipe.hard, recipe.made_up, recipe.seed)
     keys = [(e.url_a, e.url_b) for e in examples]
-    if teacher not in TEACHERS:
+    if teacher in TEACHERS:
+        asked = pair_teacher(examples, keys, weights_of(examples, recipe), TEACHERS[teacher]["parallelness"], folder)
+    else:
         model = ParallelnessModel(Path(teacher))
-        return SoftLabels.of(
-            ("parallel",),
-            keys,
-            both_orders(lambda pairs: model.probabilities([(u, v) for u, v in pairs])[:, None]),
-        )
-    chosen = TEACHERS[teacher]["parallelness"]
-    separator = load_tokenizer(chosen).sep_token
+
+        def asked(pairs: Sequence[Key]) -> NDArray[np.float32]:
+            return model.probabilities([(u, v) for u, v in pairs])[:, None]
+
+    return SoftLabels.of(("parallel",), keys, both_orders(asked))
+
+
+def pair_teacher(
+    examples: Sequence[Example],
+    keys: Sequence[Key],
+    weights: NDArray[np.float32],
+    recipe: FineTuningRecipe,
+    folder: Path,
+) -> Teacher:
+    """Encoders out of fold that learnt from the examples of the student, in random order."""
+    separator = load_tokenizer(recipe).sep_token
 
     def texts(pairs: Sequence[Key], rng: np.random.Generator | None) -> list[str]:
         turned = np.zeros(len(pairs), dtype=bool) if rng is None else rng.random(len(pairs)) < 0.5
@@ -86,10 +98,8 @@ def pair_labels(teacher: str, arguments: Sequence[str], folder: Path) -> SoftLab
 
     labels = np.array([e.label for e in examples], dtype=np.int64)
     folds = np.array([fold_of(e.group) for e in examples])
-    weights = weights_of(examples, recipe).astype(np.float64)
-    lessons = Lessons("parallelness", ("parallel",), keys, labels, weights, folds, texts)
-    asked = [both_orders(one) for one in teachers(lessons, chosen, folder)]
-    return SoftLabels.of(("parallel",), keys, out_of_fold(asked, dict(zip(keys, folds.tolist(), strict=True))))
+    lessons = Lessons("parallelness", ("parallel",), keys, labels, weights.astype(np.float64), folds, texts)
+    return fine_tuned(lessons, recipe, folder)
 
 
 def both_orders(teacher: Teacher) -> Teacher:
@@ -127,9 +137,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with refuse_bad_input(parser):
         if not options.scores.exists():
             folder = options.scores.with_suffix(".teachers")
-            folder.mkdir(parents=True, exist_ok=True)
             score(options.teacher, rest, folder).save(options.scores)
-            shutil.rmtree(folder)
+            shutil.rmtree(folder, ignore_errors=True)
     train([*rest, "--soft-labels", str(options.scores), "--soft-share", str(options.share)])
 
 

@@ -283,7 +283,7 @@ def _strip(url: str, languages: frozenset[str] | None) -> str:
     if segments and _INDEX.fullmatch(segments[-1]):
         segments.pop()
     key = "/".join((host, *filter(None, segments)))
-    parameters = [part for part in query.split("&") if part and not f"={part}".endswith("=" + _MARK)] if query else ()
+    parameters = [part for part in query.split("&") if part and part.rpartition("=")[2] != _MARK] if query else ()
     key = f"{key}?{'&'.join(parameters)}" if parameters else key
     return unquote(key) if "%" in key else key
 

@@ -84,7 +84,7 @@ class SoftLabels:
         places = np.searchsorted(self.keys, wanted).clip(max=len(self.keys) - 1)
         return np.where(self.keys[places] == wanted, places, -1)
 
-    def first(self, texts: Sequence[Key]) -> NDArray[np.float32]:
+    def probability(self, texts: Sequence[Key]) -> NDArray[np.float32]:
         """The probability [N] of the only label of each text; NaN if the teacher did not score it."""
         rows = self.rows(texts)
         found: NDArray[np.float32] = np.where(rows >= 0, self.probabilities[rows, 0], np.nan).astype(np.float32)
@@ -123,32 +123,32 @@ class Lesson:
         names: Sequence[str],
         share: float,
     ) -> None:
-        keys = [(url,) for url in urls]
-        self.teachers = [(soft, soft.rows(keys)) for soft in teachers]
         self.labels = torch.from_numpy(labels)
         self.names = len(names)
-        index = {name: i for i, name in enumerate(names)}
-        # Labels that only a teacher has go into a last column, which is cut off.
-        self.columns = [np.array([index.get(label, len(names)) for label in soft.labels]) for soft in teachers]
         self.share = share
+        keys, index = [(url,) for url in urls], {name: i for i, name in enumerate(names)}
+        # Labels that only a teacher has go into a last column, which is cut off.
+        self.teachers = [
+            (soft, soft.rows(keys), np.array([index.get(label, len(names)) for label in soft.labels]))
+            for soft in teachers
+        ]
 
     def __str__(self) -> str:
-        known = ", ".join(str(np.count_nonzero(rows >= 0)) for _, rows in self.teachers)
+        known = ", ".join(str(np.count_nonzero(rows >= 0)) for _, rows, _ in self.teachers)
         return f"teachers' probabilities for {known} examples, {self.share:.0%} of their targets"
 
     def fingerprint(self) -> str:
         """A hash of what is said."""
-        return fingerprint(str(self), *(soft.probabilities for soft, _ in self.teachers))
+        return fingerprint(str(self), *(soft.probabilities for soft, _, _ in self.teachers))
 
     def targets(self, indices: NDArray[np.int64]) -> torch.Tensor:
         """Probabilities [B, names] of the examples at `indices`."""
         hard = torch.nn.functional.one_hot(self.labels[indices], self.names).float()
         said = torch.zeros(len(indices), self.names + 1)
-        for (soft, all_rows), labels in zip(self.teachers, self.columns, strict=True):
+        for soft, all_rows, columns in self.teachers:
             rows = all_rows[indices]
-            known = (rows >= 0)[:, None]
-            columns = torch.from_numpy(labels[soft.top[rows]])
-            said.scatter_add_(1, columns, torch.from_numpy(np.where(known, soft.probabilities[rows], 0)).float())
+            probabilities = np.where((rows >= 0)[:, None], soft.probabilities[rows], 0)
+            said.scatter_add_(1, torch.from_numpy(columns[soft.top[rows]]), torch.from_numpy(probabilities).float())
         said = said[:, :-1]
         mass = said.sum(1, keepdim=True)
         share = self.share * (mass > 0)

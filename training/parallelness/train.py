@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from scipy.special import expit, logit
 
 from bilingual_crawler.urls.model_input import pair_text
 from training.common.calibration import Calibration, fit_calibration
@@ -171,14 +172,14 @@ def taught(
     Both err in other places: the mean of their calibrated logits is better than either (docs/models.md). `logits` are
     those of small networks at the `rows` that they did not see; elsewhere the targets stay labels.
     """
-    said = soft.first([(e.url_a, e.url_b) for e in prepared.examples])
+    said = soft.probability([(e.url_a, e.url_b) for e in prepared.examples])
     # two URLs do not show that a translation is missing: teachers know nothing of refused links
     refused = np.array([is_refused(e) for e in prepared.examples], dtype=bool)
     known = rows[~np.isnan(said[rows]) & ~refused[rows]]
-    odds = np.log(said.clip(1e-4, 1 - 1e-4) / (1 - said.clip(1e-4, 1 - 1e-4)))
-    both = calibrate(prepared, logits, rows)[0] + calibrate(prepared, odds, known)[0]
+    teacher = calibrate(prepared, logit(said.clip(1e-4, 1 - 1e-4)), known)[0]
+    both = (calibrate(prepared, logits, rows)[0] + teacher) / 2
     targets = prepared.labels.copy()
-    targets[known] += share * (1 / (1 + np.exp(-(both[known] / 2).clip(-50, 50))) - targets[known])
+    targets[known] += share * (expit(both[known]) - targets[known])
     return replace(prepared, targets=targets)
 
 

@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from training.common.data import DataError
 from training.common.loop import Checkpoint, Training, fingerprint, train
+from training.common.soft_labels import out_of_fold
 from training.transformer.base import load_model, load_tokenizer
 
 if TYPE_CHECKING:
@@ -58,75 +59,107 @@ class Lessons:
     texts: Texts
 
 
-def teachers(lessons: Lessons, recipe: FineTuningRecipe, folder: Path) -> list[Teacher]:
-    """One teacher for each fold, on the GPU if there is one. Those of a killed run are read from `folder`.
+def fine_tuned(lessons: Lessons, recipe: FineTuningRecipe, folder: Path) -> Teacher:
+    """A teacher that answers for each key, in either order, by an encoder that saw nothing of its fold.
 
+    One encoder is fine-tuned for each fold, on the GPU if there is one; those of a killed run are read from `folder`.
     DataError if all examples are in one fold.
     """
-    return [_teacher(lessons, recipe, number, folder) for number in range(int(lessons.folds.max()) + 1)]
-
-
-def _teacher(lessons: Lessons, recipe: FineTuningRecipe, number: int, folder: Path) -> Teacher:
-    weights = lessons.weights * (lessons.folds != number)
-    if not weights.any():
-        raise DataError("no example is left for a teacher to learn from: give more --folds, or more data")
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    tokenizer = load_tokenizer(recipe)
-    net: Any = load_model(recipe, lessons.kind, lessons.names).to(device)
+    folder.mkdir(parents=True, exist_ok=True)
     lengths = np.array([sum(map(len, key)) for key in lessons.keys])
-    target = torch.from_numpy(lessons.labels).to(device)
-    hidden, special = tokenizer.convert_tokens_to_ids("<mask>"), torch.tensor(tokenizer.all_special_ids)
+    learnt_from = fingerprint("\n".join(map("\t".join, lessons.keys)), lessons.labels, lessons.weights, lessons.folds)
+    encoders = []
+    for number in range(int(lessons.folds.max()) + 1):
+        weights = lessons.weights * (lessons.folds != number)
+        if not weights.any():
+            raise DataError("no example is left for a teacher to learn from: give more --folds, or more data")
+        encoder = Encoder(lessons, recipe)
+        key = f"{asdict(recipe)} {EXAMPLES} {learnt_from}"
+        encoder.train(weights, lengths, recipe, number, Checkpoint(folder / f"teacher-{number + 1}.pt", key))
+        encoders.append(encoder.probabilities)
+    either_order = ((key, key[::-1]) for key in lessons.keys)
+    folds = {key: fold for keys, fold in zip(either_order, lessons.folds.tolist(), strict=True) for key in keys}
+    return out_of_fold(encoders, folds)
 
-    def logits(keys: Sequence[Key], rng: np.random.Generator | None) -> Tensor:
-        texts = lessons.texts(keys, rng)
-        batch = tokenizer(texts, truncation=True, max_length=recipe.max_length, padding=True, return_tensors="pt")
+
+class Encoder:
+    """A pre-trained encoder that is fine-tuned on lessons, on the GPU if there is one."""
+
+    def __init__(self, lessons: Lessons, recipe: FineTuningRecipe) -> None:
+        self.lessons = lessons
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.tokenizer = load_tokenizer(recipe)
+        self.max_length = recipe.max_length
+        self.net: Any = load_model(recipe, lessons.kind, lessons.names).to(self.device)
+
+    def train(
+        self,
+        weights: NDArray[np.float64],
+        lengths: NDArray[np.int64],
+        recipe: FineTuningRecipe,
+        number: int,
+        saved: Checkpoint,
+    ) -> None:
+        """Fine-tune on examples drawn by `weights` [N], in batches by `lengths` [N]; `number` changes the draw."""
+        lessons, seed = self.lessons, recipe.seed + number
+        target = torch.from_numpy(lessons.labels).to(self.device)
+
+        def loss(indices: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
+            found = self.logits([lessons.keys[i] for i in indices], rng)
+            wanted = target[torch.from_numpy(indices).to(self.device)]
+            if lessons.kind == "language":
+                return functional.cross_entropy(found, wanted, label_smoothing=SMOOTHING)
+            return functional.binary_cross_entropy_with_logits(found[:, 0], wanted.float())
+
+        def draw(rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+            yield from batches(
+                rng.choice(len(weights), EXAMPLES[lessons.kind], p=weights / weights.sum()), lengths, rng
+            )
+
+        steps = sum(1 for _ in draw(np.random.default_rng([seed, 0])))
+        optimizer = torch.optim.AdamW(
+            self.net.parameters(), lr=recipe.rate, weight_decay=recipe.decay, betas=(0.9, 0.98)
+        )
+        warm = max(1, round(WARMUP * steps))
+        schedule = torch.optim.lr_scheduler.LambdaLR(
+            optimizer, lambda step: min((step + 1) / warm, max(0.0, (steps - step) / max(1, steps - warm)))
+        )
+        train(Training(self.net, optimizer, schedule, draw, loss, recipe.clip), 1, seed, saved)
+        self.net.eval()
+
+    def logits(self, keys: Sequence[Key], rng: np.random.Generator | None) -> Tensor:
+        """Logits [N, labels]; with a generator, of changed texts of which some tokens are hidden."""
+        texts = self.lessons.texts(keys, rng)
+        batch = self.tokenizer(texts, truncation=True, max_length=self.max_length, padding=True, return_tensors="pt")
         ids = batch["input_ids"]
         if rng is not None:
+            special = torch.tensor(self.tokenizer.all_special_ids)
             chosen = torch.from_numpy(rng.random(ids.shape) < HIDDEN) & ~torch.isin(ids, special)
-            ids = torch.where(chosen, hidden, ids)
-        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-            found: Tensor = net(input_ids=ids.to(device), attention_mask=batch["attention_mask"].to(device)).logits
+            ids = torch.where(chosen, self.tokenizer.convert_tokens_to_ids("<mask>"), ids)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+            mask = batch["attention_mask"].to(self.device)
+            found: Tensor = self.net(input_ids=ids.to(self.device), attention_mask=mask).logits
         return found.float()
 
-    def loss(indices: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
-        found, wanted = logits([lessons.keys[i] for i in indices], rng), target[torch.from_numpy(indices).to(device)]
-        if lessons.kind == "language":
-            return functional.cross_entropy(found, wanted, label_smoothing=SMOOTHING)
-        return functional.binary_cross_entropy_with_logits(found[:, 0], wanted.float())
-
-    def draw(rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
-        order = rng.choice(len(weights), EXAMPLES[lessons.kind], p=weights / weights.sum())
-        yield from batches(order, lengths, rng)
-
-    steps = sum(1 for _ in draw(np.random.default_rng([recipe.seed + number, 0])))
-    optimizer = torch.optim.AdamW(net.parameters(), lr=recipe.rate, weight_decay=recipe.decay, betas=(0.9, 0.98))
-    warm = max(1, round(WARMUP * steps))
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min((step + 1) / warm, max(0.0, (steps - step) / max(1, steps - warm)))
-    )
-    learnt_from = fingerprint("\n".join("\t".join(key) for key in lessons.keys), lessons.labels, weights)
-    saved = Checkpoint(folder / f"teacher-{number + 1}.pt", f"{asdict(recipe)} {EXAMPLES} {learnt_from}")
-    train(Training(net, optimizer, schedule, draw, loss, recipe.clip), 1, recipe.seed + number, saved)
-    net.eval()
-
     @torch.no_grad()
-    def answer(keys: Sequence[Key]) -> NDArray[np.float32]:
+    def probabilities(self, keys: Sequence[Key]) -> NDArray[np.float32]:
+        """Probabilities [N, labels]."""
         order = sorted(range(len(keys)), key=lambda i: sum(map(len, keys[i])))
-        found = np.empty((len(keys), net.config.num_labels), dtype=np.float32)
+        found = np.empty((len(keys), self.net.config.num_labels), dtype=np.float32)
         for start in range(0, len(order), MOST):
             some = order[start : start + MOST]
-            said = logits([keys[i] for i in some], None)
-            found[some] = (said.softmax(1) if lessons.kind == "language" else said.sigmoid()).cpu().numpy()
+            said = self.logits([keys[i] for i in some], None)
+            found[some] = (said.softmax(1) if self.lessons.kind == "language" else said.sigmoid()).cpu().numpy()
         return found
-
-    return answer
 
 
 def batches(
     order: NDArray[np.int64], lengths: NDArray[np.int64], rng: np.random.Generator
 ) -> Iterator[NDArray[np.int64]]:
-    """`order` in batches of similar length, in random order within a pool; padded they are at most as large as
-    `CHARACTERS` allows, unless a single text is larger.
+    """`order` in batches of similar length, in random order within a pool.
+
+    The memory of a GPU limits a batch, so unlike those of `training.common.encoding.pools` they are not of one size:
+    padded, they have at most `CHARACTERS`, unless a single text is longer.
     """
     for start in range(0, len(order), POOL * MOST):
         pool = order[start : start + POOL * MOST]

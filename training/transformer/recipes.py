@@ -57,4 +57,7 @@ TEACHERS = {
         "parallelness": replace(_E5["parallelness"], rate=6e-5, max_length=160),
     }
 }
-"""Recipes of teachers out of fold. Higher rates are unstable: at 1.2e-4 two of five learnt nothing of pairs."""
+"""Recipes of teachers out of fold, whose batches and schedule are those of `out_of_fold`.
+
+Higher rates are unstable: at 1.2e-4 two of five teachers learnt nothing of pairs.
+"""
