@@ -227,9 +227,9 @@ def test_a_dictionary_of_any_size_is_not_allocated(tmp_path: Path) -> None:
     ],
 )
 def test_a_long_header_is_read_in_time_or_not_at_all(tmp_path: Path, head: bytes) -> None:
-    started = time.process_time()
+    started = time.thread_time()
     parse_head(record("x", more=head))
-    assert time.process_time() - started < 0.2
+    assert time.thread_time() - started < 0.2
     path = tmp_path / "pages.warc.gz"
     path.write_bytes(packed(record("first"), record("odd", more=head), record("last")))
     assert found(path) >= {"first", "last"}
@@ -265,9 +265,9 @@ def test_sizes_of_chunks_that_make_no_sense(body: bytes, expected: bytes) -> Non
 
 def test_a_body_of_tiny_chunks_is_read_in_time() -> None:
     body = b"1\r\nx\r\n" * (MAX_RECORD // 6 - 100)
-    started = time.process_time()
+    started = time.thread_time()
     response = parse_response(record("x", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body))
-    assert time.process_time() - started < 2
+    assert time.thread_time() - started < 2
     assert response is not None
     assert set(response.body) == {ord("x")}
 

@@ -466,9 +466,9 @@ def test_a_page_of_nothing_but_facts_takes_no_longer_than_others() -> None:
     )
     for part in parts:
         page = "".join(part.format(n=number) for number in range(20_000))
-        began = time.process_time()
+        began = time.thread_time()
         origin = parse_page(f"<body>{page}", "https://a.org/").origin
-        assert time.process_time() - began < 10
+        assert time.thread_time() - began < 10
         assert all(len(fact) <= 500 for fact in origin.known().values())
 
 
@@ -531,7 +531,7 @@ def test_personal_data_is_found_and_masked(text: str, masked: str | None) -> Non
 def test_masking_takes_bounded_time(part: str) -> None:
     personal = PersonalData(("eng", "isl"))
     line = part * (MAX_MASKED // 4 // len(part))
-    began = time.process_time()
+    began = time.thread_time()
     assert len(personal.mask_lines([line] * 40)) == 4
     personal.kinds(line)
-    assert time.process_time() - began < 60
+    assert time.thread_time() - began < 60

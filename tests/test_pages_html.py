@@ -533,12 +533,12 @@ class TestForms:
         ids=str.__len__,
     )
     def test_hostile_forms_and_scripts(self, html: str) -> None:
-        started = time.process_time()
+        started = time.thread_time()
         tracemalloc.start()
         page = parse_page(html, URL)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        assert time.process_time() - started < 10
+        assert time.thread_time() - started < 10
         assert peak < 200e6
         assert len(page.links) <= 1000
 
@@ -718,10 +718,10 @@ class TestRobustness:
     def test_many_links_take_linear_time(self) -> None:
         def seconds(count: int) -> float:
             html = "<ul class=menu>" + "".join(f"<li><a href='/p/{i}'>Page {i}</a>" for i in range(count))
-            started = time.process_time()
+            started = time.thread_time()
             page = parse_page(html, URL)
             assert len(page.links) + page.links_left == min(count, MAX_ANCHORS)
-            return time.process_time() - started
+            return time.thread_time() - started
 
         seconds(100)
         assert seconds(50_000) < 10 * max(seconds(10_000), 0.02)
@@ -731,9 +731,9 @@ class TestRobustness:
         ["<a href=#>#</a>", "<a href=#> </a>", "x<a href=#a>¶</a>", "a\u200d", "\u200b", "<h1><b><i><a href=#x>¶</a>"],
     )
     def test_marks_and_invisible_characters_take_linear_time(self, repeated: str) -> None:
-        started = time.process_time()
+        started = time.thread_time()
         parse_page("<p>x " + repeated * 100_000, URL)
-        assert time.process_time() - started < 10
+        assert time.thread_time() - started < 10
 
     def test_large_drawings_cut_nothing(self) -> None:
         drawing = "<svg viewBox='0 0 1 1'>" + "<path d='M0 0'/>" * 6000 + "</svg>"
@@ -754,9 +754,9 @@ class TestRobustness:
         ],
     )
     def test_hostile_markup(self, tag: str) -> None:
-        started = time.process_time()
+        started = time.thread_time()
         parse_page(tag * 20_000 if len(tag) < 100 else tag, URL)
-        assert time.process_time() - started < 2
+        assert time.thread_time() - started < 2
 
 
 CHOICES = "<select name=lang><option value=en>English</option><option value=mt>Malti</option></select>"

@@ -206,9 +206,9 @@ def test_any_text_can_be_compared(one: list[str], other: list[str]) -> None:
 def test_a_long_page_is_read_in_time() -> None:
     english, spanish = zip(*(paragraphs(number, 1)[0] for number in range(20_000)), strict=True)
     lines = [*english, *spanish]
-    begun = time.process_time()
+    begun = time.thread_time()
     parts_of(Lines(lines, [None] * len(lines)), BY_DEFAULT)
-    assert time.process_time() - begun < 20
+    assert time.thread_time() - begun < 20
 
 
 # crawls ---------------------------------------------------------------------------------------------------------------
