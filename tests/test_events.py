@@ -152,7 +152,7 @@ def event(name: str, policy: str) -> Event:
             return Event(dict.fromkeys(listed, (DONE,)), (pair,))
         case "https guess failed":
             pair = ("http://guess.org/", "http://guess.org/es/")
-            return Event({"https://guess.org/": (QUEUED, DONE), pair[0]: (DONE,), pair[1]: (DONE,)}, (pair,))
+            return Event({"https://guess.org/": (REFUSED, QUEUED, DONE), pair[0]: (DONE,), pair[1]: (DONE,)}, (pair,))
         case "https guess failed once":
             pair = ("https://twice.org/", "https://twice.org/es/")
             return Event({"http://twice.org/": (REDIRECTED,), pair[0]: (DONE,), pair[1]: (DONE,)}, (pair,))

@@ -204,8 +204,8 @@ class Visits:
         self.quota = QueueQuota(len(self._policy.parts))
         """What the pages of each politeness slot have put into the queue."""
         self._guesses = {seed.url for seed in self._context.seeds if seed.guessed_scheme}
-        self._waiting: set[str] = set()
-        """Those of which https gave nothing."""
+        self._waiting: dict[str, str] = {}
+        """Those that wait for their http address, since https gave nothing, with the outcome."""
         self._with_spider: dict[str, Entry] = {}
         self._left: dict[str, str] = {}
         """Slot -> site, of those where enough pairs are found."""
@@ -280,7 +280,7 @@ class Visits:
         """
         self._finish_processed()
         entry = self.frontier.pop()
-        while entry is not None and self._is_left(entry):
+        while entry is not None and (self._is_answered(entry) or self._is_left(entry)):
             entry = self.frontier.pop()
         if entry is not None:
             self.quota.remove(self._source(entry), entry.url)
@@ -373,7 +373,8 @@ class Visits:
         if wanted:
             self.push([Entry(one.url, self.slot(one.url), one.priority, one.parent) for one in wanted])
         changed = self._policy.changed()
-        self.frontier.rescore({url: changed[url] for url in changed.keys() - self._waiting})
+        answered = {url: 0.0 for url in self._waiting if self.learner.is_done(with_http(url))}
+        self.frontier.rescore({url: changed[url] for url in changed.keys() - self._waiting} | answered)
 
     def weigh(
         self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
@@ -500,6 +501,19 @@ class Visits:
             self._left[entry.slot] = site
         return True
 
+    def _is_answered(self, entry: Entry) -> bool:
+        """Whether *entry* waited for its http address, which has not led to it; then it is given up."""
+        outcome = self._waiting.pop(entry.url, None)
+        if outcome is None:
+            return False
+        self.quota.remove(self._source(entry), entry.url)
+        self.log(entry, status=0, outcome=outcome)
+        self._stats.inc_value(f"bilingual/dropped/{outcome}")
+        self._gone(entry)
+        # no budget counts it beside its http address
+        self.frontier.finish(entry, State.REFUSED)
+        return True
+
     def _has_enough(self, site: str) -> bool:
         return self._context.until < 1 and self.learner.remaining.is_finished(site, self._context.until)
 
@@ -514,7 +528,7 @@ class Visits:
         http = with_http(entry.url)
         logger.info(f"{entry.url}: {outcome}, {http} is tried", extra=self._extra)
         self._stats.inc_value("bilingual/frontier/http_tried")
-        self._waiting.add(entry.url)
+        self._waiting[entry.url] = outcome
         self.frontier.put_back(entry, NEVER, failed=True)
         self.quota.add(self._source(entry), entry.url)
         self.push_seed(http)
@@ -524,7 +538,7 @@ class Visits:
         target = Entry(url, self.slot(url), entry.priority, entry.parent, entry.depth, entry.kind)
         target.redirects = entry.redirects + 1
         target.request = "" if is_posting(entry.url) else entry.request
-        self._waiting.discard(url)
+        self._waiting.pop(url, None)
         self._announce(self.learner.observe_redirect(entry.url, url))
         self.frontier.remember(entry, redirect_fact(url))
         self.frontier.redirect(entry, target, told)
