@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+import scrapy.core.downloader.handlers.http11  # noqa: F401  it looks through all modules: before torch is one
 from hypothesis import settings
 from support import fork_server
 
