@@ -282,6 +282,15 @@ def test_a_site_that_ignores_the_header_costs_at_most_one_request(tmp_path: Path
     assert outcomes.count("not-negotiated") == more
 
 
+@pytest.mark.parametrize("site", [by_header, by_root])
+def test_a_site_by_http_is_asked_in_other_languages_if_its_seed_has_no_scheme(
+    tmp_path: Path, site: Callable[[str, Message], Answer]
+) -> None:
+    with negotiating(site) as server:
+        crawl(tmp_path, f"{server.url.removeprefix('http://')}/", *ALIGNED, policy="gain")
+    check_pairs(tmp_path)
+
+
 @pytest.mark.parametrize(("site", "stops"), [(by_cookie, "killed"), (by_header, "by its budget")])
 def test_a_resumed_crawl_loses_no_variant(tmp_path: Path, site: Callable[[str, Message], Answer], stops: str) -> None:
     job = ("-s", f"JOBDIR={tmp_path / 'job'}")
