@@ -24,7 +24,7 @@ from bilingual_crawler.options import Options, wrong
 from bilingual_crawler.pages.language import REMEDY
 from bilingual_crawler.pages.model import LinkSource
 from bilingual_crawler.urls.canonical import registered_domain
-from bilingual_crawler.urls.hosts import with_http
+from bilingual_crawler.urls.hosts import host_of, with_http
 from bilingual_crawler.urls.variants import variant
 
 if TYPE_CHECKING:
@@ -139,8 +139,8 @@ class BilingualSpider(Spider):
             self.visits.push_post(read.entry, post, set_cookies)
 
     def _seed_behind(self, url: str) -> str:
-        """The address of the first seed of the site of *url*, which a seed led to; *url* itself if it has none."""
-        seed = self._first_seeds.get(registered_domain(url))
+        """The address of the first seed of the host of *url*, which a seed led to, or of its site, or else *url*."""
+        seed = self._first_seeds.get(host_of(url)) or self._first_seeds.get(registered_domain(url))
         if seed is None:
             return url
         # https was a guess, and http has answered in its place
@@ -148,8 +148,9 @@ class BilingualSpider(Spider):
 
     @cached_property
     def _first_seeds(self) -> Mapping[str, Seed]:
-        """Site -> the first of its seeds."""
-        return {registered_domain(seed.url): seed for seed in reversed(self.context.seeds)}
+        """Site, or host -> the first of its seeds; a name that is both counts as a host."""
+        seeds = self.context.seeds[::-1]
+        return {registered_domain(seed.url): seed for seed in seeds} | {host_of(seed.url): seed for seed in seeds}
 
     def links_of(self, page: Page) -> Sequence[Link]:
         """The links of *page* that may be followed."""
