@@ -219,18 +219,20 @@ class Web:
 class Worker:
     """The process of a crawl."""
 
-    def __init__(self, folder: Path, policy: str, web: Web, given: Mapping[str, object]) -> None:
+    def __init__(
+        self, folder: Path, policy: str, web: Web, given: Mapping[str, object], seeds: list[str] = SEEDS
+    ) -> None:
         settings = Settings()
         settings.setmodule("bilingual_crawler.settings", "project")
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "order").write_text("https://site.org/en/b\n")
         usual = {"CONTACT": "mailto:a@b.example", "ALIGN": "", "OUTPUT_DIR": str(folder), "BACKOFF_START": 0.001}
         usual["ORACLE_ORDER"] = str(folder / "order")
-        settings.setdict({**{f"BILINGUAL_{name}": value for name, value in usual.items()}, **given}, "cmdline")
         settings.set("CONCURRENT_REQUESTS_PER_DOMAIN", 1, "cmdline")
+        settings.setdict({**{f"BILINGUAL_{name}": value for name, value in usual.items()}, **given}, "cmdline")
         crawler: Any = Crawler(BilingualSpider, settings)
         crawler.stats = MemoryStatsCollector(crawler)
-        self.context = parse_arguments(crawler.settings, pair="eng-spa", seeds=SEEDS, policy=policy)
+        self.context = parse_arguments(crawler.settings, pair="eng-spa", seeds=seeds, policy=policy)
         self.context.share(crawler)
         self._crawler, self._web = crawler, web
         self._spider = crawler.spider = BilingualSpider(self.context)
@@ -257,6 +259,11 @@ class Worker:
         request = self.scheduler.next_request()
         if request is None:
             return False
+        await self.fetch(request)
+        return True
+
+    async def fetch(self, request: Request) -> None:
+        """Fetch the URL of a *request* that was handed out."""
         site = "/".join(request.url.split("/")[:3])
         self._spider.sitemaps_named([url for url in SITEMAPS if url.startswith(f"{site}/")])
         try:
@@ -265,19 +272,18 @@ class Worker:
         except (IgnoreRequest, Refusal) as error:
             again = self._backoff.process_exception(request, error)
             if again is None:
-                self._fail(request, error)
+                self.fail(request, error)
             else:
                 self.scheduler.enqueue_request(again)
-            return True
+            return
         self._backoff.process_response(request, response)
         followed = self._redirects.process_response(request, response)
         if isinstance(followed, Request):
             self.scheduler.enqueue_request(followed)
         elif response.status != 200:
-            self._fail(request, HttpError(response))
+            self.fail(request, HttpError(response))
         else:
             await self._process(request, response)
-        return True
 
     async def _process(self, request: Request, response: Response) -> None:
         if request.meta[ENTRY].kind is Kind.SITEMAP:
@@ -295,7 +301,7 @@ class Worker:
         async for item in self._links.process_spider_output(response, yielded()):
             self._crawler.signals.send_catch_log(signals.item_scraped, item=item, response=response)
 
-    def _fail(self, request: Request, error: Exception) -> None:
+    def fail(self, request: Request, error: Exception) -> None:
         failure: Any = Failure(error)
         failure.request = request
         assert request.errback
@@ -417,3 +423,32 @@ def test_nothing_else_is_left_and_a_resume_knows_the_same(crawls: Crawls, policy
         assert (after.states, after.counts) == (before.states, before.counts)
         assert (after.learnt, after.pairs, after.worths) == (before.learnt, before.pairs, before.worths)
         assert after.scope("https://new.net/x")
+
+
+def test_a_link_to_a_guess_that_waits_for_http_does_not_end_the_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = varied({"https://hub.org/": page("en", "https://late.org/"), "https://late.org/": page("en")})
+    for url, body in pages.items():
+        monkeypatch.setitem(PAGES, url, body)
+    monkeypatch.setitem(REDIRECTS, "http://late.org/", "https://late.org/")
+
+    async def states() -> list[State | None]:
+        web = Web()
+        given = {"CONCURRENT_REQUESTS_PER_DOMAIN": 2, "BILINGUAL_SITE_BUDGET": "best"}
+        worker = Worker(tmp_path, "gain", web, given, ["late.org", "https://hub.org/"])
+        late, hub = worker.scheduler.next_request(), worker.scheduler.next_request()
+        assert late
+        assert hub
+        worker.fail(late, Refusal())
+        await worker.fetch(hub)
+        # the link has raised https, so both forms are handed out before http has answered
+        forms = list(filter(None, (worker.scheduler.next_request(), worker.scheduler.next_request())))
+        for request in forms:
+            await worker.fetch(request)
+        await run([worker], ENOUGH)
+        outcome = await worker.outcome(["https://late.org/", "http://late.org/"])
+        await worker.leave()
+        return list(outcome.states.values())
+
+    assert asyncio.run(states()) == [DONE, REDIRECTED]

@@ -185,6 +185,34 @@ def test_a_dead_host_is_given_up_and_the_others_go_on(tmp_path: Path) -> None:
     assert result.stderr.count("given up") == 1
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        Answer(status=301, headers={"Location": "http://127.0.0.3/"}),
+        Answer(status=206),
+        Answer(b"PK", kind="application/zip"),
+    ],
+)
+def test_whatever_a_host_answers_ends_a_row_of_failures(tmp_path: Path, given: Answer) -> None:
+    asked: Counter[str] = Counter()
+
+    def answer(path: str) -> Answer:
+        asked[path] += 1
+        if path in failing and asked[path] == 1:
+            return Answer(status=502)
+        return given if path in paths else Answer(status=404)
+
+    paths = [f"/{number}" for number in range(12)]
+    failing = paths[::2]
+    with scripted(answer, "127.0.0.2") as site:
+        seeds = tmp_path / "seeds.txt"
+        seeds.write_text("\n".join(f"{site.url}{path}" for path in paths))
+        settings = ("-s", "BILINGUAL_HOST_FAILURES=3", "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=1")
+        crawl(tmp_path, str(seeds), *settings, "-s", "BILINGUAL_BACKOFF_START=0.05")
+    assert "host-given-up" not in outcomes(tmp_path, site.url).values()
+    assert {path: asked[path] for path in paths} == {path: 1 + (path in failing) for path in paths}
+
+
 @pytest.mark.slow
 def test_sites_on_one_address_take_turns_if_asked_to(tmp_path: Path) -> None:
     overlapping = {}

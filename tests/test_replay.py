@@ -342,6 +342,15 @@ def test_responses_as_other_archivers_store_them(head: bytes, body: bytes, expec
     assert response.headers.get(b"x-folded", [b"one two"]) == [b"one two"]
 
 
+def test_lines_of_a_header_may_end_otherwise_than_those_of_the_body() -> None:
+    body = b"<p>one</p>\r\n\r\n<p>two</p>"
+    block = b"HTTP/1.1 200 OK\nContent-Type: text/html\n\n" + body
+    head = b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.b/\r\nContent-Length: %d\r\n\r\n"
+    response = parse_response(head % len(block) + block)
+    assert response
+    assert (response.headers, response.body) == ({b"content-type": [b"text/html"]}, body)
+
+
 def test_other_records_do_not_answer(tmp_path: Path) -> None:
     records = b"".join(
         b"WARC/1.0\r\nWARC-Type: %b\r\nWARC-Target-URI: %b\r\nContent-Length: %d\r\n\r\n%b\r\n\r\n"

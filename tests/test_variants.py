@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 import threading
 import time
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from http.cookies import SimpleCookie
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,7 @@ from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.model import Link, LinkSource, Page
 from bilingual_crawler.storage.archive import iter_responses
 from bilingual_crawler.storage.records import read_tsv
+from bilingual_crawler.storage.writer import Exchange, WarcWriter
 from bilingual_crawler.urls.canonical import canonicalise
 from bilingual_crawler.urls.marks import marked_language, strip_language
 from bilingual_crawler.urls.variants import asked_language, bare, is_posting, variant
@@ -280,6 +283,30 @@ def test_a_site_that_ignores_the_header_costs_at_most_one_request(tmp_path: Path
     assert len(documents(tmp_path)) == PAGES
     outcomes = [row["outcome"] for row in read_tsv(tmp_path / "out" / "crawl.tsv")]
     assert outcomes.count("not-negotiated") == more
+
+
+@pytest.mark.parametrize("site", [by_header, by_root])
+def test_a_site_by_http_is_asked_in_other_languages_if_its_seed_has_no_scheme(
+    tmp_path: Path, site: Callable[[str, Message], Answer]
+) -> None:
+    with negotiating(site) as server:
+        crawl(tmp_path, f"{server.url.removeprefix('http://')}/", *ALIGNED, policy="gain")
+    check_pairs(tmp_path)
+
+
+def test_each_host_of_a_site_is_asked_in_other_languages_if_it_has_a_seed(tmp_path: Path) -> None:
+    archive = WarcWriter(tmp_path / "archive")
+    for number, (host, lang, asked) in itertools.product(
+        range(3), [("blog", "es", None), ("shop", "es", None), ("shop", "en", "eng")]
+    ):
+        url, body = f"https://{host}.example.org{path_of(number)}", page(lang, number, path_of).encode()
+        headers = [(b"Content-Type", b"text/html; charset=utf-8"), (b"Vary", b"Accept-Language")]
+        archive.write_exchange(Exchange(url, "GET", (), 200, headers, body, datetime.now(UTC), language=asked))
+    archive.close()
+    seeds = "https://blog.example.org/,https://shop.example.org/"
+    crawl(tmp_path, seeds, "-s", f"BILINGUAL_REPLAY={tmp_path / 'archive'}", *ALIGNED, policy="gain")
+    shop = {f"https://shop.example.org{path_of(number)}" for number in range(3)}
+    assert set(pairs_of(tmp_path)) == {(variant(url, "eng"), url) for url in shop}
 
 
 @pytest.mark.parametrize(("site", "stops"), [(by_cookie, "killed"), (by_header, "by its budget")])

@@ -91,9 +91,13 @@ def limit_headers(handler: HTTP11DownloadHandler, limit: int) -> None:
 
     class Protocol(_LenientHTTP11ClientProtocol):
         _headers = 0
+        _counted: object = None
 
         def dataReceived(self, data: bytes) -> None:
             parser = self._parser
+            if parser is not self._counted:
+                # another response on the same connection; the last one may have come in one piece
+                self._counted, self._headers = parser, 0
             if parser is None or not parser.line_mode:
                 self._headers = 0
             else:

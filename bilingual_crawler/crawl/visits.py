@@ -206,6 +206,8 @@ class Visits:
         self._guesses = {seed.url for seed in self._context.seeds if seed.guessed_scheme}
         self._waiting: dict[str, str] = {}
         """Those that wait for their http address, since https gave nothing, with the outcome."""
+        self._answered: dict[str, str] = {}
+        """Those that have waited, and whose http address has not led to them, with the outcome."""
         self._with_spider: dict[str, Entry] = {}
         self._left: dict[str, str] = {}
         """Slot -> site, of those where enough pairs are found."""
@@ -283,6 +285,8 @@ class Visits:
         while entry is not None and (self._is_answered(entry) or self._is_left(entry)):
             entry = self.frontier.pop()
         if entry is not None:
+            # a link has led to it before its http address has answered: it has the usual tries
+            self._waiting.pop(entry.url, None)
             self.quota.remove(self._source(entry), entry.url)
             if entry.kind is Kind.PAGE and self._context.scope.join(entry.url):
                 logger.info(f"{entry.url}: a seed leads to this site, which joins the scope", extra=self._extra)
@@ -373,8 +377,10 @@ class Visits:
         if wanted:
             self.push([Entry(one.url, self.slot(one.url), one.priority, one.parent) for one in wanted])
         changed = self._policy.changed()
-        answered = {url: 0.0 for url in self._waiting if self.learner.is_done(with_http(url))}
-        self.frontier.rescore({url: changed[url] for url in changed.keys() - self._waiting} | answered)
+        answered = [url for url in self._waiting if self.learner.is_done(with_http(url))]
+        rescored = {url: changed[url] for url in changed.keys() - self._waiting} | dict.fromkeys(answered, 0.0)
+        self._answered |= {url: self._waiting.pop(url) for url in answered}
+        self.frontier.rescore(rescored)
 
     def weigh(
         self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
@@ -503,7 +509,7 @@ class Visits:
 
     def _is_answered(self, entry: Entry) -> bool:
         """Whether *entry* waited for its http address, which has not led to it; then it is given up."""
-        outcome = self._waiting.pop(entry.url, None)
+        outcome = self._answered.pop(entry.url, None)
         if outcome is None:
             return False
         self.quota.remove(self._source(entry), entry.url)
@@ -539,6 +545,7 @@ class Visits:
         target.redirects = entry.redirects + 1
         target.request = "" if is_posting(entry.url) else entry.request
         self._waiting.pop(url, None)
+        self._answered.pop(url, None)
         self._announce(self.learner.observe_redirect(entry.url, url))
         self.frontier.remember(entry, redirect_fact(url))
         self.frontier.redirect(entry, target, told)

@@ -221,9 +221,10 @@ def parse_response(record: bytes) -> ArchivedResponse | None:
     block = record[head.block : head.end]
     end, gap = block.find(b"\r\n\r\n"), 4
     if end < 0:
-        end, gap = block.find(b"\n\n"), 2
-    if end < 0:
         end, gap = len(block), 0
+    # some servers end lines with a line feed alone, and blank lines of their bodies otherwise
+    if (first := block.find(b"\n\n", 0, end)) >= 0:
+        end, gap = first, 2
     if end > MAX_HTTP_HEAD:
         return None
     headers = _parse_headers(block[:end])

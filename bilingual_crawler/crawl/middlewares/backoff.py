@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from scrapy.exceptions import CannotResolveHostError
+from scrapy import signals
+from scrapy.exceptions import CannotResolveHostError, DownloadCancelledError, StopDownload
 from scrapy.utils.misc import load_object
 
 from bilingual_crawler.crawl.context import CrawlContext
@@ -81,10 +82,18 @@ class BackoffMiddleware:
         self._backoff = Backoff(self._patience, time.monotonic)
         longest = min(self._patience.longest, MAX_OWN_REST)
         self._own = Backoff(Patience(self._patience.start, longest, failures=math.inf), time.monotonic)
+        crawler.signals.connect(self.response_downloaded, signal=signals.response_downloaded)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
+
+    def response_downloaded(self, request: Request, response: Response) -> None:
+        """End the row of failures of the host, whatever comes of *response*: redirects end no way through here."""
+        if ENTRY in request.meta:
+            self._own.answered(_MACHINE)
+            if not self._enabled or response.status not in self._statuses or response.status == PAGE_ERROR:
+                self._backoff.answered(origin(request.url))
 
     def process_request(self, request: Request) -> None:
         if ENTRY in request.meta and self._backoff.given_up(origin(request.url)):
@@ -95,9 +104,6 @@ class BackoffMiddleware:
         if entry is None:
             return response
         status = response.status
-        self._own.answered(_MACHINE)
-        if not self._enabled or status not in self._statuses or status == PAGE_ERROR:
-            self._backoff.answered(origin(request.url))
         if not self._enabled or status not in self._statuses:
             return response
         self._stats.inc_value(f"bilingual/backoff/{status}")
@@ -113,6 +119,9 @@ class BackoffMiddleware:
         entry: Entry | None = request.meta.get(ENTRY)
         if entry is None or not self._enabled:
             return None
+        if isinstance(exception, StopDownload | DownloadCancelledError):
+            # an answer that is not read to its end
+            self._backoff.answered(origin(request.url))
         if shortage := _shortage_behind(exception):
             return self._wait_for_machine(request, shortage)
         unavailable = exception if isinstance(exception, HostUnavailable) else None

@@ -24,6 +24,7 @@ from bilingual_crawler.options import Options, wrong
 from bilingual_crawler.pages.language import REMEDY
 from bilingual_crawler.pages.model import LinkSource
 from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import host_of, with_http
 from bilingual_crawler.urls.variants import variant
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
-    from bilingual_crawler.crawl.context import CrawlContext
+    from bilingual_crawler.crawl.context import CrawlContext, Seed
     from bilingual_crawler.items import Document
     from bilingual_crawler.pages.jobs import Sitemap
     from bilingual_crawler.pages.model import Link, Page
@@ -123,7 +124,7 @@ class BilingualSpider(Spider):
         """
         if read.parts or read.entry.parent or read.entry.is_variant or read.side != self.visits.variants.first:
             return
-        seed = self._first_seeds.get(registered_domain(read.entry.url), read.entry.url)
+        seed = self._seed_behind(read.entry.url)
         others = [language for language in self.context.pairs.languages if language != read.side]
         varies = b"accept-language" in b",".join(read.response.headers.getlist("Vary")).lower()
         for language in others if varies else not_linked(read.page, others):
@@ -137,10 +138,19 @@ class BilingualSpider(Spider):
             set_cookies = [value.decode("latin-1") for value in read.response.headers.getlist("Set-Cookie")]
             self.visits.push_post(read.entry, post, set_cookies)
 
+    def _seed_behind(self, url: str) -> str:
+        """The address of the first seed of the host of *url*, which a seed led to, or of its site, or else *url*."""
+        seed = self._first_seeds.get(host_of(url)) or self._first_seeds.get(registered_domain(url))
+        if seed is None:
+            return url
+        # https was a guess, and http has answered in its place
+        return with_http(seed.url) if seed.guessed_scheme and not url.startswith("https:") else seed.url
+
     @cached_property
-    def _first_seeds(self) -> Mapping[str, str]:
-        """Site -> the first of its seeds."""
-        return {registered_domain(seed.url): seed.url for seed in reversed(self.context.seeds)}
+    def _first_seeds(self) -> Mapping[str, Seed]:
+        """Site, or host -> the first of its seeds; a name that is both counts as a host."""
+        seeds = self.context.seeds[::-1]
+        return {registered_domain(seed.url): seed for seed in seeds} | {host_of(seed.url): seed for seed in seeds}
 
     def links_of(self, page: Page) -> Sequence[Link]:
         """The links of *page* that may be followed."""
