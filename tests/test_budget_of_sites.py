@@ -124,7 +124,11 @@ def test_the_table_of_a_discovery_says_what_to_expect(tmp_path: Path) -> None:
     assert budget
     asked = Counter(play(budget, [paying(0)] * 3, 60))
     assert asked[SITES[0]] > asked[SITES[1]] + asked[SITES[2]]
-    table.write_text(table.read_text().replace("spa:800", "spa:many"))
+    whole = table.read_text()
+    table.write_text(whole.replace(".9", "nan", 1))
+    with pytest.raises(UsageError, match=r"sites.tsv: a.org: the likelihood nan is not from 0 to 1; correct"):
+        parse_arguments(contact, pair="eng-spa", seeds=str(table))
+    table.write_text(whole.replace("spa:800", "spa:many"))
     with pytest.raises(UsageError, match=r"sites.tsv: a.org: pages not as in mlt:12 eng:40; correct"):
         parse_arguments(contact, pair="eng-spa", seeds=str(table))
 

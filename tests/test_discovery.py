@@ -241,6 +241,15 @@ def test_focused_crawls_expand_pages_of_the_topic_only() -> None:
     assert [one.url for one in found.wanted() if "second" not in one.url] == ["http://c.org.net/"]
 
 
+@pytest.mark.parametrize("policy", ORDERS)
+def test_a_link_without_a_word_to_an_address_of_digits_is_followed(policy: str) -> None:
+    found = search(policy)
+    found.seed("http://a.org/")
+    found.read(DetectorPage("http://a.org/", "eng", (Link("http://192.0.2.7/"),), "text", OUTLINE))
+    found.read(page("http://a.org/second"))
+    assert ("http://192.0.2.7/" in {one.url for one in found.wanted()}) is (policy not in ("obfc", "cobfc"))
+
+
 def test_a_site_that_redirects_elsewhere_or_gives_no_page_is_judged() -> None:
     found = search("both")
     told: dict[str, Any] = {}
@@ -259,6 +268,27 @@ def test_a_site_that_redirects_elsewhere_or_gives_no_page_is_judged() -> None:
         "bi.net": "bilingual",
         "e.org": "one_language",
     }
+    assert found.unjudged == 0
+
+
+def test_a_site_is_judged_by_another_seed_or_candidate_if_one_gives_no_page() -> None:
+    found = search("both")
+    told: dict[str, Any] = {}
+    found.judged = lambda name, site: told.update({name: site.verdict and site.verdict.reason})
+    candidates = ["http://old.bi.org/", "http://www.bi.org/", "http://old.c.org/", "http://new.c.org/"]
+    found.start(Hop(Way.FORTH, url) for url in candidates)
+    for seed in ("http://bi.net/gone", "http://bi.net/moved", "http://bi.net/links"):
+        found.seed(seed)
+    assert [one.url for one in found.wanted()] == [candidates[0], candidates[2]]
+    for url in (candidates[0], candidates[2], "http://bi.net/gone"):
+        found.gone(url)
+    assert [one.url for one in found.wanted()] == [candidates[1], candidates[3]]
+    assert found.unjudged == 3
+    found.redirected("http://bi.net/moved", "http://elsewhere.org/")
+    found.gone(candidates[3])
+    visit(found, url="http://bi.net/links")
+    visit(found, url=candidates[1])
+    assert told == {"c.org": "no_page", "bi.net": "bilingual", "bi.org": "bilingual"}
     assert found.unjudged == 0
 
 

@@ -130,6 +130,19 @@ class TestSites:
         assert len(partners) == 6
         assert site.partners(Task("saga", "deu", "isl", (BASE,))) == {}
 
+    def test_languages_may_have_any_codes(self, sites: Path, site: Site) -> None:
+        tasks, pairs = sites / "tasks.tsv", sites / "saga" / "pairs.tsv.xz"
+        tasks.write_text(tasks.read_text().replace("eng\tisl", "en\tice"))
+        pairs.write_bytes(lzma.compress(lzma.decompress(pairs.read_bytes()).replace(b"\tisl", b"\tis")))
+        (sites / "saga" / "orphans.tsv").write_text(f"{BASE}is/eyja\tis\n")
+        assert read_tasks(sites) == [TASK]
+        found = read_site(sites / "saga")
+        assert found.partners(TASK) == site.partners(TASK)
+        assert found.truth(TASK).orphans == {f"{BASE}is/eyja"}
+        tasks.write_text(tasks.read_text().replace("ice", "icelang"))
+        with pytest.raises(SiteError, match=r"tasks\.tsv: unknown language 'icelang'"):
+            read_tasks(sites)
+
     @pytest.mark.parametrize("form", ["is/", "is", "is/#top"])
     def test_forms_of_a_page(self, site: Site, form: str) -> None:
         assert site.page(BASE + form) == BASE + "is/"
@@ -525,6 +538,7 @@ class TestCommand:
         [
             (["--policies", "best"], "policy=best"),
             (["--site", "nowhere"], "nowhere"),
+            (["--pairs", "eng-isl,eng-mlt"], "no task to run: eng-mlt is not among the tasks"),
             (["--until", "2"], "--until=2: give a share"),
             (["--tasks", "0"], "--tasks=0: give a whole number of 1 or more"),
             (["--together", "--tasks", "0"], "--tasks=0: give a whole number of 1 or more"),

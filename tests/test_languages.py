@@ -191,6 +191,12 @@ def test_a_pair_inside_one_class_counts_exact_matches_only() -> None:
     assert [pair.side(lang) for lang in ("hrv", "srp", "bos")] == ["hrv", "srp", None]
 
 
+def test_a_language_in_two_classes_counts_by_that_of_the_pair() -> None:
+    classes = ["nor nno", "nor dan", "nor swe", "nor fao"]
+    assert LanguagePair.parse("eng-nno", classes).side("nor") == "nno"
+    assert LanguagePair.parse("dan-nno", classes).side("nor") is None
+
+
 def test_equivalents_can_be_given() -> None:
     pair = LanguagePair.parse("glg-eng", equivalents=["glg por", ("dan", "nob")])
     assert pair.side("por") == "glg"

@@ -9,6 +9,7 @@ import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.scoring.models import ByteTokens, LanguageModel, ModelError, ParallelnessModel, load_models
 from training.common.encoding import Encoded
 from training.common.model_folder import ParityError, parity, write_folder
@@ -94,6 +95,15 @@ def test_probabilities_are_one_distribution_per_url(folder: Path) -> None:
     assert found.shape == (5, 3)
     assert np.allclose(found.sum(axis=1), 1, atol=1e-5)
     assert model.probabilities([]).shape == (0, 3)
+
+
+def test_a_label_may_be_any_code_of_its_language(folder: Path) -> None:
+    config = folder / "config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), "labels": ["en", "nob", "bh"]}))
+    model = LanguageModel(folder)
+    for pair in ("eng-nor", "eng-nno"):
+        assert (model.reader(LanguagePairs.parse(pair))(URLS) == model.probabilities(URLS)[:, :2]).all()
+    assert (model.reader(LanguagePairs.parse("eng-bih"))(URLS) == model.probabilities(URLS)[:, [0, 2]]).all()
 
 
 def test_a_url_scores_the_same_alone_and_in_any_company(folder: Path) -> None:

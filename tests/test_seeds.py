@@ -19,7 +19,7 @@ from bilingual_crawler.crawl.spiders.seeds import parse_seeds
 from bilingual_crawler.storage.records import read_json_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 A, B = "http://a.example/", "http://b.example/"
@@ -74,6 +74,32 @@ def test_what_is_no_address_is_refused_with_its_line(tmp_path: Path, content: st
     file.write_text(content)
     with pytest.raises(UsageError, match=message):
         parse_seeds(str(file))
+
+
+@pytest.mark.parametrize(
+    ("columns", "row"),
+    [
+        (("likelihood",), ("0.9",)),
+        (("likelihood", "url_a", "url_b", "time"), ("0.9", "", "", "2026-01-01T00:00:00Z")),
+    ],
+)
+def test_columns_and_the_last_line_end_may_be_missing_in_a_table_of_sites(
+    tmp_path: Path, columns: Sequence[str], row: Sequence[str]
+) -> None:
+    table = tmp_path / "sites.tsv"
+    rows = [(name, url, "bilingual", *row) for name, url in (("a.example", A), ("b.example", B))]
+    table.write_text("\n".join(map("\t".join, (("site", "entry", "verdict", *columns), *rows))))
+    assert [seed.url for seed in parse_seeds(str(table))] == [A, B]
+    # as a crash leaves it
+    table.write_text(table.read_text().rpartition("\t")[0])
+    assert [seed.url for seed in parse_seeds(str(table))] == [A]
+
+
+def test_a_table_of_sites_with_what_is_no_address_is_refused(tmp_path: Path) -> None:
+    table = tmp_path / "sites.tsv"
+    table.write_text("site\tentry\tverdict\turl_a\na.example\tsee below\tbilingual\t\n")
+    with pytest.raises(UsageError, match=r"sites.tsv, a.example: seed 'see below' is not an http"):
+        parse_seeds(str(table))
 
 
 @pytest.mark.parametrize("text", [f"{A} and some words", f"{A},x", "no-such-file", "missing.txt", "sites.tsv", "  "])

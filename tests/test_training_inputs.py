@@ -15,7 +15,7 @@ from bilingual_crawler.storage.warc import ArchiveError
 from training.parallelness.links import main as pair_links
 from training.parallelness.sets import main as pair_sets
 
-COMMANDS = ("discovery.__main__", "documents.__main__", "documents.resemblance", "policies.__main__")
+COMMANDS = ("discovery.__main__", "documents.__main__", "documents.resemblance", "policies.__main__", "sentences")
 HEADER = "site\tlang_a\tlang_b\tseeds\n"
 
 

@@ -35,6 +35,8 @@ from bilingual_crawler.alignment.sentences.splitting import Sentence
 from bilingual_crawler.harvest.sites import read_tasks
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
+from training.common.data import DataError
+from training.common.options import refuse_bad_input
 from training.common.scores import calibration_error
 
 if TYPE_CHECKING:
@@ -186,11 +188,15 @@ def main() -> None:
         "--cache", type=Path, default=Path("~/.cache/bilingual-crawler"), help="of vectors (%(default)s)"
     )
     args = parser.parse_args()
-    encoder = load_encoder(args.encoder, args.cache.expanduser()) if args.encoder else None
     found: tuple[list[Example], list[Example]] = [], []
-    for place in track([(folder, task) for folder in args.sites for task in read_tasks(folder)]):
-        for collected, more in zip(found, examples(*place, encoder), strict=False):
-            collected += more
+    with refuse_bad_input(parser):
+        encoder = load_encoder(args.encoder, args.cache.expanduser()) if args.encoder else None
+        places = [(folder, task) for folder in args.sites for task in read_tasks(folder)]
+        if not places:
+            raise DataError(f"{', '.join(map(str, args.sites))}: no task in tasks.tsv")
+        for place in track(places):
+            for collected, more in zip(found, examples(*place, encoder), strict=False):
+                collected += more
     without = fit(found[0], list(WEIGHTS))
     if encoder:
         # sites with few sentences are aligned without it

@@ -158,7 +158,8 @@ class Command(ScrapyCommand):
 
 def _select(tasks: list[Task], site: str | None, pairs: Collection[str] | None = None) -> list[Task]:
     chosen = [task for task in tasks if site in (None, task.site) and (not pairs or task.pair in pairs)]
-    if not chosen:
-        names = " and ".join(filter(None, (site, ",".join(pairs or ()))))
+    missing = sorted({*(pairs or ())} - {task.pair for task in tasks})
+    if missing or not chosen:
+        names = " and ".join(filter(None, (site, ",".join(missing or pairs or ()))))
         raise SiteError(f"no task to run{f': {names} is not among the tasks' if names else ''}")
     return chosen

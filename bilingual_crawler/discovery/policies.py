@@ -155,7 +155,8 @@ class OnlineLogistic:
 
     def features(self, names: Iterable[str]) -> NDArray[np.int64]:
         """The places of the features *names*; the same in every process."""
-        return np.unique([zlib.crc32(name.encode("utf-8", "surrogatepass")) & self._mask for name in names])
+        places = [zlib.crc32(name.encode("utf-8", "surrogatepass")) & self._mask for name in names]
+        return np.unique(np.array(places, dtype=np.int64))
 
     def probability(self, features: NDArray[np.int64]) -> float:
         return logistic(self._bias + float(self._weights[features].sum()))

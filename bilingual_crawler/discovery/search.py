@@ -6,6 +6,7 @@ import re
 import zlib
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -88,6 +89,8 @@ class SiteSearch:
         self._targets: dict[str, Target] = {}
         self._entries: dict[str, Target] = {}
         """By site, those of the targets that are its entry page."""
+        self._other_seeds: defaultdict[str, list[str]] = defaultdict(list)
+        """By site without a verdict, its seeds beside the entry page."""
         self.sites: dict[str, InspectedSite] = {}
         self._passed: defaultdict[str, list[tuple[Source, list[Hop]]]] = defaultdict(list)
         """By site without a verdict, the pages that link to it and whose links the policy does not follow."""
@@ -108,7 +111,9 @@ class SiteSearch:
         if guessed != url and guessed in self._targets and not self._is_done(url):
             self._targets[url] = self._targets.pop(guessed)
         elif name not in self.sites and not self._is_done(url):
-            self._targets[url] = self._entries.setdefault(name, Target(url, Way.FORTH))
+            entry = self._targets[url] = self._entries.setdefault(name, Target(url, Way.FORTH))
+            if entry.url != url:
+                self._other_seeds[name].append(url)
 
     def start(self, hops: Iterable[Hop]) -> None:
         """Visit where *hops*, to candidates, lead."""
@@ -234,12 +239,27 @@ class SiteSearch:
         elif site is None and (target is not None or url == entry_page(url)):
             # another worker may have found the way to it
             self._entries.pop(name, None)
-            site = self.sites[name] = InspectedSite(url, target)
-            self._judge(name, site, Verdict(False, 0.0, reason))
+            if target is None or not self._enter_elsewhere(name, target):
+                site = self.sites[name] = InspectedSite(url, target)
+                self._judge(name, site, Verdict(False, 0.0, reason))
+
+    def _enter_elsewhere(self, name: str, failed: Target) -> bool:
+        """Have the site judged from another seed or candidate than the one that *failed*; False if there is none."""
+        seeds = (seed for seed in self._other_seeds.get(name, ()) if self._targets.get(seed) is failed)
+        hops = ((entry_page(hop.url), hop.prior) for hop in failed.hops if not hop.parent)
+        for url, prior in chain(((seed, None) for seed in seeds), hops):
+            if not self._is_done(url):
+                failed.url = url
+                self._entries[name] = self._targets.setdefault(url, failed)
+                if prior is not None:
+                    self._wanted.append(Wanted(url, CANDIDATE + prior))
+                return True
+        return False
 
     def _judge(self, name: str, site: InspectedSite, verdict: Verdict) -> None:
         site.verdict, site.inspection = verdict, None
         self._inspected.discard(name)
+        self._other_seeds.pop(name, None)
         if self.judged is not None:
             self.judged(name, site)
         if site.target is not None:

@@ -143,12 +143,12 @@ class Funnel:
 
 def read_bilingual(path: Path) -> Iterator[dict[str, str]]:
     """The rows of the bilingual sites of a ``sites.tsv``."""
-    return (row for row in read_tsv(path) if row.get(COLUMN) == BILINGUAL)
+    return (row for row in read_tsv(path, unended=True) if row.get(COLUMN) == BILINGUAL)
 
 
 def entries_of(row: Mapping[str, str]) -> list[str]:
     """The pages of a row from which a crawl of the site starts."""
-    return [url for url in (row["entry"], row["url_a"], row["url_b"]) if url]
+    return [url for name in ("entry", "url_a", "url_b") if (url := row.get(name))]
 
 
 def is_table(path: Path) -> bool:
@@ -165,14 +165,16 @@ def expected_pairs(path: Path, pairs: LanguagePairs) -> dict[str, float]:
 
     The size is the number of pages in the rarer language of each of *pairs*; a site without such numbers has the mean
     size.
-    ValueError naming the site if a value is not numeric.
+    ValueError naming the site if a value is not numeric, or a likelihood not from 0 to 1.
     """
     likelihoods: dict[str, float] = {}
     sizes: dict[str, int] = {}
     for row in read_bilingual(path):
         site = row["site"]
         try:
-            likelihoods[site] = float(row.get("likelihood", ""))
+            likelihood = likelihoods[site] = float(row.get("likelihood", ""))
+            if not 0 <= likelihood <= 1:
+                raise ValueError(f"the likelihood {likelihood} is not from 0 to 1")
             if pages := read_pages(row.get("pages", "")):
                 sizes[site] = sum(_size(pages, pair) for pair in pairs)
         except ValueError as error:

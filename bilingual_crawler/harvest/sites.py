@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from bilingual_crawler.harvest.verdicts import Truth
+from bilingual_crawler.languages.codes import LanguageError, from_bcp47, parse_language
 from bilingual_crawler.storage.archive import Redirect, open_archive, open_warc
 from bilingual_crawler.storage.files import DAMAGE
 from bilingual_crawler.storage.sites import find_sources, read_table
@@ -131,16 +132,21 @@ class Site:
 
 
 def read_tasks(directory: Path, name: str = "tasks.tsv") -> list[Task]:
-    """Read the tasks in the file *name* of a folder of sites; raises SiteError."""
+    """Read the tasks in the file *name* of a folder of sites, whose languages may be any codes; raises SiteError."""
     path = directory / name
     try:
         with path.open(encoding="utf-8", newline="") as lines:
             rows = list(csv.DictReader(lines, delimiter="\t"))
-        return [Task(r["site"], r["lang_a"], r["lang_b"], tuple(r["seeds"].split())) for r in rows]
+        return [
+            Task(r["site"], parse_language(r["lang_a"]), parse_language(r["lang_b"]), tuple(r["seeds"].split()))
+            for r in rows
+        ]
     except OSError as error:
         raise SiteError(f"{directory} is no folder of benchmark sites: {name}: {error.strerror}") from error
     except (KeyError, AttributeError) as error:
         raise SiteError(f"{path} needs the columns site, lang_a, lang_b and seeds") from error
+    except LanguageError as error:
+        raise SiteError(f"{path}: {error}") from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise SiteError(f"{path} cannot be read: {error}; write it as a TSV in UTF-8") from error
 
@@ -154,12 +160,18 @@ def read_site(directory: Path) -> Site:
         links[url] = tuple(outlinks[0].split()) if outlinks else ()
     if not languages:
         raise SiteError(f"{directory / 'graph.tsv.xz'} lists no page: its first column holds URLs")
-    pairs = tuple(GoldPair(*row[:4]) for row in _rows(directory / "pairs.tsv.xz", 4))
+    rows = _rows(directory / "pairs.tsv.xz", 4)
+    pairs = tuple(GoldPair(a, _language(lang_a), b, _language(lang_b)) for a, lang_a, b, lang_b, *_ in rows)
     path = directory / "redirects.tsv"
     redirects = {row[0]: row[1] for row in _rows(path, 2)} if path.exists() else {}
     path = directory / "orphans.tsv"
-    orphans = frozenset((row[0], row[1]) for row in _rows(path, 2)) if path.exists() else frozenset()
+    orphans = frozenset((row[0], _language(row[1])) for row in _rows(path, 2)) if path.exists() else frozenset()
     return Site(directory, languages, links, pairs, redirects, orphans)
+
+
+def _language(code: str) -> str:
+    """The ISO 639-3 form of *code*, as in tasks; *code* itself if it names no language."""
+    return from_bcp47(code) or code
 
 
 def _rows(path: Path, columns: int) -> list[list[str]]:

@@ -271,11 +271,8 @@ class LanguagePair:
         """The language of the pair that *lang* counts as; None if it counts as neither or both."""
         if lang in (self.a, self.b):
             return lang
-        for members in self.equivalents:
-            if lang in members:
-                sides = members & {self.a, self.b}
-                return next(iter(sides)) if len(sides) == 1 else None
-        return None
+        sides = {side for members in self.equivalents if lang in members for side in members & {self.a, self.b}}
+        return sides.pop() if len(sides) == 1 else None
 
     @cached_property
     def languages(self) -> frozenset[str]:

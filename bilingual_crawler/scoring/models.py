@@ -20,6 +20,7 @@ import numpy as np
 import onnxruntime as ort
 from tokenizers import Tokenizer
 
+from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.urls.model_input import model_text, pair_text, plain_text
 
 if TYPE_CHECKING:
@@ -195,12 +196,10 @@ class LanguageModel(UrlModel):
     def reader(self, pairs: LanguagePairs) -> Callable[[Sequence[str]], NDArray[np.float32]]:
         """A function from n URLs to the probability of each language of *pairs*: (n, languages), float32.
 
-        The labels of an equivalence class are added up.
+        The labels of an equivalence class are added up. A label may be any code of its language: ``bh``, ``nob``.
         """
-        columns = [
-            [column for column, label in enumerate(self.labels) if pairs.side(label) == language]
-            for language in pairs.languages
-        ]
+        sides = [pairs.side(from_bcp47(label) or label) for label in self.labels]
+        columns = [[column for column, side in enumerate(sides) if side == language] for language in pairs.languages]
 
         def read(urls: Sequence[str]) -> NDArray[np.float32]:
             probabilities = self.probabilities(urls)

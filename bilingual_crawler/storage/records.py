@@ -244,30 +244,33 @@ def tsv_line(values: Sequence[object]) -> str:
     return "\t".join(" ".join(str(value).split()) for value in values) + "\n"
 
 
-def read_tsv(path: Path) -> Iterator[dict[str, str]]:
+def read_tsv(path: Path, *, unended: bool = False) -> Iterator[dict[str, str]]:
     """Complete rows of a TSV file with a header; nothing without the file. Rows that are too long are left out.
 
-    Blank lines are no rows, and cells that a row lacks at its end are empty: editors cut off tabs there. OSError if
-    *path* is no regular file.
+    Blank lines are no rows, and cells that a row lacks at its end are empty: editors cut off tabs there. With
+    *unended*, a last line without an end is a row if it has all cells: scripts and editors leave the end out, and a
+    crash leaves half a row. OSError if *path* is no regular file.
     """
     if not path.exists():
         return
     with open_buffered(path) as file:
-        lines = _rows(file, path)
+        lines = _rows(file, path, unended=unended)
         # an editor or spreadsheet may have put a byte order mark before it
-        columns = next(lines, "").removeprefix("\ufeff").split("\t")
+        columns = next(lines, "").removeprefix("\ufeff").rstrip("\n").split("\t")
         for line in filter(str.strip, lines):
-            cells = line.split("\t")
-            yield dict(zip(columns, cells + [""] * (len(columns) - len(cells)), strict=False))
+            cells = line.removesuffix("\n").split("\t")
+            if line.endswith("\n") or len(cells) >= len(columns):
+                yield dict(zip(columns, cells + [""] * (len(columns) - len(cells)), strict=False))
 
 
-def _rows(file: IO[bytes], path: Path) -> Iterator[str]:
+def _rows(file: IO[bytes], path: Path, *, unended: bool) -> Iterator[str]:
+    """The lines of *file* with their ends; the last one may lack its end if *unended*."""
     left_out = LeftOut()
     for number, line in enumerate(lines_within(file, MAX_ROW), 1):
         if line is None:
             left_out.add(LINE_TOO_LONG, f"{path}, line {number}")
-        elif line.endswith(b"\n"):
+        elif unended or line.endswith(b"\n"):
             try:
-                yield line[:-1].decode("utf-8", "surrogatepass")
+                yield line.decode("utf-8", "surrogatepass")
             except UnicodeDecodeError:
                 left_out.add(NO_RECORD, f"{path}, line {number}")

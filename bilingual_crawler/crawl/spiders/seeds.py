@@ -37,7 +37,7 @@ def parse_seeds(seeds: str | Sequence[str] | None) -> list[Seed]:
 
     Of a ``sites.tsv`` the bilingual sites are taken, each with its confirmed pair of pages. In another file ``#``
     starts a comment, and a comma may be part of an address. Raises UsageError if there is no seed, or one is no URL,
-    with its line number.
+    with its line number or its site.
     """
     if not seeds or (isinstance(seeds, str) and not seeds.strip()):
         raise _error("where to start? Give -a seeds=URL[,URL...] or the path of a file with one URL a line")
@@ -46,7 +46,8 @@ def parse_seeds(seeds: str | Sequence[str] | None) -> list[Seed]:
     elif not os.path.isfile(seeds) and _lists_urls(seeds):
         found = [_seed(part, "") for part in re.split(r"[\s,]+", seeds.replace(_MARK, "")) if part]
     elif is_table(Path(seeds)):
-        found = [Seed(url, False) for row in read_bilingual(Path(seeds)) for url in entries_of(row)]
+        rows = read_bilingual(Path(seeds))
+        found = [_seed(url, f"{seeds}, {row['site']}: ") for row in rows for url in entries_of(row)]
     else:
         found = list(_read(seeds))
     if not found:
