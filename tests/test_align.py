@@ -29,12 +29,20 @@ from bilingual_crawler.alignment.encoders import EncoderError
 from bilingual_crawler.alignment.encoders.base import is_installed, load_encoder
 from bilingual_crawler.alignment.encoders.e5 import E5Encoder
 from bilingual_crawler.crawl.signals import Fetch
-from bilingual_crawler.items import Document
+from bilingual_crawler.items import Document, Pair
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import ALIGN_METHODS
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.language import BY_DEFAULT
-from bilingual_crawler.storage.records import CRAWL, DOCUMENTS, GzipJsonLines, TsvLog, read_json_lines, read_tsv
+from bilingual_crawler.storage.records import (
+    CRAWL,
+    DOCUMENTS,
+    GzipJsonLines,
+    TsvLog,
+    read_json_lines,
+    read_tsv,
+    replace_tsv,
+)
 from bilingual_crawler.storage.warc import ArchiveError
 from bilingual_crawler.storage.writer import Exchange, WarcWriter
 from bilingual_crawler.urls.variants import part
@@ -323,6 +331,17 @@ def test_the_command_reads_archives_and_writes_pairs(tmp_path: Path) -> None:
     assert list(read_tsv(out)) == [
         {"url_a": f"{HOST}/one", "url_b": f"{HOST}/es/b", "score": "0.95", "method": "hreflang", "pair": "eng-spa"}
     ]
+
+
+def test_pairs_of_the_same_languages_are_replaced_in_either_order(tmp_path: Path) -> None:
+    write_warc(tmp_path, {f"{HOST}/en/b": html(ENGLISH), f"{HOST}/es/b": html(SPANISH)})
+    other = Pair(f"{HOST}/en/b", f"{HOST}/fr/b", 0.9, "url", "eng-fra")
+    replace_tsv(tmp_path / "pairs.tsv", Pair, [other])
+    for order, urls in (("eng-spa", ("/en/b", "/es/b")), ("spa-eng", ("/es/b", "/en/b"))):
+        result = run_scrapy(tmp_path, "align", ".", "--pair", order, "--method", "url", "--out", "pairs.tsv")
+        assert result.returncode == 0, result.stderr
+        rows = [(row["url_a"], row["url_b"], row["pair"]) for row in read_tsv(tmp_path / "pairs.tsv")]
+        assert rows == [(HOST + urls[0], HOST + urls[1], order), (other.url_a, other.url_b, other.pair)]
 
 
 @pytest.mark.slow
