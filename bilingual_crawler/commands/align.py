@@ -288,9 +288,13 @@ def _pairs_of(crawls: list[Path]) -> LanguagePairs:
 
 
 def _is_aligned(folder: Path, pairs: LanguagePairs) -> bool:
-    """Whether the crawl in *folder* was for *pairs*, and maybe more, and has aligned its documents at its end."""
+    """Whether the crawl in *folder* was for *pairs*, and maybe more, and has aligned its documents at its end.
+
+    Documents in a language that counted as one of *pairs* then, and does not now, are not read.
+    """
     summary = read_summary(folder)
-    asked = set(map(str, pairs)) <= set(map(str, pairs_of(summary, folder)))
+    counted = {str(pair): pair.languages for pair in pairs_of(summary, folder)}
+    asked = all(str(pair) in counted and counted[str(pair)] <= pair.languages for pair in pairs)
     return bool(summary.get("aligned")) and asked and (folder / PAIRS).exists()
 
 
