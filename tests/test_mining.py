@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import time
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -386,6 +387,17 @@ def test_a_folder_has_one_choice_of_what_is_spooled(sites: Path, tmp_path: Path)
     del mark["monolingual"]
     (tmp_path / "mining.json").write_text(json.dumps(mark))
     Mining(request(sites, tmp_path, formats=("tmx",)))
+
+
+def test_texts_that_wait_unmasked_are_not_written_where_masks_are_asked_for(sites: Path, tmp_path: Path) -> None:
+    asked = request(sites, tmp_path, formats=("tmx",))
+    masked = replace(asked, settings=SETTINGS | {"BILINGUAL_MASK_PERSONAL": "True"})
+    Mining(asked)
+    with pytest.raises(MiningError, match="other mask_personal; give another"):
+        Mining(masked)
+    Mining(replace(masked, out=tmp_path / "masked"))
+    with pytest.raises(MiningError, match="other mask_personal; give another"):
+        Mining(replace(asked, out=tmp_path / "masked"))
 
 
 def test_a_mining_with_documents_goes_on_in_other_formats_and_keeps_the_documents(sites: Path, tmp_path: Path) -> None:

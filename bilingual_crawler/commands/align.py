@@ -197,12 +197,11 @@ class _Extras:
         mask_personal: bool,
     ) -> None:
         from bilingual_crawler.alignment.sentences.monolingual import open_monolingual
-        from bilingual_crawler.alignment.sentences.personal import masked
         from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
         from bilingual_crawler.reporting.review import Review
 
         self._opts = opts
-        self._mask = masked if mask_personal else None
+        self._mask_personal = mask_personal
         self._review_folders = _review_folders(opts, pairs)
         self._reviews = {pair: Review(pair) for pair in pairs}
         self._bitexts: dict[LanguagePair, BitextProducer] = {}
@@ -215,12 +214,15 @@ class _Extras:
         self.unpaired: list[Unpaired] = []
 
     def add(self, domain: Domain, alignment: Alignment) -> None:
-        main = self._mask(domain.main_text, domain.pair) if self._mask else domain.main_text
+        from bilingual_crawler.alignment.sentences.personal import masked, masked_origin
+
+        main = masked(domain.main_text, domain.pair) if self._mask_personal else domain.main_text
+        origin = masked_origin(domain.origin, domain.pair) if self._mask_personal else domain.origin
         self._reviews[domain.pair].add(alignment, main)
         self.unpaired += alignment.rows_of_unpaired(str(domain.pair))
         if domain.pair in self._bitexts:
             documents = domain.distinct(alignment.paired)
-            self._bitexts[domain.pair].add(alignment.pairs, main, domain.origin, documents)
+            self._bitexts[domain.pair].add(alignment.pairs, main, origin, documents)
 
     def close(self) -> None:
         self._counts = {pair: bitext.close() for pair, bitext in self._bitexts.items()}

@@ -146,7 +146,8 @@ class Mining:
         # a mining that keeps documents keeps those of all buckets, so that the format can be chosen again
         keeps = known is not None and known.get("monolingual", False)
         self._monolingual = bool(request.formats) and (keeps or not MONOLINGUAL.keys().isdisjoint(request.formats))
-        self._equivalents = Options.of(Settings(request.settings)).equivalent_languages
+        options = Options.of(Settings(request.settings))
+        self._equivalents = options.equivalent_languages
         self._wanted = AskedPairs(request.pairs, self._equivalents)
         mark = {
             "inputs": list(request.inputs),
@@ -154,10 +155,12 @@ class Mining:
             "buckets": request.buckets,
             "bitext": bool(request.formats),
             "monolingual": self._monolingual,
+            # texts that wait unmasked would be written so
+            "mask_personal": bool(request.formats) and options.mask_personal,
         }
         if known is None and self._out.exists() and any(self._out.iterdir()):
             raise MiningError(f"--out {self._out}: the folder is not empty, and of no mining; give another one")
-        # a folder of an earlier version has no "monolingual"
+        # a folder of an earlier version lacks the last ones
         if other := ", ".join(name for name in mark if known is not None and known.get(name, False) != mark[name]):
             raise MiningError(f"--out {self._out}: the folder has a mining with other {other}; give another one")
         store(self._out / "mining.json", mark)
