@@ -293,6 +293,14 @@ def test_blank_lines_and_tabs_that_an_editor_cuts_off_change_no_table(output: Pa
     assert read_results(output) == replace(before, files=read_results(output).files)
 
 
+def test_line_ends_of_another_system_change_no_table(output: Path) -> None:
+    write_table(output / "pairs.tsv", ["url_a", "url_b", "score", "pair"], [(*row[:3], "eng-fra") for row in PAIRS])
+    before = read_results(output)
+    for path in output.glob("*.tsv"):
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert read_results(output) == replace(before, files=read_results(output).files)
+
+
 def test_a_pipe_in_place_of_a_file_is_named(output: Path) -> None:
     for name in ("crawl.tsv", "documents.jsonl.gz", "summary.json"):
         (output / name).unlink()

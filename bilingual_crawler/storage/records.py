@@ -268,6 +268,7 @@ def _rows(file: IO[bytes], path: Path) -> Iterator[str]:
             left_out.add(LINE_TOO_LONG, f"{path}, line {number}")
         elif line.endswith(b"\n"):
             try:
-                yield line[:-1].decode("utf-8", "surrogatepass")
+                # some editors end lines with \r\n
+                yield line[:-1].removesuffix(b"\r").decode("utf-8", "surrogatepass")
             except UnicodeDecodeError:
                 left_out.add(NO_RECORD, f"{path}, line {number}")
