@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import json
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -24,6 +25,7 @@ from bilingual_crawler.alignment.sentences.cleaning import REASONS, Cleaner, Tem
 from bilingual_crawler.alignment.sentences.duplicates import Duplicates
 from bilingual_crawler.alignment.sentences.evidence import Lexicon, Meaning, Nearness, weigh
 from bilingual_crawler.alignment.sentences.exports import EXPORTS, DocumentPair, Export
+from bilingual_crawler.alignment.sentences.overview import Overview
 from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
 from bilingual_crawler.alignment.sentences.splitting import Sentence, split
 from bilingual_crawler.items import Pair
@@ -513,6 +515,15 @@ def test_pairs_of_one_or_two_words_stay_with_a_mark() -> None:
 )
 def test_words_without_blanks_are_estimated_for_the_mark_of_short_pairs(a: str, b: str, short: bool) -> None:
     assert SentencePair(a, b, 0.9, "0", "0", 0.9).short is short
+
+
+def test_the_overview_estimates_words_without_blanks(tmp_path: Path) -> None:
+    overview = Overview(tmp_path, LanguagePair.parse("eng-zho"))
+    found = SentencePair("We open at nine every morning.", "我们每天早上九点开门。", 0.9, "0", "0")
+    overview.add(DOCUMENTS, [found], [found])
+    overview.close()
+    (site,) = json.loads((tmp_path / "en-zh.summary.json").read_text())["sites"].values()
+    assert (site["words_a"], site["words_b"]) == (6, 5)
 
 
 class Listening:
