@@ -74,6 +74,27 @@ def test_numbers_of_headings_and_abbreviations_are_no_sentences(line: str, langu
     assert [sentence.text for sentence in split([line], language)] == sentences
 
 
+@pytest.mark.parametrize(
+    ("line", "language", "sentences"),
+    [
+        ("Edit CONFIG.SYS and AUTOEXEC.BAT. Delete *.* there.", "eng", 2),
+        ("NET.CFG ve PROTOCOL.INI dosyaları. Bkz.: www.IndianAces.org sayfası.", "tur", 2),
+        ("これはCONFIG.SYSです。次の文。", "jpn", 2),
+        ("He came.She went.", "eng", 2),
+        ("Oliver (2020). “The title“. Next.", "eng", 3),
+        ("O Seminário Sincronizando..., que traz discussões. Fim.", "por", 2),
+        ("It is so. [1] What does that mean? Yes.", "eng", 3),
+        ("„Das ist gut.“Dann ging er.", "deu", 2),
+    ],
+)
+def test_names_are_not_cut_and_signs_and_blanks_begin_no_sentence(line: str, language: str, sentences: int) -> None:
+    found = split([line], language)
+    assert len(found) == sentences
+    assert "".join(one.text + " " * one.blank for one in found) == line
+    assert all(one.text[0].isalnum() or one.text[0] in "“„" for one in found)
+    assert not any(one.text.endswith((" “", "SYS", "CONFIG.", "www.")) for one in found)
+
+
 def test_translations_are_aligned_one_to_one_and_two_to_one() -> None:
     found = {pair.text_a: pair.text_b for pair in align(ENGLISH, FINNISH)}
     assert found["Aino Virtanen wrote the history of the library in 1999."] == FINNISH[2]
