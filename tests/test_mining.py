@@ -471,6 +471,7 @@ GOOD = ("index.parquet", "--pairs", "eng-isl", "--out", "o")
         (("poor.parquet", "--pairs", "eng-isl", "--out", "o", "--stage", "urls"), "no column content_languages"),
         (("index.parquet", "--pairs", "eng-isl", "--out", "full"), "not empty"),
         ((*GOOD, "--rate", "0"), "--rate=0.0"),
+        (("crawl", "--pairs", "eng-isl", "--out", "o"), "crawl has no archive to read the pages from"),
     ],
 )
 def test_errors_name_what_is_missing(
@@ -484,6 +485,8 @@ def test_errors_name_what_is_missing(
 
     write_table(tmp_path / "index.parquet", [("https://a.is/en/", "eng"), ("https://a.is/is/", "isl")])
     pq.write_table(pa.table({"url": ["https://a.is/"]}), tmp_path / "poor.parquet")
+    (tmp_path / "crawl").mkdir()
+    (tmp_path / "crawl" / DOCUMENTS).write_bytes(gzip.compress(b'{"url": "https://a.is/"}\n'))
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "letter.txt").touch()
     monkeypatch.chdir(tmp_path)

@@ -23,7 +23,7 @@ from bilingual_crawler.mining.stored import AskedPairs, BucketResult, MiningErro
 from bilingual_crawler.mining.tables import is_crawl
 from bilingual_crawler.mining.urls import Host, MinedSite, by_size, hosts_of, mine_urls
 from bilingual_crawler.options import Options
-from bilingual_crawler.storage.records import SITES, replace_tsv
+from bilingual_crawler.storage.records import DOCUMENTS, SITES, read_json_lines, replace_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -209,6 +209,12 @@ class Mining:
     def check_content(self) -> None:
         """Check that the records of all inputs can be found; raises MiningError."""
         request = self._request
+        for folder in self._crawls:
+            if not any(folder.glob("*.warc.gz")) and any(read_json_lines(folder / DOCUMENTS)):
+                raise MiningError(
+                    f"{folder} has no archive to read the pages from (BILINGUAL_WARC); leave it out, or pair URLs only"
+                    " (--stage urls); scrapy align reads its texts"
+                )
         if request.base is not None:
             open_ranges(request.base, request.rate, request.user_agent)
         elif self._files:
