@@ -396,6 +396,13 @@ def test_a_crawl_whose_languages_counted_otherwise_is_aligned_anew(tmp_path: Pat
             assert [row["score"] for row in rows] == scores
         else:
             assert [row["url_b"] for row in rows] == [f"{HOST}/es/a"]
+    # as spreadsheets write numbers in many languages
+    own = folder / "pairs.tsv"
+    own.write_text(own.read_text().replace("0.4321", "0,4321"))
+    result = run_scrapy(tmp_path, "align", "crawl", "--out", "pairs.tsv")
+    assert result.returncode == 2
+    assert "crawl/pairs.tsv cannot be read: could not convert string to float: '0,4321'; correct it" in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.alignment.documents.model import pairs_of_others, replace_unpaired
+from bilingual_crawler.alignment.documents.model import pairs_of_others, read_pairs, replace_unpaired
 from bilingual_crawler.alignment.encoders import EncoderError
 from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, add_formats, read_formats, refuse_unknown
 from bilingual_crawler.items import Pair, Unpaired
@@ -297,7 +297,14 @@ def _is_aligned(folder: Path, pairs: LanguagePairs) -> bool:
     summary = read_summary(folder)
     counted = {str(pair): pair.languages for pair in pairs_of(summary, folder)}
     asked = all(str(pair) in counted and counted[str(pair)] <= pair.languages for pair in pairs)
-    return bool(summary.get("aligned")) and asked and (folder / PAIRS).exists()
+    if not (summary.get("aligned") and asked and (folder / PAIRS).exists()):
+        return False
+    try:
+        list(read_pairs(folder / PAIRS, pairs))
+    except (KeyError, ValueError) as error:
+        why = f"{error}; correct it, or align anew with --method auto"
+        raise ResultsError(f"{folder / PAIRS} cannot be read: {why}") from None
+    return True
 
 
 def _check_outputs(opts: argparse.Namespace, pairs: LanguagePairs) -> None:
