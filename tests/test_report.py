@@ -362,6 +362,16 @@ def test_the_numbers_of_a_report_are_those_of_the_files(output: Path) -> None:
     assert summary["failures"] == {"503": 4}
 
 
+def test_all_editions_of_a_page_are_counted_once_the_crawl_has_ended(output: Path) -> None:
+    edition = (f"{SITE}/en/home", f"{SITE}/es-mx/home", "0.9", "hreflang")
+    write_table(output / "pairs.tsv", ["url_a", "url_b", "score", "method"], [*PAIRS, edition])
+    assert read_results(output).pair_count == len(PAIRS), "a row that a better one has replaced"
+    write_table(output / "unpaired.tsv", ["url", "reason", "nearest", "score"], [])
+    results = read_results(output)
+    assert results.pair_count == results.summary["pairs"] == len(PAIRS) + 1
+    assert [pair.score for pair in results.pairs] == ["0.99", "0.9", "0.75", "0.5"]
+
+
 def test_a_crawl_that_was_killed_still_has_a_report(output: Path) -> None:
     documents = output / "documents.jsonl.gz"
     documents.write_bytes(documents.read_bytes()[:-40])
