@@ -274,6 +274,16 @@ def test_each_fact_is_in_every_output(tmp_path: Path, site: Scripted) -> None:
     assert not [text for text in texts if b"ana@" in text or b"912 345" in text]
 
 
+def test_the_beginning_of_a_long_line_is_masked_and_stays() -> None:
+    personal = PersonalData(("eng", "isl"))
+    sentence = "Write to jon@example.is, or call +354 525 4000. "
+    first, last = personal.mask_lines(["Short.", sentence * 5000, "More."])
+    assert first == "Short."
+    assert last.count("Write to __EMAIL__, or call __PHONE__.") == len(last + " ") // 39 == 199_994 // len(sentence)
+    assert not set("@+5") & set(last)
+    assert personal.mask_lines(["x" * 300_000, "More."]) == []
+
+
 def test_facts_about_a_page_are_masked_too(tmp_path: Path) -> None:
     mails = {"author": "Ana (ana@example.org)", "translator": "ana@example.org", "licence": "footer © ana@example.org"}
     pages = [

@@ -123,13 +123,16 @@ class PersonalData:
         return "".join((*parts, text[at:])) if parts else text
 
     def mask_lines(self, lines: Iterable[str]) -> list[str]:
-        """Mask the *lines* of a document, which ends at 200,000 characters."""
+        """Mask the *lines* of a document, which ends at 200,000 characters, or at the last sentence before."""
         masked, room = [], MAX_MASKED
         for line in lines:
-            room -= len(line)
-            if room < 0:
+            if len(line) > room:
+                # half a number would not be found
+                if last := line[: line.rfind(". ", 0, room) + 1]:
+                    masked.append(self.mask(last))
                 break
             masked.append(self.mask(line))
+            room -= len(line)
         return masked
 
     def find(self, text: str) -> list[Found]:
