@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -13,7 +14,7 @@ from support.texts import ENGLISH, MODELS, PAIRS, SPANISH, corpus, html
 from support.webserver import run_scrapy
 
 from benchmarks.alignment_baselines import PpLocator, WmtBaseline
-from bilingual_crawler.alignment.documents.align import align, read_corpus
+from bilingual_crawler.alignment.documents.align import align, as_aligned, read_corpus
 from bilingual_crawler.alignment.documents.copies import group_similar
 from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
 from bilingual_crawler.alignment.documents.matching import greedy, lead, optimal
@@ -29,12 +30,20 @@ from bilingual_crawler.alignment.encoders import EncoderError
 from bilingual_crawler.alignment.encoders.base import is_installed, load_encoder
 from bilingual_crawler.alignment.encoders.e5 import E5Encoder
 from bilingual_crawler.crawl.signals import Fetch
-from bilingual_crawler.items import Document
+from bilingual_crawler.items import Document, Pair
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import ALIGN_METHODS
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.language import BY_DEFAULT
-from bilingual_crawler.storage.records import CRAWL, DOCUMENTS, GzipJsonLines, TsvLog, read_json_lines, read_tsv
+from bilingual_crawler.storage.records import (
+    CRAWL,
+    DOCUMENTS,
+    GzipJsonLines,
+    TsvLog,
+    read_json_lines,
+    read_tsv,
+    replace_tsv,
+)
 from bilingual_crawler.storage.warc import ArchiveError
 from bilingual_crawler.storage.writer import Exchange, WarcWriter
 from bilingual_crawler.urls.variants import part
@@ -323,6 +332,77 @@ def test_the_command_reads_archives_and_writes_pairs(tmp_path: Path) -> None:
     assert list(read_tsv(out)) == [
         {"url_a": f"{HOST}/one", "url_b": f"{HOST}/es/b", "score": "0.95", "method": "hreflang", "pair": "eng-spa"}
     ]
+
+
+def test_pairs_of_the_same_languages_are_replaced_in_either_order(tmp_path: Path) -> None:
+    write_warc(tmp_path, {f"{HOST}/en/b": html(ENGLISH), f"{HOST}/es/b": html(SPANISH)})
+    other = Pair(f"{HOST}/en/b", f"{HOST}/fr/b", 0.9, "url", "eng-fra")
+    replace_tsv(tmp_path / "pairs.tsv", Pair, [other])
+    for order, urls in (("eng-spa", ("/en/b", "/es/b")), ("spa-eng", ("/es/b", "/en/b"))):
+        result = run_scrapy(tmp_path, "align", ".", "--pair", order, "--method", "url", "--out", "pairs.tsv")
+        assert result.returncode == 0, result.stderr
+        rows = [(row["url_a"], row["url_b"], row["pair"]) for row in read_tsv(tmp_path / "pairs.tsv")]
+        assert rows == [(HOST + urls[0], HOST + urls[1], order), (other.url_a, other.url_b, other.pair)]
+
+
+def test_the_pairs_of_an_aligned_crawl_may_share_a_document_and_lack_one(tmp_path: Path) -> None:
+    english, spanish, mexican = (f"{HOST}/{code}/b" for code in ("en", "es", "es-mx"))
+    read = corpus({english: html(ENGLISH), spanish: html(SPANISH), mexican: html((*SPANISH[1:], "¡Órale!"))})
+    found = [Pair(english, url, score, "url", "eng-spa") for url, score in ((spanish, 0.9), (mexican, 0.8))]
+    gone = [Pair(*urls, 0.7, "url", "eng-spa") for urls in ((english, f"{HOST}/x"), (f"{HOST}/x", spanish))]
+    replace_tsv(tmp_path / "pairs.tsv", Pair, [*found, *gone, Pair(english, f"{HOST}/fr/b", 0.9, "url", "eng-fra")])
+    ((domain, alignment),) = as_aligned(read, tmp_path)
+    assert list(alignment.pairs) == found
+    assert all(domain.main_text(url) for url in alignment.paired)
+    assert read.unreadable == {"pairs_without_document": 2}
+
+
+def test_a_crawl_whose_languages_counted_otherwise_is_aligned_anew(tmp_path: Path) -> None:
+    folder = tmp_path / "crawl"
+    folder.mkdir()
+    galician = (
+        "O río nace nas montañas e atravesa dúas vilas pequenas antes de chegar ao mar.",
+        "Cada primavera os labregos reparan a vella ponte, que construíron os seus avós.",
+        "Os visitantes poden coller prestada unha barca no muíño, mais deben devolvela antes do solpor.",
+        "O museo está pechado os luns e os días festivos.",
+        "Ninguén lembra por que a torre non ten porta no lado norte.",
+    )
+    file = GzipJsonLines(folder / DOCUMENTS)
+    for url, language, lines in (
+        ("/en/a", "eng", ENGLISH),
+        ("/es/a", "spa", SPANISH),
+        ("/en/b", "eng", ENGLISH[::-1]),
+        ("/es/b", "glg", galician),
+    ):
+        whole = HOST + url, language, [(language, 99)], True, "x", "\n".join(lines), "", 200, 0
+        file.write(Document(*whole, None, None, None, None, [], []))
+    file.close()
+    found = [Pair(f"{HOST}/en/{name}", f"{HOST}/es/{name}", 0.4321, "url", "eng-spa") for name in "ab"]
+    replace_tsv(folder / "pairs.tsv", Pair, found)
+    equivalent = "BILINGUAL_EQUIVALENT_LANGUAGES"
+    (folder / "summary.json").write_text(
+        json.dumps({"pair": "eng-spa", "aligned": "auto", "settings": {equivalent: "spa glg"}})
+    )
+    for arguments, scores in (
+        ((), ["0.4321", "0.4321"]),
+        (("--pair", "eng-spa", "-s", f"{equivalent}=spa glg"), ["0.4321", "0.4321"]),
+        (("--pair", "eng-spa", "--bitext", "bitext", "-s", "BILINGUAL_ENCODER="), []),
+    ):
+        result = run_scrapy(tmp_path, "align", "crawl", *arguments, "--out", "pairs.tsv")
+        assert result.returncode == 0, result.stderr
+        rows = list(read_tsv(tmp_path / "pairs.tsv"))
+        assert ("its pairs are taken" in result.stdout) == bool(scores)
+        if scores:
+            assert [row["score"] for row in rows] == scores
+        else:
+            assert [row["url_b"] for row in rows] == [f"{HOST}/es/a"]
+    # as spreadsheets write numbers in many languages
+    own = folder / "pairs.tsv"
+    own.write_text(own.read_text().replace("0.4321", "0,4321"))
+    result = run_scrapy(tmp_path, "align", "crawl", "--out", "pairs.tsv")
+    assert result.returncode == 2
+    assert "crawl/pairs.tsv cannot be read: could not convert string to float: '0,4321'; correct it" in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import json
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -24,6 +25,7 @@ from bilingual_crawler.alignment.sentences.cleaning import REASONS, Cleaner, Tem
 from bilingual_crawler.alignment.sentences.duplicates import Duplicates
 from bilingual_crawler.alignment.sentences.evidence import Lexicon, Meaning, Nearness, weigh
 from bilingual_crawler.alignment.sentences.exports import EXPORTS, DocumentPair, Export
+from bilingual_crawler.alignment.sentences.overview import Overview
 from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
 from bilingual_crawler.alignment.sentences.splitting import Sentence, split
 from bilingual_crawler.items import Pair
@@ -70,6 +72,27 @@ def test_sentences_keep_their_paragraph_and_ordinals_do_not_end_them() -> None:
 )
 def test_numbers_of_headings_and_abbreviations_are_no_sentences(line: str, language: str, sentences: list[str]) -> None:
     assert [sentence.text for sentence in split([line], language)] == sentences
+
+
+@pytest.mark.parametrize(
+    ("line", "language", "sentences"),
+    [
+        ("Edit CONFIG.SYS and AUTOEXEC.BAT. Delete *.* there.", "eng", 2),
+        ("NET.CFG ve PROTOCOL.INI dosyaları. Bkz.: www.IndianAces.org sayfası.", "tur", 2),
+        ("これはCONFIG.SYSです。次の文。", "jpn", 2),
+        ("He came.She went.", "eng", 2),
+        ("Oliver (2020). “The title“. Next.", "eng", 3),
+        ("O Seminário Sincronizando..., que traz discussões. Fim.", "por", 2),
+        ("It is so. [1] What does that mean? Yes.", "eng", 3),
+        ("„Das ist gut.“Dann ging er.", "deu", 2),
+    ],
+)
+def test_names_are_not_cut_and_signs_and_blanks_begin_no_sentence(line: str, language: str, sentences: int) -> None:
+    found = split([line], language)
+    assert len(found) == sentences
+    assert "".join(one.text + " " * one.blank for one in found) == line
+    assert all(one.text[0].isalnum() or one.text[0] in "“„" for one in found)
+    assert not any(one.text.endswith((" “", "SYS", "CONFIG.", "www.")) for one in found)
 
 
 def test_translations_are_aligned_one_to_one_and_two_to_one() -> None:
@@ -513,6 +536,15 @@ def test_pairs_of_one_or_two_words_stay_with_a_mark() -> None:
 )
 def test_words_without_blanks_are_estimated_for_the_mark_of_short_pairs(a: str, b: str, short: bool) -> None:
     assert SentencePair(a, b, 0.9, "0", "0", 0.9).short is short
+
+
+def test_the_overview_estimates_words_without_blanks(tmp_path: Path) -> None:
+    overview = Overview(tmp_path, LanguagePair.parse("eng-zho"))
+    found = SentencePair("We open at nine every morning.", "我们每天早上九点开门。", 0.9, "0", "0")
+    overview.add(DOCUMENTS, [found], [found])
+    overview.close()
+    (site,) = json.loads((tmp_path / "en-zh.summary.json").read_text())["sites"].values()
+    assert (site["words_a"], site["words_b"]) == (6, 5)
 
 
 class Listening:

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import time
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -388,6 +389,17 @@ def test_a_folder_has_one_choice_of_what_is_spooled(sites: Path, tmp_path: Path)
     Mining(request(sites, tmp_path, formats=("tmx",)))
 
 
+def test_texts_that_wait_unmasked_are_not_written_where_masks_are_asked_for(sites: Path, tmp_path: Path) -> None:
+    asked = request(sites, tmp_path, formats=("tmx",))
+    masked = replace(asked, settings=SETTINGS | {"BILINGUAL_MASK_PERSONAL": "True"})
+    Mining(asked)
+    with pytest.raises(MiningError, match="other mask_personal; give another"):
+        Mining(masked)
+    Mining(replace(masked, out=tmp_path / "masked"))
+    with pytest.raises(MiningError, match="other mask_personal; give another"):
+        Mining(replace(asked, out=tmp_path / "masked"))
+
+
 def test_a_mining_with_documents_goes_on_in_other_formats_and_keeps_the_documents(sites: Path, tmp_path: Path) -> None:
     Mining(request(sites, tmp_path, formats=("tmx", "monolingual")))
     Mining(request(sites, tmp_path, formats=("tmx",)))
@@ -459,6 +471,7 @@ GOOD = ("index.parquet", "--pairs", "eng-isl", "--out", "o")
         (("poor.parquet", "--pairs", "eng-isl", "--out", "o", "--stage", "urls"), "no column content_languages"),
         (("index.parquet", "--pairs", "eng-isl", "--out", "full"), "not empty"),
         ((*GOOD, "--rate", "0"), "--rate=0.0"),
+        (("crawl", "--pairs", "eng-isl", "--out", "o"), "crawl has no archive to read the pages from"),
     ],
 )
 def test_errors_name_what_is_missing(
@@ -472,6 +485,8 @@ def test_errors_name_what_is_missing(
 
     write_table(tmp_path / "index.parquet", [("https://a.is/en/", "eng"), ("https://a.is/is/", "isl")])
     pq.write_table(pa.table({"url": ["https://a.is/"]}), tmp_path / "poor.parquet")
+    (tmp_path / "crawl").mkdir()
+    (tmp_path / "crawl" / DOCUMENTS).write_bytes(gzip.compress(b'{"url": "https://a.is/"}\n'))
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "letter.txt").touch()
     monkeypatch.chdir(tmp_path)

@@ -274,6 +274,39 @@ def test_each_fact_is_in_every_output(tmp_path: Path, site: Scripted) -> None:
     assert not [text for text in texts if b"ana@" in text or b"912 345" in text]
 
 
+def test_the_beginning_of_a_long_line_is_masked_and_stays() -> None:
+    personal = PersonalData(("eng", "isl"))
+    sentence = "Write to jon@example.is, or call +354 525 4000. "
+    first, last = personal.mask_lines(["Short.", sentence * 5000, "More."])
+    assert first == "Short."
+    assert last.count("Write to __EMAIL__, or call __PHONE__.") == len(last + " ") // 39 == 199_994 // len(sentence)
+    assert not set("@+5") & set(last)
+    assert personal.mask_lines(["x" * 300_000, "More."]) == []
+
+
+def test_facts_about_a_page_are_masked_too(tmp_path: Path) -> None:
+    mails = {"author": "Ana (ana@example.org)", "translator": "ana@example.org", "licence": "footer © ana@example.org"}
+    pages = [
+        {"url": f"https://example.org/{language}/a", "text": "\n".join(sentences(1, side)), **mails}
+        for side, language in enumerate(("en", "es"))
+    ]
+    (tmp_path / "texts.jsonl").write_text("".join(json.dumps(page) + "\n" for page in pages))
+    out = tmp_path / "bitext"
+    formats = "bitextor,tmx,jsonl,parquet,documents,documents-parquet,monolingual,monolingual-parquet"
+    result = run_scrapy(
+        tmp_path, "align", "texts.jsonl", "--pair", "eng-spa", "--bitext", str(out), "--mask-personal",
+        "--formats", formats, "-s", "BILINGUAL_ENCODER=",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    (row, *_) = json_lines(out / "en-es.jsonl.gz")
+    assert row["author"] == dict.fromkeys(("en", "es"), "Ana (__EMAIL__)")
+    assert row["licence"] == dict.fromkeys(("en", "es"), "footer © __EMAIL__")
+    texts = [gzip.decompress(path.read_bytes()) for path in out.glob("*.gz")]
+    texts += [str(pq.read_table(path).to_pylist()).encode() for path in out.glob("*.parquet")]
+    assert len(texts) == 10
+    assert not [text for text in texts if b"ana@" in text]
+
+
 def facts_of_line(row: dict[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in (*FACTS, "direction", "direction_evidence")}
 

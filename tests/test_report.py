@@ -293,6 +293,14 @@ def test_blank_lines_and_tabs_that_an_editor_cuts_off_change_no_table(output: Pa
     assert read_results(output) == replace(before, files=read_results(output).files)
 
 
+def test_line_ends_of_another_system_change_no_table(output: Path) -> None:
+    write_table(output / "pairs.tsv", ["url_a", "url_b", "score", "pair"], [(*row[:3], "eng-fra") for row in PAIRS])
+    before = read_results(output)
+    for path in output.glob("*.tsv"):
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert read_results(output) == replace(before, files=read_results(output).files)
+
+
 def test_a_pipe_in_place_of_a_file_is_named(output: Path) -> None:
     for name in ("crawl.tsv", "documents.jsonl.gz", "summary.json"):
         (output / name).unlink()
@@ -352,6 +360,16 @@ def test_the_numbers_of_a_report_are_those_of_the_files(output: Path) -> None:
     assert summary["pairs"] == 3 == results.pair_count
     assert summary["candidates"] == 3 + sum(summary["refused"].values())
     assert summary["failures"] == {"503": 4}
+
+
+def test_all_editions_of_a_page_are_counted_once_the_crawl_has_ended(output: Path) -> None:
+    edition = (f"{SITE}/en/home", f"{SITE}/es-mx/home", "0.9", "hreflang")
+    write_table(output / "pairs.tsv", ["url_a", "url_b", "score", "method"], [*PAIRS, edition])
+    assert read_results(output).pair_count == len(PAIRS), "a row that a better one has replaced"
+    write_table(output / "unpaired.tsv", ["url", "reason", "nearest", "score"], [])
+    results = read_results(output)
+    assert results.pair_count == results.summary["pairs"] == len(PAIRS) + 1
+    assert [pair.score for pair in results.pairs] == ["0.99", "0.9", "0.75", "0.5"]
 
 
 def test_a_crawl_that_was_killed_still_has_a_report(output: Path) -> None:

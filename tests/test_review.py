@@ -118,6 +118,16 @@ def test_the_filled_sheet_gives_the_precision_with_an_interval(tmp_path: Path) -
     ]
 
 
+def test_the_precision_of_one_pair_of_languages_does_not_wait_for_the_others(tmp_path: Path) -> None:
+    filled(tmp_path / "eng-dan", lambda n, row: "")
+    filled(tmp_path / "eng-isl", lambda n, row: "1")
+    result = run_scrapy(tmp_path, "review", ".")
+    assert result.returncode == 0, result.stderr
+    unjudged, documents, _ = result.stdout.splitlines()
+    assert unjudged == "eng-dan pairs: nothing is judged"
+    assert documents.startswith("eng-isl document pairs: 30 of 30 judged")
+
+
 def test_a_filled_sheet_is_never_overwritten(tmp_path: Path) -> None:
     documents = [
         {"url": f"https://a.example/{lang}/{n}", "text": f"{TEXT[short]} {n}"}

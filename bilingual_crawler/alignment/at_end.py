@@ -182,7 +182,7 @@ def _align(
     from bilingual_crawler.alignment.documents.align import align, read_corpus
     from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
     from bilingual_crawler.alignment.sentences.monolingual import open_monolingual
-    from bilingual_crawler.alignment.sentences.personal import masked
+    from bilingual_crawler.alignment.sentences.personal import masked, masked_origin
     from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
     from bilingual_crawler.pages.language import Detection
 
@@ -211,7 +211,8 @@ def _align(
         found += alignment.pairs
         if options.bitext:
             main = masked(domain.main_text, domain.pair) if options.mask_personal else domain.main_text
-            bitext[name].add(alignment.pairs, main, domain.origin, domain.distinct(alignment.paired))
+            origin = masked_origin(domain.origin, domain.pair) if options.mask_personal else domain.origin
+            bitext[name].add(alignment.pairs, main, origin, domain.distinct(alignment.paired))
         unpaired += alignment.rows_of_unpaired(name)
         refused[name].update(alignment.refused)
         progress.on_group(alignment.group)

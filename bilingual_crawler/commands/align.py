@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from bilingual_crawler.alignment.documents.model import pairs_of_others, replace_unpaired
+from bilingual_crawler.alignment.documents.model import pairs_of_others, read_pairs, replace_unpaired
 from bilingual_crawler.alignment.encoders import EncoderError
 from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, add_formats, read_formats, refuse_unknown
 from bilingual_crawler.items import Pair, Unpaired
@@ -197,12 +197,11 @@ class _Extras:
         mask_personal: bool,
     ) -> None:
         from bilingual_crawler.alignment.sentences.monolingual import open_monolingual
-        from bilingual_crawler.alignment.sentences.personal import masked
         from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
         from bilingual_crawler.reporting.review import Review
 
         self._opts = opts
-        self._mask = masked if mask_personal else None
+        self._mask_personal = mask_personal
         self._review_folders = _review_folders(opts, pairs)
         self._reviews = {pair: Review(pair) for pair in pairs}
         self._bitexts: dict[LanguagePair, BitextProducer] = {}
@@ -215,12 +214,15 @@ class _Extras:
         self.unpaired: list[Unpaired] = []
 
     def add(self, domain: Domain, alignment: Alignment) -> None:
-        main = self._mask(domain.main_text, domain.pair) if self._mask else domain.main_text
+        from bilingual_crawler.alignment.sentences.personal import masked, masked_origin
+
+        main = masked(domain.main_text, domain.pair) if self._mask_personal else domain.main_text
+        origin = masked_origin(domain.origin, domain.pair) if self._mask_personal else domain.origin
         self._reviews[domain.pair].add(alignment, main)
         self.unpaired += alignment.rows_of_unpaired(str(domain.pair))
         if domain.pair in self._bitexts:
             documents = domain.distinct(alignment.paired)
-            self._bitexts[domain.pair].add(alignment.pairs, main, domain.origin, documents)
+            self._bitexts[domain.pair].add(alignment.pairs, main, origin, documents)
 
     def close(self) -> None:
         self._counts = {pair: bitext.close() for pair, bitext in self._bitexts.items()}
@@ -288,10 +290,21 @@ def _pairs_of(crawls: list[Path]) -> LanguagePairs:
 
 
 def _is_aligned(folder: Path, pairs: LanguagePairs) -> bool:
-    """Whether the crawl in *folder* was for *pairs*, and maybe more, and has aligned its documents at its end."""
+    """Whether the crawl in *folder* was for *pairs*, and maybe more, and has aligned its documents at its end.
+
+    Documents in a language that counted as one of *pairs* then, and does not now, are not read.
+    """
     summary = read_summary(folder)
-    asked = set(map(str, pairs)) <= set(map(str, pairs_of(summary, folder)))
-    return bool(summary.get("aligned")) and asked and (folder / PAIRS).exists()
+    counted = {str(pair): pair.languages for pair in pairs_of(summary, folder)}
+    asked = all(str(pair) in counted and counted[str(pair)] <= pair.languages for pair in pairs)
+    if not (summary.get("aligned") and asked and (folder / PAIRS).exists()):
+        return False
+    try:
+        list(read_pairs(folder / PAIRS, pairs))
+    except (KeyError, ValueError) as error:
+        why = f"{error}; correct it, or align anew with --method auto"
+        raise ResultsError(f"{folder / PAIRS} cannot be read: {why}") from None
+    return True
 
 
 def _check_outputs(opts: argparse.Namespace, pairs: LanguagePairs) -> None:

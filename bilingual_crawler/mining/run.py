@@ -23,7 +23,7 @@ from bilingual_crawler.mining.stored import AskedPairs, BucketResult, MiningErro
 from bilingual_crawler.mining.tables import is_crawl
 from bilingual_crawler.mining.urls import Host, MinedSite, by_size, hosts_of, mine_urls
 from bilingual_crawler.options import Options
-from bilingual_crawler.storage.records import SITES, replace_tsv
+from bilingual_crawler.storage.records import DOCUMENTS, SITES, read_json_lines, replace_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -146,7 +146,8 @@ class Mining:
         # a mining that keeps documents keeps those of all buckets, so that the format can be chosen again
         keeps = known is not None and known.get("monolingual", False)
         self._monolingual = bool(request.formats) and (keeps or not MONOLINGUAL.keys().isdisjoint(request.formats))
-        self._equivalents = Options.of(Settings(request.settings)).equivalent_languages
+        options = Options.of(Settings(request.settings))
+        self._equivalents = options.equivalent_languages
         self._wanted = AskedPairs(request.pairs, self._equivalents)
         mark = {
             "inputs": list(request.inputs),
@@ -154,10 +155,12 @@ class Mining:
             "buckets": request.buckets,
             "bitext": bool(request.formats),
             "monolingual": self._monolingual,
+            # texts that wait unmasked would be written so
+            "mask_personal": bool(request.formats) and options.mask_personal,
         }
         if known is None and self._out.exists() and any(self._out.iterdir()):
             raise MiningError(f"--out {self._out}: the folder is not empty, and of no mining; give another one")
-        # a folder of an earlier version has no "monolingual"
+        # a folder of an earlier version lacks the last ones
         if other := ", ".join(name for name in mark if known is not None and known.get(name, False) != mark[name]):
             raise MiningError(f"--out {self._out}: the folder has a mining with other {other}; give another one")
         store(self._out / "mining.json", mark)
@@ -206,6 +209,12 @@ class Mining:
     def check_content(self) -> None:
         """Check that the records of all inputs can be found; raises MiningError."""
         request = self._request
+        for folder in self._crawls:
+            if not any(folder.glob("*.warc.gz")) and any(read_json_lines(folder / DOCUMENTS)):
+                raise MiningError(
+                    f"{folder} has no archive to read the pages from (BILINGUAL_WARC); leave it out, or pair URLs only"
+                    " (--stage urls); scrapy align reads its texts"
+                )
         if request.base is not None:
             open_ranges(request.base, request.rate, request.user_agent)
         elif self._files:

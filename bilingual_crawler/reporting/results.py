@@ -230,8 +230,12 @@ def _documents_of(row: Mapping[str, str]) -> list[str]:
 
 
 def _read_pairs(directory: Path, languages: LanguagePairs) -> list[dict[str, str]]:
-    """The rows of ``pairs.tsv``, best first. Older crawls had one pair, and did not name it."""
-    return one_to_one({"pair": str(languages)} | row for row in read_tsv(directory / PAIRS))
+    """The rows of ``pairs.tsv``, best first. Older crawls had one pair, and did not name it.
+
+    Until a crawl has ended, which its ``unpaired.tsv`` shows, a better pair is written below the one that it replaces.
+    """
+    rows = ({"pair": str(languages)} | row for row in read_tsv(directory / PAIRS))
+    return sorted(rows, key=lambda row: -_score(row)) if (directory / UNPAIRED).exists() else one_to_one(rows)
 
 
 def read_results(directory: Path, *, max_pairs: int = 200) -> Results:

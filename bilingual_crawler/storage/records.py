@@ -271,6 +271,7 @@ def _rows(file: IO[bytes], path: Path, *, unended: bool) -> Iterator[str]:
             left_out.add(LINE_TOO_LONG, f"{path}, line {number}")
         elif unended or line.endswith(b"\n"):
             try:
-                yield line.decode("utf-8", "surrogatepass")
+                # some editors end lines with \r\n
+                yield line.replace(b"\r\n", b"\n").decode("utf-8", "surrogatepass")
             except UnicodeDecodeError:
                 left_out.add(NO_RECORD, f"{path}, line {number}")

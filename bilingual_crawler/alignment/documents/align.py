@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -101,19 +102,31 @@ def align_documents(
 
 
 def as_aligned(corpus: Corpus, folder: Path) -> Iterator[tuple[Domain, Alignment]]:
-    """Yield as :func:`align` does, with the pairs and reasons in the files of the crawl in *folder*."""
-    pairs = {(pair.pair, pair.url_a): pair for pair in read_pairs(folder / PAIRS, corpus.pairs)}
+    """Yield as :func:`align` does, with the pairs and reasons in the files of the crawl in *folder*.
+
+    Pairs whose documents the corpus lacks are left out, and counted in its ``unreadable``.
+    """
+    pairs: defaultdict[tuple[str, str], list[Pair]] = defaultdict(list)
+    names = set(map(str, corpus.pairs))
+    for pair in read_pairs(folder / PAIRS, corpus.pairs):
+        if pair.pair in names:
+            pairs[pair.pair, pair.url_a].append(pair)
+    lacking = sum(map(len, pairs.values()))
     # older crawls had one pair of languages, and did not name it
     one = str(corpus.pairs)
     reasons = {(row.get("pair", one), row["url"]): row["reason"] for row in read_tsv(folder / UNPAIRED)}
     for domain in _domains(corpus):
         name = str(domain.pair)
-        found = [pairs[name, profile.url] for profile in domain.a if (name, profile.url) in pairs]
-        found.sort(key=lambda pair: -pair.score)
+        # an edition of a page may be in a pair with each edition of the other
+        listed = (pair for profile in domain.a for pair in pairs.get((name, profile.url), ()))
+        found = sorted((pair for pair in listed if pair.url_b in domain.main), key=lambda pair: -pair.score)
+        lacking -= len(found)
         urls = (*domain.main, *domain.copies, *_left_out(domain))
         left = {url: reasons[name, url] for url in urls if (name, url) in reasons}
         yield domain, Alignment(domain.group, tuple(found), left)
         del domain
+    if lacking:
+        corpus.unreadable["pairs_without_document"] += lacking
 
 
 def _domains(corpus: Corpus) -> Iterator[Domain]:

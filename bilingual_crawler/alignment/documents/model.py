@@ -175,8 +175,7 @@ def read_pairs(path: Path, pairs: LanguagePairs) -> Iterator[Pair]:
 
 def pairs_of_others(path: Path, pairs: LanguagePairs) -> list[Pair]:
     """Read the document pairs of *path* in other language pairs than *pairs*, which a new file must keep."""
-    names = set(map(str, pairs))
-    return [pair for pair in read_pairs(path, pairs) if pair.pair not in names]
+    return [pair for pair in read_pairs(path, pairs) if not _has(pairs, pair.pair)]
 
 
 def replace_pairs(path: Path, found: Iterable[Pair], pairs: LanguagePairs) -> None:
@@ -186,13 +185,17 @@ def replace_pairs(path: Path, found: Iterable[Pair], pairs: LanguagePairs) -> No
 
 def replace_unpaired(path: Path, unpaired: Iterable[Unpaired], pairs: LanguagePairs) -> None:
     """Replace the rows of the language pairs *pairs* in the file *path* by *unpaired*; others stay."""
-    names = set(map(str, pairs))
     others = [
         Unpaired(row["url"], row["reason"], row["nearest"], float(row["score"]), row["pair"])
         for row in read_tsv(path)
-        if row.get("pair") and row["pair"] not in names
+        if row.get("pair") and not _has(pairs, row["pair"])
     ]
     replace_tsv(path, Unpaired, [*unpaired, *others])
+
+
+def _has(pairs: LanguagePairs, name: str) -> bool:
+    """Whether the languages called *name*, in either order, are one of *pairs*."""
+    return set(name.split("-")) in [{pair.a, pair.b} for pair in pairs]
 
 
 def _languages_beside(path: Path) -> str | None:

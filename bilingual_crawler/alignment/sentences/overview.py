@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import msgspec
 
 from bilingual_crawler.alignment.sentences.exports import Export
+from bilingual_crawler.pages.words import count_words
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
@@ -123,8 +124,8 @@ class Overview(Export):
         site.documents += 1
         site.sentences += len(kept)
         for one in kept:
-            site.words_a += len(one.text_a.split())
-            site.words_b += len(one.text_b.split())
+            site.words_a += round(count_words(one.text_a))
+            site.words_b += round(count_words(one.text_b))
             self._found.quality[min(int(one.quality * BINS), BINS - 1)] += 1
             texts = one.text_a[:CHARACTERS], one.text_b[:CHARACTERS]
             self._sample.offer(lambda: Shown(documents.url_a, documents.url_b, *texts, one.quality))  # noqa: B023

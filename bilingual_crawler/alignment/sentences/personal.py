@@ -6,6 +6,7 @@ Numbers are checked by ``phonenumbers`` and ``python-stdnum``. What is found is 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from bilingual_crawler.languages.codes import LanguagePair
+    from bilingual_crawler.pages.origin import Origin
 
 EMAIL, PHONE, IBAN, NATIONAL_ID = "email", "phone", "iban", "id"
 KINDS = (EMAIL, PHONE, IBAN, NATIONAL_ID)
@@ -121,13 +123,16 @@ class PersonalData:
         return "".join((*parts, text[at:])) if parts else text
 
     def mask_lines(self, lines: Iterable[str]) -> list[str]:
-        """Mask the *lines* of a document, which ends at 200,000 characters."""
+        """Mask the *lines* of a document, which ends at 200,000 characters, or at the last sentence before."""
         masked, room = [], MAX_MASKED
         for line in lines:
-            room -= len(line)
-            if room < 0:
+            if len(line) > room:
+                # half a number would not be found
+                if last := line[: line.rfind(". ", 0, room) + 1]:
+                    masked.append(self.mask(last))
                 break
             masked.append(self.mask(line))
+            room -= len(line)
         return masked
 
     def find(self, text: str) -> list[Found]:
@@ -168,6 +173,21 @@ def masked(main: Callable[[str], list[str]], pair: LanguagePair) -> Callable[[st
     """Return *main*, which gives the main text of a URL in lines, with the personal data masked."""
     mask = PersonalData((pair.a, pair.b)).mask_lines
     return lambda url: mask(main(url))
+
+
+_TEXTS = ("author", "translator", "licence")
+"""The facts about a page that may hold a sentence."""
+
+
+def masked_origin(origin: Callable[[str], Origin], pair: LanguagePair) -> Callable[[str], Origin]:
+    """Return *origin*, which gives the facts about a URL, with the personal data masked."""
+    mask = PersonalData((pair.a, pair.b)).mask
+
+    def facts(url: str) -> Origin:
+        found = origin(url)
+        return replace(found, **{name: mask(getattr(found, name)) for name in _TEXTS})
+
+    return facts
 
 
 def _ibans(text: str) -> Iterator[Found]:

@@ -20,6 +20,13 @@ _NUMBER = re.compile(r"(?:\d{1,3}(?:\.\d{1,3})*|[IVXLC]+)\. ?")
 """Of a section, or an item of a list."""
 _CENTURY = ("Jahrhundert", "Jahrtausend", "Jh.")
 """German nouns that follow an ordinal and begin no sentence."""
+_CUT_BEFORE = re.compile(r"(?:\bwww|[A-Z0-9_*])\.$", re.ASCII)
+_CUT_AFTER = re.compile(r"[A-Z0-9]{2}|\*")
+"""Both sides of a dot in a name: ``CONFIG.SYS``, ``*.*``."""
+_INNER = tuple(",;:.)]}/%")
+"""What begins no sentence."""
+_OPENING = re.compile(r"\s[\"“„«]$")
+"""A quotation mark that belongs to the sentence after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +43,33 @@ def split(lines: Iterable[str], language: str) -> list[Sentence]:
     """Split *lines* into sentences, in order. *language*: ISO 639-3; without own rules as English.
 
     An ordinal or abbreviation does not end a sentence if a small letter follows, or a German century. A number alone,
-    as of a heading ("5.17.1. Network"), is no sentence.
+    as of a heading ("5.17.1. Network"), is no sentence. A name with a dot inside (``CONFIG.SYS``) is not cut.
     """
     tag = to_bcp47(language)
     found: list[Sentence] = []
     for number, line in enumerate(lines):
         # together the parts are the line; each has the blank after it
         parts: list[str] = []
-        for part in sentencex.segment(tag, _BLANKS.sub(" ", line).strip()):
+        for segment in sentencex.segment(tag, _BLANKS.sub(" ", line).strip()):
+            part = segment.lstrip(" ") if parts else segment
+            if part != segment:
+                parts[-1] += " "
             goes_on = part[:1].islower() or part.startswith(_CENTURY)
-            if parts and ((goes_on and _ABBREVIATED.search(parts[-1])) or _NUMBER.fullmatch(parts[-1])):
+            is_short = parts and ((goes_on and _ABBREVIATED.search(parts[-1])) or _NUMBER.fullmatch(parts[-1]))
+            if parts and (is_short or _is_inside(parts[-1], part)):
                 parts[-1] += part
-            else:
+            elif parts and _OPENING.search(parts[-1]):
+                parts.append(parts[-1][-1] + part)
+                parts[-2] = parts[-2][:-1]
+            elif part:
                 parts.append(part)
         found += [Sentence(part.rstrip(), number, part.endswith(" ")) for part in parts]
     return found
+
+
+def _is_inside(before: str, after: str) -> bool:
+    """Whether the place between two parts of a line is inside a name, or before a sign that begins no sentence."""
+    if before.endswith(" "):
+        return False
+    is_name = _CUT_BEFORE.search(before) and (_CUT_AFTER.match(after) or before.endswith("www."))
+    return bool(is_name) or after.startswith(_INNER)
