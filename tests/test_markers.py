@@ -152,6 +152,7 @@ def test_translations_have_one_key(one: str, other: str) -> None:
         ("blog.aaa.com/b", "aaa.com/b"),
         ("aaa.is/b", "aaa.com/b"),
         ("aaa.com/glossary_e.html", "aaa.com/glossary_f.html"),
+        ("aaa.com/en/%CF%F0%E8", "aaa.com/ru/%D1%EE%ED"),
     ],
 )
 def test_different_documents_have_different_keys(one: str, other: str) -> None:

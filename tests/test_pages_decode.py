@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bilingual_crawler.pages.decode import decode_body
+from bilingual_crawler.pages.html import parse_page
 
 ICELANDIC = "Þetta er íslenska"
 META = "<meta charset={}>"
@@ -89,6 +90,32 @@ def test_one_broken_byte_does_not_spoil_utf8() -> None:
 def test_without_declaration_the_language_of_the_page_tells(lang: str, encoding: str, text: str) -> None:
     body = f"<!doctype html><html dir=ltr lang='{lang}'>{text}".encode(encoding)
     assert decode_body(body, None).endswith(text)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "link", "url"),
+    [
+        ("iso-8859-1", '<a href="/mál?um=Íslenskt mál&amp;b=é#é">', "/m%C3%A1l?um=%CDslenskt%20m%E1l&b=%E9"),
+        ("iso-8859-1", "<a href=?q=é title=é?é>", "/?q=%E9"),
+        ("windows-1251", "<frameset><frame src='/?q=Привет'>", "/?q=%CF%F0%E8%E2%E5%F2"),
+        ("utf-8", "<a href=/?q=é>", "/?q=%C3%A9"),
+    ],
+)  # fmt: skip
+def test_queries_are_in_the_encoding_of_the_page(encoding: str, link: str, url: str) -> None:
+    body = f"<html><head>{META.format(encoding)}</head>{link}".encode(encoding)
+    (found,) = parse_page(decode_body(body, "text/html"), "https://example.org/").links
+    assert found.url == f"https://example.org{url}"
+
+
+def test_elements_of_xhtml_may_be_empty() -> None:
+    body = (
+        b'<html xmlns="http://www.w3.org/1999/xhtml"><head><title/><script src="a>b"/><meta name="a"/></head><body>'
+        b"<p id='p'/>One<br/>two <a id=\"top\"/><a href='/x'>three</a><textarea/> four</body></html>"
+    )
+    page = parse_page(decode_body(body, "application/xhtml+xml; charset=utf-8"), "https://example.org/")
+    assert page.text == "One\ntwo three four"
+    assert [(link.url, link.text) for link in page.links] == [("https://example.org/x", "three")]
+    assert decode_body(body, "text/html") == body.decode()
 
 
 @given(st.binary(max_size=200), st.none() | st.text(max_size=20).map("text/html; charset={}".format))

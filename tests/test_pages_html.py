@@ -49,6 +49,29 @@ class TestText:
     def test_inline_elements_do_not_split_words(self) -> None:
         assert parse_page("<p>is<em>lensk</em>ur <span>mat</span>ur", URL).text == "islenskur matur"
 
+    @pytest.mark.parametrize(
+        ("html", "text"),
+        [
+            ("in <st1:City><st1:place>Valletta</st1:place></st1:City> today<o:p></o:p>.", "in Valletta today."),
+            ('of <meta itemprop="name" content="x"><link itemprop="url" href="/x">Malta.', "of Malta."),
+            ("up <output>5</output> or <meter>6</meter> points", "up 5 or 6 points"),
+            (
+                "so <math><semantics><mrow><msup><mi>x</mi><mn>2</mn></msup></mrow>"
+                '<annotation encoding="application/x-tex">x^{2}</annotation></semantics></math> grows',
+                "so x2 grows",
+            ),
+            ('so <span style="display: none"><div>x<p>y</div></span> grows', "so grows"),
+            ("so <div hidden>x<br>y</div> grows<noscript><p>z</p></noscript> up", "so grows up"),
+            ("so<div hidden>x</div>it grows", "so it grows"),
+        ],
+    )
+    def test_what_browsers_show_in_one_line_is_one(self, html: str, text: str) -> None:
+        assert parse_page(f"<p>before<div>{html}</div>after", URL).text == f"before\n{text}\nafter"
+
+    def test_what_is_hidden_has_no_part_in_the_text_around_a_link(self) -> None:
+        html = "<div>One <a href=https://other.org/>two</a> <span hidden><div>x</div></span> three"
+        assert only(html).around == "One two three"
+
     def test_adjacent_links_are_words_of_their_own(self) -> None:
         assert parse_page("<p><a href=a>Heim</a><a href=b>Um</a> vef<a href=c>inn</a>", URL).text == "Heim Um vefinn"
 

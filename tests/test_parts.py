@@ -20,6 +20,7 @@ from support.webserver import ALIGNED, run_scrapy
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.pages.parts import Lines, Part, Split, features, parts_of, split_by_language
+from bilingual_crawler.pages.sandbox.pool import submit
 from bilingual_crawler.reporting.results import read_summary
 from bilingual_crawler.storage.records import read_tsv
 from bilingual_crawler.urls.canonical import canonicalise
@@ -200,6 +201,17 @@ def test_lines_that_are_too_short_have_the_language_of_their_neighbours() -> Non
 def test_any_text_can_be_compared(one: list[str], other: list[str]) -> None:
     values = features(Split(Part("eng", tuple(one)), Part("spa", tuple(other)), 1))
     assert values is None or all(map(float("inf").__gt__, map(abs, values)))
+
+
+@pytest.mark.parametrize(("count", "parts"), [(30, 2), (10_000, 0)])
+def test_a_page_of_thousands_of_lines_is_one_document(count: int, parts: int) -> None:
+    # one declared line is enough for all others to be identified, more than the time limit of a page allows
+    quote = f"<blockquote lang=en>{paragraphs(0)[0][0]}</blockquote>"
+    texts = [paragraphs(number, 1)[0] for number in range(count)]
+    job = PageJob((quote + by_paragraph(texts)).encode(), "text/html; charset=utf-8", ADDRESS)
+    found = submit(job).result()
+    assert len(found.parts) == parts
+    assert found.page.text.count("\n") == 2 * count
 
 
 @pytest.mark.slow

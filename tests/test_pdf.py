@@ -159,6 +159,15 @@ class TestText:
         pdf.multi_cell(0, None, " ".join(written))
         assert 400 < len(read_pdf(bytes(pdf.output())).title) <= MAX_TITLE
 
+    def test_a_title_that_was_cut_inside_a_character(self) -> None:
+        pdf = writer()
+        pdf.set_title("Named \N{SMILING CAT FACE WITH HEART-SHAPED EYES}")
+        pdf.add_page()
+        pdf.multi_cell(0, None, " ".join(report("en", 3)[1]))
+        body, whole = bytes(pdf.output()), b"d83dde3b"
+        assert body.count(whole) == 1
+        assert read_pdf(body.replace(whole, b"d83d0021")).title == "Named !"
+
     def test_a_long_one_is_read_up_to_a_page(self) -> None:
         names = (str(page).translate(str.maketrans("0123456789", "abcdefghij")) for page in range(MAX_PAGES + 5))
         pages = [[f"{name} begins a page that has a text of its own"] for name in names]

@@ -129,6 +129,14 @@ def test_two_gzip_members() -> None:
     assert len(pages(gzip.compress(body[:300], mtime=0) + gzip.compress(body[300:]))) == 4
 
 
+def test_damaged_gzip_is_read_up_to_the_error() -> None:
+    body = urlset("".join(f"<url><loc>/{i * i}</loc></url>" for i in range(10_000)))
+    packed = gzip.compress(body, mtime=0)
+    middle = len(packed) // 2
+    assert len(pages(packed[:-8] + bytes(8))) > 9900
+    assert 4000 < len(pages(packed[:middle] + bytes(999) + packed[middle + 999 :])) < 10_000
+
+
 def test_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sitemap, "MAX_BYTES", 1000)
     body = urlset("".join(f"<url><loc>/{i}</loc></url>" for i in range(10_000)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from urllib.parse import quote
 
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom
 
@@ -48,6 +49,14 @@ _LEGACY = {
 }
 _OF_LANGUAGE = {lang: encoding for encoding, languages in _LEGACY.items() for lang in languages.split()}
 
+_XHTML = "application/xhtml+xml"
+_EMPTY_ELEMENT = re.compile(r"""<([a-zA-Z][\w.:-]*+)((?:[^<>"'/]++|"[^"<]*+"|'[^'<]*+'|/(?!>))*+)/>""")
+_VOID = frozenset(
+    ("area", "base", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param", "source", "track")
+)
+_ADDRESS = re.compile(r"""(?i)\b(?:href|src)\s*+=\s*+(?:"[^"<>]*+|'[^'<>]*+|[^"'<>\s]++)""")
+_NOT_ASCII = re.compile(r"[^\0-\x7f]+")
+
 
 def decode_body(body: bytes, content_type: str | None) -> str:
     """The text of an HTML (or other text) body; never raises.
@@ -55,7 +64,22 @@ def decode_body(body: bytes, content_type: str | None) -> str:
     The byte order mark decides, then the charset of *content_type*, then the page's own declaration. Valid UTF-8 is
     read as UTF-8 even if a single-byte encoding was declared. If UTF-8 was declared but the bytes are not UTF-8, the
     page's declaration counts, then the usual encoding of the language that the page declares.
+
+    What browsers do for links and elements is done here: queries of addresses are escaped in the encoding of the page,
+    and if *content_type* is that of XHTML, empty elements get end tags (``<script src="x"/>``).
     """
+    text = _read(body, content_type)
+    if content_type and content_type.strip().lower().startswith(_XHTML):
+        text = _EMPTY_ELEMENT.sub(_with_end, text)
+    return text
+
+
+def _with_end(match: re.Match[str]) -> str:
+    name = match[1]
+    return match[0] if name.lower() in _VOID else f"<{name}{match[2]}></{name}>"
+
+
+def _read(body: bytes, content_type: str | None) -> str:
     encoding, mark = read_bom(body)
     if encoding is not None and mark is not None:
         return _decode(body[len(mark) :], encoding)
@@ -110,7 +134,18 @@ def _mostly_utf8(body: bytes) -> bool:
 def _decode(body: bytes, encoding: str) -> str:
     if encoding not in _REFUSED:
         try:
-            return body.decode(encoding, "replace")
+            text = body.decode(encoding, "replace")
+            return text if encoding.startswith("utf") else _ADDRESS.sub(lambda m: _escaped(m[0], encoding), text)
         except (LookupError, ValueError):
             pass
     return body.decode("utf-8", "replace")
+
+
+def _escaped(attribute: str, encoding: str) -> str:
+    """*attribute* with escapes for the letters in the query of its address."""
+    if attribute.isascii():
+        return attribute
+    whole, mark, fragment = attribute.partition("#")
+    path, question, query = whole.partition("?")
+    query = _NOT_ASCII.sub(lambda match: quote(match[0], encoding=encoding, errors="replace"), query)
+    return f"{path}{question}{query}{mark}{fragment}"

@@ -29,6 +29,8 @@ MIN_CHARACTERS = 150
 """Characters of the blocks of each language."""
 MIN_LETTERS = 20
 """Letters of a line for its language to be identified."""
+MAX_IDENTIFIED = 2000
+"""Lines of a page that are identified one by one: it takes a third of a second, and a page may take little over one."""
 MAX_BLOCKS = 60
 """Blocks of each language that are aligned."""
 MIN_PROBABILITY = 0.65
@@ -94,7 +96,13 @@ class Split(NamedTuple):
 
 
 def parts_of(lines: Lines, detection: Detection) -> tuple[Part, Part] | None:
-    """Return the two texts of a page if they are translations of each other, the longer first; else None."""
+    """Return the two texts of a page if they are translations of each other, the longer first; else None.
+
+    A page with more than 2,000 lines whose languages are not declared is one document.
+    """
+    undeclared = (text for text, named in zip(lines.texts, lines.declared, strict=True) if named is None)
+    if sum(map(_has_letters, undeclared)) > MAX_IDENTIFIED:
+        return None
     if not any(lines.declared) and not _may_have_two(lines.texts, detection):
         return None
     split = split_by_language(lines, detection)

@@ -298,7 +298,7 @@ def _title(document: pdfium.PdfDocument, page: list[Paragraph]) -> str:
 
     Metadata often name a file, a template, or the document in the language it was written in.
     """
-    named = one_line(document.get_metadata_value("Title"))
+    named = one_line(_named_title(document))
     words = _WORD.findall(named.lower())
     shown = _WORD.findall(" ".join(paragraph.text for paragraph in page).lower())
     if words and f" {' '.join(words)} " in f" {' '.join(shown)} ":
@@ -307,6 +307,14 @@ def _title(document: pdfium.PdfDocument, page: list[Paragraph]) -> str:
     if size < LARGE * median(paragraph.size for paragraph in page):
         return named
     return next(paragraph.text for paragraph in page if paragraph.size > size / LARGE)
+
+
+def _named_title(document: pdfium.PdfDocument) -> str:
+    """The title in the metadata; pypdfium2 refuses one that was cut inside a character."""
+    size = raw.FPDF_GetMetaText(document, b"Title", None, 0)
+    buffer = ctypes.create_string_buffer(size)
+    raw.FPDF_GetMetaText(document, b"Title", buffer, size)
+    return buffer.raw.decode("utf-16-le", "ignore").rstrip("\0")
 
 
 def _language(document: pdfium.PdfDocument) -> str | None:

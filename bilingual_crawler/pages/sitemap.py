@@ -35,14 +35,16 @@ _BOM = b"\xef\xbb\xbf"
 _BEGINNING = re.compile(rb"<(?:\?xml\s|(?:[\w.-]+:)?(?:urlset|sitemapindex)\b)")
 _FOREIGN_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)")
 _GZIP = b"\x1f\x8b"
+_PIECE = 64
+"""Compressed bytes that are read at a time: those in which an error is are lost."""
 
 
 def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str]]:
     """The pages and documents that the sitemap fetched from *url* lists, and the sitemaps that it names.
 
     *body* is XML or one URL per line, gzipped or not. It is cut at 50 MB, 50,000 URLs and 5,000,000 characters of URLs.
-    Each page is one link, with the ``hreflang`` of any of its entries. Broken XML is read as far as possible, prefixes
-    may be undeclared; entities are never expanded. Never raises.
+    Each page is one link, with the ``hreflang`` of any of its entries. Broken XML and gzip are read as far as possible,
+    prefixes may be undeclared; entities are never expanded. Never raises.
     """
     body = _unpack(body)
     if codec := _UTF_16.get(body[:2]):
@@ -88,14 +90,17 @@ def _unpack(body: bytes) -> bytes:
 def _gunzip(body: bytes) -> bytes:
     parts: list[bytes] = []
     room = MAX_BYTES
-    while body.startswith(_GZIP) and room > 0:
+    at = 0
+    while body.startswith(_GZIP, at) and room > 0:
         member = zlib.decompressobj(wbits=31)
         try:
-            parts.append(member.decompress(body, room))
+            while at < len(body) and room > 0 and not member.eof:
+                parts.append(member.decompress(body[at : at + _PIECE], room))
+                room -= len(parts[-1])
+                at += _PIECE
         except zlib.error:
             break
-        room -= len(parts[-1])
-        body = member.unused_data
+        at -= len(member.unused_data)
     return b"".join(parts)
 
 

@@ -9,11 +9,14 @@ def _words(text: str) -> frozenset[str]:
 
 SKIPPED_TAGS = _words("""
     script style template svg iframe object embed audio video canvas noembed noframes datalist textarea
+    annotation annotation-xml
 """)
 INLINE_TAGS = _words("""
     a abbr acronym area b bdi bdo big cite code data del dfn em font i img input ins kbd label mark math
-    mi mn mo q ruby rb rp rt s samp small span strike strong sub sup time tt u var wbr button nobr blink
-    picture source
+    q ruby rb rp rt rtc s samp small span strike strong sub sup time tt u var wbr button nobr blink
+    picture source link meta meter output progress
+    maction maligngroup malignmark menclose merror mfenced mfrac mi mmultiscripts mn mo mover mpadded mphantom
+    mprescripts mroot mrow ms mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover semantics
 """)
 SELF_CLOSING_TAGS = _words("""
     area base br col embed hr img input link meta param source track wbr a li p td tr th dt dd option

@@ -285,7 +285,7 @@ class Walk:
     def _flush(self) -> None:
         if self._anchor is not None:
             self._anchor.words.append(" ")
-        if self._line:
+        if self._line and not self._hidden:
             if self._mark is not None:
                 self._remove_mark(*self._mark)
             line = " ".join("".join(self._line).split())
@@ -297,7 +297,8 @@ class Walk:
                     anchor.around = anchor.around or line[:MAX_AROUND]
             self._line.clear()
             self._anchor_start = self._after_anchor = 0
-        self._anchors_told = len(self.anchors) - (self._anchor is not None)
+        if not self._hidden:
+            self._anchors_told = len(self.anchors) - (self._anchor is not None)
 
     def _leave_out_invisible(self) -> None:
         # one check of the whole text is faster than one per line
@@ -313,15 +314,16 @@ class Walk:
     def _start(self, tag: str, node: LexborNode) -> int:
         undo = 0
         attributes = node.attributes
-        if tag not in INLINE_TAGS:
-            self._flush()
+        hides = tag == "noscript" or (bool(attributes) and tag not in _PAGE_TAGS and is_hidden(attributes))
+        # elements with a prefix, as Word writes them (``<o:p>``), are unknown to browsers, which show them inline
+        if tag not in INLINE_TAGS and ":" not in tag:
+            # what is not shown parts words, but not lines
+            (self._space if hides else self._flush)()
             undo = _BLOCK
         if tag in _NAVIGATION_TAGS or (tag == "header" and not self._content):
             undo |= _NAVIGATION
         elif tag in _CONTENT_TAGS:
             undo |= _CONTENT
-        elif tag == "noscript":
-            undo |= _HIDDEN
         elif tag == "select":
             undo |= _SELECT
             self._options = OptionList(attributes)
@@ -331,9 +333,9 @@ class Walk:
             self._options.add(attributes)
         if self._form is not None and tag in _CONTROL_TAGS and self._form.begin(tag, attributes):
             undo |= _CONTROL
+        if hides:
+            undo |= _HIDDEN
         if attributes:
-            if is_hidden(attributes) and tag not in _PAGE_TAGS:
-                undo |= _HIDDEN
             if (style := attributes.get("style")) and _SPACING.search(style):
                 undo |= _SPACED
             if tag == "img" and len(self.images) < MAX_IMAGES and (source := attributes.get("src")):

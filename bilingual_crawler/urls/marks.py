@@ -285,7 +285,9 @@ def _strip(url: str, languages: frozenset[str] | None) -> str:
     key = "/".join((host, *filter(None, segments)))
     parameters = [part for part in query.split("&") if part and part.rpartition("=")[2] != _MARK] if query else ()
     key = f"{key}?{'&'.join(parameters)}" if parameters else key
-    return unquote(key) if "%" in key else key
+    plain = unquote(key) if "%" in key else key
+    # bytes that are not UTF-8 stay escaped: all of them would be one replacement character
+    return plain if "\N{REPLACEMENT CHARACTER}" not in plain else key
 
 
 @url_cache(4096)
