@@ -175,7 +175,7 @@ def read_pairs(path: Path, pairs: LanguagePairs) -> Iterator[Pair]:
 
 def pairs_of_others(path: Path, pairs: LanguagePairs) -> list[Pair]:
     """Read the document pairs of *path* in other language pairs than *pairs*, which a new file must keep."""
-    names = set(map(str, pairs))
+    names = _either_way(pairs)
     return [pair for pair in read_pairs(path, pairs) if pair.pair not in names]
 
 
@@ -186,13 +186,18 @@ def replace_pairs(path: Path, found: Iterable[Pair], pairs: LanguagePairs) -> No
 
 def replace_unpaired(path: Path, unpaired: Iterable[Unpaired], pairs: LanguagePairs) -> None:
     """Replace the rows of the language pairs *pairs* in the file *path* by *unpaired*; others stay."""
-    names = set(map(str, pairs))
+    names = _either_way(pairs)
     others = [
         Unpaired(row["url"], row["reason"], row["nearest"], float(row["score"]), row["pair"])
         for row in read_tsv(path)
         if row.get("pair") and row["pair"] not in names
     ]
     replace_tsv(path, Unpaired, [*unpaired, *others])
+
+
+def _either_way(pairs: LanguagePairs) -> set[str]:
+    """The names of *pairs*, with both orders of the languages: ``mlt-eng`` is no other pair than ``eng-mlt``."""
+    return {name for pair in pairs for name in (f"{pair.a}-{pair.b}", f"{pair.b}-{pair.a}")}
 
 
 def _languages_beside(path: Path) -> str | None:
