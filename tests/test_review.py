@@ -118,6 +118,16 @@ def test_the_filled_sheet_gives_the_precision_with_an_interval(tmp_path: Path) -
     ]
 
 
+def test_a_sheet_that_waits_does_not_hide_the_precision_of_another(tmp_path: Path) -> None:
+    filled(tmp_path / "eng-mlt", lambda n, row: "")
+    filled(tmp_path / "eng-spa", lambda n, row: {"document": "1", "sentence": ""}[row["kind"]])
+    result = run_scrapy(tmp_path, "review", ".")
+    assert result.returncode == 0, result.stderr
+    first, second = result.stdout.splitlines()
+    assert first == "eng-mlt pairs: nothing is judged"
+    assert second.startswith("eng-spa document pairs: 30 of 30 judged are translations")
+
+
 def test_a_filled_sheet_is_never_overwritten(tmp_path: Path) -> None:
     documents = [
         {"url": f"https://a.example/{lang}/{n}", "text": f"{TEXT[short]} {n}"}

@@ -11,7 +11,7 @@ from scrapy.exceptions import UsageError
 
 from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, refuse_unknown
 from bilingual_crawler.options import wrong
-from bilingual_crawler.reporting.review import Sheet, SheetError, read_judged, sheet_folders
+from bilingual_crawler.reporting.review import Sheet, SheetError, count_judged, read_judged, sheet_folders
 from bilingual_crawler.storage.files import FolderLock, LockedError
 
 if TYPE_CHECKING:
@@ -72,8 +72,11 @@ class Command(ScrapyCommand):
 
 
 def _print_precision(folders: Sequence[Path]) -> None:
-    sheets = {folder: read_judged(folder) for folder in folders}
+    sheets = {folder: count_judged(Sheet(folder).rows) for folder in folders}
+    if not any(sheets.values()):
+        # which is an error
+        read_judged(folders[0])
     for folder, judged in sheets.items():
         languages = f"{folder.name} " if len(sheets) > 1 else ""
-        for one in judged:
+        for one in map(str, judged) if judged else ("pairs: nothing is judged",):
             print(f"{languages}{one}")
