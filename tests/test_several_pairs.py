@@ -292,6 +292,10 @@ def test_the_other_order_of_two_languages_is_no_other_pair(folder: Path) -> None
     assert "eng-spa" not in found
     assert found["spa-eng"] == PAGES + 1
     assert {row["pair"] for row in read_tsv(folder / "unpaired.tsv")}.isdisjoint({"eng-spa"})
+    report = run_scrapy(folder.parent, "report", "out")
+    assert report.returncode == 0, report.stderr
+    assert "No eng-spa pair was found" not in report.stderr
+    assert summary(folder.parent)["by_pair"].keys() == {"spa-eng", "eng-mlt", "spa-mlt"}
 
 
 def test_a_score_on_the_command_line_is_not_that_of_the_crawl(folder: Path) -> None:
