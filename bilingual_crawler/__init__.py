@@ -22,6 +22,11 @@ def lazy_exports(package: str, names: Mapping[str, str]) -> Callable[[str], Any]
     return export
 
 
+def noun(count: int, one: str) -> str:
+    """Return the noun for *count* things: *one*, with an s unless *count* is 1."""
+    return one if count == 1 else f"{one}s"
+
+
 def to_install(extra: str) -> str:
     """The command that adds the packages of *extra* to this installation, be it a wheel or a checkout."""
     return f"pip install 'bilingual-crawler[{extra}]'"

@@ -90,6 +90,16 @@ def test_a_spent_budget_is_why_a_crawl_ended_and_the_summary_comes_last(
     assert f"Spider closed ({reason})" in result.stderr
 
 
+def test_the_log_keeps_its_file_and_level_when_all_documents_are_aligned(tmp_path: Path) -> None:
+    with serve(bilingual_site(3)) as site:
+        arguments = ("-a", "pair=eng-spa", "-a", f"seeds={site.url}/en/", "-s", "BILINGUAL_OUTPUT_DIR=out")
+        result = run_scrapy(tmp_path, "crawl", "bilingual", *arguments, *ALIGNED, "--logfile", "crawl.log", fresh=True)
+    assert result.returncode == 0, result.stderr
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["aligned"] == "auto"
+    assert "Spider closed (finished)" in (tmp_path / "crawl.log").read_text()
+    assert "[scrapy" not in result.stderr
+
+
 def test_without_a_terminal_lines_of_the_log_tell_how_far_a_crawl_and_its_alignment_are(tmp_path: Path) -> None:
     often = ("-s", "LOGSTATS_INTERVAL=0.02", "-s", "BILINGUAL_STALE_PAGES=0", "-s", "BILINGUAL_ENCODER=")
     with (

@@ -64,6 +64,8 @@ def test_documents_pairs_and_summary_of_a_site(tmp_path: Path, site: Site, polic
     assert len(feed.splitlines()) == len(found)
     assert "la gente del pueblo fue al mercado" in feed
     assert "año" in feed
+    for item in map(json.loads, feed.splitlines()):
+        assert item["origin"]["fetched_at"] == item["fetched_at"]
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["pairs"] == PAGES + 1
     assert summary["documents"] == {"eng": PAGES + 1, "spa": PAGES + 1}

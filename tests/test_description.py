@@ -111,6 +111,12 @@ def test_what_is_no_description(tmp_path: Path, text: str, message: str) -> None
     assert message.replace("FILE", str(path)) in str(caught.value)
 
 
+def test_until_may_be_a_number(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.toml"
+    path.write_text("[arguments]\nmax_pages = 12\nuntil = 0.98")
+    assert read_description(path, "bilingual", project()).arguments == {"max_pages": "12", "until": "0.98"}
+
+
 def test_what_is_written_is_what_was_given_without_secrets(tmp_path: Path) -> None:
     settings = project(
         DOWNLOAD_DELAY=3,

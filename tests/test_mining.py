@@ -384,20 +384,23 @@ def test_a_folder_has_one_choice_of_what_is_spooled(sites: Path, tmp_path: Path)
         Mining(request(sites, tmp_path, formats=("documents", "monolingual")))
     # of an earlier version
     mark = json.loads((tmp_path / "mining.json").read_bytes())
-    del mark["monolingual"]
+    mark = {name: value for name, value in mark.items() if name != "monolingual" and not name.startswith("BILINGUAL_")}
     (tmp_path / "mining.json").write_text(json.dumps(mark))
     Mining(request(sites, tmp_path, formats=("tmx",)))
 
 
-def test_texts_that_wait_unmasked_are_not_written_where_masks_are_asked_for(sites: Path, tmp_path: Path) -> None:
-    asked = request(sites, tmp_path, formats=("tmx",))
-    masked = replace(asked, settings=SETTINGS | {"BILINGUAL_MASK_PERSONAL": "True"})
-    Mining(asked)
-    with pytest.raises(MiningError, match="other mask_personal; give another"):
-        Mining(masked)
-    Mining(replace(masked, out=tmp_path / "masked"))
-    with pytest.raises(MiningError, match="other mask_personal; give another"):
-        Mining(replace(asked, out=tmp_path / "masked"))
+def test_a_folder_has_one_choice_of_settings(sites: Path, tmp_path: Path) -> None:
+    first = request(sites, tmp_path)
+    Mining(first)
+    for name, value in (
+        ("BILINGUAL_MIN_SCORE", "0.9"),
+        ("BILINGUAL_DETECTORS", "cld2,heliport"),
+        ("BILINGUAL_EQUIVALENT_LANGUAGES", "nor nno"),
+        ("BILINGUAL_MASK_PERSONAL", "True"),
+    ):
+        with pytest.raises(MiningError, match=f"other {name}; give another"):
+            Mining(replace(first, settings=first.settings | {name: value}))
+    Mining(replace(first, settings=first.settings | {"BILINGUAL_MIN_SCORE": "0.50"}))
 
 
 def test_a_mining_with_documents_goes_on_in_other_formats_and_keeps_the_documents(sites: Path, tmp_path: Path) -> None:

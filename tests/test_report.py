@@ -26,6 +26,7 @@ from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.reporting.markup import MAX_POINTS, step_chart, ticks
 from bilingual_crawler.reporting.report import why_no_pair, write_report
 from bilingual_crawler.reporting.results import ResultsError, read_results
+from bilingual_crawler.reporting.summary import print_summary
 from bilingual_crawler.storage.warc import MAX_RECORD
 from bilingual_crawler.urls.variants import part
 
@@ -345,6 +346,17 @@ def test_a_document_that_no_candidate_came_near_has_a_place_in_the_report(output
     assert "nothing in the other language resembles them" in text
 
 
+def test_one_thing_is_not_several(capsys: pytest.CaptureFixture[str]) -> None:
+    estimate = {"remaining": 1.2, "share": 0.5, "low": 0.1, "high": 1.0}
+    numbers = {"pairs": 1, "candidates": 1, "left_over": 1, "tried": 1, "queued": 1, "estimate": estimate, "bytes": 9}
+    print_summary(make_summary() | numbers)
+    lines = [line.strip() for line in capsys.readouterr().err.splitlines()]
+    for line in ("1  pair", "1  candidate pair", "1  document in no pair", "1  address tried", "1  address is still"):
+        assert any(one.startswith(line) for one in lines), line
+    assert any("with about 1 pair: an estimated" in one for one in lines)
+    assert any(re.match("[2-9]  HTML pages", one) for one in lines)
+
+
 def test_the_numbers_of_a_report_are_those_of_the_files(output: Path) -> None:
     stale = {**make_summary(), "fetched": 212, "html": 3, "pairs": 70, "documents": {"eng": 1, "spa": 1}, "dropped": {}}
     (output / "summary.json").write_text(json.dumps(stale | {"failures": {"503": 4}}), encoding="utf-8")
@@ -512,6 +524,11 @@ def test_chart_of_a_long_crawl_stays_small_and_ends_at_the_last_point() -> None:
             "give a wider scope, or a seed on the site that they lead to.",
         ),
         ({}, "No pair was found: 3 English and 3 Spanish documents, but no two that are translations of each other."),
+        (
+            {"finish_reason": "shutdown"},
+            "No pair was found: 3 English and 3 Spanish documents, but no two that are translations of each other. "
+            "The crawl was stopped before its end.",
+        ),
         (
             {"finish_reason": "closespider_timeout"},
             "No pair was found: 3 English and 3 Spanish documents, but no two that are translations of each other. "

@@ -284,6 +284,29 @@ def test_align_picks_pairs_and_keeps_the_rows_of_others(folder: Path) -> None:
     assert rows(folder) == ALL
 
 
+def test_the_other_order_of_two_languages_is_no_other_pair(folder: Path) -> None:
+    out = folder / "pairs.tsv"
+    result = run_scrapy(folder.parent, "align", "out", "--pair", "spa-eng", "--method", "url", "--out", str(out))
+    assert result.returncode == 0, result.stderr
+    found = rows(folder)
+    assert "eng-spa" not in found
+    assert found["spa-eng"] == PAGES + 1
+    assert {row["pair"] for row in read_tsv(folder / "unpaired.tsv")}.isdisjoint({"eng-spa"})
+    report = run_scrapy(folder.parent, "report", "out")
+    assert report.returncode == 0, report.stderr
+    assert "No eng-spa pair was found" not in report.stderr
+    assert summary(folder.parent)["by_pair"].keys() == {"spa-eng", "eng-mlt", "spa-mlt"}
+
+
+def test_a_score_on_the_command_line_is_not_that_of_the_crawl(folder: Path) -> None:
+    taken = run_scrapy(folder.parent, "align", "out", "--out", "taken.tsv")
+    assert "its pairs are taken" in taken.stdout
+    anew = run_scrapy(folder.parent, "align", "out", "--out", "anew.tsv", "-s", "BILINGUAL_MIN_SCORE=1")
+    assert anew.returncode == 0, anew.stderr
+    assert "its pairs are taken" not in anew.stdout
+    assert all(float(row["score"]) == 1 for row in read_tsv(folder.parent / "anew.tsv"))
+
+
 def test_align_reads_pages_in_a_language_that_the_crawl_was_not_asked_for(tmp_path: Path) -> None:
     with serve(site()) as served:
         assert run_scrapy(tmp_path, *arguments(served.url, "pair=eng-spa")).returncode == 0

@@ -11,7 +11,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
+from scrapy.settings import SETTINGS_PRIORITIES
 
+from bilingual_crawler import noun
 from bilingual_crawler.alignment.documents.model import pairs_of_others, read_pairs, replace_unpaired
 from bilingual_crawler.alignment.encoders import EncoderError
 from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, add_formats, read_formats, refuse_unknown
@@ -63,7 +65,7 @@ class Command(ScrapyCommand):
             " languages). Pairs of other languages that are in the file stay there. With --bitext also aligns"
             " their sentences, and writes those that are good enough to train a translation model in the formats"
             " of other tools. If INPUT is a crawl that has aligned its documents at its end, its pairs are taken,"
-            " unless --method, --matching or --editions is given."
+            " unless --method, --matching, --editions or -s BILINGUAL_MIN_SCORE is given."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -106,7 +108,9 @@ class Command(ScrapyCommand):
             pairs = LanguagePairs.parse(opts.pair, options.equivalent_languages) if opts.pair else _pairs_of(crawls)
             used = {folder: detectors_of(read_summary(folder)) for folder in crawls}
             others = [folder for folder in crawls if used[folder] != options.detectors]
-            anew = opts.method or opts.matching or opts.editions or others or paths != crawls[:1]
+            # Scrapy's -s
+            scored = self.settings.getpriority("BILINGUAL_MIN_SCORE") == SETTINGS_PRIORITIES["cmdline"]
+            anew = opts.method or opts.matching or opts.editions or scored or others or paths != crawls[:1]
             detection = Detection.for_pairs(options.detectors, pairs)
             self._align(paths, pairs, detection, opts, None if anew or not _is_aligned(paths[0], pairs) else paths[0])
             for folder in others:
@@ -164,7 +168,8 @@ class Command(ScrapyCommand):
             console.print(f"left out: {_listed(corpus.unreadable)}")
         extras.print(console, corpus)
         if kept:
-            console.print(f"{len(kept)} pairs of other languages stay in {opts.out}")
+            stay = "pair of other languages stays" if len(kept) == 1 else "pairs of other languages stay"
+            console.print(f"{len(kept)} {stay} in {opts.out}")
 
 
 class _AligningBar:
@@ -234,7 +239,8 @@ class _Extras:
     def print(self, console: Console, corpus: Corpus) -> None:
         for pair, review in self._reviews.items():
             documents = ", ".join(f"{corpus.languages[language]} {language}" for language in (pair.a, pair.b))
-            console.print(f"{review.methods.total()} pairs of {documents} documents in {self._opts.out}")
+            number = review.methods.total()
+            console.print(f"{number} {noun(number, 'pair')} of {documents} documents in {self._opts.out}")
             for title, counts in (("pairs by method", review.methods), ("unpaired documents", review.unpaired)):
                 if counts:
                     console.print(f"{title}: {_listed(counts)}")

@@ -34,6 +34,7 @@ Argument: TypeAlias = str | list[str]
 
 _SPIDER, _ARGUMENTS, _SETTINGS = _KEYS = ("spider", "arguments", "settings")
 _SEEDS = "seeds"
+_UNTIL = "until"
 _PLACES = frozenset(("BILINGUAL_OUTPUT_DIR", "BILINGUAL_FRONTIER", "JOBDIR", "FEEDS", "LOG_FILE", "EDITOR"))
 """Settings that a crawl does not share with its repetition: where its outputs and its state are."""
 _PLAYWRIGHT = "PLAYWRIGHT_"
@@ -83,7 +84,7 @@ def read_description(path: Path, spider: str, settings: BaseSettings) -> Descrip
 
 def _argument(path: Path, name: str, value: object) -> Argument:
     """*value* as it would be on the command line."""
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, int | float if name == _UNTIL else int) and not isinstance(value, bool):
         return str(value)
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         # a comma may be part of an address

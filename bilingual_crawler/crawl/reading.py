@@ -92,9 +92,11 @@ class Reading:
             return []
         if not self.parts:
             return [] if self.side is None else [self._document(self.side)]
+        whole = self._document(self.parts[0].language)
         return [
             replace(
-                self._document(one.language),
+                whole,
+                language=one.language,
                 url=part(self.entry.url, one.language),
                 shares=[(one.language, 100)],
                 reliable=True,
@@ -102,7 +104,7 @@ class Reading:
                 alternates=[],
                 switches=[],
                 # the page declares the variant of one of its languages at most
-                origin=replace(self.page.origin.with_opt_outs(self.page.opt_outs), locale=""),
+                origin=replace(whole.origin, locale=""),
             )
             for one in self.parts
         ]
@@ -110,6 +112,7 @@ class Reading:
     def _document(self, language: str) -> Document:
         entry, page, claims = self.entry, self.page, claims_in(self.page.links)
         warc_file, warc_offset = self.response.meta.get(WARC_LOCATION, (None, None))[:2]
+        now = utc_now()
         return Document(
             url=entry.url,
             language=language,
@@ -117,7 +120,7 @@ class Reading:
             reliable=self.identified.reliable,
             title=page.title,
             text=page.text,
-            fetched_at=utc_now(),
+            fetched_at=now,
             status=self.response.status,
             depth=entry.depth,
             referrer=entry.parent or None,
@@ -126,7 +129,8 @@ class Reading:
             warc_offset=warc_offset,
             alternates=[(claim.language, claim.url) for claim in claims if claim.announced and claim.language],
             switches=[(claim.language, claim.url) for claim in claims if claim.switcher],
-            origin=page.origin.with_opt_outs(page.opt_outs),
+            # a feed has all fields of the origin
+            origin=replace(page.origin.with_opt_outs(page.opt_outs), fetched_at=now),
         )
 
 

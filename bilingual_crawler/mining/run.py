@@ -22,7 +22,7 @@ from bilingual_crawler.mining.ranges import open_ranges
 from bilingual_crawler.mining.stored import AskedPairs, BucketResult, MiningError, add_up, result_file, store, stored
 from bilingual_crawler.mining.tables import is_crawl
 from bilingual_crawler.mining.urls import Host, MinedSite, by_size, hosts_of, mine_urls
-from bilingual_crawler.options import Options
+from bilingual_crawler.options import PREFIX, Options
 from bilingual_crawler.storage.records import DOCUMENTS, SITES, read_json_lines, replace_tsv
 
 if TYPE_CHECKING:
@@ -155,13 +155,17 @@ class Mining:
             "buckets": request.buckets,
             "bitext": bool(request.formats),
             "monolingual": self._monolingual,
-            # texts that wait unmasked would be written so
-            "mask_personal": bool(request.formats) and options.mask_personal,
+            # what is done stays as it is, so that one folder would hold the results of two
+            "BILINGUAL_MIN_SCORE": options.min_score,
+            "BILINGUAL_DETECTORS": ",".join(options.detectors),
+            "BILINGUAL_EQUIVALENT_LANGUAGES": ",".join(sorted(" ".join(sorted(one)) for one in self._equivalents)),
+            "BILINGUAL_MASK_PERSONAL": options.mask_personal,
         }
         if known is None and self._out.exists() and any(self._out.iterdir()):
             raise MiningError(f"--out {self._out}: the folder is not empty, and of no mining; give another one")
-        # a folder of an earlier version lacks the last ones
-        if other := ", ".join(name for name in mark if known is not None and known.get(name, False) != mark[name]):
+        # a folder of an earlier version has no "monolingual", and no settings
+        before = {name: value for name, value in mark.items() if name.startswith(PREFIX)} | (known or {})
+        if other := ", ".join(name for name in mark if known is not None and before.get(name, False) != mark[name]):
             raise MiningError(f"--out {self._out}: the folder has a mining with other {other}; give another one")
         store(self._out / "mining.json", mark)
 

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from itertools import dropwhile, islice
 from typing import TYPE_CHECKING, Any
 
+from bilingual_crawler import noun
 from bilingual_crawler.alignment.sentences.cleaning import REASONS as DROPPED
 from bilingual_crawler.discovery.sites import read_bilingual
 from bilingual_crawler.languages.codes import language_name
@@ -83,6 +84,8 @@ def _early(summary: Mapping[str, Any]) -> str:
             return ""
         case "until":
             return " The crawl left the site, as it seems to have no pair: -a until=1 fetches all of it."
+        case "shutdown":
+            return " The crawl was stopped before its end."
     return " The crawl ended early; a larger budget may help."
 
 
@@ -132,7 +135,7 @@ def _curve(results: Results) -> dict[str, object]:
     fetched, pairs = results.curve[-1]
     if not pairs:
         return {"missing": " ".join(why_no_pair(results.summary))}
-    title = f"{pairs:,} pairs after {fetched:,} pages"
+    title = f"{pairs:,} {noun(pairs, 'pair')} after {fetched:,} {noun(fetched, 'page')}"
     return {
         "half": next(fetched for fetched, found in results.curve if found * 2 >= pairs),
         "fetched": fetched,

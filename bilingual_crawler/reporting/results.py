@@ -387,7 +387,10 @@ def _recounted(
         recounted |= funnel.counts()
     if (directory / PAIRS).exists():
         before = summary.get("by_pair") or {str(languages): summary}
-        names = dict.fromkeys((*map(str, languages), *(row["pair"] for row in rows)))
+        there = {row["pair"] for row in rows}
+        # scrapy align may have put the pairs of the crawl into the other order of their languages
+        asked = (str(one) for one in languages if str(one) in there or f"{one.b}-{one.a}" not in there)
+        names = dict.fromkeys((*asked, *(row["pair"] for row in rows)))
         refused = {name: counts.get("refused", {}) for name, counts in before.items()}
         reasons = ((row.get("pair", str(languages)), row["reason"]) for row in unpaired)
         found = outcomes(names, (row["pair"] for row in rows), reasons, refused)

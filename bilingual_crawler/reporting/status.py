@@ -15,6 +15,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 from twisted.internet.error import CannotListenError
 
+from bilingual_crawler import noun
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.politeness import by_site
 from bilingual_crawler.crawl.signals import Fetch, pair_found, phase_changed, url_fetched
@@ -215,7 +216,8 @@ class StatusExtension:
         """The figures as HTML."""
         status = self.status()
         curve = status["curve"]
-        title = f"{curve[-1][1]:,} pairs after {curve[-1][0]:,} pages"
+        fetched, found = curve[-1]
+        title = f"{found:,} {noun(found, 'pair')} after {fetched:,} {noun(fetched, 'page')}"
         return render(
             "status.html",
             refresh=0 if self._phase.startswith("done") else REFRESH_SECONDS,

@@ -12,6 +12,7 @@ from scrapy.settings import default_settings
 from scrapy.utils.asyncio import create_looping_call
 
 import bilingual_crawler
+from bilingual_crawler import noun
 from bilingual_crawler import settings as defaults
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.politeness import by_site
@@ -62,6 +63,28 @@ POLITENESS = (
 """Scrapy's settings for politeness towards websites."""
 SHOWN = 6
 """Maximum reasons on one line."""
+ONE = {
+    "addresses are": "address is",
+    "addresses": "address",
+    "bilingual sites": "bilingual site",
+    "candidate pairs": "candidate pair",
+    "candidate sites": "candidate site",
+    "documents": "document",
+    "entry pages": "entry page",
+    "HTML pages and PDFs": "HTML page or PDF",
+    "HTML pages": "HTML page",
+    "links and pages": "link or page",
+    "links to documents that are": "link to a document that is",
+    "opt-outs": "opt-out",
+    "pages and sitemaps": "page or sitemap",
+    "pages": "page",
+    "pairs": "pair",
+    "PDFs": "PDF",
+    "requests": "request",
+    "sentence pairs": "sentence pair",
+    "sites": "site",
+}
+"""How a line of the summary begins if it counts several things, and if it counts one."""
 
 
 class SummaryExtension:
@@ -251,7 +274,7 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         (summary["tried"], "addresses tried" + _reasons(summary["dropped"], "no document: ")),
         (summary["fetched"], f"pages fetched ({byte_size(summary['bytes'])} on the wire)"),
         (summary["html"], ("HTML pages and PDFs" if summary["pdf"] else "HTML pages") + _reasons(summary["languages"])),
-        *(((in_two, "pages with the same text in two languages, which are two documents"),) if in_two else ()),
+        *(((in_two, "pages with the same text in two languages, two documents each"),) if in_two else ()),
         (sum(names.values()), "documents" + _reasons(names)),
         (summary["candidates"], "candidate pairs" + _reasons(summary["refused"], "refused: ")),
         (summary["pairs"], "pairs" + _reasons(_each(by_pair, "pairs") if several else {})),
@@ -278,15 +301,21 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
             facts.append((sum(summary[name].values()), text + _reasons(summary[name])))
     if summary["queued"]:
         facts.append((summary["queued"], "addresses are still queued" + describe_queue(summary["estimate"] or {})))
-    return [(str(number), text) for number, text in facts]
+    return [(str(number), _of_one(text) if number == 1 else text) for number, text in facts]
+
+
+def _of_one(text: str) -> str:
+    several = next((begin for begin in ONE if text.startswith(begin)), "")
+    return ONE.get(several, "") + text.removeprefix(several)
 
 
 def describe_queue(estimate: Mapping[str, float]) -> str:
     """Return what the *estimate* of a summary says of its queued addresses; nothing without one."""
     if not estimate:
         return ""
+    remaining = round(estimate["remaining"])
     return (
-        f", with about {estimate['remaining']:.0f} pairs: an estimated {estimate['share']:.0%} "
+        f", with about {remaining} {noun(remaining, 'pair')}: an estimated {estimate['share']:.0%} "
         f"({estimate['low']:.0%} to {estimate['high']:.0%}) of the pairs of the sites visited are found"
     )
 

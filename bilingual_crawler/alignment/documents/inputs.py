@@ -6,13 +6,15 @@ import logging
 from collections import Counter
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urljoin
 
-from scrapy import Request, Spider
-from scrapy.crawler import Crawler
+from scrapy import Request
 from scrapy.downloadermiddlewares.httpcompression import ACCEPTED_ENCODINGS, HttpCompressionMiddleware
 from scrapy.http import Response
+from scrapy.settings import Settings
+from scrapy.signalmanager import SignalManager
 from scrapy.statscollectors import DummyStatsCollector
 
 from bilingual_crawler.alignment.documents.reading import RawPage
@@ -54,6 +56,8 @@ from bilingual_crawler.urls.variants import is_posting
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from scrapy.crawler import Crawler
 
     from bilingual_crawler.languages.pairs import LanguagePairs
     from bilingual_crawler.storage.archive import WarcFile
@@ -173,8 +177,9 @@ def in_lines(text: str) -> str:
 
 def _decompression() -> HttpCompressionMiddleware:
     """Return the middleware that decodes bodies in a crawl."""
-    crawler = Crawler(Spider, {"DOWNLOAD_MAXSIZE": MAX_BODY, "DOWNLOAD_WARNSIZE": 0})
-    # it gets one of its own when it crawls, which this one never does
+    settings = Settings({"DOWNLOAD_MAXSIZE": MAX_BODY, "DOWNLOAD_WARNSIZE": 0})
+    # a new Crawler would give its log level and file to the log of the whole process, which may be that of a crawl
+    crawler = cast("Crawler", SimpleNamespace(settings=settings, signals=SignalManager()))
     crawler.stats = DummyStatsCollector(crawler)
     return HttpCompressionMiddleware.from_crawler(crawler)
 
