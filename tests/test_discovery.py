@@ -292,6 +292,23 @@ def test_a_site_is_judged_by_another_seed_or_candidate_if_one_gives_no_page() ->
     assert found.unjudged == 0
 
 
+def test_a_site_is_judged_by_its_first_seed_if_another_one_gives_no_page_before() -> None:
+    found = search("both")
+    told: dict[str, Any] = {}
+    found.judged = lambda name, site: told.update({name: site.verdict and site.verdict.reason})
+    for site in ("http://bi.net/", "http://bi.org/"):
+        found.seed(f"{site}slow")
+        found.seed(f"{site}gone")
+    found.redirected("http://bi.org/slow", "http://bi.org/home")
+    for url in ("http://bi.net/gone", "http://bi.org/gone"):
+        found.gone(url)
+    assert not told
+    visit(found, url="http://bi.net/slow")
+    visit(found, url="http://bi.org/home")
+    assert told == {"bi.net": "bilingual", "bi.org": "bilingual"}
+    assert found.unjudged == 0
+
+
 def test_an_entry_page_is_not_fetched_once_its_site_is_being_judged() -> None:
     found = search("both")
     visit(found, "http://b.org/", url="http://a.org/")

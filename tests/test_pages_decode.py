@@ -97,6 +97,7 @@ def test_without_declaration_the_language_of_the_page_tells(lang: str, encoding:
     [
         ("iso-8859-1", '<a href="/mál?um=Íslenskt mál&amp;b=é#é">', "/m%C3%A1l?um=%CDslenskt%20m%E1l&b=%E9"),
         ("iso-8859-1", "<a href=?q=é title=é?é>", "/?q=%E9"),
+        ("iso-8859-1", "<a href='?q=l&#39;été&#x26;p=é#1é'>", "/?q=l'%E9t%E9&p=%E9"),
         ("windows-1251", "<frameset><frame src='/?q=Привет'>", "/?q=%CF%F0%E8%E2%E5%F2"),
         ("utf-8", "<a href=/?q=é>", "/?q=%C3%A9"),
     ],

@@ -342,9 +342,10 @@ def test_responses_as_other_archivers_store_them(head: bytes, body: bytes, expec
     assert response.headers.get(b"x-folded", [b"one two"]) == [b"one two"]
 
 
-def test_lines_of_a_header_may_end_otherwise_than_those_of_the_body() -> None:
+@pytest.mark.parametrize("end", [b"\n\n", b"\n\r\n", b"\r\n\n"])
+def test_lines_of_a_header_may_end_otherwise_than_those_of_the_body(end: bytes) -> None:
     body = b"<p>one</p>\r\n\r\n<p>two</p>"
-    block = b"HTTP/1.1 200 OK\nContent-Type: text/html\n\n" + body
+    block = b"HTTP/1.1 200 OK\nContent-Type: text/html" + end + body
     head = b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.b/\r\nContent-Length: %d\r\n\r\n"
     response = parse_response(head % len(block) + block)
     assert response

@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 from collections import Counter
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -291,11 +292,18 @@ def test_the_other_order_of_two_languages_is_no_other_pair(folder: Path) -> None
     found = rows(folder)
     assert "eng-spa" not in found
     assert found["spa-eng"] == PAGES + 1
+    turned = list(read_tsv(out))
     assert {row["pair"] for row in read_tsv(folder / "unpaired.tsv")}.isdisjoint({"eng-spa"})
     report = run_scrapy(folder.parent, "report", "out")
     assert report.returncode == 0, report.stderr
     assert "No eng-spa pair was found" not in report.stderr
     assert summary(folder.parent)["by_pair"].keys() == {"spa-eng", "eng-mlt", "spa-mlt"}
+    taken = run_scrapy(folder.parent, "align", "out", "--out", str(out))
+    assert "its pairs are taken" in taken.stdout, taken.stderr
+    turned = [row | {"url_a": row["url_b"], "url_b": row["url_a"]} for row in turned if row["pair"] == "spa-eng"]
+    order = itemgetter("url_a")
+    again = [row | {"pair": "spa-eng"} for row in read_tsv(out) if row["pair"] == "eng-spa"]
+    assert sorted(again, key=order) == sorted(turned, key=order)
 
 
 def test_a_score_on_the_command_line_is_not_that_of_the_crawl(folder: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import random
 import zlib
 
 import pytest
@@ -127,6 +128,10 @@ def test_gzip(pack: object) -> None:
 def test_two_gzip_members() -> None:
     body = urlset(ALTERNATES)
     assert len(pages(gzip.compress(body[:300], mtime=0) + gzip.compress(body[300:]))) == 4
+    for length in range(1, 60):
+        first = "/" + random.Random(length).randbytes(length).hex()
+        packed = [gzip.compress(f"https://a.example{path}\n".encode(), mtime=0) for path in (first, "/last")]
+        assert "https://a.example/last" in pages(b"".join(packed))
 
 
 def test_damaged_gzip_is_read_up_to_the_error() -> None:

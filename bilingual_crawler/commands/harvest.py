@@ -141,7 +141,7 @@ class Command(ScrapyCommand):
         budgets = opts.together.split(",")
         if not set(budgets) <= set(SITE_BUDGETS):
             raise wrong("--together", opts.together, f"choose among {', '.join(SITE_BUDGETS)}")
-        tasks = read_tasks(sites)
+        tasks = _select(read_tasks(sites), opts.site)
         pairs = list(dict.fromkeys(task.pair for task in _select(tasks, opts.site, opts.pairs)[: opts.tasks]))
         together = Together(sites, opts.out.resolve(), tasks, opts.links, opts.set, opts.until)
         console = Console()

@@ -12,6 +12,7 @@ from cachetools import LRUCache
 from bilingual_crawler.languages.codes import to_bcp47
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
 from bilingual_crawler.urls.canonical import registered_domain
+from bilingual_crawler.urls.hosts import host_of
 from bilingual_crawler.urls.marks import marked_language, strip_language
 from bilingual_crawler.urls.variants import asked_language, bare, is_posting, variant
 
@@ -28,7 +29,7 @@ MAX_COOKIES, MAX_COOKIE = 20, 4096
 MAX_POSTS = 5
 """Forms that are posted to a site in one crawl, at most one for each language."""
 MAX_REFUSED = 3
-"""Variants in another language than asked for after which a site is asked for no more, unless some were right."""
+"""Variants in another language than asked for after which a host is asked for no more, unless its site was right."""
 
 _NAMING = ("lang", "locale", "i18n")
 """Parts of names of cookies whose value is a language."""
@@ -80,6 +81,7 @@ class Variants:
         self._order = sorted(pairs.languages, key=lambda language: language == "eng")
         self._cookies: LRUCache[tuple[str, str], dict[str, str]] = LRUCache(MAX_SITES)
         self._refused: LRUCache[str, int] = LRUCache(MAX_SITES)
+        """Host -> how often it was not answered as asked; a site that was right once has -1."""
         self._usual: LRUCache[str, str] = LRUCache(MAX_SITES)
         """The language of the first page of a site whose address names none: what it shows without cookies."""
         self._posts: LRUCache[str, list[str]] = LRUCache(MAX_SITES)
@@ -167,14 +169,17 @@ class Variants:
 
     def note_answer(self, url: str, *, right: bool) -> None:
         """The variant *url* was answered in the language asked for, or in another one."""
-        site = registered_domain(url)
-        refused = self._refused.get(site, 0)
+        site, host = registered_domain(url), host_of(url)
         # a site that was right once is not given up
-        self._refused[site] = -1 if right or refused < 0 else refused + 1
+        if right or self._refused.get(site, 0) < 0:
+            self._refused[site] = -1
+        else:
+            self._refused[host] = self._refused.get(host, 0) + 1
 
     def are_wanted(self, url: str) -> bool:
-        """Return whether the site of *url* may be asked for variants."""
-        return self._refused.get(registered_domain(url), 0) < MAX_REFUSED
+        """Return whether the host of *url* may be asked for variants."""
+        is_right = self._refused.get(registered_domain(url), 0) < 0
+        return is_right or self._refused.get(host_of(url), 0) < MAX_REFUSED
 
     def is_switched(self, url: str, switch: Switch) -> bool:
         """Return whether *switch* may show the page at *url*, which it leads back to, in another language."""

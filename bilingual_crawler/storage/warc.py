@@ -123,6 +123,7 @@ class IndexBuilder:
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})")
 _DIGITS = 18
 """Digits of the longest length that counts as one."""
+_BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 _FOLD = re.compile(rb"\r?\n[ \t]+")
 _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;|$)")
 MAX_HEAD = 1 << 16
@@ -219,16 +220,13 @@ def parse_response(record: bytes) -> ArchivedResponse | None:
     if head is None or head.status is None:
         return None
     block = record[head.block : head.end]
-    end, gap = block.find(b"\r\n\r\n"), 4
-    if end < 0:
-        end, gap = len(block), 0
-    # some servers end lines with a line feed alone, and blank lines of their bodies otherwise
-    if (first := block.find(b"\n\n", 0, end)) >= 0:
-        end, gap = first, 2
+    # some servers end lines with a line feed alone, all or some of them, and blank lines of their bodies otherwise
+    blank = _BLANK_LINE.search(block)
+    end, begin = blank.span() if blank else (len(block), len(block))
     if end > MAX_HTTP_HEAD:
         return None
     headers = _parse_headers(block[:end])
-    body = block[end + gap :]
+    body = block[begin:]
     if b"chunked" in b",".join(headers.pop(b"transfer-encoding", ())).lower():
         body = _dechunk(body)
         headers.pop(b"content-length", None)

@@ -16,7 +16,7 @@ from bilingual_crawler.alignment.documents.corpus import Corpus, Domain
 from bilingual_crawler.alignment.documents.inputs import Inputs
 from bilingual_crawler.alignment.documents.matching import greedy
 from bilingual_crawler.alignment.documents.methods import method_of
-from bilingual_crawler.alignment.documents.model import Alignment, read_pairs
+from bilingual_crawler.alignment.documents.model import Alignment, as_in, read_pairs
 from bilingual_crawler.alignment.documents.reading import PackedDocument, read_pages
 from bilingual_crawler.items import Pair
 from bilingual_crawler.languages.pairs import LanguagePairs
@@ -114,7 +114,8 @@ def as_aligned(corpus: Corpus, folder: Path) -> Iterator[tuple[Domain, Alignment
     lacking = sum(map(len, pairs.values()))
     # older crawls had one pair of languages, and did not name it
     one = str(corpus.pairs)
-    reasons = {(row.get("pair", one), row["url"]): row["reason"] for row in read_tsv(folder / UNPAIRED)}
+    rows = read_tsv(folder / UNPAIRED)
+    reasons = {(as_in(corpus.pairs, row.get("pair", one)), row["url"]): row["reason"] for row in rows}
     for domain in _domains(corpus):
         name = str(domain.pair)
         # an edition of a page may be in a pair with each edition of the other

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.items import Pair, Unpaired
@@ -166,11 +166,13 @@ def read_pairs(path: Path, pairs: LanguagePairs) -> Iterator[Pair]:
     """Read the document pairs in the file *path*; a missing file has none.
 
     Older crawls did not write the column ``pair``: the summary beside the file names the language pair, or else it is
-    the first of *pairs*.
+    the first of *pairs*. A pair of languages has the order that it has in *pairs*, whatever the one in the file.
     """
     unnamed = _languages_beside(path) or str(next(iter(pairs)))
     for row in read_tsv(path):
-        yield Pair(row["url_a"], row["url_b"], float(row["score"]), row["method"], row.get("pair", unnamed))
+        name = row.get("pair", unnamed)
+        found = Pair(row["url_a"], row["url_b"], float(row["score"]), row["method"], as_in(pairs, name))
+        yield found if found.pair == name else replace(found, url_a=found.url_b, url_b=found.url_a)
 
 
 def pairs_of_others(path: Path, pairs: LanguagePairs) -> list[Pair]:
@@ -191,6 +193,11 @@ def replace_unpaired(path: Path, unpaired: Iterable[Unpaired], pairs: LanguagePa
         if row.get("pair") and not _has(pairs, row["pair"])
     ]
     replace_tsv(path, Unpaired, [*unpaired, *others])
+
+
+def as_in(pairs: LanguagePairs, name: str) -> str:
+    """Return the name that the two languages called *name* have in *pairs*, or *name*: ``scrapy align`` may turn it."""
+    return next((str(pair) for pair in pairs if f"{pair.b}-{pair.a}" == name), name)
 
 
 def _has(pairs: LanguagePairs, name: str) -> bool:

@@ -99,7 +99,7 @@ def check_list(path: Path) -> None:
 
 
 def _rows(path: Path, columns: Sequence[str], left_out: LeftOut) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Line number and fields by column. If the first line names the first column, it is a header."""
+    """Line number and fields by column. If the first line names the first column, or a site, it is a header."""
     header_may_come = True
     try:
         with open_packed(path) as file:
@@ -115,13 +115,22 @@ def _rows(path: Path, columns: Sequence[str], left_out: LeftOut) -> Iterator[tup
                 if not text.strip() or text.startswith("#"):
                     continue
                 fields = [field.strip() for field in text.split("\t")]
-                if header_may_come and columns[0] in fields:
-                    columns = fields
+                if header_may_come and (header := _header(fields, columns[0])):
+                    columns = header
                 else:
                     yield number, dict(zip(columns, fields, strict=False))
                 header_may_come = False
     except DAMAGE as error:
         raise SourceError(f"{path}: cannot be read to its end ({error}); download or pack it again") from error
+
+
+def _header(fields: Sequence[str], first: str) -> Sequence[str]:
+    """The columns that the first line of a file names, with *first* among them; empty if it is no header."""
+    names = [field.lower() for field in fields]
+    if first not in names and names[0] == "site":
+        # as in the sites.tsv of a discovery
+        names[0] = first
+    return names if first in names else ()
 
 
 def _candidate(row: Mapping[str, str]) -> Candidate:
