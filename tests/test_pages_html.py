@@ -247,6 +247,22 @@ class TestSources:
         assert only("<frameset><frame src=menu.html></frameset>").source is LinkSource.FRAME
 
     @pytest.mark.parametrize(
+        ("code", "language"),
+        [("cz", "ces"), ("cz-CZ", "ces"), ("JP", "jpn"), ("kr", "kor"), ("gr", "ell"), ("xx", None), ("english", None)],
+    )
+    def test_alternates_with_codes_of_countries_or_unknown_ones_are_links(
+        self, code: str, language: str | None
+    ) -> None:
+        html = f"<link rel=alternate hreflang={code} href=/other/>"
+        for page in (parse_page(html, URL), parse_page("", URL, [f"</other/>; rel=alternate; hreflang={code}"])):
+            (link,) = page.links
+            assert (link.url, link.hreflang, link.announces) == (
+                "https://example.org/other/",
+                language,
+                language is not None,
+            )
+
+    @pytest.mark.parametrize(
         "html",
         [
             "<link rel=alternate href=/feed type=application/rss+xml>",

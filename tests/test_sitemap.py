@@ -47,6 +47,14 @@ def test_alternates() -> None:
     ]
 
 
+def test_alternates_with_other_codes() -> None:
+    entry = "<url><loc>/en</loc>{}</url>"
+    links = "".join(
+        f"<xhtml:link rel='alternate' hreflang='{code}' href='/{code}'/>" for code in ("cz", "jp-JP", "kr", "xx")
+    )
+    assert pages(urlset(entry.format(links))) == {"/en": None, "/cz": "ces", "/jp-JP": "jpn", "/kr": "kor", "/xx": None}
+
+
 def test_index() -> None:
     entries = "<sitemap><loc>/a.xml.gz</loc></sitemap><sitemap><loc>/b.xml</loc></sitemap>"
     assert parse_sitemap(f"<sitemapindex {XMLNS}>{entries}</sitemapindex>".encode(), URL) == (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lxml import etree
 
 from bilingual_crawler.pages.formats import may_hold
-from bilingual_crawler.pages.links import hreflang_of
+from bilingual_crawler.pages.links import hreflang_of, is_for_language
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
 from bilingual_crawler.pages.tables import DOCUMENT_ENDINGS
 from bilingual_crawler.urls.variants import linked
@@ -180,10 +180,9 @@ def _addresses(entry: etree._Element) -> Iterator[tuple[str, str | None, bool]]:
                 yield href.strip(), None, False
         elif name == "loc" and child.text:
             yield child.text.strip(), None, is_sitemap
-        elif name == "link" and child.get("rel") == "alternate":
-            hreflang = hreflang_of(child.get("hreflang"))
-            if hreflang is not None and child.get("href"):
-                yield child.get("href", ""), hreflang, False
+        elif name == "link" and child.get("rel") == "alternate" and is_for_language(child.get("hreflang")):
+            if href := child.get("href"):
+                yield href, hreflang_of(child.get("hreflang")), False
 
 
 def _name(element: etree._Element) -> str:

@@ -17,7 +17,7 @@ from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.pages.choosers import MAX_CHOICES, MAX_FORMS, Form, OptionList, method_of, script_address
 from bilingual_crawler.pages.declarations import Declarations
 from bilingual_crawler.pages.labels import coded_language
-from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of
+from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of, is_for_language
 from bilingual_crawler.pages.model import MAX_TITLE, LinkPosition, LinkSource, Post
 from bilingual_crawler.pages.robots import directives_in
 from bilingual_crawler.pages.tables import (
@@ -147,12 +147,12 @@ class Head:
         relations = (attributes.get("rel") or "").lower().split()
         if "canonical" in relations:
             self.canonical = self.canonical or href
-        hreflang = hreflang_of(attributes.get("hreflang"))
+        hreflang = attributes.get("hreflang")
         kind = attributes.get("type") or "html"
-        if not href or hreflang is None or "alternate" not in relations or "html" not in kind:
+        if not href or not is_for_language(hreflang) or "alternate" not in relations or "html" not in kind:
             return None
         anchor = Anchor(href, LinkSource.ALTERNATE, LinkPosition.HEAD)
-        anchor.hreflang = hreflang
+        anchor.hreflang = hreflang_of(hreflang)
         anchor.alternate = True
         return anchor
 
