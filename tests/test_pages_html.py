@@ -68,6 +68,10 @@ class TestText:
     def test_what_browsers_show_in_one_line_is_one(self, html: str, text: str) -> None:
         assert parse_page(f"<p>before<div>{html}</div>after", URL).text == f"before\n{text}\nafter"
 
+    def test_blank_lines_part_the_paragraphs_of_preformatted_text(self) -> None:
+        html = "<pre>\n\nTitle\n \nOne line\nand <b>the\n\t\r\n\nnext</b> two\n\n</pre>and\n\nmore"
+        assert parse_page(html, URL).text == "Title\nOne line and the\nnext two\nand more"
+
     def test_what_is_hidden_has_no_part_in_the_text_around_a_link(self) -> None:
         html = "<div>One <a href=https://other.org/>two</a> <span hidden><div>x</div></span> three"
         assert only(html).around == "One two three"

@@ -180,9 +180,13 @@ def _addresses(entry: etree._Element) -> Iterator[tuple[str, str | None, bool]]:
                 yield href.strip(), None, False
         elif name == "loc" and child.text:
             yield child.text.strip(), None, is_sitemap
-        elif name == "link" and child.get("rel") == "alternate" and is_for_language(child.get("hreflang")):
-            if href := child.get("href"):
-                yield href, hreflang_of(child.get("hreflang")), False
+        elif (
+            name == "link"
+            and child.get("rel") == "alternate"
+            and (href := child.get("href"))
+            and is_for_language(hreflang := child.get("hreflang"))
+        ):
+            yield href, hreflang_of(hreflang), False
 
 
 def _name(element: etree._Element) -> str:

@@ -176,6 +176,7 @@ _CONTROL_TAGS = frozenset(("input", "button", "label"))
 _CLICKED_TAGS = frozenset(("button", "div", "img", "input", "li", "option", "p", "span", "td", "tr"))
 _CONTENT_TAGS = frozenset(("main", "article", "section"))
 _LETTER = re.compile(r"[^\W_]")
+_BLANK_LINE = re.compile(r"\n\s*\n")
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
 MAX_ANCHORS = 20_000
@@ -186,9 +187,10 @@ MAX_IMAGES = 500
 """Images of a page whose addresses are read, repetitions included."""
 
 # Flags for the end of an element.
-_BLOCK, _NAVIGATION, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT, _FORM, _CONTROL, _CLICKED, _LANGUAGE, _SPACED = (
-    1 << i for i in range(12)
+_BLOCK, _NAVIGATION, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT, _FORM, _CONTROL, _CLICKED, _LANGUAGE = (
+    1 << i for i in range(11)
 )
+_SPACED, _PREFORMATTED = 1 << 11, 1 << 12
 
 
 class Walk:
@@ -225,6 +227,7 @@ class Walk:
         """Whether the innermost form is an empty element in a table, where the parser puts its controls beside it."""
         self._switches: list[tuple[int, int]] = []
         self._hidden = 0
+        self._preformatted = 0
         self._navigation = 0
         self._content = 0
         self._characters = 0
@@ -278,6 +281,12 @@ class Walk:
         if self._options is not None:
             self._options.text(text)
         elif not self._hidden:
+            if self._preformatted:
+                *paragraphs, text = _BLANK_LINE.split(text)
+                for paragraph in paragraphs:
+                    self._line.append(paragraph)
+                    self._characters += len(paragraph)
+                    self._flush()
             if self._line or not text.isspace():
                 self._line.append(text)
             self._characters += len(text)
@@ -324,6 +333,8 @@ class Walk:
             undo |= _NAVIGATION
         elif tag in _CONTENT_TAGS:
             undo |= _CONTENT
+        elif tag == "pre":
+            undo |= _PREFORMATTED
         elif tag == "select":
             undo |= _SELECT
             self._options = OptionList(attributes)
@@ -362,6 +373,7 @@ class Walk:
         self._navigation += bool(undo & _NAVIGATION)
         self._content += bool(undo & _CONTENT)
         self._hidden += bool(undo & _HIDDEN)
+        self._preformatted += bool(undo & _PREFORMATTED)
         return undo
 
     def _end(self, undo: int, node: LexborNode) -> None:
@@ -376,6 +388,7 @@ class Walk:
         self._navigation -= bool(undo & _NAVIGATION)
         self._content -= bool(undo & _CONTENT)
         self._hidden -= bool(undo & _HIDDEN)
+        self._preformatted -= bool(undo & _PREFORMATTED)
         if undo & _ANCHOR and self._anchor is not None:
             if "#" in self._anchor.href:
                 self._find_mark(node, self._anchor.href.partition("#")[2])
