@@ -63,6 +63,9 @@ class TestText:
             ('so <span style="display: none"><div>x<p>y</div></span> grows', "so grows"),
             ("so <div hidden>x<br>y</div> grows<noscript><p>z</p></noscript> up", "so grows up"),
             ("so<div hidden>x</div>it grows", "so it grows"),
+            ("so <x-tip>it <b>also</b></x-tip>, <x-icon></x-icon> grows", "so it also, grows"),
+            ("<x-card>so</x-card><x-card>it</x-card> <x-card>grows</x-card>", "so\nit\ngrows"),
+            ("so <x-card><p>it</p></x-card> grows", "so\nit\ngrows"),
         ],
     )
     def test_what_browsers_show_in_one_line_is_one(self, html: str, text: str) -> None:

@@ -325,7 +325,7 @@ class Walk:
         attributes = node.attributes
         hides = tag == "noscript" or (bool(attributes) and tag not in _PAGE_TAGS and is_hidden(attributes))
         # elements with a prefix, as Word writes them (``<o:p>``), are unknown to browsers, which show them inline
-        if tag not in INLINE_TAGS and ":" not in tag:
+        if tag not in INLINE_TAGS and ":" not in tag and not ("-" in tag and _is_among_words(node)):
             # what is not shown parts words, but not lines
             (self._space if hides else self._flush)()
             undo = _BLOCK
@@ -545,6 +545,16 @@ class Walk:
             self._anchor.close()
         self._anchor = anchor
         return _CLICKED
+
+
+def _is_among_words(node: LexborNode) -> bool:
+    """Whether text stands right before and after *node*, which is a part of this line if nothing else makes it a block."""
+    before, after = node.prev, node.next
+    return _is_text(before) and _is_text(after)
+
+
+def _is_text(node: LexborNode | None) -> bool:
+    return node is not None and node.tag == "-text" and not (node.text_content or "").isspace()
 
 
 def _heading_around(node: LexborNode) -> LexborNode | None:
