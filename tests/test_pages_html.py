@@ -64,6 +64,7 @@ class TestText:
             ("so <div hidden>x<br>y</div> grows<noscript><p>z</p></noscript> up", "so grows up"),
             ("so<div hidden>x</div>it grows", "so it grows"),
             ("so <x-tip>it <b>also</b></x-tip>, <x-icon></x-icon> grows", "so it also, grows"),
+            ("so <mjx-box><mjx-math><mjx-c></mjx-c></mjx-math><math><mi>x</mi></math></mjx-box> grows", "so x grows"),
             ("<x-card>so</x-card><x-card>it</x-card> <x-card>grows</x-card>", "so\nit\ngrows"),
             ("so <x-card><p>it</p></x-card> grows", "so\nit\ngrows"),
         ],

@@ -548,9 +548,15 @@ class Walk:
 
 
 def _is_among_words(node: LexborNode) -> bool:
-    """Whether text stands right before and after *node*, which is a part of this line if nothing else makes it a block."""
-    before, after = node.prev, node.next
-    return _is_text(before) and _is_text(after)
+    """Whether text stands right before and after *node*, or the outermost of the custom elements around it."""
+    for _ in range(8):
+        if _is_text(node.prev) and _is_text(node.next):
+            return True
+        parent = node.parent
+        if parent is None or "-" not in (parent.tag or ""):
+            return False
+        node = parent
+    return False
 
 
 def _is_text(node: LexborNode | None) -> bool:
