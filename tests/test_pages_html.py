@@ -83,6 +83,24 @@ class TestText:
     def test_adjacent_links_are_words_of_their_own(self) -> None:
         assert parse_page("<p><a href=a>Heim</a><a href=b>Um</a> vef<a href=c>inn</a>", URL).text == "Heim Um vefinn"
 
+    @pytest.mark.parametrize(
+        ("html", "text"),
+        [
+            ("<span>Soft drinks</span><span>Freskagarriak</span>", "Soft drinks Freskagarriak"),
+            ("<b>Last</b><span><i>Updated today</i></span>", "Last Updated today"),
+            ("<a href=a><strong>18</strong><span>Product families</span></a>", "18 Product families"),
+            ("<button>all</button><button>new</button>", "all new"),
+            ("<time>5/30/2024</time><time>11/6/2024</time>", "5/30/2024 11/6/2024"),
+            ("<span>Face</span><span>Book</span> and <b>You</b><i>Tube</i>", "FaceBook and YouTube"),
+            ("an <b>i</b><span>Phone for all</span>", "an iPhone for all"),
+            ("<b>lib</b><i>foo and bar</i>", "libfoo and bar"),
+            ("the Mac<span>Donald farm</span>", "the MacDonald farm"),
+            ("<i>a b</i><sub>Cd</sub>", "a bCd"),
+        ],
+    )
+    def test_adjacent_elements_are_words_of_their_own_if_capitals_tell(self, html: str, text: str) -> None:
+        assert parse_page(f"<p>{html}</p>", URL).text == text
+
     def test_whether_links_touch_is_judged_inside_a_block(self) -> None:
         assert parse_page("<p><a href=a>one</a><p>(<a href=b>two</a>)", URL).text == "one\n(two)"
 

@@ -176,6 +176,9 @@ _CONTROL_TAGS = frozenset(("input", "button", "label"))
 _CLICKED_TAGS = frozenset(("button", "div", "img", "input", "li", "option", "p", "span", "td", "tr"))
 _CONTENT_TAGS = frozenset(("main", "article", "section"))
 _LETTER = re.compile(r"[^\W_]")
+_PHRASE_TAGS = frozenset(("a", "b", "button", "em", "i", "label", "small", "span", "strong", "time"))
+# Beside another element they are never a part of its last word.
+_APART_TAGS = frozenset(("button", "time"))
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
@@ -242,7 +245,15 @@ class Walk:
             if stack and stack[-1][1] & _SPACED:
                 self._space()
             if tag == "-text":
-                self._text(node.text_content or "")
+                text = node.text_content or ""
+                if (
+                    self._line
+                    and _begins_words(self._line[-1], text)
+                    and not self._preformatted
+                    and _is_after_element(node)
+                ):
+                    self._space()
+                self._text(text)
             elif tag == "title":
                 self.head.title = self.head.title or one_line(node.text())[:MAX_TITLE].rstrip()
             elif tag not in SKIPPED_TAGS and tag[0] != "-":
@@ -329,6 +340,8 @@ class Walk:
             # what is not shown parts words, but not lines
             (self._space if hides else self._flush)()
             undo = _BLOCK
+        elif tag in _APART_TAGS and (before := node.prev) is not None and before.tag in _PHRASE_TAGS:
+            self._space()
         if tag in _NAVIGATION_TAGS or (tag == "header" and not self._content):
             undo |= _NAVIGATION
         elif tag in _CONTENT_TAGS:
@@ -561,6 +574,30 @@ def _is_among_words(node: LexborNode) -> bool:
 
 def _is_text(node: LexborNode | None) -> bool:
     return node is not None and node.tag == "-text" and not (node.text_content or "").isspace()
+
+
+def _begins_words(before: str, text: str) -> bool:
+    """Whether *text* begins with a word in upper case right after the small letters or the digit that end *before*.
+
+    One of them has several words: ``<b>Face</b><i>Book</i>`` is one, and so is ``<b>i</b><i>Phone</i>``.
+    """
+    return (
+        text[:1].isupper()
+        and text[1:2].islower()
+        and (before[-1:].isdigit() or (before[-1:].islower() and before[-2:-1].isalpha()))
+        and (len(text.split(None, 1)) > 1 or len(before.split(None, 1)) > 1)
+    )
+
+
+def _is_after_element(node: LexborNode) -> bool:
+    """Whether the text *node* begins an inline element that another one ends right before."""
+    before = node.prev
+    while before is None:
+        parent = node.parent
+        if parent is None or parent.tag not in _PHRASE_TAGS:
+            return False
+        node, before = parent, parent.prev
+    return before.tag in _PHRASE_TAGS and node.tag in _PHRASE_TAGS
 
 
 def _heading_around(node: LexborNode) -> LexborNode | None:
