@@ -76,6 +76,36 @@ class TestText:
         html = "<pre>\n\nTitle\n \nOne line\nand <b>the\n\t\r\n\nnext</b> two\n\n</pre>and\n\nmore"
         assert parse_page(html, URL).text == "Title\nOne line and the\nnext two\nand more"
 
+    @pytest.mark.parametrize(
+        ("html", "text"),
+        [
+            ("<h1>Oil<span style='color: red; display:block'>Olioa</span></h1>", "Oil\nOlioa"),
+            ("<a href=a><b style='DISPLAY: flex;'>one</b>two</a>", "one\ntwo"),
+            ("o<span style='display:inline-block'>ne</span>", "one"),
+            ("o<span style='--display:block;display:table-cell'>ne</span>", "one"),
+            ("<span style='float:left;display:block'>O</span>ne", "One"),
+            (
+                "<pre><span style='display:flex'>x = 1\n</span><span style='display:flex'>y = 2</span></pre>",
+                "x = 1 y = 2",
+            ),
+        ],
+    )
+    def test_inline_elements_that_their_style_makes_blocks_are_lines(self, html: str, text: str) -> None:
+        assert parse_page(html, URL).text == text
+
+    @pytest.mark.parametrize(
+        "ruby",
+        [
+            "<ruby>日本語<rp>(</rp><rt>にほんご</rt><rp>)</rp></ruby>",
+            "<ruby>日本<rt>にほん</rt>語<rt>ご</rt></ruby>",
+            "<ruby><rb>日本語</rb><rt>にほんご<rtc><rt>Japanese</rt></rtc></ruby>",
+        ],
+    )
+    def test_pronunciations_are_no_text(self, ruby: str) -> None:
+        page = parse_page(f"<p>やさしい{ruby}です</p><a href=/ja/>{ruby}</a>", URL)
+        assert page.text == "やさしい日本語です\n日本語"
+        assert [(link.text, link.label) for link in page.links] == [("日本語", "jpn")]
+
     def test_what_is_hidden_has_no_part_in_the_text_around_a_link(self) -> None:
         html = "<div>One <a href=https://other.org/>two</a> <span hidden><div>x</div></span> three"
         assert only(html).around == "One two three"

@@ -113,6 +113,17 @@ def is_hidden(attributes: dict[str, str | None]) -> bool:
     return bool(style) and _HIDING.search(style or "") is not None
 
 
+_BLOCK_STYLE = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:block|flex|grid|list-item|table)(?![\w-])")
+_FLOATING = re.compile(r"(?i)\bfloat\s*:\s*(?!none)\w")
+
+
+def is_block(attributes: dict[str, str | None]) -> bool:
+    """Whether the style of an inline element with these attributes puts it on lines of its own."""
+    style = attributes.get("style")
+    # what floats may be the first letter of a word
+    return bool(style) and _BLOCK_STYLE.search(style or "") is not None and not _FLOATING.search(style or "")
+
+
 _SPACING = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:inline-)?(?:flex|grid)\b")
 """In the style of an element whose children are shown apart without blanks between them."""
 
@@ -336,7 +347,9 @@ class Walk:
         attributes = node.attributes
         hides = tag == "noscript" or (bool(attributes) and tag not in _PAGE_TAGS and is_hidden(attributes))
         # elements with a prefix, as Word writes them (``<o:p>``), are unknown to browsers, which show them inline
-        if tag not in INLINE_TAGS and ":" not in tag and not ("-" in tag and _is_among_words(node)):
+        if (tag in _PHRASE_TAGS and not self._preformatted and is_block(attributes)) or (
+            tag not in INLINE_TAGS and ":" not in tag and not ("-" in tag and _is_among_words(node))
+        ):
             # what is not shown parts words, but not lines
             (self._space if hides else self._flush)()
             undo = _BLOCK
