@@ -93,6 +93,15 @@ class TestText:
     def test_inline_elements_that_their_style_makes_blocks_are_lines(self, html: str, text: str) -> None:
         assert parse_page(html, URL).text == text
 
+    @pytest.mark.parametrize("names", ["sr-only", "x visually-hidden", "screen-reader-text", "element-invisible y"])
+    def test_what_is_for_screen_readers_alone_cuts_no_sentence(self, names: str) -> None:
+        page = parse_page(f"<p>See <a href=a>this<span class='{names}'> (new tab)</span></a> too.", URL)
+        assert page.text == "See this too."
+        assert page.links[0].text == "this (new tab)"
+
+    def test_what_is_for_screen_readers_on_small_screens_alone_is_text(self) -> None:
+        assert parse_page("<p>See <span class='sr-only md:not-sr-only'>this</span>", URL).text == "See this"
+
     @pytest.mark.parametrize(
         "ruby",
         [

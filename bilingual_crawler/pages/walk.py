@@ -113,6 +113,17 @@ def is_hidden(attributes: dict[str, str | None]) -> bool:
     return bool(style) and _HIDING.search(style or "") is not None
 
 
+_SPOKEN = re.compile(
+    r"(?:^|\s)(?:sr-only|visually-?hidden|screen-reader-(?:text|only)|show-for-sr|element-invisible)(?:\s|$)"
+)
+
+
+def is_spoken(names: str) -> bool:
+    """Whether an element with these class names is for screen readers alone, by the names of the usual frameworks."""
+    names = names[:MAX_NAMES]
+    return _SPOKEN.search(names) is not None and "not-sr-only" not in names
+
+
 _BLOCK_STYLE = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:block|flex|grid|list-item|table)(?![\w-])")
 _FLOATING = re.compile(r"(?i)\bfloat\s*:\s*(?!none)\w")
 
@@ -346,6 +357,8 @@ class Walk:
         undo = 0
         attributes = node.attributes
         hides = tag == "noscript" or (bool(attributes) and tag not in _PAGE_TAGS and is_hidden(attributes))
+        if tag == "span" and (names := attributes.get("class")) and is_spoken(names):
+            hides = True
         # elements with a prefix, as Word writes them (``<o:p>``), are unknown to browsers, which show them inline
         if (tag in _PHRASE_TAGS and not self._preformatted and is_block(attributes)) or (
             tag not in INLINE_TAGS and ":" not in tag and not ("-" in tag and _is_among_words(node))
