@@ -129,6 +129,7 @@ class TestText:
             ("<b>Last</b><span><i>Updated today</i></span>", "Last Updated today"),
             ("<a href=a><strong>18</strong><span>Product families</span></a>", "18 Product families"),
             ("<button>all</button><button>new</button>", "all new"),
+            ("<label>name<input></label><label>mail<input></label>", "name mail"),
             ("<time>5/30/2024</time><time>11/6/2024</time>", "5/30/2024 11/6/2024"),
             ("<span>Face</span><span>Book</span> and <b>You</b><i>Tube</i>", "FaceBook and YouTube"),
             ("an <b>i</b><span>Phone for all</span>", "an iPhone for all"),

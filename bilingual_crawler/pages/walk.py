@@ -200,7 +200,7 @@ _CONTENT_TAGS = frozenset(("main", "article", "section"))
 _LETTER = re.compile(r"[^\W_]")
 _PHRASE_TAGS = frozenset(("a", "b", "button", "em", "i", "label", "small", "span", "strong", "time"))
 # Beside another element they are never a part of its last word.
-_APART_TAGS = frozenset(("button", "time"))
+_APART_TAGS = frozenset(("button", "label", "time"))
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
