@@ -118,9 +118,9 @@ _SPOKEN = re.compile(
 )
 
 
+@lru_cache(maxsize=16384)
 def is_spoken(names: str) -> bool:
     """Whether an element with these class names is for screen readers alone, by the names of the usual frameworks."""
-    names = names[:MAX_NAMES]
     return _SPOKEN.search(names) is not None and "not-sr-only" not in names
 
 
@@ -269,7 +269,8 @@ class Walk:
             if tag == "-text":
                 text = node.text_content or ""
                 if (
-                    self._line
+                    text[:1].isupper()
+                    and self._line
                     and _begins_words(self._line[-1], text)
                     and not self._preformatted
                     and _is_after_element(node)
@@ -357,10 +358,10 @@ class Walk:
         undo = 0
         attributes = node.attributes
         hides = tag == "noscript" or (bool(attributes) and tag not in _PAGE_TAGS and is_hidden(attributes))
-        if tag == "span" and (names := attributes.get("class")) and is_spoken(names):
+        if tag == "span" and (names := attributes.get("class")) and is_spoken(names[:MAX_NAMES]):
             hides = True
         # elements with a prefix, as Word writes them (``<o:p>``), are unknown to browsers, which show them inline
-        if (tag in _PHRASE_TAGS and not self._preformatted and is_block(attributes)) or (
+        if ("style" in attributes and tag in _PHRASE_TAGS and not self._preformatted and is_block(attributes)) or (
             tag not in INLINE_TAGS and ":" not in tag and not ("-" in tag and _is_among_words(node))
         ):
             # what is not shown parts words, but not lines
@@ -603,13 +604,12 @@ def _is_text(node: LexborNode | None) -> bool:
 
 
 def _begins_words(before: str, text: str) -> bool:
-    """Whether *text* begins with a word in upper case right after the small letters or the digit that end *before*.
+    """Whether *text*, with a capital first, begins a word after the small letters or the digit that end *before*.
 
     One of them has several words: ``<b>Face</b><i>Book</i>`` is one, and so is ``<b>i</b><i>Phone</i>``.
     """
     return (
-        text[:1].isupper()
-        and text[1:2].islower()
+        text[1:2].islower()
         and (before[-1:].isdigit() or (before[-1:].islower() and before[-2:-1].isalpha()))
         and (len(text.split(None, 1)) > 1 or len(before.split(None, 1)) > 1)
     )
