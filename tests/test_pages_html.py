@@ -63,10 +63,57 @@ class TestText:
             ('so <span style="display: none"><div>x<p>y</div></span> grows', "so grows"),
             ("so <div hidden>x<br>y</div> grows<noscript><p>z</p></noscript> up", "so grows up"),
             ("so<div hidden>x</div>it grows", "so it grows"),
+            ("so <x-tip>it <b>also</b></x-tip>, <x-icon></x-icon> grows", "so it also, grows"),
+            ("so <mjx-box><mjx-math><mjx-c></mjx-c></mjx-math><math><mi>x</mi></math></mjx-box> grows", "so x grows"),
+            ("<x-card>so</x-card><x-card>it</x-card> <x-card>grows</x-card>", "so\nit\ngrows"),
+            ("so <x-card><p>it</p></x-card> grows", "so\nit\ngrows"),
         ],
     )
     def test_what_browsers_show_in_one_line_is_one(self, html: str, text: str) -> None:
         assert parse_page(f"<p>before<div>{html}</div>after", URL).text == f"before\n{text}\nafter"
+
+    def test_blank_lines_part_the_paragraphs_of_preformatted_text(self) -> None:
+        html = "<pre>\n\nTitle\n \nOne line\nand <b>the\n\t\r\n\nnext</b> two\n\n</pre>and\n\nmore"
+        assert parse_page(html, URL).text == "Title\nOne line and the\nnext two\nand more"
+
+    @pytest.mark.parametrize(
+        ("html", "text"),
+        [
+            ("<h1>Oil<span style='color: red; display:block'>Olioa</span></h1>", "Oil\nOlioa"),
+            ("<a href=a><b style='DISPLAY: flex;'>one</b>two</a>", "one\ntwo"),
+            ("o<span style='display:inline-block'>ne</span>", "one"),
+            ("o<span style='--display:block;display:table-cell'>ne</span>", "one"),
+            ("<span style='float:left;display:block'>O</span>ne", "One"),
+            (
+                "<pre><span style='display:flex'>x = 1\n</span><span style='display:flex'>y = 2</span></pre>",
+                "x = 1 y = 2",
+            ),
+        ],
+    )
+    def test_inline_elements_that_their_style_makes_blocks_are_lines(self, html: str, text: str) -> None:
+        assert parse_page(html, URL).text == text
+
+    @pytest.mark.parametrize("names", ["sr-only", "x visually-hidden", "screen-reader-text", "element-invisible y"])
+    def test_what_is_for_screen_readers_alone_cuts_no_sentence(self, names: str) -> None:
+        page = parse_page(f"<p>See <a href=a>this<span class='{names}'> (new tab)</span></a> too.", URL)
+        assert page.text == "See this too."
+        assert page.links[0].text == "this (new tab)"
+
+    def test_what_is_for_screen_readers_on_small_screens_alone_is_text(self) -> None:
+        assert parse_page("<p>See <span class='sr-only md:not-sr-only'>this</span>", URL).text == "See this"
+
+    @pytest.mark.parametrize(
+        "ruby",
+        [
+            "<ruby>日本語<rp>(</rp><rt>にほんご</rt><rp>)</rp></ruby>",
+            "<ruby>日本<rt>にほん</rt>語<rt>ご</rt></ruby>",
+            "<ruby><rb>日本語</rb><rt>にほんご<rtc><rt>Japanese</rt></rtc></ruby>",
+        ],
+    )
+    def test_pronunciations_are_no_text(self, ruby: str) -> None:
+        page = parse_page(f"<p>やさしい{ruby}です</p><a href=/ja/>{ruby}</a>", URL)
+        assert page.text == "やさしい日本語です\n日本語"
+        assert [(link.text, link.label) for link in page.links] == [("日本語", "jpn")]
 
     def test_what_is_hidden_has_no_part_in_the_text_around_a_link(self) -> None:
         html = "<div>One <a href=https://other.org/>two</a> <span hidden><div>x</div></span> three"
@@ -74,6 +121,25 @@ class TestText:
 
     def test_adjacent_links_are_words_of_their_own(self) -> None:
         assert parse_page("<p><a href=a>Heim</a><a href=b>Um</a> vef<a href=c>inn</a>", URL).text == "Heim Um vefinn"
+
+    @pytest.mark.parametrize(
+        ("html", "text"),
+        [
+            ("<span>Soft drinks</span><span>Freskagarriak</span>", "Soft drinks Freskagarriak"),
+            ("<b>Last</b><span><i>Updated today</i></span>", "Last Updated today"),
+            ("<a href=a><strong>18</strong><span>Product families</span></a>", "18 Product families"),
+            ("<button>all</button><button>new</button>", "all new"),
+            ("<label>name<input></label><label>mail<input></label>", "name mail"),
+            ("<time>5/30/2024</time><time>11/6/2024</time>", "5/30/2024 11/6/2024"),
+            ("<span>Face</span><span>Book</span> and <b>You</b><i>Tube</i>", "FaceBook and YouTube"),
+            ("an <b>i</b><span>Phone for all</span>", "an iPhone for all"),
+            ("<b>lib</b><i>foo and bar</i>", "libfoo and bar"),
+            ("the Mac<span>Donald farm</span>", "the MacDonald farm"),
+            ("<i>a b</i><sub>Cd</sub>", "a bCd"),
+        ],
+    )
+    def test_adjacent_elements_are_words_of_their_own_if_capitals_tell(self, html: str, text: str) -> None:
+        assert parse_page(f"<p>{html}</p>", URL).text == text
 
     def test_whether_links_touch_is_judged_inside_a_block(self) -> None:
         assert parse_page("<p><a href=a>one</a><p>(<a href=b>two</a>)", URL).text == "one\n(two)"
@@ -245,6 +311,22 @@ class TestSources:
 
     def test_frames(self) -> None:
         assert only("<frameset><frame src=menu.html></frameset>").source is LinkSource.FRAME
+
+    @pytest.mark.parametrize(
+        ("code", "language"),
+        [("cz", "ces"), ("cz-CZ", "ces"), ("JP", "jpn"), ("kr", "kor"), ("gr", "ell"), ("xx", None), ("english", None)],
+    )
+    def test_alternates_with_codes_of_countries_or_unknown_ones_are_links(
+        self, code: str, language: str | None
+    ) -> None:
+        html = f"<link rel=alternate hreflang={code} href=/other/>"
+        for page in (parse_page(html, URL), parse_page("", URL, [f"</other/>; rel=alternate; hreflang={code}"])):
+            (link,) = page.links
+            assert (link.url, link.hreflang, link.announces) == (
+                "https://example.org/other/",
+                language,
+                language is not None,
+            )
 
     @pytest.mark.parametrize(
         "html",

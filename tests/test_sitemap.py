@@ -48,6 +48,14 @@ def test_alternates() -> None:
     ]
 
 
+def test_alternates_with_other_codes() -> None:
+    entry = "<url><loc>/en</loc>{}</url>"
+    links = "".join(
+        f"<xhtml:link rel='alternate' hreflang='{code}' href='/{code}'/>" for code in ("cz", "jp-JP", "kr", "xx")
+    )
+    assert pages(urlset(entry.format(links))) == {"/en": None, "/cz": "ces", "/jp-JP": "jpn", "/kr": "kor", "/xx": None}
+
+
 def test_index() -> None:
     entries = "<sitemap><loc>/a.xml.gz</loc></sitemap><sitemap><loc>/b.xml</loc></sitemap>"
     assert parse_sitemap(f"<sitemapindex {XMLNS}>{entries}</sitemapindex>".encode(), URL) == (
@@ -73,6 +81,47 @@ def test_without_namespace() -> None:
 def test_broken_xml(entries: str, expected: list[str]) -> None:
     found = pages(urlset(entries)[: -len("</urlset>")])
     assert [path for path in found if path in expected] == expected
+
+
+LINK = "<xhtml:link rel='alternate' hreflang='es' href='/es/{0}'>"
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "<url><loc>/{0}</loc></url></url>",
+        "<url><loc>/{0}</loc></url></urlset>",
+        "<url><loc>/{0}</url>",
+        "<url><loc>/{0}</loc><lastmod>2024</url>",
+        "<url><loc>/{0}</loc>",
+        "<url><!-- page --><loc><!-- its address -->/{0}</loc></url>",
+        f"<url><loc>/{{0}}</loc>{LINK}</url>",
+        f"<url><loc>/{{0}}</loc>{LINK}</xhtml:link></url></url>",
+    ],
+)
+def test_tags_that_do_not_match(entry: str) -> None:
+    found = pages(urlset("".join(map(entry.format, range(600)))))
+    assert {f"/{i}" for i in range(599)} <= set(found)
+    assert [found.get(f"/es/{i}") for i in range(599)] == ["spa" if "xhtml" in entry else None] * 599
+
+
+def test_entries_in_comments_are_not_read() -> None:
+    assert list(pages(urlset("<!-- <url><loc>/a</loc></url> --></url><url><loc>/b</loc></url>"))) == ["/b"]
+
+
+RSS = (
+    "<rss version='2.0'><channel><link>/news</link><image><url>/a.png</url></image>"
+    "<item><title>A</title><link> /a?x=1&amp;y=2 </link></item><item><link>/b</link></item></channel></rss>"
+)
+ATOM = (
+    "<feed xmlns='http://www.w3.org/2005/Atom'><link href='/news'/><entry><link rel='self' href='/a.xml'/>"
+    "<link rel='alternate' hreflang='en' href='/a?x=1&amp;y=2'/></entry><entry><link href='/b'/></entry></feed>"
+)
+
+
+@pytest.mark.parametrize("feed", [RSS, ATOM, "<?xml version='1.0'?>" + RSS, "Notice: x\n" + ATOM])
+def test_feeds(feed: str) -> None:
+    assert pages(feed.encode()) == {"/a?x=1&y=2": None, "/b": None}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bilingual_crawler.languages.codes import from_bcp47
+from bilingual_crawler.languages.codes import COUNTRY_CODES, from_bcp47
 from bilingual_crawler.pages.formats import ending_of, may_hold
 from bilingual_crawler.pages.labels import MAX_LABEL, flagged_language, named_language
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
@@ -35,6 +35,10 @@ NO_ADDRESS = ("#", "javascript:", "mailto:", "tel:", "data:")
 """Beginnings of what leads to no page, in lower case and at most 11 characters."""
 _HEADER_LINK = re.compile(r"""<([^<>]*)>((?:\s*;\s*[^\s=;,"]+(?:\s*=\s*(?:"[^"]*"|[^\s;,"]*))?)*)""")
 _HEADER_PARAMETER = re.compile(r"""(?<![^\s=;,"])([^\s=;,"]++)\s*+=\s*+(?:"([^"]*+)"|([^\s;,"]*+))""")
+_COUNTRIES = {**COUNTRY_CODES, "kr": "kor"}
+"""``kr`` is Kanuri, but on websites it is Korean."""
+_REGION = re.compile("(?s)[-_].*")
+_TAG = re.compile(r"\s*+[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*+\s*+")
 _BEST = {
     LinkPosition.SWITCHER: 0,
     LinkPosition.BODY: 1,
@@ -88,10 +92,21 @@ class Anchor:
 
 
 def hreflang_of(value: str | None) -> str | None:
-    """A ``hreflang`` attribute as ISO 639-3 or ``x-default``; None if it is neither."""
+    """A ``hreflang`` attribute as ISO 639-3 or ``x-default``; None if it is neither.
+
+    Codes of countries that sites write for those of languages are read (``cz``, ``jp``).
+    """
     if not value:
         return None
-    return "x-default" if value.strip().lower() == "x-default" else from_bcp47(value)
+    code = value.strip().lower()
+    if code == "x-default":
+        return code
+    return _COUNTRIES.get(_REGION.sub("", code)) or from_bcp47(value)
+
+
+def is_for_language(hreflang: str | None) -> bool:
+    """Whether an alternate with this ``hreflang`` is a link: its language may be unknown."""
+    return bool(hreflang) and (hreflang_of(hreflang) is not None or _TAG.fullmatch(hreflang or "") is not None)
 
 
 def merge(anchors: Iterable[Anchor], base: str, page: str | None) -> tuple[Link, ...]:
@@ -202,13 +217,12 @@ def _link(url: str, anchor: Anchor, own: str) -> Link:
 
 
 def header_anchors(link_headers: Iterable[str]) -> Iterator[Anchor]:
-    """The alternates with a language in HTTP ``Link`` headers (RFC 8288)."""
+    """The alternates with ``hreflang`` in HTTP ``Link`` headers (RFC 8288)."""
     for header in link_headers:
         for match in _HEADER_LINK.finditer(header):
             values = {k.lower(): quoted or bare for k, quoted, bare in _HEADER_PARAMETER.findall(match[2])}
-            hreflang = hreflang_of(values.get("hreflang"))
-            if hreflang is not None and "alternate" in values.get("rel", "").lower().split():
+            if is_for_language(values.get("hreflang")) and "alternate" in values.get("rel", "").lower().split():
                 anchor = Anchor(match[1], LinkSource.HEADER, LinkPosition.HEAD)
-                anchor.hreflang = hreflang
+                anchor.hreflang = hreflang_of(values["hreflang"])
                 anchor.alternate = True
                 yield anchor

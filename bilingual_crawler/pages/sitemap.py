@@ -1,4 +1,4 @@
-"""Sitemaps (sitemaps.org protocol, with Google's ``xhtml:link`` alternates)."""
+"""Sitemaps (sitemaps.org protocol, with Google's ``xhtml:link`` alternates), feeds (RSS, Atom) among them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import re
 import zlib
 from dataclasses import replace
 from io import BytesIO
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from lxml import etree
 
 from bilingual_crawler.pages.formats import may_hold
-from bilingual_crawler.pages.links import hreflang_of
+from bilingual_crawler.pages.links import hreflang_of, is_for_language
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
 from bilingual_crawler.pages.tables import DOCUMENT_ENDINGS
 from bilingual_crawler.urls.variants import linked
@@ -32,7 +33,10 @@ _UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"<\0": "utf-16-l
 """By the first two bytes."""
 _SAYS_UTF_16 = re.compile(rb"""\A(?:\xef\xbb\xbf)?\s*+<\?xml[^>]*encoding\s*+=\s*+["']utf-?16""", re.IGNORECASE)
 _BOM = b"\xef\xbb\xbf"
-_BEGINNING = re.compile(rb"<(?:\?xml\s|(?:[\w.-]+:)?(?:urlset|sitemapindex)\b)")
+_BEGINNING = re.compile(rb"<(?:\?xml\s|(?:[\w.-]+:)?(?:urlset|sitemapindex|rss|feed)\b)")
+_ENTRY = re.compile(rb"<(?:[\w.-]++:)?(?:url|sitemap)(?=[\s>])")
+_ENTRY_END = re.compile(rb"</(?:[\w.-]++:)?(?:url|sitemap)\s*+>")
+_OPEN_LINK = re.compile(rb"<(?:[\w.-]++:)?link\s[^<>]*+(?<!/)(?=>)|</(?:[\w.-]++:)?link\s*+(?=>)")
 _FOREIGN_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)")
 _GZIP = b"\x1f\x8b"
 _PIECE = 64
@@ -44,7 +48,7 @@ def parse_sitemap(body: bytes, url: str) -> tuple[list[Link], list[str]]:
 
     *body* is XML or one URL per line, gzipped or not. It is cut at 50 MB, 50,000 URLs and 5,000,000 characters of URLs.
     Each page is one link, with the ``hreflang`` of any of its entries. Broken XML and gzip are read as far as possible,
-    prefixes may be undeclared; entities are never expanded. Never raises.
+    prefixes may be undeclared; entities are never expanded. The entries of a feed are pages. Never raises.
     """
     body = _unpack(body)
     if codec := _UTF_16.get(body[:2]):
@@ -113,35 +117,77 @@ def _lines(body: bytes) -> Iterator[tuple[str, str | None, bool]]:
 
 def _entries(body: bytes) -> Iterator[tuple[str, str | None, bool]]:
     """URL, ``hreflang`` and whether it is a sitemap, for each entry in order."""
-    source = BytesIO(_FOREIGN_ENTITY.sub(b"&amp;", body))
+    body = _FOREIGN_ENTITY.sub(b"&amp;", body)
     # by now it is not UTF-16, whatever it says
     encoding = "utf-8" if _SAYS_UTF_16.search(body[:1000]) else None
     events = etree.iterparse(
-        source,
-        tag=("{*}url", "{*}sitemap"),
+        BytesIO(body),
+        tag=("{*}url", "{*}sitemap", "{*}item", "{*}entry"),
         recover=True,
         resolve_entities=False,
         no_network=True,
         huge_tree=False,
+        remove_comments=True,
         encoding=encoding,
     )
+    read = 0
     try:
         for _, entry in events:
-            is_sitemap = _name(entry) == "sitemap"
-            for child in entry.iterchildren(tag=etree.Element):
-                name = _name(child)
-                if name == "loc" and child.text:
-                    yield child.text.strip(), None, is_sitemap
-                elif name == "link" and child.get("rel") == "alternate":
-                    hreflang = hreflang_of(child.get("hreflang"))
-                    if hreflang is not None and child.get("href"):
-                        yield child.get("href", ""), hreflang, False
+            addresses = list(_addresses(entry))
+            read += bool(addresses)
+            yield from addresses
             entry.clear()
             # a root has no parent, and what stands before it takes no room
             while (parent := entry.getparent()) is not None and entry.getprevious() is not None:
                 del parent[0]
     except etree.XMLSyntaxError:
-        return
+        pass
+    shown, *commented = body.split(b"<!--")
+    body = b"".join([shown, *(part.partition(b"-->")[2] for part in commented)])
+    starts = [match.start() for match in islice(_ENTRY.finditer(body), MAX_ENTRIES)]
+    if read < len(starts):
+        yield from _entries_apart(body, starts)
+
+
+def _entries_apart(body: bytes, starts: list[int]) -> Iterator[tuple[str, str | None, bool]]:
+    """The entries of a sitemap whose tags do not match: the parser ends early, or takes entries into others."""
+    for start, following in zip(starts, [*starts[1:], len(body)], strict=True):
+        end = _ENTRY_END.search(body, start, following)
+        if end is None and following == len(body):
+            # it may be cut in an address
+            return
+        text = _OPEN_LINK.sub(_closed, body[start : end.end() if end else following])
+        parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, encoding="utf-8")
+        try:
+            entry = etree.fromstring(text, parser)
+        except etree.XMLSyntaxError:
+            continue
+        if entry is not None:
+            yield from _addresses(entry)
+
+
+def _closed(link: re.Match[bytes]) -> bytes:
+    return b"<x/" if link[0].startswith(b"</") else link[0] + b"/"
+
+
+def _addresses(entry: etree._Element) -> Iterator[tuple[str, str | None, bool]]:
+    is_sitemap = _name(entry) == "sitemap"
+    is_feed = _name(entry) in ("item", "entry")
+    for child in entry.iterchildren(tag=etree.Element):
+        name = _name(child)
+        if is_feed:
+            href = child.get("href") or child.text
+            if name == "link" and href and child.get("rel", "alternate") == "alternate":
+                yield href.strip(), None, False
+        elif name == "loc" and child.text:
+            yield child.text.strip(), None, is_sitemap
+        elif (
+            name == "link"
+            and child.get("rel") == "alternate"
+            and (href := child.get("href"))
+            and is_for_language(hreflang := child.get("hreflang"))
+        ):
+            yield href, hreflang_of(hreflang), False
 
 
 def _name(element: etree._Element) -> str:

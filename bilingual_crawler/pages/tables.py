@@ -9,11 +9,11 @@ def _words(text: str) -> frozenset[str]:
 
 SKIPPED_TAGS = _words("""
     script style template svg iframe object embed audio video canvas noembed noframes datalist textarea
-    annotation annotation-xml
+    annotation annotation-xml rp rt rtc
 """)
 INLINE_TAGS = _words("""
     a abbr acronym area b bdi bdo big cite code data del dfn em font i img input ins kbd label mark math
-    q ruby rb rp rt rtc s samp small span strike strong sub sup time tt u var wbr button nobr blink
+    q ruby rb s samp small span strike strong sub sup time tt u var wbr button nobr blink
     picture source link meta meter output progress
     maction maligngroup malignmark menclose merror mfenced mfrac mi mmultiscripts mn mo mover mpadded mphantom
     mprescripts mroot mrow ms mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover semantics

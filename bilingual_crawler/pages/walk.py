@@ -17,7 +17,7 @@ from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.pages.choosers import MAX_CHOICES, MAX_FORMS, Form, OptionList, method_of, script_address
 from bilingual_crawler.pages.declarations import Declarations
 from bilingual_crawler.pages.labels import coded_language
-from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of
+from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of, is_for_language
 from bilingual_crawler.pages.model import MAX_TITLE, LinkPosition, LinkSource, Post
 from bilingual_crawler.pages.robots import directives_in
 from bilingual_crawler.pages.tables import (
@@ -113,6 +113,28 @@ def is_hidden(attributes: dict[str, str | None]) -> bool:
     return bool(style) and _HIDING.search(style or "") is not None
 
 
+_SPOKEN = re.compile(
+    r"(?:^|\s)(?:sr-only|visually-?hidden|screen-reader-(?:text|only)|show-for-sr|element-invisible)(?:\s|$)"
+)
+
+
+@lru_cache(maxsize=16384)
+def is_spoken(names: str) -> bool:
+    """Whether an element with these class names is for screen readers alone, by the names of the usual frameworks."""
+    return _SPOKEN.search(names) is not None and "not-sr-only" not in names
+
+
+_BLOCK_STYLE = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:block|flex|grid|list-item|table)(?![\w-])")
+_FLOATING = re.compile(r"(?i)\bfloat\s*:\s*(?!none)\w")
+
+
+def is_block(attributes: dict[str, str | None]) -> bool:
+    """Whether the style of an inline element with these attributes puts it on lines of its own."""
+    style = attributes.get("style")
+    # what floats may be the first letter of a word
+    return bool(style) and _BLOCK_STYLE.search(style or "") is not None and not _FLOATING.search(style or "")
+
+
 _SPACING = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:inline-)?(?:flex|grid)\b")
 """In the style of an element whose children are shown apart without blanks between them."""
 
@@ -147,12 +169,12 @@ class Head:
         relations = (attributes.get("rel") or "").lower().split()
         if "canonical" in relations:
             self.canonical = self.canonical or href
-        hreflang = hreflang_of(attributes.get("hreflang"))
+        hreflang = attributes.get("hreflang")
         kind = attributes.get("type") or "html"
-        if not href or hreflang is None or "alternate" not in relations or "html" not in kind:
+        if not href or not is_for_language(hreflang) or "alternate" not in relations or "html" not in kind:
             return None
         anchor = Anchor(href, LinkSource.ALTERNATE, LinkPosition.HEAD)
-        anchor.hreflang = hreflang
+        anchor.hreflang = hreflang_of(hreflang)
         anchor.alternate = True
         return anchor
 
@@ -176,6 +198,10 @@ _CONTROL_TAGS = frozenset(("input", "button", "label"))
 _CLICKED_TAGS = frozenset(("button", "div", "img", "input", "li", "option", "p", "span", "td", "tr"))
 _CONTENT_TAGS = frozenset(("main", "article", "section"))
 _LETTER = re.compile(r"[^\W_]")
+_PHRASE_TAGS = frozenset(("a", "b", "button", "em", "i", "label", "small", "span", "strong", "time"))
+# Beside another element they are never a part of its last word.
+_APART_TAGS = frozenset(("button", "label", "time"))
+_BLANK_LINE = re.compile(r"\n\s*\n")
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
 MAX_ANCHORS = 20_000
@@ -186,9 +212,10 @@ MAX_IMAGES = 500
 """Images of a page whose addresses are read, repetitions included."""
 
 # Flags for the end of an element.
-_BLOCK, _NAVIGATION, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT, _FORM, _CONTROL, _CLICKED, _LANGUAGE, _SPACED = (
-    1 << i for i in range(12)
+_BLOCK, _NAVIGATION, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT, _FORM, _CONTROL, _CLICKED, _LANGUAGE = (
+    1 << i for i in range(11)
 )
+_SPACED, _PREFORMATTED = 1 << 11, 1 << 12
 
 
 class Walk:
@@ -225,6 +252,7 @@ class Walk:
         """Whether the innermost form is an empty element in a table, where the parser puts its controls beside it."""
         self._switches: list[tuple[int, int]] = []
         self._hidden = 0
+        self._preformatted = 0
         self._navigation = 0
         self._content = 0
         self._characters = 0
@@ -239,7 +267,16 @@ class Walk:
             if stack and stack[-1][1] & _SPACED:
                 self._space()
             if tag == "-text":
-                self._text(node.text_content or "")
+                text = node.text_content or ""
+                if (
+                    text[:1].isupper()
+                    and self._line
+                    and _begins_words(self._line[-1], text)
+                    and not self._preformatted
+                    and _is_after_element(node)
+                ):
+                    self._space()
+                self._text(text)
             elif tag == "title":
                 self.head.title = self.head.title or one_line(node.text())[:MAX_TITLE].rstrip()
             elif tag not in SKIPPED_TAGS and tag[0] != "-":
@@ -278,6 +315,12 @@ class Walk:
         if self._options is not None:
             self._options.text(text)
         elif not self._hidden:
+            if self._preformatted:
+                *paragraphs, text = _BLANK_LINE.split(text)
+                for paragraph in paragraphs:
+                    self._line.append(paragraph)
+                    self._characters += len(paragraph)
+                    self._flush()
             if self._line or not text.isspace():
                 self._line.append(text)
             self._characters += len(text)
@@ -315,15 +358,23 @@ class Walk:
         undo = 0
         attributes = node.attributes
         hides = tag == "noscript" or (bool(attributes) and tag not in _PAGE_TAGS and is_hidden(attributes))
+        if tag == "span" and (names := attributes.get("class")) and is_spoken(names[:MAX_NAMES]):
+            hides = True
         # elements with a prefix, as Word writes them (``<o:p>``), are unknown to browsers, which show them inline
-        if tag not in INLINE_TAGS and ":" not in tag:
+        if ("style" in attributes and tag in _PHRASE_TAGS and not self._preformatted and is_block(attributes)) or (
+            tag not in INLINE_TAGS and ":" not in tag and not ("-" in tag and _is_among_words(node))
+        ):
             # what is not shown parts words, but not lines
             (self._space if hides else self._flush)()
             undo = _BLOCK
+        elif tag in _APART_TAGS and (before := node.prev) is not None and before.tag in _PHRASE_TAGS:
+            self._space()
         if tag in _NAVIGATION_TAGS or (tag == "header" and not self._content):
             undo |= _NAVIGATION
         elif tag in _CONTENT_TAGS:
             undo |= _CONTENT
+        elif tag == "pre":
+            undo |= _PREFORMATTED
         elif tag == "select":
             undo |= _SELECT
             self._options = OptionList(attributes)
@@ -362,6 +413,7 @@ class Walk:
         self._navigation += bool(undo & _NAVIGATION)
         self._content += bool(undo & _CONTENT)
         self._hidden += bool(undo & _HIDDEN)
+        self._preformatted += bool(undo & _PREFORMATTED)
         return undo
 
     def _end(self, undo: int, node: LexborNode) -> None:
@@ -376,6 +428,7 @@ class Walk:
         self._navigation -= bool(undo & _NAVIGATION)
         self._content -= bool(undo & _CONTENT)
         self._hidden -= bool(undo & _HIDDEN)
+        self._preformatted -= bool(undo & _PREFORMATTED)
         if undo & _ANCHOR and self._anchor is not None:
             if "#" in self._anchor.href:
                 self._find_mark(node, self._anchor.href.partition("#")[2])
@@ -532,6 +585,45 @@ class Walk:
             self._anchor.close()
         self._anchor = anchor
         return _CLICKED
+
+
+def _is_among_words(node: LexborNode) -> bool:
+    """Whether text stands right before and after *node*, or the outermost of the custom elements around it."""
+    for _ in range(8):
+        if _is_text(node.prev) and _is_text(node.next):
+            return True
+        parent = node.parent
+        if parent is None or "-" not in (parent.tag or ""):
+            return False
+        node = parent
+    return False
+
+
+def _is_text(node: LexborNode | None) -> bool:
+    return node is not None and node.tag == "-text" and not (node.text_content or "").isspace()
+
+
+def _begins_words(before: str, text: str) -> bool:
+    """Whether *text*, with a capital first, begins a word after the small letters or the digit that end *before*.
+
+    One of them has several words: ``<b>Face</b><i>Book</i>`` is one, and so is ``<b>i</b><i>Phone</i>``.
+    """
+    return (
+        text[1:2].islower()
+        and (before[-1:].isdigit() or (before[-1:].islower() and before[-2:-1].isalpha()))
+        and (len(text.split(None, 1)) > 1 or len(before.split(None, 1)) > 1)
+    )
+
+
+def _is_after_element(node: LexborNode) -> bool:
+    """Whether the text *node* begins an inline element that another one ends right before."""
+    before = node.prev
+    while before is None:
+        parent = node.parent
+        if parent is None or parent.tag not in _PHRASE_TAGS:
+            return False
+        node, before = parent, parent.prev
+    return before.tag in _PHRASE_TAGS and node.tag in _PHRASE_TAGS
 
 
 def _heading_around(node: LexborNode) -> LexborNode | None:

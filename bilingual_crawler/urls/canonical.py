@@ -20,6 +20,8 @@ _PLAIN_QUERY = rf"(\?{_VALUE}(?:&{_VALUE})*+)?+(?:#(?:[^!].*)?)?+"
 # URLs that are canonical except for their fragment; all others take the slow path.
 _PLAIN_ABSOLUTE = re.compile(rf"(https?://)([a-z0-9][a-z0-9.-]*+)(/{_PLAIN_PATH})?+{_PLAIN_QUERY}")
 _PLAIN_RELATIVE = re.compile(rf"(/|(?:\.\./)++|\./)?+({_PLAIN_PATH}){_PLAIN_QUERY}")
+_SLASHES = frozenset(("//", "\\\\", "/\\", "\\/"))
+_HTTP = frozenset(("http:", "https:"))
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _AMPERSAND = re.compile(r"&(?:amp;)+", re.IGNORECASE)
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})?")
@@ -46,8 +48,10 @@ def canonicalise(url: str, base: str | None = None) -> str | None:
     url = url.strip(_STRIP)
     if len(url) > 2 * MAX_LENGTH:
         return None
-    if _SCHEME.match(url):
-        return _absolute(url)
+    if scheme := _SCHEME.match(url):
+        if base is None or _is_other(scheme[0].lower(), url[scheme.end() :], base):
+            return _absolute(url)
+        url = url[scheme.end() :]
     if base is None:
         return None
     root, directory, page = _base(base)
@@ -70,6 +74,11 @@ def canonicalise(url: str, base: str | None = None) -> str | None:
     else:
         joined = f"{_up(directory, start.count('..'), len(root))}{path}{query}"
     return joined if len(joined) <= MAX_LENGTH else None
+
+
+def _is_other(scheme: str, rest: str, base: str) -> bool:
+    """Whether *scheme* and *rest* are absolute: browsers resolve ``http:page`` and ``http:/page`` on a page of http."""
+    return rest[:2] in _SLASHES or scheme not in _HTTP or not base.lower().startswith(scheme)
 
 
 def _up(directory: str, levels: int, shortest: int) -> str:
