@@ -63,6 +63,9 @@ class TestText:
             ('so <span style="display: none"><div>x<p>y</div></span> grows', "so grows"),
             ("so <div hidden>x<br>y</div> grows<noscript><p>z</p></noscript> up", "so grows up"),
             ("so<div hidden>x</div>it grows", "so it grows"),
+            ('Call<span class="material-symbols-outlined big"> zoom_in </span>us', "Call us"),
+            ('<mat-icon class="mat-icon material-icons">home</mat-icon>At home', "At home"),
+            ('<i class="material-icons-list">Paper</i> and <i>wood</i>', "Paper and wood"),
         ],
     )
     def test_what_browsers_show_in_one_line_is_one(self, html: str, text: str) -> None:

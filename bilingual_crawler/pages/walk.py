@@ -113,6 +113,21 @@ def is_hidden(attributes: dict[str, str | None]) -> bool:
     return bool(style) and _HIDING.search(style or "") is not None
 
 
+_ICON_TAGS = frozenset({"i", "span", "em", "mat-icon"})
+_ICON_FONTS = frozenset(
+    {
+        *("material-icons", "material-icons-outlined", "material-icons-round", "material-icons-sharp"),
+        *("material-icons-two-tone", "material-symbols-outlined", "material-symbols-rounded", "material-symbols-sharp"),
+    }
+)
+"""Classes of elements whose text is the name of an icon (``zoom_in``), which is shown in its place."""
+
+
+def _is_icon(tag: str, attributes: dict[str, str | None]) -> bool:
+    names = attributes.get("class") or ""
+    return tag in _ICON_TAGS and "material-" in names and not _ICON_FONTS.isdisjoint(names.split())
+
+
 _SPACING = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:inline-)?(?:flex|grid)\b")
 """In the style of an element whose children are shown apart without blanks between them."""
 
@@ -315,6 +330,9 @@ class Walk:
         undo = 0
         attributes = node.attributes
         hides = tag == "noscript" or (bool(attributes) and tag not in _PAGE_TAGS and is_hidden(attributes))
+        if not hides and attributes and _is_icon(tag, attributes):
+            hides = True
+            self._space()
         # elements with a prefix, as Word writes them (``<o:p>``), are unknown to browsers, which show them inline
         if tag not in INLINE_TAGS and ":" not in tag:
             # what is not shown parts words, but not lines
