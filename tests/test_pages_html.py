@@ -65,6 +65,8 @@ class TestText:
             ("so<div hidden>x</div>it grows", "so it grows"),
             ('Call<span class="material-symbols-outlined big"> zoom_in </span>us', "Call us"),
             ('<mat-icon class="mat-icon material-icons">home</mat-icon>At home', "At home"),
+            ('Log in<span class="visually-hidden">(active tab)</span>', "Log in (active tab)"),
+            ('<a href=/x>Log in<span class="b sr-only">Members</span>here</a>', "Log in Members here"),
             ('<i class="material-icons-list">Paper</i> and <i>wood</i>', "Paper and wood"),
         ],
     )

@@ -128,6 +128,20 @@ def _is_icon(tag: str, attributes: dict[str, str | None]) -> bool:
     return tag in _ICON_TAGS and "material-" in names and not _ICON_FONTS.isdisjoint(names.split())
 
 
+_FOR_READERS = frozenset(
+    {
+        *("visually-hidden", "visuallyhidden", "visually-hidden-focusable", "sr-only", "sr-only-focusable"),
+        *("screen-reader-text", "element-invisible", "show-for-sr"),
+    }
+)
+"""Classes of elements that are shown to screen readers only, which read them as words of their own."""
+
+
+def _is_for_readers(attributes: dict[str, str | None]) -> bool:
+    names = attributes.get("class")
+    return bool(names) and not _FOR_READERS.isdisjoint((names or "").split())
+
+
 _SPACING = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:inline-)?(?:flex|grid)\b")
 """In the style of an element whose children are shown apart without blanks between them."""
 
@@ -201,9 +215,10 @@ MAX_IMAGES = 500
 """Images of a page whose addresses are read, repetitions included."""
 
 # Flags for the end of an element.
-_BLOCK, _NAVIGATION, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT, _FORM, _CONTROL, _CLICKED, _LANGUAGE, _SPACED = (
-    1 << i for i in range(12)
+_BLOCK, _NAVIGATION, _CONTENT, _HIDDEN, _ANCHOR, _SWITCH, _SELECT, _FORM, _CONTROL, _CLICKED, _LANGUAGE = (
+    1 << i for i in range(11)
 )
+_SPACED, _APART = 1 << 11, 1 << 12
 
 
 class Walk:
@@ -356,6 +371,9 @@ class Walk:
         if attributes:
             if (style := attributes.get("style")) and _SPACING.search(style):
                 undo |= _SPACED
+            if tag == "span" and _is_for_readers(attributes):
+                self._space()
+                undo |= _APART
             if tag == "img" and len(self.images) < MAX_IMAGES and (source := attributes.get("src")):
                 self.images.append(source)
             if tag == "img" and self._form is not None:
@@ -389,6 +407,8 @@ class Walk:
                 self._end_form()
         if undo == _BLOCK:
             return
+        if undo & _APART:
+            self._space()
         if undo & _LANGUAGE:
             self._languages.pop()
         self._navigation -= bool(undo & _NAVIGATION)
