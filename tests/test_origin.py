@@ -457,6 +457,16 @@ def test_many_rules_with_many_wildcards_take_linear_time() -> None:
         ("<a rel=author href=/jane>Jane</a>", "author", "Jane"),
         ("<time class='entry-date published' datetime='2020-05-06T00:00'>May</time>", "published", "2020-05-06"),
         ("<time datetime='2020-05-06'>of an event</time>", "published", ""),
+        ("<time class=published datetime=2020-05-06>a</time><time class=published datetime='2020-05-06T09:00'>b</time>",
+         "published", "2020-05-06"),
+        # a list of articles
+        ("<time class=published datetime=2020-05-06>a</time><time class=published datetime=2020-05-01>b</time>",
+         "published", ""),
+        ("<meta itemprop=dateModified content=2020-05-06><meta itemprop=dateModified content=2020-05-01>",
+         "modified", ""),
+        ("<meta itemprop=datePublished content=2020-05-06T10:00>", "published", "2020-05-06"),
+        ("<meta name=date content=2020-05-06><time class=published datetime=2020-05-06>a</time>"
+         "<time itemprop=datePublished datetime=2020-05-01>b</time>", "published", "2020-05-06"),
         ("<meta name=date content='20200506'>", "published", "2020-05-06"),
         ("<meta name=date content='2020-13-06'>", "published", ""),
         ("<meta name=date content='0001-01-01T00:00:00Z'>", "published", ""),

@@ -67,6 +67,11 @@ class TestText:
             ("so <mjx-box><mjx-math><mjx-c></mjx-c></mjx-math><math><mi>x</mi></math></mjx-box> grows", "so x grows"),
             ("<x-card>so</x-card><x-card>it</x-card> <x-card>grows</x-card>", "so\nit\ngrows"),
             ("so <x-card><p>it</p></x-card> grows", "so\nit\ngrows"),
+            ('Call<span class="material-symbols-outlined big"> zoom_in </span>us', "Call us"),
+            ('<mat-icon class="mat-icon material-icons">home</mat-icon>At home', "At home"),
+            ('Log in<span class="visually-hidden">(active tab)</span>', "Log in"),
+            ('<a href=/x>Log in<span class="b sr-only">Members</span>here</a>', "Log in here"),
+            ('<i class="material-icons-list">Paper</i> and <i>wood</i>', "Paper and wood"),
         ],
     )
     def test_what_browsers_show_in_one_line_is_one(self, html: str, text: str) -> None:

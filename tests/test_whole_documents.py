@@ -151,6 +151,16 @@ def test_a_document_of_too_many_sentences_is_cut_where_the_alignment_ends(tmp_pa
     assert len(alone[0]["paragraphs"]) == LONGEST
 
 
+def test_the_main_text_of_a_document_decides_whether_it_is_in_its_language(tmp_path: Path) -> None:
+    """A page in English with long menus in Finnish counts as Finnish; its main text does not."""
+    contact, short = "https://a.example/fi/contact", "https://a.example/fi/2024"
+    english = ["Your name and your e-mail address", "By submitting this form, you accept the privacy policy."]
+    produce(tmp_path, {**PAGES, contact: english, short: ["OK 2024"]}, *MONOLINGUAL)
+    rows = json_lines(tmp_path / "en-fi.monolingual.jsonl.gz")
+    assert [row["url"] for row in rows] == [A, B, short]
+    assert pq.read_table(tmp_path / "en-fi.monolingual.parquet")["url"].to_pylist() == [A, B, short]
+
+
 def test_documents_of_one_language_come_once_without_boilerplate(tmp_path: Path) -> None:
     """Ten pairs, an English page alone, with a near-duplicate and on a second site; a menu on every page."""
     english = "Wind and rain came over the hills of the north on day {0} of the year, and nobody went out.", "Day {0}"

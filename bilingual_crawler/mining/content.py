@@ -164,7 +164,7 @@ class BucketJob:
                         aligners[name].add(alignment.pairs, main, origin)
                         if self.monolingual:
                             distinct = domain.distinct(alignment.paired)
-                            for one in documents_of(distinct, main, origin):
+                            for one in documents_of(distinct, main, origin, domain.pair, detection):
                                 documents[name].add(one)
                     del domain  # or two would be in memory at once
         for name, pairs_found in found.items():

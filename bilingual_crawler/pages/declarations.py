@@ -104,6 +104,7 @@ _LAST_LINES = 5
 
 FIRST_YEAR = 1990
 """No page is older: dates before are the zero of a clock."""
+_OF_AN_ITEM = ("datepublished", "datemodified")
 _TIME_CLASSES = {"published": "published", "entry-date": "published", "updated": "modified", "modified": "modified"}
 
 MAX_NAMES = 1000
@@ -125,6 +126,8 @@ class Declarations:
     def __init__(self) -> None:
         self.values: dict[str, str] = {}
         """By the name of a ``meta`` element or ``itemprop``, in lower case."""
+        self._days: dict[str, str] = {}
+        """Days of ``time`` elements and ``itemprop``; empty if several differ, as in a list of articles."""
         self._tag = ""
         self._machine = ""
         self._plugin = ""
@@ -174,7 +177,9 @@ class Declarations:
             (attributes[key] for key in ("property", "name", "itemprop", "http-equiv") if attributes.get(key)), ""
         )
         name = (named or "").lower()
-        if name in _WANTED and name not in self.values and (content := attributes.get("content")):
+        if name in _OF_AN_ITEM and named == attributes.get("itemprop"):
+            self._day_of_an_item(name, attributes.get("content") or "")
+        elif name in _WANTED and name not in self.values and (content := attributes.get("content")):
             self.values[name] = content[: 4 * MAX_FACT]
 
     def _link(self, attributes: dict[str, str | None]) -> None:
@@ -197,7 +202,7 @@ class Declarations:
         if not value:
             return
         name = (attributes.get("itemprop") or "").lower()
-        if name not in ("datepublished", "datemodified"):
+        if name not in _OF_AN_ITEM:
             classes = (attributes.get("class") or "")[:MAX_FACT].lower().split()
             meaning = next((_TIME_CLASSES[one] for one in classes if one in _TIME_CLASSES), None)
             if "pubdate" in attributes:
@@ -205,7 +210,11 @@ class Declarations:
             if meaning is None:
                 return
             name = f"date{meaning}"
-        self.values.setdefault(name, value[:MAX_NAME])
+        self._day_of_an_item(name, value)
+
+    def _day_of_an_item(self, name: str, value: str) -> None:
+        if day := day_of(value):
+            self._days[name] = day if self._days.get(name, day) == day else ""
 
     def _add_licence(self, where: str, what: str) -> None:
         if len(self._licences) < MAX_EVIDENCE:
@@ -240,7 +249,7 @@ class Declarations:
         return next((self.values[name] for name in names if name in self.values), "")
 
     def _day(self, names: Iterable[str], linked: Sequence[dict[str, Any]], key: str, later: Iterable[str]) -> str:
-        said = [self.values.get(name) for name in names]
+        said = [self.values.get(name) or self._days.get(name) for name in names]
         said += [value for one in linked if isinstance(value := one.get(key), str)]
         said += [self.values.get(name) for name in later]
         return next(filter(None, map(day_of, filter(None, said))), "")

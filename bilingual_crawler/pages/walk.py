@@ -135,6 +135,21 @@ def is_block(attributes: dict[str, str | None]) -> bool:
     return bool(style) and _BLOCK_STYLE.search(style or "") is not None and not _FLOATING.search(style or "")
 
 
+_ICON_TAGS = frozenset({"i", "span", "em", "mat-icon"})
+_ICON_FONTS = frozenset(
+    {
+        *("material-icons", "material-icons-outlined", "material-icons-round", "material-icons-sharp"),
+        *("material-icons-two-tone", "material-symbols-outlined", "material-symbols-rounded", "material-symbols-sharp"),
+    }
+)
+"""Classes of elements whose text is the name of an icon (``zoom_in``), which is shown in its place."""
+
+
+def _is_icon(tag: str, names: str) -> bool:
+    """Whether an element with these class names shows an icon in place of its text."""
+    return tag in _ICON_TAGS and "material-" in names and not _ICON_FONTS.isdisjoint(names.split())
+
+
 _SPACING = re.compile(r"(?i)(?:^|[;\s])display\s*:\s*(?:inline-)?(?:flex|grid)\b")
 """In the style of an element whose children are shown apart without blanks between them."""
 
@@ -358,8 +373,10 @@ class Walk:
         undo = 0
         attributes = node.attributes
         hides = tag == "noscript" or (bool(attributes) and tag not in _PAGE_TAGS and is_hidden(attributes))
-        if tag == "span" and (names := attributes.get("class")) and is_spoken(names[:MAX_NAMES]):
+        names = attributes.get("class")
+        if names and ((tag == "span" and is_spoken(names[:MAX_NAMES])) or _is_icon(tag, names[:MAX_NAMES])):
             hides = True
+            self._space()
         # elements with a prefix, as Word writes them (``<o:p>``), are unknown to browsers, which show them inline
         if ("style" in attributes and tag in _PHRASE_TAGS and not self._preformatted and is_block(attributes)) or (
             tag not in INLINE_TAGS and ":" not in tag and not ("-" in tag and _is_among_words(node))

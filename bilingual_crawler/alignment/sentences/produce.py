@@ -126,14 +126,27 @@ def _writable(lines: Iterable[str]) -> list[str]:
 
 
 def documents_of(
-    distinct: Iterable[tuple[str, str, bool]], main: Callable[[str], list[str]], origin: Callable[[str], Origin]
+    distinct: Iterable[tuple[str, str, bool]],
+    main: Callable[[str], list[str]],
+    origin: Callable[[str], Origin],
+    pair: LanguagePair,
+    detection: Detection,
 ) -> Iterator[Document]:
-    """The documents of a domain or group. *distinct*: language, URL, and whether it is in a pair.
+    """The documents of a domain or group whose main text is not in another language than the page.
 
-    *main* and *origin* as for :meth:`BitextAligner.add`.
+    *distinct*: language, URL, and whether it is in a pair. *main* and *origin* as for :meth:`BitextAligner.add`.
     """
     for language, url, is_paired in distinct:
-        yield Document(url, language, is_paired, _writable(main(url)), origin(url))
+        lines = _writable(main(url))
+        if not _is_foreign("\n".join(lines), language, pair, detection):
+            yield Document(url, language, is_paired, lines, origin(url))
+
+
+def _is_foreign(text: str, language: str, pair: LanguagePair, detection: Detection) -> bool:
+    """Whether *text*, of a page that counts as *language* with its menus, cannot well be in it."""
+    found = detection.identify_page(text, (language,)).identification
+    other = found.reliable and pair.side(found.language) != language
+    return other and detection.confirms(text, found.language)
 
 
 def open_exports(names: Iterable[str], directory: Path, pair: LanguagePair) -> list[Export]:
@@ -182,6 +195,7 @@ class BitextProducer:
     ) -> None:
         """*monolingual* take all documents, *sinks* the document pairs."""
         self._sinks, self._monolingual = list(sinks), list(monolingual)
+        self._pair, self._detection = pair, detection
         self._spool = Spool(tempfile.TemporaryFile(prefix="bilingual-bitext-"), Aligned)  # noqa: SIM115
         self._aligner = BitextAligner(pair, detection, self._spool, encoder)
 
@@ -197,7 +211,9 @@ class BitextProducer:
         *main* and *origin* as for :meth:`BitextAligner.add`, *documents* as for :func:`documents_of`.
         """
         self._aligner.add(pairs, main, origin)
-        for document in documents_of(documents, main, origin) if self._monolingual else ():
+        if not self._monolingual:
+            return
+        for document in documents_of(documents, main, origin, self._pair, self._detection):
             for sink in self._monolingual:
                 sink.add(document)
 
