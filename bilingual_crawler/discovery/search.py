@@ -90,7 +90,7 @@ class SiteSearch:
         self._entries: dict[str, Target] = {}
         """By site, those of the targets that are its entry page."""
         self._other_seeds: defaultdict[str, list[str]] = defaultdict(list)
-        """By site without a verdict, its seeds beside the entry page."""
+        """By site without a verdict, its seeds beside the entry page, and what they redirect to."""
         self.sites: dict[str, InspectedSite] = {}
         self._passed: defaultdict[str, list[tuple[Source, list[Hop]]]] = defaultdict(list)
         """By site without a verdict, the pages that link to it and whose links the policy does not follow."""
@@ -172,6 +172,9 @@ class SiteSearch:
         if target is not None and not self._is_done(to):
             self._targets.pop(url, None)
             self._targets.setdefault(to, target)
+            if same and self._entries.get(name) is target:
+                # another seed may give no page before it comes
+                self._other_seeds[name].append(to)
 
     def found(self) -> list[str]:
         """Entry pages of the sites found bilingual since the last call."""
@@ -245,7 +248,8 @@ class SiteSearch:
 
     def _enter_elsewhere(self, name: str, failed: Target) -> bool:
         """Have the site judged from another seed or candidate than the one that *failed*; False if there is none."""
-        seeds = (seed for seed in self._other_seeds.get(name, ()) if self._targets.get(seed) is failed)
+        known = (failed.url, *self._other_seeds.get(name, ()))
+        seeds = (seed for seed in known if self._targets.get(seed) is failed)
         hops = ((entry_page(hop.url), hop.prior) for hop in failed.hops if not hop.parent)
         for url, prior in chain(((seed, None) for seed in seeds), hops):
             if not self._is_done(url):

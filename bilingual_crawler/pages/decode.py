@@ -55,6 +55,8 @@ _VOID = frozenset(
     ("area", "base", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param", "source", "track")
 )
 _ADDRESS = re.compile(r"""(?i)\b(?:href|src)\s*+=\s*+(?:"[^"<>]*+|'[^'<>]*+|[^"'<>\s]++)""")
+_FRAGMENT = re.compile(r"(?<!&)#|#(?![0-9xX])")
+"""What begins a fragment, but no character reference (``&#39;``)."""
 _NOT_ASCII = re.compile(r"[^\0-\x7f]+")
 
 
@@ -145,7 +147,8 @@ def _escaped(attribute: str, encoding: str) -> str:
     """*attribute* with escapes for the letters in the query of its address."""
     if attribute.isascii():
         return attribute
-    whole, mark, fragment = attribute.partition("#")
-    path, question, query = whole.partition("?")
+    mark = _FRAGMENT.search(attribute)
+    end = mark.start() if mark else len(attribute)
+    path, question, query = attribute[:end].partition("?")
     query = _NOT_ASCII.sub(lambda match: quote(match[0], encoding=encoding, errors="replace"), query)
-    return f"{path}{question}{query}{mark}{fragment}"
+    return f"{path}{question}{query}{attribute[end:]}"

@@ -95,9 +95,10 @@ def _gunzip(body: bytes) -> bytes:
         member = zlib.decompressobj(wbits=31)
         try:
             while at < len(body) and room > 0 and not member.eof:
-                parts.append(member.decompress(body[at : at + _PIECE], room))
+                piece = body[at : at + _PIECE]
+                parts.append(member.decompress(piece, room))
                 room -= len(parts[-1])
-                at += _PIECE
+                at += len(piece)
         except zlib.error:
             break
         at -= len(member.unused_data)

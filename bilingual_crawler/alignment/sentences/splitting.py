@@ -11,7 +11,7 @@ import sentencex
 from bilingual_crawler.languages.codes import to_bcp47
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _BLANKS = re.compile(r"\s+")
 # "5. maí", "XIX. mendean", "t.ex. så"
@@ -20,6 +20,8 @@ _NUMBER = re.compile(r"(?:\d{1,3}(?:\.\d{1,3})*|[IVXLC]+)\. ?")
 """Of a section, or an item of a list."""
 _CENTURY = ("Jahrhundert", "Jahrtausend", "Jh.")
 """German nouns that follow an ordinal and begin no sentence."""
+_REACH = 40
+"""Characters at the end of a sentence that show whether it goes on: more than an abbreviation has."""
 _CUT_BEFORE = re.compile(r"(?:\bwww|[A-Z0-9_*])\.$", re.ASCII)
 _CUT_AFTER = re.compile(r"[A-Z0-9]{2}|\*")
 """Both sides of a dot in a name: ``CONFIG.SYS``, ``*.*``."""
@@ -48,23 +50,33 @@ def split(lines: Iterable[str], language: str) -> list[Sentence]:
     tag = to_bcp47(language)
     found: list[Sentence] = []
     for number, line in enumerate(lines):
-        # together the parts are the line; each has the blank after it
-        parts: list[str] = []
-        for segment in sentencex.segment(tag, _BLANKS.sub(" ", line).strip()):
-            part = segment.lstrip(" ") if parts else segment
-            if part != segment:
-                parts[-1] += " "
-            goes_on = part[:1].islower() or part.startswith(_CENTURY)
-            is_short = parts and ((goes_on and _ABBREVIATED.search(parts[-1])) or _NUMBER.fullmatch(parts[-1]))
-            if parts and (is_short or _is_inside(parts[-1], part)):
-                parts[-1] += part
-            elif parts and _OPENING.search(parts[-1]):
-                parts.append(parts[-1][-1] + part)
-                parts[-2] = parts[-2][:-1]
-            elif part:
-                parts.append(part)
-        found += [Sentence(part.rstrip(), number, part.endswith(" ")) for part in parts]
+        segments = sentencex.segment(tag, _BLANKS.sub(" ", line).strip())
+        found += [Sentence(part.rstrip(), number, part.endswith(" ")) for part in _joined(segments)]
     return found
+
+
+def _joined(segments: Iterable[str]) -> Iterator[str]:
+    """Join *segments* of a line that are one sentence. Together the parts are the line; each has the blank after it."""
+    last = ""
+    for segment in segments:
+        part = segment.lstrip(" ") if last else segment
+        if part != segment:
+            last += " "
+        # a line of many segments may be one sentence, of which no more is looked at again
+        end = last[-_REACH:]
+        goes_on = part[:1].islower() or part.startswith(_CENTURY)
+        is_short = (goes_on and _ABBREVIATED.search(end)) or _NUMBER.fullmatch(last)
+        if last and (is_short or _is_inside(end, part)):
+            last += part
+        elif last and _OPENING.search(end):
+            yield last[:-1]
+            last = last[-1] + part
+        elif part:
+            if last:
+                yield last
+            last = part
+    if last:
+        yield last
 
 
 def _is_inside(before: str, after: str) -> bool:
