@@ -126,6 +126,9 @@ class Command(CrawlCommand):
             refuse_unknown(args)
             if len(args) > 1 and args[0] in PARSERS:
                 raise UsageError(f"unexpected argument {args[1]}: give addresses as --seeds", print_help=False)
+            if sum(argument.startswith("seeds=") for argument in opts.spargs) > 1:
+                # the last ones alone would count
+                raise UsageError("--seeds: is given twice; give all seeds in one, or a file of them", print_help=False)
             for setting in opts.set:
                 # Scrapy takes any name for a setting, and the crawl would have no limit
                 if setting.partition("=")[0] in {**SPIDER_ARGUMENTS, **DISCOVERY_ARGUMENTS}:
