@@ -487,6 +487,11 @@ def test_a_table_without_its_header_is_named(output: Path, name: str, columns: s
         Command().run([str(output)], None)  # type: ignore[arg-type]
 
 
+def test_columns_may_be_missing_in_a_table_of_sites(output: Path) -> None:
+    write_table(output / "sites.tsv", ["site", "verdict"], [("some.example", "bilingual")])
+    assert "some.example" in write_report(output).read_text()
+
+
 def test_command_prints_the_path(output: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Command().run([str(output)], None)  # type: ignore[arg-type]
     assert capsys.readouterr().out == f"{output / 'report.html'}\n"
