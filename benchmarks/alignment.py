@@ -38,7 +38,6 @@ from bilingual_crawler.alignment.documents.align import align, align_domain, rea
 from bilingual_crawler.alignment.documents.content import document_space, sentence_space
 from bilingual_crawler.alignment.documents.methods import Candidates, make_method
 from bilingual_crawler.alignment.documents.model import read_pairs
-from bilingual_crawler.alignment.encoders import EncoderError
 from bilingual_crawler.alignment.encoders.base import load_encoder
 from bilingual_crawler.harvest.plot import plot_reliability
 from bilingual_crawler.harvest.sites import SiteError, Task, read_site, read_tasks
@@ -56,6 +55,7 @@ from bilingual_crawler.harvest.verdicts import (
 )
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.storage.records import PAIRS, tsv_line
+from training.common.options import refuse_bad_input
 from training.documents.forms import FORMS, DisguisedCorpus
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def main() -> None:
     if args.pairs and len(args.sets) > 1:
         parser.error("--pairs: give the set that was crawled, alone")
     results: Results = defaultdict(dict)
-    try:
+    with refuse_bad_input(parser):
         known = {} if args.pairs else methods(args)
         forms = list(FORMS) if args.forms == "all" else _choose("--forms", args.forms, list(FORMS))
         for path in args.sets:
@@ -177,8 +177,6 @@ def main() -> None:
             alone = sum(other.name == path.name for other in args.sets) == 1
             for method, task, measured in found:
                 results[path.name if alone else str(path), method][task] = measured
-    except (SiteError, EncoderError) as error:
-        parser.error(str(error))
     console = Console(width=200)
     console.print(_figures({key: _pooled(tasks.values()) for key, tasks in results.items()}, results))
     console.print(_evidence(results), _reliability(results))

@@ -22,6 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from bilingual_crawler.harvest.cuts import site_folders
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.pages.decode import decode_body
 from bilingual_crawler.pages.html import walk_through
@@ -29,6 +30,7 @@ from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.pages.parts import MIN_PROBABILITY, Lines, features, split_by_language
 from bilingual_crawler.storage.archive import iter_responses
 from bilingual_crawler.urls.canonical import canonicalise
+from training.common.options import refuse_bad_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,27 +64,26 @@ def main() -> None:
     parser.add_argument("--fit", action="store_true", help="print the weights that fit all sites")
     parser.add_argument("--list", type=Path, help="write the real pages with two languages here")
     options = parser.parse_args()
-    examples = [
-        example
-        for folder in options.sites
-        for site in sorted(path for path in folder.iterdir() if path.is_dir())
-        for example in examples_of(site)
-    ]
-    values = np.array([example.values for example in examples])
-    labels = np.array([example.is_parallel for example in examples])
-    weight = weights_of(examples)
-    probabilities = np.zeros(len(examples))
-    for site in {example.site for example in examples}:
-        own = np.array([example.site == site for example in examples])
-        fitted = fit(values[~own], labels[~own], weight[~own])
-        probabilities[own] = fitted.predict_proba(values[own])[:, 1]
-    print_table(examples, probabilities)
-    if options.list:
-        rows = [f"{p:.3f}\t{e.site}\t{e.url}" for e, p in zip(examples, probabilities, strict=True) if e.kind == "real"]
-        options.list.write_text("\n".join(sorted(rows, reverse=True)) + "\n", encoding="utf-8")
-    if options.fit:
-        intercept, weights = weights_in(fit(values, labels, weight))
-        print(f"INTERCEPT = {intercept:.3f}\nWEIGHTS = ({', '.join(f'{one:.3f}' for one in weights)})")
+    with refuse_bad_input(parser):
+        examples = [
+            example for folder in options.sites for site in site_folders(folder) for example in examples_of(site)
+        ]
+        values = np.array([example.values for example in examples])
+        labels = np.array([example.is_parallel for example in examples])
+        weight = weights_of(examples)
+        probabilities = np.zeros(len(examples))
+        for site in {example.site for example in examples}:
+            own = np.array([example.site == site for example in examples])
+            fitted = fit(values[~own], labels[~own], weight[~own])
+            probabilities[own] = fitted.predict_proba(values[own])[:, 1]
+        print_table(examples, probabilities)
+        if options.list:
+            found = zip(examples, probabilities, strict=True)
+            rows = [f"{p:.3f}\t{e.site}\t{e.url}" for e, p in found if e.kind == "real"]
+            options.list.write_text("\n".join(sorted(rows, reverse=True)) + "\n", encoding="utf-8")
+        if options.fit:
+            intercept, weights = weights_in(fit(values, labels, weight))
+            print(f"INTERCEPT = {intercept:.3f}\nWEIGHTS = ({', '.join(f'{one:.3f}' for one in weights)})")
 
 
 def examples_of(folder: Path) -> Iterator[Example]:

@@ -28,6 +28,7 @@ from bilingual_crawler.harvest.sites import Task, read_site, read_tasks
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.urls.canonical import registered_domain
+from training.common.options import refuse_bad_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -219,26 +220,27 @@ def main() -> None:
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    courses: list[Course] = []
-    with ProcessPoolExecutor(options.jobs) as pool:
+    with refuse_bad_input(parser):
+        courses: list[Course] = []
+        with ProcessPoolExecutor(options.jobs) as pool:
+            for sites in options.sites:
+                groups = [list(group) for _, group in groupby(read_tasks(sites), key=lambda task: task.site)]
+                for some in pool.map(record, repeat(sites), groups):
+                    courses += some
+        weights = {course.task.site: PRESENT for course in courses}
+        if options.fit:
+            fitted = fit(courses)
+            print(f"INTERCEPT = {fitted.intercept:.3f}")
+            print(f"WEIGHTS = ({', '.join(f'{weight:.3f}' for weight in fitted.weights)})")
+            weights = left_out(courses)
+            errors = [_error(course, weights[course.task.site]) for course in courses]
+            print(f"DEVIATION = {mean(errors) ** 0.5:.3f}  # of sites left out")
+        print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
         for sites in options.sites:
-            groups = [list(group) for _, group in groupby(read_tasks(sites), key=lambda task: task.site)]
-            for some in pool.map(record, repeat(sites), groups):
-                courses += some
-    weights = {course.task.site: PRESENT for course in courses}
-    if options.fit:
-        fitted = fit(courses)
-        print(f"INTERCEPT = {fitted.intercept:.3f}")
-        print(f"WEIGHTS = ({', '.join(f'{weight:.3f}' for weight in fitted.weights)})")
-        weights = left_out(courses)
-        errors = [_error(course, weights[course.task.site]) for course in courses]
-        print(f"DEVIATION = {mean(errors) ** 0.5:.3f}  # of sites left out")
-    print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
-    for sites in options.sites:
-        for lacks in (False, True):
-            some = [course for course in courses if course.folder == sites.name and course.lacks == lacks]
-            if some:
-                print(row(sites.name, some, weights, options.until))
+            for lacks in (False, True):
+                some = [course for course in courses if course.folder == sites.name and course.lacks == lacks]
+                if some:
+                    print(row(sites.name, some, weights, options.until))
 
 
 if __name__ == "__main__":

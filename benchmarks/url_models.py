@@ -31,6 +31,7 @@ from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.scoring.links import LinkScorer, PageLinks
 from bilingual_crawler.scoring.models import LanguageModel, ParallelnessModel, load_models, models_folder
 from bilingual_crawler.urls.canonical import registered_domain
+from training.common.options import refuse_bad_input
 from training.policies.__main__ import draw
 
 if TYPE_CHECKING:
@@ -200,25 +201,27 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    groups = [list(group) for _, group in groupby(read_tasks(options.sites), key=lambda task: task.site)]
-    rows: dict[str, dict[tuple[str, int], float]] = {}
-    with ProcessPoolExecutor(options.jobs, initializer=add_kinds) as pool:
-        jobs = [
-            pool.submit(measure, options.sites, group, options.first, options.draws, options.seed) for group in groups
-        ]
-        for job in jobs:
-            rows |= job.result()
-    rows = {task: row for task, row in rows.items() if any(row.values())}
-    for task, row in rows.items():
-        print(f"{task:42}", *(f"{mean(row[name, n] for n in range(options.draws)):6.3f}" for name in VARIANTS))
-    print(f"\n{len(rows)} tasks {'':22}{'mean':>6}{'spread':>8}{'better':>8}{'worse':>7}")
-    print(f"{'smart':31}{mean(row['smart', 0] for row in rows.values()):6.3f}")
-    for name in VARIANTS:
-        means = [mean(row[name, number] for row in rows.values()) for number in range(options.draws)]
-        gains = [mean(row[name, n] - row["gain", n] for n in range(options.draws)) for row in rows.values()]
-        better, worse = sum(lead > 0.02 for lead in gains), sum(lead < -0.02 for lead in gains)
-        spread = stdev(means) if len(means) > 1 else 0.0
-        print(f"{name:31}{mean(means):6.3f}{spread:8.3f}{better:8}{worse:7}")
+    with refuse_bad_input(parser):
+        groups = [list(group) for _, group in groupby(read_tasks(options.sites), key=lambda task: task.site)]
+        rows: dict[str, dict[tuple[str, int], float]] = {}
+        with ProcessPoolExecutor(options.jobs, initializer=add_kinds) as pool:
+            jobs = [
+                pool.submit(measure, options.sites, group, options.first, options.draws, options.seed)
+                for group in groups
+            ]
+            for job in jobs:
+                rows |= job.result()
+        rows = {task: row for task, row in rows.items() if any(row.values())}
+        for task, row in rows.items():
+            print(f"{task:42}", *(f"{mean(row[name, n] for n in range(options.draws)):6.3f}" for name in VARIANTS))
+        print(f"\n{len(rows)} tasks {'':22}{'mean':>6}{'spread':>8}{'better':>8}{'worse':>7}")
+        print(f"{'smart':31}{mean(row['smart', 0] for row in rows.values()):6.3f}")
+        for name in VARIANTS:
+            means = [mean(row[name, number] for row in rows.values()) for number in range(options.draws)]
+            gains = [mean(row[name, n] - row["gain", n] for n in range(options.draws)) for row in rows.values()]
+            better, worse = sum(lead > 0.02 for lead in gains), sum(lead < -0.02 for lead in gains)
+            spread = stdev(means) if len(means) > 1 else 0.0
+            print(f"{name:31}{mean(means):6.3f}{spread:8.3f}{better:8}{worse:7}")
 
 
 if __name__ == "__main__":

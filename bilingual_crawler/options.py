@@ -293,7 +293,7 @@ def detectors(value: Any) -> tuple[str, ...]:
 
 
 def equivalents(value: Any) -> frozenset[frozenset[str]]:
-    return parse_equivalents(listed(value))
+    return parse_equivalents(one if isinstance(one, str) else list(map(str, listed(one))) for one in listed(value))
 
 
 # the settings ---------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from scrapy.exceptions import DropItem
+from scrapy.exceptions import DropItem, UsageError
 
 from bilingual_crawler.alignment.at_end import (
     MAX_CHARACTERS,
@@ -16,7 +16,14 @@ from bilingual_crawler.alignment.at_end import (
     AlignmentError,
     align_crawl,
 )
-from bilingual_crawler.alignment.documents.model import Outcome, outcomes, read_pairs, replace_pairs
+from bilingual_crawler.alignment.documents.model import (
+    Outcome,
+    outcomes,
+    read_pairs,
+    read_unpaired,
+    replace_pairs,
+    unpaired_of_others,
+)
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.signals import (
     FAILED_OUTPUTS,
@@ -88,7 +95,13 @@ class OutputPipeline:
         """The same documents, and of how many languages they have a partner."""
         self._documents = GzipJsonLines(self._folder / DOCUMENTS)
         self._pairs = TsvLog.for_record(self._folder / PAIRS, Pair)
-        for pair in read_pairs(self._folder / PAIRS, self._context.pairs):
+        try:
+            written = list(read_pairs(self._folder / PAIRS, self._context.pairs))
+            self._unpaired_of_others = unpaired_of_others(self._folder / UNPAIRED, self._context.pairs)
+        except (KeyError, ValueError) as error:
+            tables = f"{self._folder / PAIRS} or {UNPAIRED}"
+            raise UsageError(f"{tables} cannot be read: {error}; correct it", print_help=False) from error
+        for pair in written:
             if pair.pair in self._paired:
                 self._join(pair)
                 learner.adopt(pair)
@@ -122,6 +135,9 @@ class OutputPipeline:
         self._pairs.close()
         try:
             aligned = await self._align() or self._as_found()
+            if self._unpaired_of_others:
+                own = list(read_unpaired(self._folder / UNPAIRED))
+                replace_tsv(self._folder / UNPAIRED, Unpaired, chain(own, self._unpaired_of_others))
         except OSError as error:
             self._stats.inc_value(FAILED_OUTPUTS)
             logger.error(f"{PAIRS} stays in the order of discovery: {error}")

@@ -300,6 +300,7 @@ def test_a_crawl_that_was_stopped_is_resumed_without_loss(
         (("pair=eng-en", "seeds=http://127.0.0.1/"), r"pair=eng-en: .*English twice"),
         (("seeds=http://127.0.0.1/",), r"-a pair="),
         (("pair=eng-mlt",), r"-a seeds="),
+        (("pair=eng-mlt", "seeds=http://127.0.0.1/", "seeds=http://127.0.0.2/"), r"--seeds: is given twice"),
         (("pair=eng-mlt", "seeds=missing.txt"), r"seeds=missing.txt: cannot read"),
         (("pair=eng-mlt", "seeds=ftp://127.0.0.1/"), r"ftp://127.0.0.1/.*not an http"),
         (("pair=eng-mlt", "seeds=http://127.0.0.1/", "policy=best"), r"policy=best: choose one of .*smart"),

@@ -6,6 +6,7 @@ import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
+from scrapy.crawler import Crawler
 from scrapy.exceptions import UsageError
 from scrapy.extensions.memusage import MemoryUsage
 from scrapy.settings import Settings
@@ -14,6 +15,7 @@ from support.webserver import bilingual_site, run_scrapy, serve, varied
 
 from bilingual_crawler.commands import PROJECT_SETTINGS
 from bilingual_crawler.crawl.description import read_description, write_description
+from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider
 from bilingual_crawler.crawl.spiders.seeds import parse_seeds
 from bilingual_crawler.storage.records import read_tsv
 
@@ -115,6 +117,24 @@ def test_until_may_be_a_number(tmp_path: Path) -> None:
     path = tmp_path / "crawl.toml"
     path.write_text("[arguments]\nmax_pages = 12\nuntil = 0.98")
     assert read_description(path, "bilingual", project()).arguments == {"max_pages": "12", "until": "0.98"}
+
+
+@pytest.mark.parametrize(
+    ("given", "described"),
+    [
+        ({"pair": ("eng", "mlt"), "max_pages": 9}, {"pair": "eng,mlt", "max_pages": "9"}),
+        ({"pair": ["eng-mlt", "eng-isl"], "max_pages": None}, {"pair": "eng-mlt,eng-isl"}),
+        ({"languages": ["eng", "mlt"], "until": 0.98, "policy": None}, {"languages": "eng,mlt", "until": "0.98"}),
+    ],
+)
+def test_a_script_may_give_values_of_python(
+    tmp_path: Path, given: dict[str, object], described: dict[str, str]
+) -> None:
+    (tmp_path / "seeds.txt").write_text("http://127.0.0.1/\n")
+    crawler = Crawler(BilingualSpider, project(BILINGUAL_OUTPUT_DIR=str(tmp_path / "out")))
+    BilingualSpider.from_crawler(crawler, seeds=tmp_path / "seeds.txt", **given)
+    written = tomllib.loads((tmp_path / "out" / "crawl.toml").read_text())["arguments"]
+    assert written == described | {"seeds": ["http://127.0.0.1/"]}
 
 
 def test_what_is_written_is_what_was_given_without_secrets(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from support.detector_sites import DETECTOR, ENGLISH, HOME, LANGUAGE_MODEL, OTHER, PAIR, SPANISH, SWITCHER, judge, page
 from support.frozen_sites import write_frozen
 
-from benchmarks.detector import MEASURED, Judged, figures, leave_out, without_traps
+from benchmarks.detector import MEASURED, Judged, figures, leave_out, main, without_traps
 from bilingual_crawler.discovery.detector import load_detector
 from bilingual_crawler.discovery.detector.barbosa import FILE, BarbosaDetector, LinkPredictor
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, DetectorError, DetectorPage, Reason, Verdict
@@ -301,6 +302,20 @@ def test_traps_are_no_positives(tmp_path: Path) -> None:
     trap, other = (one_verdict(site, Variant.WHOLE, bilingual=True) for site in ("given", "other"))
     cut = one_verdict("given", Variant.MONO_CLEAN, bilingual=False)
     assert without_traps([trap, other, cut], [tmp_path]) == ([other, cut], [trap])
+
+
+def test_a_trap_whose_entry_page_cannot_be_read_is_not_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pages = {HOME + path: (language, "<p>Pumps", ()) for path, language in (("en", "eng"), ("es", "spa"))}
+    write_frozen(tmp_path / "x", HOME, pages, [(f"{HOME}en", f"{HOME}es")], seeds=[f"{HOME}en"])
+    (tmp_path / "traps.tsv").write_text("site\tlang_a\tlang_b\nx\teng\tspa\n", encoding="utf-8")
+    columns = ("site", "lang_a", "lang_b", "variant", "entry", "kept_language", "link_depth_from_entry")
+    values = ("x", "eng", "spa", str(Variant.WHOLE), f"{HOME}gone", "", "")
+    (tmp_path / "instances.tsv").write_text("\t".join(columns) + "\n" + "\t".join(values) + "\n", encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["detector", str(tmp_path), "--instances", str(tmp_path / "instances.tsv")])
+    main()
+    assert capsys.readouterr().out.endswith("trap x eng-spa: -\n")
 
 
 def test_sites_weigh_equally_and_positives_as_much_as_negatives() -> None:

@@ -43,7 +43,7 @@ from bilingual_crawler.pages.html import parse_page
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.model import Link
 from bilingual_crawler.scoring.models import LanguageModel, models_folder
-from bilingual_crawler.storage.records import read_members, read_tsv
+from bilingual_crawler.storage.records import read_json_lines, read_members, read_tsv
 from bilingual_crawler.storage.writer import Exchange, WarcWriter
 
 if TYPE_CHECKING:
@@ -635,6 +635,20 @@ def test_settings_that_a_discovery_or_the_crawl_after_it_cannot_use_are_named_at
     with pytest.raises(UsageError) as caught:
         parse_discovery(chosen, pair="eng-spa", seeds="http://127.0.0.1/", then=then)
     assert message in str(caught.value)
+
+
+def test_the_crawl_after_a_discovery_does_not_write_over_its_feed(tmp_path: Path) -> None:
+    given = ("-a", "pair=eng-spa", "-a", "seeds=http://127.0.0.1:1/", "-a", "then=crawl", "-O", "feed.jsonl")
+    result = run_scrapy(tmp_path, "crawl", "discovery", *given)
+    assert result.returncode == 2, result.stderr
+    assert "as in -O '%(name)s.jsonl'" in result.stderr + result.stdout
+    with web() as servers:
+        own = ("-a", "then=crawl", "-O", "%(name)s.jsonl", "-s", "BILINGUAL_ALIGN=")
+        result = run_scrapy(tmp_path, *arguments(servers, tmp_path, *own))
+    assert result.returncode == 0, result.stderr
+    for name, folder in (("discovery", "out"), ("bilingual", "out/crawl")):
+        feed = {json.loads(line)["url"] for line in (tmp_path / f"{name}.jsonl").read_text().splitlines()}
+        assert feed == {record["url"] for record in read_json_lines(tmp_path / folder / "documents.jsonl.gz")}
 
 
 def test_a_missing_source_of_backlinks_ends_the_command_with_one_line(tmp_path: Path) -> None:

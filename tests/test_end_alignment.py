@@ -98,6 +98,26 @@ def test_no_alignment_begins_after_ctrl_c_and_the_resumed_crawl_aligns(tmp_path:
     assert summary(tmp_path)["pairs"] == PAGES + 1
 
 
+@pytest.mark.parametrize("method", ["auto", ""])
+def test_a_resume_keeps_what_align_has_written_of_other_languages(tmp_path: Path, method: str) -> None:
+    with serve(varied(bilingual_site(PAGES))) as site:
+        command = crawl(site.url, "-s", "JOBDIR=job", "-s", f"BILINGUAL_ALIGN={method}")
+        assert run_scrapy(tmp_path, *command).returncode == 0
+        rows = {"pairs.tsv": "a\tb\t1.0\turl\teng-fra", "unpaired.tsv": "c\tno_candidate\t\t0.0\teng-fra"}
+        for name, row in rows.items():
+            with (tmp_path / "out" / name).open("a") as file:
+                file.write(f"{row}\n")
+        result = run_scrapy(tmp_path, *command)
+    assert result.returncode == 0, result.stderr
+    assert [row["url_a"] for row in read_tsv(tmp_path / "out/pairs.tsv") if row["pair"] == "eng-fra"] == ["a"]
+    assert [row["url"] for row in read_tsv(tmp_path / "out/unpaired.tsv") if row["pair"] == "eng-fra"] == ["c"]
+    pairs = tmp_path / "out/pairs.tsv"
+    pairs.write_text(pairs.read_text().replace("\t1.0\t", "\t1,0\t"))
+    refused = run_scrapy(tmp_path, *command)
+    assert refused.returncode == 2
+    assert f"{pairs} or unpaired.tsv cannot be read: could not convert" in refused.stderr.splitlines()[-1]
+
+
 def test_a_page_that_never_ended_the_alignment(tmp_path: Path) -> None:
     """300 kB of unclosed comments, for which a regular expression took quadratic time."""
     pages = varied(bilingual_site(PAGES))

@@ -570,6 +570,26 @@ class TestCommand:
         assert hosts == [["saga.org", "edda.org"] * 4, ["saga.org"] * 8]
         assert "even" in done.stdout
 
+    def test_a_policy_or_budget_given_twice_is_measured_once(self, tmp_path: Path) -> None:
+        sites = build_chain(tmp_path / "sites", "saga")
+        done = scrapy_harvest(sites, "--policies", "bfs,bfs", "--jobs", "2", "--out", tmp_path / "out")
+        assert done.returncode == 0, done.stdout + done.stderr
+        given = ("--together", "even,even", "--policies", "bfs,bfs", "--jobs", "2", "--out", tmp_path / "out")
+        done = scrapy_harvest(sites, *given)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert len(json.loads((tmp_path / "out" / "together.json").read_text())) == 1
+
+    def test_one_site_alone_is_crawled_if_only_it_is_asked_for(self, tmp_path: Path) -> None:
+        sites = build_chain(tmp_path / "sites", "saga", "edda")
+        out = tmp_path / "out"
+        given = ("--together", "even", "--site", "edda", "--policies", "bfs", "--out", out)
+        done = scrapy_harvest(sites, *given)
+        assert done.returncode == 0, done.stdout + done.stderr
+        (row,) = json.loads((out / "together.json").read_text())
+        assert (row["reachable_pages"], row["gold_pairs"]) == (CHAIN, CHAIN / 2)
+        order, _ = read_order(out / "runs" / "together.eng-isl.bfs.even" / "crawl.tsv")
+        assert {url.split("/")[2] for url in order} == {"edda.org"}
+
     def test_a_budget_that_there_is_not(self, sites: Path, tmp_path: Path) -> None:
         done = scrapy_harvest(sites, "--together", "fair", "--out", tmp_path / "out")
         assert done.returncode == 2

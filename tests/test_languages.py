@@ -61,6 +61,15 @@ from bilingual_crawler.languages.codes import (
         (" Farsi ", "fas"),
         ("русский", "rus"),
         ("中文", "zho"),
+        ("Sorani", "ckb"),
+        ("Cantonese", "yue"),
+        ("Asturian", "ast"),
+        ("Slovene", "slv"),
+        ("Sinhalese", "sin"),
+        ("Azeri", "aze"),
+        ("Kurmanji", "kur"),
+        ("upper sorbian", "hsb"),
+        ("North Sami", "sme"),
     ],
 )
 def test_parse_language(text: str, lang: str) -> None:
@@ -78,6 +87,8 @@ def test_parse_language(text: str, lang: str) -> None:
         ("", "unknown language ''; use an ISO 639 code"),
         ("und", "unknown language 'und'"),
         ("x-default", "unknown language 'x-default'"),
+        ("Roma", "unknown language 'Roma'"),
+        ("Klingon", "unknown language 'Klingon'"),
     ],
 )
 def test_what_names_no_language(text: str, message: str) -> None:

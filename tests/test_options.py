@@ -71,9 +71,11 @@ def test_values_are_read_from_text_as_scrapyd_hands_them_on() -> None:
         ("USER_AGENT", "", "give one line of text"),
         ("ALLOWED_NETWORKS", "10.0.0.0/99", "give networks as in"),
         ("EQUIVALENT_LANGUAGES", "hrv klingonese", "unknown language 'klingonese'"),
+        ("EQUIVALENT_LANGUAGES", 5, "unknown language '5'"),
+        ("EQUIVALENT_LANGUAGES", [["hrv", 5]], "unknown language '5'"),
     ],
 )
-def test_a_wrong_value_is_named_with_what_would_be_right(name: str, value: str, right: str) -> None:
+def test_a_wrong_value_is_named_with_what_would_be_right(name: str, value: object, right: str) -> None:
     with pytest.raises(UsageError) as caught:
         Options.of(Settings({f"BILINGUAL_{name}": value}))
     message = str(caught.value)

@@ -302,6 +302,24 @@ def test_line_ends_of_another_system_change_no_table(output: Path) -> None:
     assert read_results(output) == replace(before, files=read_results(output).files)
 
 
+def test_decimal_commas_of_a_spreadsheet_change_no_report(output: Path) -> None:
+    before = read_results(output).pairs
+    rows = [(a, b, score.replace(".", ","), method) for a, b, score, method in reversed(PAIRS)]
+    write_table(output / "pairs.tsv", ["url_a", "url_b", "score", "method"], rows)
+    assert [(pair.url_a, pair.url_b) for pair in read_results(output).pairs] == [(p.url_a, p.url_b) for p in before]
+
+
+def test_refused_pairs_count_in_either_order_of_the_languages(output: Path) -> None:
+    rows = [(b, a, score, method, "spa-eng") for a, b, score, method in PAIRS]
+    write_table(output / "pairs.tsv", ["url_a", "url_b", "score", "method", "pair"], rows)
+    assert read_results(output).summary["refused"] == make_summary()["refused"]
+
+
+def test_a_report_names_the_folder_that_was_moved(output: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Command().run([str(output)], None)  # type: ignore[arg-type]
+    assert capsys.readouterr().err.splitlines()[-1] == f"Outputs: {output}"
+
+
 def test_a_pipe_in_place_of_a_file_is_named(output: Path) -> None:
     for name in ("crawl.tsv", "documents.jsonl.gz", "summary.json"):
         (output / name).unlink()
@@ -467,6 +485,11 @@ def test_a_table_without_its_header_is_named(output: Path, name: str, columns: s
     write_table(output / name, ["junk", "more"], [("1", "2")])
     with pytest.raises(UsageError, match=rf"{name} cannot be read: its first line must name {columns}$"):
         Command().run([str(output)], None)  # type: ignore[arg-type]
+
+
+def test_columns_may_be_missing_in_a_table_of_sites(output: Path) -> None:
+    write_table(output / "sites.tsv", ["site", "verdict"], [("some.example", "bilingual")])
+    assert "some.example" in write_report(output).read_text()
 
 
 def test_command_prints_the_path(output: Path, capsys: pytest.CaptureFixture[str]) -> None:

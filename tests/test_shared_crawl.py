@@ -102,6 +102,16 @@ def test_workers_share_the_budget_of_bytes(tmp_path: Path, sites: list[Site], se
     assert {summary(folder)["finish_reason"] for folder in folders} == {"byte_budget"}
 
 
+def test_a_worker_whose_name_a_crash_has_cut_off_gets_another(
+    tmp_path: Path, sites: list[Site], server: RedisServer
+) -> None:
+    job = tmp_path / "job"
+    job.mkdir()
+    (job / "worker").touch()
+    end(start_worker(tmp_path, sites[:1], server, f"JOBDIR={job}"))
+    assert (job / "worker").read_text()
+
+
 def test_a_worker_that_comes_too_late_has_not_failed(tmp_path: Path, sites: list[Site], server: RedisServer) -> None:
     end(start_worker(tmp_path / "early", sites[:1], server))
     asked = sites[0].asked.total()

@@ -68,6 +68,12 @@ def test_a_list_may_say_how_likely_and_how_big_sites_are(tmp_path: Path) -> None
     ]
 
 
+@pytest.mark.parametrize("header", ["URL\tNote", "site\tentry\tverdict\tlikelihood"])
+def test_a_header_in_capitals_or_of_a_table_of_sites_is_no_candidate(tmp_path: Path, header: str) -> None:
+    found = listed(tmp_path / "x.tsv", f"{header}\nexample.mt\thttp://example.mt/\tbilingual\t.9\n")
+    assert [candidate.url for candidate in found] == ["https://example.mt/"]
+
+
 def test_what_is_no_candidate_is_counted(tmp_path: Path) -> None:
     rows = [
         "url\tprior\tpages",

@@ -1,4 +1,4 @@
-"""Input that a training cannot use is one line on standard error, and status 2."""
+"""Input that a training or benchmark cannot use is one line on standard error, and status 2."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from training.parallelness.links import main as pair_links
 from training.parallelness.sets import main as pair_sets
 
 COMMANDS = ("discovery.__main__", "documents.__main__", "documents.resemblance", "policies.__main__", "sentences")
+BENCHMARKS = ("bilingual_pages", "crawl_priors", "detector", "editions", "until", "url_models")
 HEADER = "site\tlang_a\tlang_b\tseeds\n"
 
 
@@ -36,6 +37,19 @@ def test_a_folder_that_holds_no_sites_is_named(
     monkeypatch.setattr(sys, "argv", [command, str(tmp_path)])
     with pytest.raises(SystemExit, match="2"):
         import_module(f"training.{command}").main()
+    assert f"error: {tmp_path}" in refused(capsys)
+
+
+@pytest.mark.parametrize("command", BENCHMARKS)
+@pytest.mark.parametrize("tasks", [None, "wrong\tcolumns\n1\t2\n"])
+def test_a_benchmark_names_a_folder_that_holds_no_sites(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, tasks: str | None
+) -> None:
+    if tasks is not None:
+        (tmp_path / "tasks.tsv").write_text(tasks)
+    monkeypatch.setattr(sys, "argv", [command, str(tmp_path)])
+    with pytest.raises(SystemExit, match="2"):
+        import_module(f"benchmarks.{command}").main()
     assert f"error: {tmp_path}" in refused(capsys)
 
 

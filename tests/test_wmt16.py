@@ -76,3 +76,30 @@ def test_a_broken_document_is_named(tmp_path: Path) -> None:
     path.write_text("en\ttext/html\tutf-8\thttp://a.ca/1\tPA==\tabc\n")
     with pytest.raises(ValueError, match=r"broken.lett, line 1: the text is not in base 64"):
         read_texts(path, ("eng", "fra"))
+
+
+@pytest.mark.parametrize(
+    ("gold", "lett", "more", "message"),
+    [
+        (b"caf\xe9\tb\n", b"", (), "gold.pairs cannot be read: 'utf-8'"),
+        (b"", b"", (), "gold.pairs: no known pair"),
+        (b"a\tb\n", b"en\ttext/html\tx\thttp://a.ca/\t\t\xe9\n", (), "a.lett, line 1: the text is not in base 64"),
+        (b"a\tb\n", b"", ("--languages", "eng", "klingonese"), "unknown language 'klingonese'"),
+    ],
+)
+def test_input_that_cannot_be_used_ends_with_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], gold: bytes, lett: bytes, more: tuple[str, ...], message: str
+) -> None:
+    (tmp_path / "gold.pairs").write_bytes(gold)
+    (tmp_path / "a.lett").write_bytes(lett)
+    with pytest.raises(SystemExit, match="2"):
+        main([str(tmp_path / "a.lett"), "--gold", str(tmp_path / "gold.pairs"), "--model", "rules", *more])
+    assert message in capsys.readouterr().err
+
+
+def test_languages_may_be_any_codes(tmp_path: Path) -> None:
+    pages = {f"{language}/1.html": (language, f"{language} " * 20) for language in ("en", "fr")}
+    (tmp_path / "gold.pairs").write_text(f"{HOST}en/1.html\t{HOST}fr/1.html\n")
+    given = [str(lett(tmp_path / "a.lett", pages)), "--gold", str(tmp_path / "gold.pairs"), "--model", "rules"]
+    main([*given, "--languages", "en", "fr", "--json", str(tmp_path / "out.json")])
+    assert json.loads((tmp_path / "out.json").read_text())["recall"] == 100

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,6 +109,22 @@ def test_workers_bring_what_one_process_brings_into_one_folder(tmp_path: Path, s
     end(start_scrapy(alone, *command(sites, *ALIGNED)))
     assert documents(alone) == documents(tmp_path)
     assert pairs(alone) == pairs(tmp_path)
+
+
+def test_a_stop_while_all_documents_are_aligned_names_what_the_pairs_are(tmp_path: Path, sites: list[Site]) -> None:
+    crawl = start_scrapy(tmp_path, *command(sites, *ALIGNED, *WORKERS), fresh=True)
+    aligning = False
+    while not aligning:
+        assert crawl.poll() is None, crawl.communicate()
+        for tasks in Path(f"/proc/{crawl.pid}/task").iterdir():
+            # a thread or child that has just ended has no files any more
+            with suppress(OSError):
+                for child in (tasks / "children").read_text().split():
+                    aligning |= b"at_end" in Path(f"/proc/{child}/cmdline").read_bytes()
+    crawl.send_signal(signal.SIGINT)
+    log = end(crawl)
+    assert "pairs.tsv has the pairs that the workers found on the way: the crawl was stopped" in log
+    assert summary(tmp_path)["finish_reason"] == "shutdown"
 
 
 def hosts_of(folder: Path) -> set[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import base64
-import binascii
 import json
 from collections import defaultdict
 from dataclasses import dataclass
@@ -22,10 +21,11 @@ from urllib.parse import urlsplit
 from rapidfuzz.distance import Levenshtein
 from rich.progress import track
 
-from bilingual_crawler.languages.codes import from_bcp47
+from bilingual_crawler.languages.codes import from_bcp47, parse_language
+from bilingual_crawler.storage.files import DAMAGE
 from bilingual_crawler.urls.rewriting import rewritten_pairs
 from training.common.data import DataError
-from training.common.options import new_file
+from training.common.options import new_file, refuse_bad_input
 from training.parallelness.evaluation import pair_scorer
 from training.prepare.files import PACKED
 from training.prepare.wmt16 import FIELDS
@@ -98,8 +98,13 @@ def _near(a: str, b: str) -> bool:
 
 def read_gold(path: Path) -> set[tuple[str, str]]:
     """Pairs of a file with two columns without a header, English first; DataError names a bad line."""
-    with path.open(encoding="utf-8") as lines:
-        rows = [line.rstrip("\n").split("\t") for line in lines]
+    try:
+        with path.open(encoding="utf-8") as lines:
+            rows = [line.rstrip("\n").split("\t") for line in lines]
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} cannot be read: {error}; write it in UTF-8") from error
+    if not rows:
+        raise DataError(f"{path}: no known pair")
     for number, row in enumerate(rows, 1):
         if len(row) != 2:
             raise DataError(f"{path}, line {number}: {len(row)} columns instead of 2")
@@ -119,7 +124,7 @@ def read_texts(path: Path, languages: Sequence[str]) -> dict[str, tuple[str, str
             if len(fields) == FIELDS and language in languages:
                 try:
                     text = base64.b64decode(fields[5]).decode(errors="replace")
-                except binascii.Error as error:
+                except ValueError as error:
                     raise DataError(f"{path}, line {number}: the text is not in base 64 ({error})") from error
                 documents.setdefault(fields[3], (str(language), text))
     return documents
@@ -174,9 +179,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--json", type=new_file)
     options = parser.parse_args(arguments)
     try:
-        gold, scorer = read_gold(options.gold), pair_scorer(options.model)
-        result = evaluate(options.letts, gold, scorer, options.languages, options.second_pass)
-    except (DataError, OSError) as error:
+        with refuse_bad_input(parser):
+            languages = [parse_language(language) for language in options.languages]
+            gold, scorer = read_gold(options.gold), pair_scorer(options.model)
+            result = evaluate(options.letts, gold, scorer, languages, options.second_pass)
+    except DAMAGE as error:
         parser.error(str(error))
     print(
         f"{result.gold} known pairs: recall {result.as_dict()['recall']:.2f},"

@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING
 import msgspec
 from scrapy.settings import Settings
 
-from bilingual_crawler.alignment.documents.model import Outcome, outcomes, replace_pairs
+from bilingual_crawler.alignment.documents.model import Outcome, outcomes, replace_pairs, replace_unpaired
 from bilingual_crawler.alignment.sentences.exports import Export
-from bilingual_crawler.items import Pair, Unpaired
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.options import Options
 from bilingual_crawler.pages import sandbox
 from bilingual_crawler.pages.sandbox.pool import command, environment
-from bilingual_crawler.storage.records import BITEXT, PAIRS, UNPAIRED, replace_tsv
+from bilingual_crawler.storage.records import BITEXT, PAIRS, UNPAIRED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.alignment.documents.corpus import Corpus
     from bilingual_crawler.alignment.encoders.base import Encoder
+    from bilingual_crawler.items import Pair, Unpaired
 
 logger = logging.getLogger(__name__)
 
@@ -219,7 +219,7 @@ def _align(
         del domain  # or two would be in memory at once
     found.sort(key=lambda one: -one.score)
     replace_pairs(folder / PAIRS, found, pairs)
-    replace_tsv(folder / UNPAIRED, Unpaired, unpaired)
+    replace_unpaired(folder / UNPAIRED, unpaired, pairs)
     counts = [producer.close() for producer in bitext.values()]
     reasons = ((one.pair, one.reason) for one in unpaired)
     return AlignedCrawl(

@@ -126,6 +126,9 @@ class Command(CrawlCommand):
             refuse_unknown(args)
             if len(args) > 1 and args[0] in PARSERS:
                 raise UsageError(f"unexpected argument {args[1]}: give addresses as --seeds", print_help=False)
+            if sum(argument.startswith("seeds=") for argument in opts.spargs) > 1:
+                # the last ones alone would count
+                raise UsageError("--seeds: is given twice; give all seeds in one, or a file of them", print_help=False)
             for setting in opts.set:
                 # Scrapy takes any name for a setting, and the crawl would have no limit
                 if setting.partition("=")[0] in {**SPIDER_ARGUMENTS, **DISCOVERY_ARGUMENTS}:
@@ -142,6 +145,8 @@ class Command(CrawlCommand):
                 self._context = PARSERS[args[0]](self.settings, **opts.spargs)
                 if Options.of(self.settings).workers > 1:
                     _check_together(self.settings, opts)
+                if opts.spargs.get("then"):
+                    _check_feeds(self.settings)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if not self._has_our_spider() or not self._crawls_with_ours(args):
@@ -249,6 +254,17 @@ def _check_together(settings: BaseSettings, opts: argparse.Namespace) -> None:
             settings["BILINGUAL_WORKERS"],
             f"several processes cannot write one feed; leave FEEDS and -o out, {DOCUMENTS} has the documents",
         )
+
+
+def _check_feeds(settings: BaseSettings) -> None:
+    """Raise UsageError if the crawl that follows a discovery would write over its feed."""
+    for feed, options in settings.getdict("FEEDS").items():
+        if options.get("overwrite") and "%(" not in str(feed):
+            raise UsageError(
+                f"-O {feed}: the crawl of then=crawl would write over the feed of the discovery; give each its own by "
+                "%(name)s in the name, as in -O '%(name)s.jsonl'",
+                print_help=False,
+            )
 
 
 def _again(settings: BaseSettings, opts: argparse.Namespace) -> list[str]:

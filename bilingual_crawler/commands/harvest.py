@@ -109,7 +109,7 @@ class Command(ScrapyCommand):
             Console().print(explain(sites, task, url))
 
     def _harvest(self, sites: Path, opts: argparse.Namespace) -> None:
-        policies = [policy_class(name).name for name in (opts.policies or "bfs,cld2,smart,oracle").split(",")]
+        policies = _policies(opts.policies or "bfs,cld2,smart,oracle")
         tasks = _select(read_tasks(sites), opts.site, opts.pairs)[: opts.tasks]
         store = ResultStore(opts.out / "results.json", opts.links, opts.until)
         harvest = Harvest(sites, opts.out.resolve(), opts.links, tuple(opts.set), max(opts.jobs, 1), opts.until)
@@ -138,7 +138,7 @@ class Command(ScrapyCommand):
         self.exitcode = int(failed > 0)
 
     def _together(self, sites: Path, opts: argparse.Namespace) -> None:
-        budgets = opts.together.split(",")
+        budgets = list(dict.fromkeys(opts.together.split(",")))
         if not set(budgets) <= set(SITE_BUDGETS):
             raise wrong("--together", opts.together, f"choose among {', '.join(SITE_BUDGETS)}")
         tasks = _select(read_tasks(sites), opts.site)
@@ -146,14 +146,19 @@ class Command(ScrapyCommand):
         together = Together(sites, opts.out.resolve(), tasks, opts.links, opts.set, opts.until)
         console = Console()
         crawls = []
-        for policy in (opts.policies or "gain").split(","):
-            for crawl in together.run(pairs, policy_class(policy).name, budgets, max(opts.jobs, 1)):
+        for policy in _policies(opts.policies or "gain"):
+            for crawl in together.run(pairs, policy, budgets, max(opts.jobs, 1)):
                 crawls.append(crawl)
                 write_joint(crawls, opts.out / "together.json")
                 if crawl.error:
                     console.print(f"failed {crawl.pair} {crawl.budget}:\n{crawl.error}", markup=False, highlight=False)
         console.print(joint_table(crawls))
         self.exitcode = int(any(crawl.error for crawl in crawls))
+
+
+def _policies(names: str) -> list[str]:
+    """The policies in *names*, each once: two crawls of one task and policy would write into one folder."""
+    return list(dict.fromkeys(policy_class(name).name for name in names.split(",")))
 
 
 def _select(tasks: list[Task], site: str | None, pairs: Collection[str] | None = None) -> list[Task]:

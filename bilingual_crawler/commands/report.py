@@ -43,7 +43,8 @@ class Command(ScrapyCommand):
         try:
             join_unfinished(folder)
             path = write_report(folder)
-            print_summary(read_summary(path.parent))
+            # the folder may have been moved
+            print_summary({**read_summary(folder), "output_dir": str(folder.absolute())})
             print(path)
         except LockedError as error:
             raise UsageError(f"{folder} {error}, whose workers have a folder each: {PART}*", print_help=False) from None

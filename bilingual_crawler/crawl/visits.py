@@ -56,7 +56,7 @@ from bilingual_crawler.frontier.local import LocalFrontier
 from bilingual_crawler.frontier.memory_store import MemoryStore
 from bilingual_crawler.frontier.shared import SharedFrontier
 from bilingual_crawler.options import Options
-from bilingual_crawler.storage.files import to_disk
+from bilingual_crawler.storage.files import replacing, to_disk
 from bilingual_crawler.urls.canonical import canonicalise, registered_domain
 from bilingual_crawler.urls.hosts import with_http, with_https
 from bilingual_crawler.urls.variants import bare, is_posting, posting
@@ -105,9 +105,11 @@ def _worker_name(jobdir: str | None) -> str:
     if jobdir is None:
         return new
     memo = Path(jobdir) / "worker"
-    if not memo.exists():
-        memo.write_text(new, encoding="utf-8")
-        to_disk(memo)
+    # empty after a crash, several workers would have one name
+    if not memo.exists() or not memo.stat().st_size:
+        with replacing(memo) as part:
+            part.write_text(new, encoding="utf-8")
+            to_disk(part)
     return memo.read_text(encoding="utf-8")
 
 

@@ -170,10 +170,20 @@ def parse_language(text: str) -> str:
     folded = fold(text)
     lang = _code(folded) or _names().get(folded)
     if lang is None and len(text.strip()) > 3:
-        lang = from_bcp47(text)
+        lang = from_bcp47(text) or _from_other_name(text)
     if lang is None:
         raise LanguageError(f"unknown language {text!r}{_suggestion(folded)}")
     return lang
+
+
+def _from_other_name(text: str) -> str | None:
+    """ISO 639-3 of a rarer language or of a less common English name, such as Cantonese or Slovene; None for others."""
+    try:
+        lang = from_bcp47(langcodes.find(text.strip(), language="en").to_tag())
+    except LookupError:
+        return None
+    # languages without a number of speakers have names that mean something else to most, such as Roma and Karen
+    return lang if lang and langcodes.Language.get(to_bcp47(lang)).speaking_population() else None
 
 
 def _suggestion(folded: str) -> str:

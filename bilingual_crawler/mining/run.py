@@ -13,6 +13,7 @@ import msgspec
 from ibis import _ as row
 from scrapy.settings import Settings
 
+from bilingual_crawler import noun
 from bilingual_crawler.alignment.sentences.monolingual import MONOLINGUAL
 from bilingual_crawler.discovery.sources.base import SourceError
 from bilingual_crawler.discovery.sources.cc_index import index_files
@@ -55,7 +56,8 @@ def print_urls(console: Console, urls: UrlReport) -> None:
 def print_content(console: Console, content: ContentReport, sentences: Mapping[str, int]) -> None:
     """Print the counts of the content stage."""
     total = content.total
-    console.print(f"{content.done} buckets are done: {total.read:,} documents of {total.planned:,} pages")
+    done = "1 bucket is" if content.done == 1 else f"{content.done} buckets are"
+    console.print(f"{done} done: {total.read:,} documents of {total.planned:,} pages")
     for reason, count in sorted(total.left_out.items(), key=lambda item: -item[1]):
         example = total.examples.get(reason)
         console.print(f"  left out, {reason}: {count}" + (f", such as {example}" if example else ""))
@@ -63,7 +65,8 @@ def print_content(console: Console, content: ContentReport, sentences: Mapping[s
     for pair, count in sentences.items():
         console.print(f"{pair}: {count:,} sentence pairs")
     if content.failed:
-        console.print(f"{len(content.failed)} buckets failed; the same command tries them again:")
+        failed = len(content.failed)
+        console.print(f"{failed} {noun(failed, 'bucket')} failed; the same command tries again:")
         for number, why in sorted(content.failed.items())[:10]:
             console.print(f"  bucket {number}: {why}")
 
@@ -228,7 +231,10 @@ class Mining:
             )
 
     def mine_content(self, engine: Engine, urls: UrlReport, on_bucket: Callable[[], None]) -> ContentReport:
-        """Run the content stage for all other buckets; writes ``pairs/``. *on_bucket* is called after each."""
+        """Run the content stage for all buckets but those that are done; writes ``pairs/``.
+
+        *on_bucket* is called for each bucket that is done.
+        """
         # what aligns takes 45 MB, which the URL stage leaves to DuckDB
         from bilingual_crawler.mining.content import BucketJob
 
@@ -244,6 +250,9 @@ class Mining:
             self._monolingual,
         )
         problems: dict[int, str] = {}
+        for number in urls.buckets:
+            if result_file(self._out, number).exists():
+                on_bucket()
         for _ in range(TRIES):
             left = [number for number in urls.buckets if not result_file(self._out, number).exists()]
             for number, error in engine.each(job, left):

@@ -102,6 +102,9 @@ _SUMMARY = {
     "estimate": {},
 }
 
+# Cells that a table of sites may lack, as a crawl of its sites allows.
+_SITE = dict.fromkeys(("entry", "likelihood", "languages", "evidence", "found_on", "way"), "")
+
 
 def write_report(output_dir: Path) -> Path:
     """Write ``report.html`` into a crawl's output folder and return its path.
@@ -121,7 +124,7 @@ def write_report(output_dir: Path) -> Path:
         page_languages={language_name(language): count for language, count in summary["languages"].items()},
         times=_times(summary),
         curve=_curve(results),
-        bilingual_sites=list(islice(read_bilingual(output_dir / SITES), MAX_SITES)),
+        bilingual_sites=[_SITE | row for row in islice(read_bilingual(output_dir / SITES), MAX_SITES)],
         sites=_sites(summary["sites"]),
         bitexts=[(one, _dropped(one), _histogram(one), _bitext_sites(one)) for one in results.bitexts],
         hosts=_hosts(results, tuple(summary["documents"])),

@@ -391,6 +391,7 @@ def _recounted(
         # scrapy align may have put the pairs of the crawl into the other order of their languages
         asked = (str(one) for one in languages if str(one) in there or f"{one.b}-{one.a}" not in there)
         names = dict.fromkeys((*asked, *(row["pair"] for row in rows)))
+        before = {"-".join(reversed(name.split("-"))): counts for name, counts in before.items()} | dict(before)
         refused = {name: counts.get("refused", {}) for name, counts in before.items()}
         reasons = ((row.get("pair", str(languages)), row["reason"]) for row in unpaired)
         found = outcomes(names, (row["pair"] for row in rows), reasons, refused)
@@ -484,7 +485,8 @@ def _found_pair(row: dict[str, str], titles: dict[str, str]) -> FoundPair:
 
 def _score(row: Mapping[str, str]) -> float:
     try:
-        return float(row.get("score", ""))
+        # a spreadsheet may have saved decimal commas
+        return float(row.get("score", "").replace(",", "."))
     except ValueError:
         return 0.0
 

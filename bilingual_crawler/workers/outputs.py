@@ -8,7 +8,7 @@ import shutil
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from bilingual_crawler.alignment.documents.model import replace_pairs
+from bilingual_crawler.alignment.documents.model import replace_pairs, replace_unpaired
 from bilingual_crawler.crawl.signals import Fetch
 from bilingual_crawler.items import Pair, Unpaired
 from bilingual_crawler.reporting.results import ResultsError, one_to_one, pairs_of, read_summary
@@ -23,7 +23,6 @@ from bilingual_crawler.storage.records import (
     TsvLog,
     read_json_lines,
     read_tsv,
-    replace_tsv,
 )
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def join(folder: Path, pairs: LanguagePairs) -> None:
         for key, row in left.items()
         if key not in paired
     ]
-    replace_tsv(folder / UNPAIRED, Unpaired, unpaired)
+    replace_unpaired(folder / UNPAIRED, unpaired, pairs)
 
 
 def join_unfinished(folder: Path) -> None:

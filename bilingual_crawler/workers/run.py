@@ -7,7 +7,7 @@ import logging
 import signal
 import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -178,9 +178,11 @@ class _Team:
             return None
         why = "the crawl was stopped"
         if not (self._stops or self._failed):
-            with suppress(AlignmentError):
-                return asyncio.run(self._align())
-            why = "the alignment failed"
+            try:
+                if aligned := asyncio.run(self._align()):
+                    return aligned
+            except AlignmentError:
+                why = "the alignment failed"
         logger.warning(
             f"{PAIRS} has the pairs that the workers found on the way: {why}. For all: "
             f"scrapy align {self._folder} --out {self._folder / PAIRS}"

@@ -187,12 +187,18 @@ def replace_pairs(path: Path, found: Iterable[Pair], pairs: LanguagePairs) -> No
 
 def replace_unpaired(path: Path, unpaired: Iterable[Unpaired], pairs: LanguagePairs) -> None:
     """Replace the rows of the language pairs *pairs* in the file *path* by *unpaired*; others stay."""
-    others = [
-        Unpaired(row["url"], row["reason"], row["nearest"], float(row["score"]), row["pair"])
-        for row in read_tsv(path)
-        if row.get("pair") and not _has(pairs, row["pair"])
-    ]
-    replace_tsv(path, Unpaired, [*unpaired, *others])
+    replace_tsv(path, Unpaired, [*unpaired, *unpaired_of_others(path, pairs)])
+
+
+def unpaired_of_others(path: Path, pairs: LanguagePairs) -> list[Unpaired]:
+    """Read the unpaired documents of *path* in other language pairs than *pairs*, which a new file must keep."""
+    return [one for one in read_unpaired(path) if one.pair and not _has(pairs, one.pair)]
+
+
+def read_unpaired(path: Path) -> Iterator[Unpaired]:
+    """Read the unpaired documents in the file *path*; older crawls did not write the column ``pair``."""
+    for row in read_tsv(path):
+        yield Unpaired(row["url"], row["reason"], row["nearest"], float(row["score"]), row.get("pair", ""))
 
 
 def as_in(pairs: LanguagePairs, name: str) -> str:

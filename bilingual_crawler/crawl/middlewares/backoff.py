@@ -92,7 +92,7 @@ class BackoffMiddleware:
         """End the row of failures of the host, whatever comes of *response*: redirects end no way through here."""
         if ENTRY in request.meta:
             self._own.answered(_MACHINE)
-            if not self._enabled or response.status not in self._statuses or response.status == PAGE_ERROR:
+            if not self._is_failure(response):
                 self._backoff.answered(origin(request.url))
 
     def process_request(self, request: Request) -> None:
@@ -119,7 +119,8 @@ class BackoffMiddleware:
         entry: Entry | None = request.meta.get(ENTRY)
         if entry is None or not self._enabled:
             return None
-        if isinstance(exception, StopDownload | DownloadCancelledError):
+        stopped = exception.response if isinstance(exception, StopDownload) else None
+        if isinstance(exception, StopDownload | DownloadCancelledError) and not self._is_failure(stopped):
             # an answer that is not read to its end
             self._backoff.answered(origin(request.url))
         if shortage := _shortage_behind(exception):
@@ -137,6 +138,11 @@ class BackoffMiddleware:
         if rest is None or (not unavailable and (_is_posted(request) or entry.attempts >= self._tries)):
             return None
         return _again(request, Rest(rest, failed=not unavailable))
+
+    def _is_failure(self, response: Response | None) -> bool:
+        """Whether *response* is a failure of the host."""
+        failed = response is not None and response.status in self._statuses and response.status != PAGE_ERROR
+        return self._enabled and failed
 
     @property
     def _visits(self) -> Visits:

@@ -20,7 +20,7 @@ from bilingual_crawler.discovery.sites import is_table
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.items import FetchedPage, FoundLinks
 from bilingual_crawler.languages.codes import language_name
-from bilingual_crawler.options import Options, wrong
+from bilingual_crawler.options import Options, listed, wrong
 from bilingual_crawler.pages.language import REMEDY
 from bilingual_crawler.pages.model import LinkSource
 from bilingual_crawler.urls.canonical import registered_domain
@@ -67,6 +67,7 @@ class BilingualSpider(Spider):
         options = Options.of(crawler.settings)
         if options.workers > 1:
             raise wrong("BILINGUAL_WORKERS", options.workers, "only the command crawl starts workers; leave it out")
+        kwargs = _as_on_command_line(kwargs)
         context = cls.parse_arguments(crawler.settings, **kwargs)
         claim_folders(crawler, context)
         write_description(context.output_dir, cls.name, described_arguments(kwargs, context), crawler.settings)
@@ -202,6 +203,19 @@ class BilingualSpider(Spider):
             assert self.crawler.stats
             self.crawler.stats.inc_value("bilingual/traps/sitemaps", len(found) - len(entries))
         self.visits.push(entries)
+
+
+def _as_on_command_line(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that a script has *given* as text, lists of seeds as lists of text; None is the default."""
+    arguments: dict[str, Any] = {}
+    for name, value in given.items():
+        if isinstance(value, str | Path):
+            arguments[name] = str(value)
+        elif value is not None:
+            parts = list(map(str, listed(value)))
+            # a comma may be part of an address
+            arguments[name] = parts if name == "seeds" else ",".join(parts)
+    return arguments
 
 
 def described_arguments(given: Mapping[str, Any], context: CrawlContext) -> dict[str, Any]:
