@@ -845,6 +845,18 @@ class TestRobustness:
         parse_page("<p>x " + repeated * 100_000, URL)
         assert time.thread_time() - started < 10
 
+    @pytest.mark.parametrize(
+        "html",
+        [
+            "<p>a<i></i>" + " " * 500_000 + "<x-p>" + "<x-a></x-a>" * 45_000 + "</x-p>b",
+            "<p>" + "x" * 500_000 + "<b hidden>" + "<u>Ab</u>" * 55_000 + "</b>",
+        ],
+    )
+    def test_long_text_is_not_read_for_each_element_after_it(self, html: str) -> None:
+        started = time.thread_time()
+        parse_page(html, URL)
+        assert time.thread_time() - started < 3
+
     def test_large_drawings_cut_nothing(self) -> None:
         drawing = "<svg viewBox='0 0 1 1'>" + "<path d='M0 0'/>" * 6000 + "</svg>"
         page = parse_page(f"<p>before</p>{drawing}<p>between</p>{drawing}<p>after <a href=/b>link</a></p>", URL)

@@ -286,6 +286,7 @@ class Walk:
                 if (
                     text[:1].isupper()
                     and self._line
+                    and not self._hidden
                     and _begins_words(self._line[-1], text)
                     and not self._preformatted
                     and _is_after_element(node)
@@ -295,7 +296,7 @@ class Walk:
             elif tag == "title":
                 self.head.title = self.head.title or one_line(node.text())[:MAX_TITLE].rstrip()
             elif tag not in SKIPPED_TAGS and tag[0] != "-":
-                undo = self._start(tag, node)
+                undo = self._start(tag, node, stack[-1][1] if stack else _BLOCK)
                 child = node.first_child
                 if child is not None:
                     stack.append((node, undo))
@@ -369,7 +370,8 @@ class Walk:
             for anchor in self.anchors:
                 anchor.text = one_line(anchor.text)
 
-    def _start(self, tag: str, node: LexborNode) -> int:
+    def _start(self, tag: str, node: LexborNode, around: int) -> int:
+        """Begin an element in one with the flags *around*; returns its own."""
         undo = 0
         attributes = node.attributes
         hides = tag == "noscript" or (bool(attributes) and tag not in _PAGE_TAGS and is_hidden(attributes))
@@ -379,7 +381,7 @@ class Walk:
             self._space()
         # elements with a prefix, as Word writes them (``<o:p>``), are unknown to browsers, which show them inline
         if ("style" in attributes and tag in _PHRASE_TAGS and not self._preformatted and is_block(attributes)) or (
-            tag not in INLINE_TAGS and ":" not in tag and not ("-" in tag and _is_among_words(node))
+            tag not in INLINE_TAGS and ":" not in tag and not ("-" in tag and _is_among_words(node, around))
         ):
             # what is not shown parts words, but not lines
             (self._space if hides else self._flush)()
@@ -604,16 +606,16 @@ class Walk:
         return _CLICKED
 
 
-def _is_among_words(node: LexborNode) -> bool:
-    """Whether text stands right before and after *node*, or the outermost of the custom elements around it."""
-    for _ in range(8):
-        if _is_text(node.prev) and _is_text(node.next):
-            return True
-        parent = node.parent
-        if parent is None or "-" not in (parent.tag or ""):
-            return False
-        node = parent
-    return False
+def _is_among_words(node: LexborNode, around: int) -> bool:
+    """Whether text stands right before and after *node*, or the outermost of the custom elements around it.
+
+    *around*: the flags of its parent.
+    """
+    parent = node.parent
+    if parent is not None and "-" in (parent.tag or "") and not around & _BLOCK:
+        # many elements may have one parent, beside a long text
+        return True
+    return _is_text(node.prev) and _is_text(node.next)
 
 
 def _is_text(node: LexborNode | None) -> bool:
