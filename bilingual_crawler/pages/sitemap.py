@@ -133,8 +133,10 @@ def _entries(body: bytes) -> Iterator[tuple[str, str | None, bool]]:
     read = 0
     try:
         for _, entry in events:
-            addresses = list(_addresses(entry))
-            read += bool(addresses)
+            addresses = _addresses(entry)
+            for first in islice(addresses, 1):
+                read += 1
+                yield first
             yield from addresses
             entry.clear()
             # a root has no parent, and what stands before it takes no room
