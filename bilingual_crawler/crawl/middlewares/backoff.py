@@ -89,7 +89,7 @@ class BackoffMiddleware:
         return cls(crawler)
 
     def response_downloaded(self, request: Request, response: Response) -> None:
-        """End the row of failures of the host, whatever comes of *response*: redirects end no way through here."""
+        """End the failures in a row of the host. Redirects and dropped responses do not reach process_response."""
         if ENTRY in request.meta:
             self._own.answered(_MACHINE)
             if not self._is_failure(response):
