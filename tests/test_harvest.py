@@ -538,7 +538,8 @@ class TestCommand:
         [
             (["--policies", "best"], "policy=best"),
             (["--site", "nowhere"], "nowhere"),
-            (["--pairs", "eng-isl,eng-mlt"], "no task to run: eng-mlt is not among the tasks"),
+            (["--pairs", "en-is,eng-mlt"], "no task to run: eng-mlt is not among the tasks"),
+            (["--pairs", "eng-xyzzy"], "--pairs=eng-xyzzy: unknown language 'xyzzy'"),
             (["--until", "2"], "--until=2: give a share"),
             (["--tasks", "0"], "--tasks=0: give a whole number of 1 or more"),
             (["--together", "--tasks", "0"], "--tasks=0: give a whole number of 1 or more"),

@@ -19,6 +19,7 @@ from bilingual_crawler.harvest.simulator import explain
 from bilingual_crawler.harvest.sites import SiteError, Task, read_tasks
 from bilingual_crawler.harvest.table import print_tables
 from bilingual_crawler.harvest.together import Together, joint_table, write_joint
+from bilingual_crawler.languages.codes import LanguageError, LanguagePair
 from bilingual_crawler.options import SITE_BUDGETS, Options, check_folder, share_of_pairs, wrong
 from bilingual_crawler.policies import policy_class
 from bilingual_crawler.policies.base import PolicyError
@@ -92,6 +93,11 @@ class Command(ScrapyCommand):
             opts.until = share_of_pairs(opts.until)
         except ValueError as error:
             raise wrong("--until", opts.until, str(error)) from None
+        try:
+            # as in the tasks, whose languages may be any codes
+            opts.pairs = [str(LanguagePair.parse(pair, ())) for pair in opts.pairs or ()]
+        except LanguageError as error:
+            raise wrong("--pairs", ",".join(opts.pairs), str(error)) from None
         if opts.tasks is not None and opts.tasks < 1:
             raise wrong("--tasks", opts.tasks, "give a whole number of 1 or more")
         try:
