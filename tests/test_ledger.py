@@ -72,14 +72,14 @@ def wait_for(what: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def flaky_site() -> Iterator[Any]:
-    """Its first answer for a page is a failure, every page links into a trap, and it takes its time."""
+def flaky_site(seconds: Callable[[], float] = lambda: 0.05) -> Iterator[Any]:
+    """Its first answer for a page is a failure, every page links into a trap, and an answer takes *seconds*."""
     failures = {"/en/page-0.html": 1}
 
     def answer(path: str) -> Answer:
         if path == "/robots.txt":
             return Answer("User-agent: *\nDisallow: /es/page-1.html", kind="text/plain")
-        time.sleep(0.05)
+        time.sleep(seconds())
         if failures.get(path):
             failures[path] -= 1
             return Answer(status=503)
@@ -161,11 +161,16 @@ class Terminal:
 @pytest.mark.slow
 def test_the_live_line_counts_all_runs_and_says_that_the_crawl_stops(tmp_path: Path) -> None:
     line = re.compile(r"(\d+) pages, (\d+) documents, (\d+) pairs, (\d+) queued, [\d.]+ pages/s")
-    with flaky_site() as site:
+    slow = threading.Event()
+    with flaky_site(lambda: 1.5 if slow.is_set() else 0.05) as site:
         first = Terminal(tmp_path, *command(site.url))
         wait_for(lambda: any(int(pages) > 10 for pages, *_ in line.findall(first.shown)))
+        # the line is drawn four times a second: the last transfers must take longer
+        slow.set()
+        time.sleep(0.3)
         first.process.send_signal(signal.SIGINT)
         assert first.wait() == 0
+        slow.clear()
         assert re.search(r"stopping, transfers left: \d, the same command resumes", first.shown)
         before = check(tmp_path)
         second = Terminal(tmp_path, *command(site.url))
