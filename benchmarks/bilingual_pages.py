@@ -57,6 +57,27 @@ class Example(NamedTuple):
     values: tuple[float, ...]
 
 
+def run(options: argparse.Namespace) -> None:
+    """Measure, and print the table."""
+    examples = [example for folder in options.sites for site in site_folders(folder) for example in examples_of(site)]
+    values = np.array([example.values for example in examples])
+    labels = np.array([example.is_parallel for example in examples])
+    weight = weights_of(examples)
+    probabilities = np.zeros(len(examples))
+    for site in {example.site for example in examples}:
+        own = np.array([example.site == site for example in examples])
+        fitted = fit(values[~own], labels[~own], weight[~own])
+        probabilities[own] = fitted.predict_proba(values[own])[:, 1]
+    print_table(examples, probabilities)
+    if options.list:
+        found = zip(examples, probabilities, strict=True)
+        rows = [f"{p:.3f}\t{e.site}\t{e.url}" for e, p in found if e.kind == "real"]
+        options.list.write_text("\n".join(sorted(rows, reverse=True)) + "\n", encoding="utf-8")
+    if options.fit:
+        intercept, weights = weights_in(fit(values, labels, weight))
+        print(f"INTERCEPT = {intercept:.3f}\nWEIGHTS = ({', '.join(f'{one:.3f}' for one in weights)})")
+
+
 def main() -> None:
     """Read the sites, measure each with the others, print table and weights."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -65,25 +86,7 @@ def main() -> None:
     parser.add_argument("--list", type=Path, help="write the real pages with two languages here")
     options = parser.parse_args()
     with refuse_bad_input(parser):
-        examples = [
-            example for folder in options.sites for site in site_folders(folder) for example in examples_of(site)
-        ]
-        values = np.array([example.values for example in examples])
-        labels = np.array([example.is_parallel for example in examples])
-        weight = weights_of(examples)
-        probabilities = np.zeros(len(examples))
-        for site in {example.site for example in examples}:
-            own = np.array([example.site == site for example in examples])
-            fitted = fit(values[~own], labels[~own], weight[~own])
-            probabilities[own] = fitted.predict_proba(values[own])[:, 1]
-        print_table(examples, probabilities)
-        if options.list:
-            found = zip(examples, probabilities, strict=True)
-            rows = [f"{p:.3f}\t{e.site}\t{e.url}" for e, p in found if e.kind == "real"]
-            options.list.write_text("\n".join(sorted(rows, reverse=True)) + "\n", encoding="utf-8")
-        if options.fit:
-            intercept, weights = weights_in(fit(values, labels, weight))
-            print(f"INTERCEPT = {intercept:.3f}\nWEIGHTS = ({', '.join(f'{one:.3f}' for one in weights)})")
+        run(options)
 
 
 def examples_of(folder: Path) -> Iterator[Example]:

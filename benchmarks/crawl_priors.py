@@ -157,6 +157,28 @@ def measure(
     return compare(sites, tasks, policies, first)
 
 
+def run(options: argparse.Namespace) -> None:
+    """Measure, and print the table."""
+    groups = [list(group) for _, group in groupby(read_tasks(options.sites), key=lambda task: task.site)]
+    settings = draw(options.draws - 1, options.seed)
+    rows: dict[str, dict[tuple[str, int], float]] = {}
+    with ProcessPoolExecutor(options.jobs) as pool:
+        shown = list(pool.map(show, repeat(options.sites), groups, repeat(options.first)))
+        others = [[cases for one in shown if one is not own for cases in one] for own in shown]
+        parts = pool.map(measure, repeat(options.sites), groups, repeat(options.first), repeat(settings), others)
+        for part in parts:
+            rows |= part
+    everything = weights_of(sorted(VARIANTS["all"]), [cases for one in shown for cases in one])
+    print(", ".join(f"{name} {value:.2f}" for name, value in everything.items()))
+    print(f"\n{len(rows)} tasks {'':22}{'mean':>6}{'spread':>8}{'better':>8}{'worse':>7}")
+    for name in (*VARIANTS, *CONSTANT):
+        means = [mean(row[name, number] for row in rows.values()) for number in range(options.draws)]
+        leads = [mean(row[name, n] - row["gain", n] for n in range(options.draws)) for row in rows.values()]
+        better, worse = sum(lead > 0.02 for lead in leads), sum(lead < -0.02 for lead in leads)
+        spread = stdev(means) if len(means) > 1 else 0.0
+        print(f"{name:31}{mean(means):6.3f}{spread:8.3f}{better:8}{worse:7}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sites", type=Path)
@@ -166,24 +188,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     with refuse_bad_input(parser):
-        groups = [list(group) for _, group in groupby(read_tasks(options.sites), key=lambda task: task.site)]
-        settings = draw(options.draws - 1, options.seed)
-        rows: dict[str, dict[tuple[str, int], float]] = {}
-        with ProcessPoolExecutor(options.jobs) as pool:
-            shown = list(pool.map(show, repeat(options.sites), groups, repeat(options.first)))
-            others = [[cases for one in shown if one is not own for cases in one] for own in shown]
-            parts = pool.map(measure, repeat(options.sites), groups, repeat(options.first), repeat(settings), others)
-            for part in parts:
-                rows |= part
-        everything = weights_of(sorted(VARIANTS["all"]), [cases for one in shown for cases in one])
-        print(", ".join(f"{name} {value:.2f}" for name, value in everything.items()))
-        print(f"\n{len(rows)} tasks {'':22}{'mean':>6}{'spread':>8}{'better':>8}{'worse':>7}")
-        for name in (*VARIANTS, *CONSTANT):
-            means = [mean(row[name, number] for row in rows.values()) for number in range(options.draws)]
-            leads = [mean(row[name, n] - row["gain", n] for n in range(options.draws)) for row in rows.values()]
-            better, worse = sum(lead > 0.02 for lead in leads), sum(lead < -0.02 for lead in leads)
-            spread = stdev(means) if len(means) > 1 else 0.0
-            print(f"{name:31}{mean(means):6.3f}{spread:8.3f}{better:8}{worse:7}")
+        run(options)
 
 
 if __name__ == "__main__":

@@ -206,6 +206,58 @@ def leave_out(judged: Sequence[Judged], group_of: Callable[[str], str]) -> dict[
     }
 
 
+def run(options: argparse.Namespace) -> None:
+    """Measure, and print the table."""
+    models = models_folder(None)
+    model = LanguageModel(models / "url-language")
+    shipped = detectors(EvidenceWeights.load(models), LinkPredictor.load(models), model)
+    group_of = GROUPS[options.leave_out or "kind"]
+    by_group: dict[str, dict[str, Detector]] = {}
+    if options.leave_out:
+        examples = [read_examples(folder, model) for folder in track(site_folders(options.sites[0]), "Reading")]
+        shipped = detectors(fit_evidence(examples), fit_barbosa(examples), model)
+        by_group = {
+            group: detectors(weights, predictor, model)
+            for group, weights, predictor in without_each(examples, group_of)
+        }
+    judged: list[Judged] = []
+    for sites in options.sites:
+        beside = sites.resolve().parent.parent / "discovery" / "detector_instances.tsv"
+        path = options.instances or (beside if beside.exists() else None)
+        listed = read_instances(path) if path else ()
+        judged += judge_all(sites, listed, lambda site: by_group.get(group_of(site), shipped))
+    judged, traps = without_traps(judged, options.sites)
+    some = linked(judged)
+    print(f"\n{'':28}{'linked sites':^36}{'all sites':^36}{'the paper':^27}")
+    print(
+        f"{'':28}"
+        + f"{'recall':>9}{'precis.':>9}{'downl.':>9}{'disj.':>9}" * 2
+        + f"{'recall':>9}{'precis.':>9}{'downl.':>9}"
+    )
+    for name in shipped:
+        columns = [*figures(some, name).values(), *figures(judged, name).values()]
+        if name.startswith("barbosa, t"):
+            columns += PAPER[float(name.rpartition(" ")[2])]
+        print(f"{name:28}" + "".join(f"{column:9.2f}" for column in columns))
+    for instance, verdicts in traps:
+        accepted = [name for name in MEASURED if name in verdicts and verdicts[name].bilingual]
+        print(f"trap {instance.site} {instance.pair}: {', '.join(accepted) or '-'}")
+    groups = leave_out(some, group_of) if options.leave_out else {}
+    print_groups(groups)
+    if options.verbose:
+        for instance, verdicts in judged:
+            verdict = verdicts.get("evidence")
+            if verdict is None or verdict.bilingual != (instance.variant is Variant.WHOLE):
+                print(*(instance.site, instance.pair, instance.variant, instance.kept, instance.entry, verdict))
+    if options.json:
+        result = {
+            **{name: figures(some, name) for name in ("evidence", "barbosa")},
+            "all_sites": {name: figures(judged, name) for name in ("evidence", "barbosa")},
+            **({"left_out": groups} if groups else {}),
+        }
+        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sites", type=Path, nargs="+", help="folders of frozen sites")
@@ -221,54 +273,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     with refuse_bad_input(parser):
-        models = models_folder(None)
-        model = LanguageModel(models / "url-language")
-        shipped = detectors(EvidenceWeights.load(models), LinkPredictor.load(models), model)
-        group_of = GROUPS[options.leave_out or "kind"]
-        by_group: dict[str, dict[str, Detector]] = {}
-        if options.leave_out:
-            examples = [read_examples(folder, model) for folder in track(site_folders(options.sites[0]), "Reading")]
-            shipped = detectors(fit_evidence(examples), fit_barbosa(examples), model)
-            by_group = {
-                group: detectors(weights, predictor, model)
-                for group, weights, predictor in without_each(examples, group_of)
-            }
-        judged: list[Judged] = []
-        for sites in options.sites:
-            beside = sites.resolve().parent.parent / "discovery" / "detector_instances.tsv"
-            path = options.instances or (beside if beside.exists() else None)
-            listed = read_instances(path) if path else ()
-            judged += judge_all(sites, listed, lambda site: by_group.get(group_of(site), shipped))
-        judged, traps = without_traps(judged, options.sites)
-        some = linked(judged)
-        print(f"\n{'':28}{'linked sites':^36}{'all sites':^36}{'the paper':^27}")
-        print(
-            f"{'':28}"
-            + f"{'recall':>9}{'precis.':>9}{'downl.':>9}{'disj.':>9}" * 2
-            + f"{'recall':>9}{'precis.':>9}{'downl.':>9}"
-        )
-        for name in shipped:
-            columns = [*figures(some, name).values(), *figures(judged, name).values()]
-            if name.startswith("barbosa, t"):
-                columns += PAPER[float(name.rpartition(" ")[2])]
-            print(f"{name:28}" + "".join(f"{column:9.2f}" for column in columns))
-        for instance, verdicts in traps:
-            accepted = [name for name in MEASURED if name in verdicts and verdicts[name].bilingual]
-            print(f"trap {instance.site} {instance.pair}: {', '.join(accepted) or '-'}")
-        groups = leave_out(some, group_of) if options.leave_out else {}
-        print_groups(groups)
-        if options.verbose:
-            for instance, verdicts in judged:
-                verdict = verdicts.get("evidence")
-                if verdict is None or verdict.bilingual != (instance.variant is Variant.WHOLE):
-                    print(*(instance.site, instance.pair, instance.variant, instance.kept, instance.entry, verdict))
-        if options.json:
-            result = {
-                **{name: figures(some, name) for name in ("evidence", "barbosa")},
-                "all_sites": {name: figures(judged, name) for name in ("evidence", "barbosa")},
-                **({"left_out": groups} if groups else {}),
-            }
-            options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        run(options)
 
 
 def print_groups(groups: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:

@@ -42,40 +42,45 @@ def second_edition(profile: Profile, random: np.random.Generator) -> Profile:
     return replace(profile, url=url, key=key, lines=lines, words=words, numbers=numbers)
 
 
+def run(args: argparse.Namespace) -> None:
+    """Measure, and print the table."""
+    method, random = make_method("auto", Path("models"), "", Path()), np.random.default_rng(0)
+    announced: set[tuple[str, str, str]] = set()
+    every: set[tuple[str, str, str]] = set()
+    best: set[tuple[str, str, str]] = set()
+    for task in read_tasks(args.sites):
+        gold = read_site(args.sites / task.site).truth(task).gold
+        if len(gold) > MOST_PAIRS:
+            continue
+        corpus = read_corpus([args.sites / task.site], LanguagePairs.parse(task.pair))
+        for group in corpus.groups():
+            profiles = {profile.url: profile for profile in corpus.profiles(group)}
+            paired: set[str] = set()
+            for a, b in sorted(gold):
+                if a in profiles and b in profiles and paired.isdisjoint((a, b)):
+                    paired |= {a, b}
+                    first = replace(profiles[a], claims=(b,))
+                    second = second_edition(first, random)
+                    translation = replace(profiles[b], claims=(a, second.url))
+                    profiles |= {one.url: one for one in (first, second, translation)}
+                    announced |= {(str(task), a, b), (str(task), second.url, b)}
+            domain = Domain.from_profiles(group, corpus, corpus.pairs.pairs[0], profiles.values())
+            for editions, found in (("all", every), ("best", best)):
+                pairs = align_domain(domain, method, editions=editions).pairs
+                found |= {(str(task), pair.url_a, pair.url_b) for pair in pairs}
+    print(f"--editions all: {len(every & announced)} of {len(announced)} announced pairs")
+    documents = {(task, b) for task, _, b in announced}
+    paired_once = {(task, b) for task, _, b in best & announced}
+    print(f"--editions best: {len(paired_once)} of {len(documents)} documents paired")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sites", type=Path, help="folder of frozen sites with tasks.tsv")
     args = parser.parse_args()
     with refuse_bad_input(parser):
-        method, random = make_method("auto", Path("models"), "", Path()), np.random.default_rng(0)
-        announced: set[tuple[str, str, str]] = set()
-        every: set[tuple[str, str, str]] = set()
-        best: set[tuple[str, str, str]] = set()
-        for task in read_tasks(args.sites):
-            gold = read_site(args.sites / task.site).truth(task).gold
-            if len(gold) > MOST_PAIRS:
-                continue
-            corpus = read_corpus([args.sites / task.site], LanguagePairs.parse(task.pair))
-            for group in corpus.groups():
-                profiles = {profile.url: profile for profile in corpus.profiles(group)}
-                paired: set[str] = set()
-                for a, b in sorted(gold):
-                    if a in profiles and b in profiles and paired.isdisjoint((a, b)):
-                        paired |= {a, b}
-                        first = replace(profiles[a], claims=(b,))
-                        second = second_edition(first, random)
-                        translation = replace(profiles[b], claims=(a, second.url))
-                        profiles |= {one.url: one for one in (first, second, translation)}
-                        announced |= {(str(task), a, b), (str(task), second.url, b)}
-                domain = Domain.from_profiles(group, corpus, corpus.pairs.pairs[0], profiles.values())
-                for editions, found in (("all", every), ("best", best)):
-                    pairs = align_domain(domain, method, editions=editions).pairs
-                    found |= {(str(task), pair.url_a, pair.url_b) for pair in pairs}
-        print(f"--editions all: {len(every & announced)} of {len(announced)} announced pairs")
-        documents = {(task, b) for task, _, b in announced}
-        paired_once = {(task, b) for task, _, b in best & announced}
-        print(f"--editions best: {len(paired_once)} of {len(documents)} documents paired")
+        run(args)
 
 
 if __name__ == "__main__":

@@ -213,6 +213,30 @@ def _inside(course: Course, end: int, weights: Weights) -> float:
 COLUMNS = ("sites", "tasks", "recall", "mean", "worst", "downloads", "least", "in the interval")
 
 
+def run(options: argparse.Namespace) -> None:
+    """Measure, and print the table."""
+    courses: list[Course] = []
+    with ProcessPoolExecutor(options.jobs) as pool:
+        for sites in options.sites:
+            groups = [list(group) for _, group in groupby(read_tasks(sites), key=lambda task: task.site)]
+            for some in pool.map(record, repeat(sites), groups):
+                courses += some
+    weights = {course.task.site: PRESENT for course in courses}
+    if options.fit:
+        fitted = fit(courses)
+        print(f"INTERCEPT = {fitted.intercept:.3f}")
+        print(f"WEIGHTS = ({', '.join(f'{weight:.3f}' for weight in fitted.weights)})")
+        weights = left_out(courses)
+        errors = [_error(course, weights[course.task.site]) for course in courses]
+        print(f"DEVIATION = {mean(errors) ** 0.5:.3f}  # of sites left out")
+    print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
+    for sites in options.sites:
+        for lacks in (False, True):
+            some = [course for course in courses if course.folder == sites.name and course.lacks == lacks]
+            if some:
+                print(row(sites.name, some, weights, options.until))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sites", type=Path, nargs="+", help="folders with different names")
@@ -221,26 +245,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     with refuse_bad_input(parser):
-        courses: list[Course] = []
-        with ProcessPoolExecutor(options.jobs) as pool:
-            for sites in options.sites:
-                groups = [list(group) for _, group in groupby(read_tasks(sites), key=lambda task: task.site)]
-                for some in pool.map(record, repeat(sites), groups):
-                    courses += some
-        weights = {course.task.site: PRESENT for course in courses}
-        if options.fit:
-            fitted = fit(courses)
-            print(f"INTERCEPT = {fitted.intercept:.3f}")
-            print(f"WEIGHTS = ({', '.join(f'{weight:.3f}' for weight in fitted.weights)})")
-            weights = left_out(courses)
-            errors = [_error(course, weights[course.task.site]) for course in courses]
-            print(f"DEVIATION = {mean(errors) ** 0.5:.3f}  # of sites left out")
-        print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
-        for sites in options.sites:
-            for lacks in (False, True):
-                some = [course for course in courses if course.folder == sites.name and course.lacks == lacks]
-                if some:
-                    print(row(sites.name, some, weights, options.until))
+        run(options)
 
 
 if __name__ == "__main__":

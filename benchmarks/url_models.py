@@ -193,6 +193,29 @@ def measure(
     return compare(sites, tasks, policies, first)
 
 
+def run(options: argparse.Namespace) -> None:
+    """Measure, and print the table."""
+    groups = [list(group) for _, group in groupby(read_tasks(options.sites), key=lambda task: task.site)]
+    rows: dict[str, dict[tuple[str, int], float]] = {}
+    with ProcessPoolExecutor(options.jobs, initializer=add_kinds) as pool:
+        jobs = [
+            pool.submit(measure, options.sites, group, options.first, options.draws, options.seed) for group in groups
+        ]
+        for job in jobs:
+            rows |= job.result()
+    rows = {task: row for task, row in rows.items() if any(row.values())}
+    for task, row in rows.items():
+        print(f"{task:42}", *(f"{mean(row[name, n] for n in range(options.draws)):6.3f}" for name in VARIANTS))
+    print(f"\n{len(rows)} tasks {'':22}{'mean':>6}{'spread':>8}{'better':>8}{'worse':>7}")
+    print(f"{'smart':31}{mean(row['smart', 0] for row in rows.values()):6.3f}")
+    for name in VARIANTS:
+        means = [mean(row[name, number] for row in rows.values()) for number in range(options.draws)]
+        gains = [mean(row[name, n] - row["gain", n] for n in range(options.draws)) for row in rows.values()]
+        better, worse = sum(lead > 0.02 for lead in gains), sum(lead < -0.02 for lead in gains)
+        spread = stdev(means) if len(means) > 1 else 0.0
+        print(f"{name:31}{mean(means):6.3f}{spread:8.3f}{better:8}{worse:7}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sites", type=Path)
@@ -202,26 +225,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     with refuse_bad_input(parser):
-        groups = [list(group) for _, group in groupby(read_tasks(options.sites), key=lambda task: task.site)]
-        rows: dict[str, dict[tuple[str, int], float]] = {}
-        with ProcessPoolExecutor(options.jobs, initializer=add_kinds) as pool:
-            jobs = [
-                pool.submit(measure, options.sites, group, options.first, options.draws, options.seed)
-                for group in groups
-            ]
-            for job in jobs:
-                rows |= job.result()
-        rows = {task: row for task, row in rows.items() if any(row.values())}
-        for task, row in rows.items():
-            print(f"{task:42}", *(f"{mean(row[name, n] for n in range(options.draws)):6.3f}" for name in VARIANTS))
-        print(f"\n{len(rows)} tasks {'':22}{'mean':>6}{'spread':>8}{'better':>8}{'worse':>7}")
-        print(f"{'smart':31}{mean(row['smart', 0] for row in rows.values()):6.3f}")
-        for name in VARIANTS:
-            means = [mean(row[name, number] for row in rows.values()) for number in range(options.draws)]
-            gains = [mean(row[name, n] - row["gain", n] for n in range(options.draws)) for row in rows.values()]
-            better, worse = sum(lead > 0.02 for lead in gains), sum(lead < -0.02 for lead in gains)
-            spread = stdev(means) if len(means) > 1 else 0.0
-            print(f"{name:31}{mean(means):6.3f}{spread:8.3f}{better:8}{worse:7}")
+        run(options)
 
 
 if __name__ == "__main__":

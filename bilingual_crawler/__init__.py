@@ -22,9 +22,9 @@ def lazy_exports(package: str, names: Mapping[str, str]) -> Callable[[str], Any]
     return export
 
 
-def noun(count: int, one: str) -> str:
-    """Return the noun for *count* things: *one*, with an s unless *count* is 1."""
-    return one if count == 1 else f"{one}s"
+def noun(count: int, one: str, several: str = "") -> str:
+    """Return the noun for *count* things: *one*, or *several*, which is *one* with an s by default."""
+    return one if count == 1 else several or f"{one}s"
 
 
 def to_install(extra: str) -> str:

@@ -15,9 +15,16 @@ from bilingual_crawler.storage.warc import ArchiveError
 from training.parallelness.links import main as pair_links
 from training.parallelness.sets import main as pair_sets
 
-COMMANDS = ("discovery.__main__", "documents.__main__", "documents.resemblance", "policies.__main__", "sentences")
-BENCHMARKS = ("bilingual_pages", "crawl_priors", "detector", "editions", "until", "url_models")
+COMMANDS = (
+    *("training.discovery.__main__", "training.documents.__main__", "training.documents.resemblance"),
+    *("training.policies.__main__", "training.sentences"),
+)
+BENCHMARKS = (
+    *("benchmarks.bilingual_pages", "benchmarks.crawl_priors", "benchmarks.detector", "benchmarks.editions"),
+    *("benchmarks.until", "benchmarks.url_models"),
+)
 HEADER = "site\tlang_a\tlang_b\tseeds\n"
+OTHER = "wrong\tcolumns\n1\t2\n"
 
 
 def refused(capsys: pytest.CaptureFixture[str]) -> str:
@@ -27,8 +34,11 @@ def refused(capsys: pytest.CaptureFixture[str]) -> str:
     return said.splitlines()[-1]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("tasks", [None, "", "wrong\tcolumns\n1\t2\n", HEADER])
+@pytest.mark.parametrize(
+    ("command", "tasks"),
+    [(command, tasks) for command in COMMANDS for tasks in (None, "", OTHER, HEADER)]
+    + [(command, tasks) for command in BENCHMARKS for tasks in (None, OTHER)],
+)
 def test_a_folder_that_holds_no_sites_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, tasks: str | None
 ) -> None:
@@ -36,20 +46,7 @@ def test_a_folder_that_holds_no_sites_is_named(
         (tmp_path / "tasks.tsv").write_text(tasks)
     monkeypatch.setattr(sys, "argv", [command, str(tmp_path)])
     with pytest.raises(SystemExit, match="2"):
-        import_module(f"training.{command}").main()
-    assert f"error: {tmp_path}" in refused(capsys)
-
-
-@pytest.mark.parametrize("command", BENCHMARKS)
-@pytest.mark.parametrize("tasks", [None, "wrong\tcolumns\n1\t2\n"])
-def test_a_benchmark_names_a_folder_that_holds_no_sites(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, tasks: str | None
-) -> None:
-    if tasks is not None:
-        (tmp_path / "tasks.tsv").write_text(tasks)
-    monkeypatch.setattr(sys, "argv", [command, str(tmp_path)])
-    with pytest.raises(SystemExit, match="2"):
-        import_module(f"benchmarks.{command}").main()
+        import_module(command).main()
     assert f"error: {tmp_path}" in refused(capsys)
 
 

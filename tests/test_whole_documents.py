@@ -6,7 +6,7 @@ import gzip
 import json
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 from hypothesis import example, given, settings
@@ -23,6 +23,10 @@ from bilingual_crawler.alignment.sentences.splitting import split
 from bilingual_crawler.items import Pair
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.pages.language import BY_DEFAULT
+from bilingual_crawler.pages.origin import Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PAIR = LanguagePair.parse("eng-fin")
 A, B = "https://a.example/en", "https://a.example/fi"
@@ -51,7 +55,9 @@ def test_the_sentences_of_a_line_are_the_line(paragraphs: list[str], language: s
 
 
 def produce(folder: Path, pages: dict[str, list[str]], *formats: str, mask: bool = False) -> None:
-    main = masked(pages.__getitem__, PAIR) if mask else pages.__getitem__
+    main: Callable[[str], list[str]] = pages.__getitem__
+    if mask:
+        main, _ = masked(main, lambda _: Origin(), PAIR)
     exports = [EXPORTS[name](folder, PAIR) for name in formats if name in EXPORTS]
     producer = BitextProducer(PAIR, BY_DEFAULT, exports, monolingual=open_monolingual(formats, folder, PAIR))
     documents = [("eng" if url == A else "fin", url, url in (A, B)) for url in pages]

@@ -182,7 +182,7 @@ def _align(
     from bilingual_crawler.alignment.documents.align import align, read_corpus
     from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
     from bilingual_crawler.alignment.sentences.monolingual import open_monolingual
-    from bilingual_crawler.alignment.sentences.personal import masked, masked_origin
+    from bilingual_crawler.alignment.sentences.personal import masked
     from bilingual_crawler.alignment.sentences.produce import BitextProducer, open_exports
     from bilingual_crawler.pages.language import Detection
 
@@ -210,8 +210,8 @@ def _align(
         name = str(domain.pair)
         found += alignment.pairs
         if options.bitext:
-            main = masked(domain.main_text, domain.pair) if options.mask_personal else domain.main_text
-            origin = masked_origin(domain.origin, domain.pair) if options.mask_personal else domain.origin
+            texts = domain.main_text, domain.origin
+            main, origin = masked(*texts, domain.pair) if options.mask_personal else texts
             bitext[name].add(alignment.pairs, main, origin, domain.distinct(alignment.paired))
         unpaired += alignment.rows_of_unpaired(name)
         refused[name].update(alignment.refused)

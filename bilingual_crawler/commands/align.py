@@ -168,7 +168,7 @@ class Command(ScrapyCommand):
             console.print(f"left out: {_listed(corpus.unreadable)}")
         extras.print(console, corpus)
         if kept:
-            stay = "pair of other languages stays" if len(kept) == 1 else "pairs of other languages stay"
+            stay = noun(len(kept), "pair of other languages stays", "pairs of other languages stay")
             console.print(f"{len(kept)} {stay} in {opts.out}")
 
 
@@ -219,10 +219,10 @@ class _Extras:
         self.unpaired: list[Unpaired] = []
 
     def add(self, domain: Domain, alignment: Alignment) -> None:
-        from bilingual_crawler.alignment.sentences.personal import masked, masked_origin
+        from bilingual_crawler.alignment.sentences.personal import masked
 
-        main = masked(domain.main_text, domain.pair) if self._mask_personal else domain.main_text
-        origin = masked_origin(domain.origin, domain.pair) if self._mask_personal else domain.origin
+        texts = domain.main_text, domain.origin
+        main, origin = masked(*texts, domain.pair) if self._mask_personal else texts
         self._reviews[domain.pair].add(alignment, main)
         self.unpaired += alignment.rows_of_unpaired(str(domain.pair))
         if domain.pair in self._bitexts:

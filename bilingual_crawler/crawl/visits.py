@@ -362,6 +362,7 @@ class Visits:
     def observe_page(self, entry: Entry, page: FetchedPage, links: Sequence[Link]) -> None:
         """Teach policy and ledgers the *page* of *entry* with its *links*, and keep the fact for a resume."""
         self._announce(self.learner.observe_page(page, links))
+        self._give_up_guess(entry)
         # a crawl that cannot be resumed spares the packing
         if self._durable:
             self.frontier.remember(entry, page_fact(page, links, self._context.pairs))
@@ -379,10 +380,7 @@ class Visits:
         if wanted:
             self.push([Entry(one.url, self.slot(one.url), one.priority, one.parent) for one in wanted])
         changed = self._policy.changed()
-        answered = [url for url in self._waiting if self.learner.is_done(with_http(url))]
-        rescored = {url: changed[url] for url in changed.keys() - self._waiting} | dict.fromkeys(answered, 0.0)
-        self._answered |= {url: self._waiting.pop(url) for url in answered}
-        self.frontier.rescore(rescored)
+        self.frontier.rescore({url: changed[url] for url in changed.keys() - self._waiting})
 
     def weigh(
         self, page: FetchedPage, links: Sequence[Link], scores: Sequence[LinkScore] | None
@@ -528,6 +526,7 @@ class Visits:
     def _gone(self, entry: Entry) -> None:
         """*entry* gave no page that policy and ledger have learnt from."""
         self.learner.observe_failure(entry.url)
+        self._give_up_guess(entry)
         self.frontier.remember(entry, GONE)
         self.pursue()
 
@@ -541,6 +540,14 @@ class Visits:
         self.quota.add(self._source(entry), entry.url)
         self.push_seed(http)
 
+    def _give_up_guess(self, entry: Entry) -> None:
+        """Have the https address that waits for *entry*, its http address, given up: *entry* has not led to it."""
+        https = with_https(entry.url)
+        outcome = self._waiting.pop(https, None)
+        if outcome is not None:
+            self._answered[https] = outcome
+            self.frontier.rescore({https: 0.0})
+
     def _replace(self, entry: Entry, url: str, told: Callable[[bool], None] = ignore) -> None:
         """*url* takes the place of *entry*."""
         target = Entry(url, self.slot(url), entry.priority, entry.parent, entry.depth, entry.kind)
@@ -549,6 +556,7 @@ class Visits:
         self._waiting.pop(url, None)
         self._answered.pop(url, None)
         self._announce(self.learner.observe_redirect(entry.url, url))
+        self._give_up_guess(entry)
         self.frontier.remember(entry, redirect_fact(url))
         self.frontier.redirect(entry, target, told)
         self.pursue()

@@ -25,7 +25,7 @@ from bilingual_crawler.alignment.documents.methods import encoder_of, method_of
 from bilingual_crawler.alignment.documents.reading import PackedDocument, read_pages
 from bilingual_crawler.alignment.sentences import produce
 from bilingual_crawler.alignment.sentences.monolingual import Document, open_monolingual
-from bilingual_crawler.alignment.sentences.personal import masked, masked_origin
+from bilingual_crawler.alignment.sentences.personal import masked
 from bilingual_crawler.alignment.sentences.produce import (
     Aligned,
     BitextAligner,
@@ -159,8 +159,8 @@ class BucketJob:
                             aligners[name] = BitextAligner(domain.pair, detection, spool, encoder)
                             if self.monolingual:
                                 documents[name] = spools.enter_context(self._spool(_DOCUMENTS, name, number, Document))
-                        main = masked(domain.main_text, domain.pair) if options.mask_personal else domain.main_text
-                        origin = masked_origin(domain.origin, domain.pair) if options.mask_personal else domain.origin
+                        texts = domain.main_text, domain.origin
+                        main, origin = masked(*texts, domain.pair) if options.mask_personal else texts
                         aligners[name].add(alignment.pairs, main, origin)
                         if self.monolingual:
                             distinct = domain.distinct(alignment.paired)

@@ -56,8 +56,8 @@ def print_urls(console: Console, urls: UrlReport) -> None:
 def print_content(console: Console, content: ContentReport, sentences: Mapping[str, int]) -> None:
     """Print the counts of the content stage."""
     total = content.total
-    done = "1 bucket is" if content.done == 1 else f"{content.done} buckets are"
-    console.print(f"{done} done: {total.read:,} documents of {total.planned:,} pages")
+    done = noun(content.done, "bucket is", "buckets are")
+    console.print(f"{content.done} {done} done: {total.read:,} documents of {total.planned:,} pages")
     for reason, count in sorted(total.left_out.items(), key=lambda item: -item[1]):
         example = total.examples.get(reason)
         console.print(f"  left out, {reason}: {count}" + (f", such as {example}" if example else ""))

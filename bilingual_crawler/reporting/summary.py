@@ -63,28 +63,6 @@ POLITENESS = (
 """Scrapy's settings for politeness towards websites."""
 SHOWN = 6
 """Maximum reasons on one line."""
-ONE = {
-    "addresses are": "address is",
-    "addresses": "address",
-    "bilingual sites": "bilingual site",
-    "candidate pairs": "candidate pair",
-    "candidate sites": "candidate site",
-    "documents": "document",
-    "entry pages": "entry page",
-    "HTML pages and PDFs": "HTML page or PDF",
-    "HTML pages": "HTML page",
-    "links and pages": "link or page",
-    "links to documents that are": "link to a document that is",
-    "opt-outs": "opt-out",
-    "pages and sitemaps": "page or sitemap",
-    "pages": "page",
-    "pairs": "pair",
-    "PDFs": "PDF",
-    "requests": "request",
-    "sentence pairs": "sentence pair",
-    "sites": "site",
-}
-"""How a line of the summary begins if it counts several things, and if it counts one."""
 
 
 class SummaryExtension:
@@ -259,54 +237,52 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     # looking up a count that is missing adds it
     is_discovery = "sites_judged" in summary
     names = {language_name(code): count for code, count in (summary["documents"] or {}).items()}
-    sites = [
-        (summary["site_candidates"], "candidate sites"),
-        (summary["sites_judged"], "sites judged" + _reasons(summary["sites_refused"] or {}, "not bilingual: ")),
-        (summary["sites_bilingual"], "bilingual sites"),
-        (summary["entry_pages_archived"], "entry pages from an archive in place of the site"),
-    ]
+    sites = (
+        _fact(summary["site_candidates"], "candidate site"),
+        _fact(summary["sites_judged"], "site", " judged" + _reasons(summary["sites_refused"] or {}, "not bilingual: ")),
+        _fact(summary["sites_bilingual"], "bilingual site"),
+        _fact(summary["entry_pages_archived"], "entry page", " from an archive in place of the site"),
+    )
     by_pair = summary["by_pair"] or {}
     several = len(by_pair) > 1
-    in_two = summary["in_two_languages"]
-    dropped = summary["bitext_dropped"] or {}
     facts = [
         *(sites if is_discovery else ()),
-        (summary["tried"], "addresses tried" + _reasons(summary["dropped"], "no document: ")),
-        (summary["fetched"], f"pages fetched ({byte_size(summary['bytes'])} on the wire)"),
-        (summary["html"], ("HTML pages and PDFs" if summary["pdf"] else "HTML pages") + _reasons(summary["languages"])),
-        *(((in_two, "pages with the same text in two languages, two documents each"),) if in_two else ()),
-        (sum(names.values()), "documents" + _reasons(names)),
-        (summary["candidates"], "candidate pairs" + _reasons(summary["refused"], "refused: ")),
-        (summary["pairs"], "pairs" + _reasons(_each(by_pair, "pairs") if several else {})),
-        (
-            summary["left_over"],
-            "documents in no pair" + _reasons(_each(by_pair, "left_over") if several else summary["unpaired"]),
-        ),
-        *(
-            ((summary["bitext"]["kept"], "sentence pairs in bitext/" + _reasons(dropped, "dropped: ")),)
-            if summary["bitext"]
-            else ()
-        ),
-        (f"{summary['harvest_rate']:.0%}", "harvest rate: documents in pairs per page fetched"),
+        _fact(summary["tried"], "address", " tried" + _reasons(summary["dropped"], "no document: "), "addresses"),
+        _fact(summary["fetched"], "page", f" fetched ({byte_size(summary['bytes'])} on the wire)"),
     ]
-    for name, text in (
-        ("known", "pages and sitemaps known from an earlier crawl"),
-        ("pdf", "PDFs read"),
-        ("document_links", "links to documents that are not HTML"),
-        ("opt_outs", "opt-outs of pages"),
-        ("traps", "links and pages left out as traps"),
-        ("failures", "requests failed"),
+    html = ("HTML page or PDF", "HTML pages and PDFs") if summary["pdf"] else ("HTML page", "HTML pages")
+    facts.append(_fact(summary["html"], html[0], _reasons(summary["languages"]), html[1]))
+    if in_two := summary["in_two_languages"]:
+        facts.append(_fact(in_two, "page", " with the same text in two languages, two documents each"))
+    unpaired = _each(by_pair, "left_over") if several else summary["unpaired"]
+    facts += [
+        _fact(sum(names.values()), "document", _reasons(names)),
+        _fact(summary["candidates"], "candidate pair", _reasons(summary["refused"], "refused: ")),
+        _fact(summary["pairs"], "pair", _reasons(_each(by_pair, "pairs") if several else {})),
+        _fact(summary["left_over"], "document", " in no pair" + _reasons(unpaired)),
+    ]
+    if summary["bitext"]:
+        dropped = _reasons(summary["bitext_dropped"] or {}, "dropped: ")
+        facts.append(_fact(summary["bitext"]["kept"], "sentence pair", " in bitext/" + dropped))
+    facts.append((f"{summary['harvest_rate']:.0%}", "harvest rate: documents in pairs per page fetched"))
+    for name, one, more, rest in (
+        ("known", "page or sitemap", "pages and sitemaps", " known from an earlier crawl"),
+        ("pdf", "PDF", "PDFs", " read"),
+        ("document_links", "link to a document that is", "links to documents that are", " not HTML"),
+        ("opt_outs", "opt-out", "opt-outs", " of pages"),
+        ("traps", "link or page", "links and pages", " left out as traps"),
+        ("failures", "request", "requests", " failed"),
     ):
         if summary[name]:
-            facts.append((sum(summary[name].values()), text + _reasons(summary[name])))
+            facts.append(_fact(sum(summary[name].values()), one, rest + _reasons(summary[name]), more))
     if summary["queued"]:
-        facts.append((summary["queued"], "addresses are still queued" + describe_queue(summary["estimate"] or {})))
-    return [(str(number), _of_one(text) if number == 1 else text) for number, text in facts]
+        queue = " still queued" + describe_queue(summary["estimate"] or {})
+        facts.append(_fact(summary["queued"], "address is", queue, "addresses are"))
+    return facts
 
 
-def _of_one(text: str) -> str:
-    several = next((begin for begin in ONE if text.startswith(begin)), "")
-    return ONE.get(several, "") + text.removeprefix(several)
+def _fact(number: int, one: str, rest: str = "", several: str = "") -> tuple[str, str]:
+    return str(number), noun(number, one, several) + rest
 
 
 def describe_queue(estimate: Mapping[str, float]) -> str:

@@ -169,25 +169,21 @@ class PersonalData:
                     yield Found(call.start, call.end, PHONE)
 
 
-def masked(main: Callable[[str], list[str]], pair: LanguagePair) -> Callable[[str], list[str]]:
-    """Return *main*, which gives the main text of a URL in lines, with the personal data masked."""
-    mask = PersonalData((pair.a, pair.b)).mask_lines
-    return lambda url: mask(main(url))
-
-
 _TEXTS = ("author", "translator", "licence")
 """The facts about a page that may hold a sentence."""
 
 
-def masked_origin(origin: Callable[[str], Origin], pair: LanguagePair) -> Callable[[str], Origin]:
-    """Return *origin*, which gives the facts about a URL, with the personal data masked."""
-    mask = PersonalData((pair.a, pair.b)).mask
+def masked(
+    main: Callable[[str], list[str]], origin: Callable[[str], Origin], pair: LanguagePair
+) -> tuple[Callable[[str], list[str]], Callable[[str], Origin]]:
+    """Mask the personal data in *main*, which gives the main text of a URL in lines, and in *origin*, its facts."""
+    personal = PersonalData((pair.a, pair.b))
 
     def facts(url: str) -> Origin:
         found = origin(url)
-        return replace(found, **{name: mask(getattr(found, name)) for name in _TEXTS})
+        return replace(found, **{name: personal.mask(getattr(found, name)) for name in _TEXTS})
 
-    return facts
+    return lambda url: personal.mask_lines(main(url)), facts
 
 
 def _ibans(text: str) -> Iterator[Found]:
