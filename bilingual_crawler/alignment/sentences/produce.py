@@ -72,6 +72,10 @@ class Spool(Generic[Spooled]):
             yield from map(decoder.decode, lines)
 
 
+TELLING = 60
+"""Characters from which a main text can tell that it is in another language: detectors agree on codes by chance."""
+
+
 class BitextAligner:
     """Aligns the sentences of paired documents, domain by domain, and judges each sentence pair by itself."""
 
@@ -144,6 +148,8 @@ def documents_of(
 
 def _is_foreign(text: str, language: str, pair: LanguagePair, detection: Detection) -> bool:
     """Whether *text*, of a page that counts as *language* with its menus, cannot well be in it."""
+    if len(text) < TELLING:
+        return False
     found = detection.identify_page(text, (language,)).identification
     other = found.reliable and pair.side(found.language) != language
     return other and detection.confirms(text, found.language)
