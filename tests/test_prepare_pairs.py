@@ -301,3 +301,23 @@ def test_what_cannot_be_read_ends_the_command_and_leaves_nothing(
     ):
         assert message in refused(capsys, tmp_path / name, "--out", tmp_path / "pairs.tsv.gz")
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_negatives_of_a_list_are_no_positives(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = tmp_path / "mine.tsv", tmp_path / "out.tsv"
+    rows = [f"https://{i}.is/en\teng\thttps://{i}.is/is\tisl\tcrawl\t{i % 2}" for i in range(4)]
+    path.write_text("url_a\tlang_a\turl_b\tlang_b\tevidence\tlabel\n" + "\n".join(rows) + "\n")
+    run(path, "--out", out)
+    assert read_positives(out) == {"crawl": [(f"https://{i}.is/en", f"https://{i}.is/is") for i in (1, 3)]}
+
+
+def test_pairs_of_a_list_without_evidence_are_learnt_from_and_others_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, named, out = tmp_path / "mine.tsv", tmp_path / "named.tsv", tmp_path / "out.tsv"
+    path.write_text("url_a\tlang_a\turl_b\tlang_b\nhttps://a.is/en\teng\thttps://a.is/is\tisl\n")
+    named.write_text("url_a\tlang_a\turl_b\tlang_b\tevidence\nhttps://b.is/en\teng\thttps://b.is/is\tisl\tguess\n")
+    run(path, named, "--out", out)
+    capsys.readouterr()
+    assert read_positives(out) == {"list": [("https://a.is/en", "https://a.is/is")]}
+    assert capsys.readouterr().out == "out.tsv: 2 rows; 1 left out with evidence guess\n"

@@ -93,6 +93,17 @@ def test_what_cannot_be_read_is_an_error_with_the_path(tmp_path: Path) -> None:
     (tmp_path / "other.tsv").write_text("a\tb\n")
     with pytest.raises(DataError, match="no column url"):
         read_tsv(tmp_path / "other.tsv", ("url",))
+    packed = bytearray(gzip.compress(b"url\tlang\n"))
+    packed[10] ^= 0xFF
+    (tmp_path / "bits.tsv.gz").write_bytes(packed)
+    with pytest.raises(DataError, match=r"bits\.tsv\.gz"):
+        read_tsv(tmp_path / "bits.tsv.gz", ("url",))
+    graph = tmp_path / "sites" / "s" / "graph.tsv.xz"
+    graph.parent.mkdir(parents=True)
+    for content in (b"no xz", lzma.compress(b"url\tlang\nhttps://a.example/\n"), lzma.compress(b"")):
+        graph.write_bytes(content)
+        with pytest.raises(DataError, match=r"graph\.tsv\.xz"):
+            read_real([tmp_path / "sites"])
 
 
 def test_a_domain_in_two_splits_and_an_empty_class_are_fatal() -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.languages.codes import UNKNOWN
+from bilingual_crawler.storage.files import DAMAGE
 from bilingual_crawler.urls.canonical import domain_label
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _opened(path: Path) -> Iterator[gzip.GzipFile | BufferedReader]:
     try:
         with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as stream:
             yield stream
-    except (OSError, EOFError) as error:
+    except DAMAGE as error:
         raise DataError(f"{path}: {error}") from error
 
 
@@ -129,7 +130,7 @@ def read_real(paths: Sequence[Path]) -> tuple[list[tuple[str, ...]], list[str]]:
         if path.is_dir():
             found = read_sites(path)
             report.append(f"{path.name}: {len(found)} pages of frozen sites")
-        elif "url_a" in _header(path):
+        elif "url_a" in read_header(path):
             table = read_tsv(path, ("url_a", "lang_a", "url_b", "lang_b"), ("url_a", "url_b"))
             found = [side for a, lang_a, b, lang_b in table.rows for side in ((a, lang_a), (b, lang_b))]
             report.append(table.report())
@@ -141,7 +142,8 @@ def read_real(paths: Sequence[Path]) -> tuple[list[tuple[str, ...]], list[str]]:
     return list(rows), report
 
 
-def _header(path: Path) -> list[str]:
+def read_header(path: Path) -> list[str]:
+    """The names of the columns of a .tsv or .tsv.gz file."""
     with _opened(path) as stream:
         return split_header(stream.readline())
 
@@ -150,9 +152,12 @@ def read_sites(folder: Path) -> list[tuple[str, ...]]:
     """(url, language of the text) of the pages in `folder/*/graph.tsv.xz`; pages of no known language are left out."""
     rows: list[tuple[str, ...]] = []
     for path in sorted(folder.glob("*/graph.tsv.xz")):
-        with lzma.open(path, "rt", encoding="utf-8") as stream:
-            next(stream)
-            rows.extend((url, lang) for url, lang, *_ in (line.split("\t") for line in stream) if lang != UNKNOWN)
+        try:
+            with lzma.open(path, "rt", encoding="utf-8") as stream:
+                next(stream, None)
+                rows.extend((url, lang) for url, lang, *_ in (line.split("\t") for line in stream) if lang != UNKNOWN)
+        except (*DAMAGE, ValueError) as error:
+            raise DataError(f"{path}: {error}") from error
     if not rows:
         raise DataError(f"{folder}: no site with a graph.tsv.xz in it")
     return rows

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bilingual_crawler.harvest.sites import Site, SiteError, read_site
 from bilingual_crawler.urls.canonical import domain_label
 from bilingual_crawler.urls.model_input import pair_text
-from training.common.data import read_tsv
+from training.common.data import read_header, read_tsv
 from training.parallelness.hard_negatives import hard_negatives
 from training.parallelness.negatives import PAPER_COMBINATION, clusters, generate
 from training.parallelness.synthetic import marked_pairs, slug_pairs
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TRUNCATED = 46
 """Length at which the printed MaCoCu samples were truncated."""
-EVIDENCE = frozenset(("gold", "hreflang-html", "site-repo", "corpus-sample", "corpus", "crawl", "site"))
+EVIDENCE = frozenset(("gold", "hreflang-html", "site-repo", "corpus-sample", "corpus", "crawl", "site", "list"))
 LINK, LINK_POSITIVE = "link", "link-positive"
 SITES = "sites"
 MOST_OF_GROUP = 400
@@ -56,14 +56,26 @@ def origin_of(example: Example) -> str:
 
 
 def read_positives(path: Path) -> dict[str, list[tuple[str, str]]]:
-    """Usable positives of a list of URL pairs, by evidence; truncated and cross-site corpus samples are left out."""
+    """Usable positives of a list of URL pairs, by evidence; prints how many rows it has, and which it leaves out.
+
+    Left out are rows with label 0, if the list has labels, those with an evidence that is not in `EVIDENCE`, and
+    truncated and cross-site corpus samples.
+    """
+    labels = ("label",) if "label" in read_header(path) else ()
+    table = read_tsv(path, ("url_a", "url_b", "evidence", *labels), urls=("url_a", "url_b"))
     found: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for a, b, evidence in read_tsv(path, ("url_a", "url_b", "evidence"), urls=("url_a", "url_b")).rows:
-        if evidence not in EVIDENCE or a == b:
+    others: Counter[str] = Counter()
+    for a, b, evidence, *label in table.rows:
+        if label == ["0"] or a == b:
+            continue
+        if evidence not in EVIDENCE:
+            others[evidence] += 1
             continue
         if evidence == "corpus-sample" and (max(len(a), len(b)) >= TRUNCATED or domain_label(a) != domain_label(b)):
             continue
         found[evidence].append((a, b))
+    left_out = "".join(f"; {count} left out with evidence {name}" for name, count in others.most_common())
+    print(f"{table.report()}{left_out}", flush=True)
     return dict(found)
 
 
