@@ -8,7 +8,8 @@ import pytest
 import torch
 from test_training_language import TINY, write_urls
 
-from training.common.data import read_tsv
+from training.common.data import DataError, read_tsv
+from training.common.soft_labels import Lesson, SoftLabels
 from training.language import leave_out
 from training.language.examples import prepare
 
@@ -68,6 +69,41 @@ def test_networks_answer_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert len(asked) == 6
     assert sum(asked[::2]) == len(kept) == sum(asked[1::2])
     assert answered == pytest.approx(np.tile([0.625, 0.375], (len(kept), 1)))
+    leave_out.answers("domain", rows, kept, examples, recipe, 2, tmp_path)
+    assert len(asked) == 6
+    # another list of the same length, other data to train on, another teacher: nothing is read
+    turned = [(url, {"eng": "mlt", "mlt": "eng"}[lang], source, evidence) for url, lang, source, evidence in rows]
+    leave_out.answers("domain", turned, kept, examples, recipe, 2, tmp_path)
+    assert len(asked) == 12
+    others = prepare([*(row[:2] for row in rows), ("https://new.example/x", "mlt")], [], set(), recipe)
+    leave_out.answers("domain", turned, kept, others, recipe, 2, tmp_path)
+    assert len(asked) == 18
+    keys = [(url,) for url in others.urls]
+    for share in (0.2, 0.8):
+        soft = SoftLabels.of(("eng", "mlt"), keys, lambda urls, s=share: np.tile([s, 1 - s], (len(urls), 1)))
+        lesson = Lesson([soft], others.urls, others.labels, others.names, 0.5)
+        leave_out.answers("domain", turned, kept, others, recipe, 2, tmp_path, lesson)
+    assert len(asked) == 30
+
+
+def test_lists_without_a_language_do_not_count(tmp_path: Path) -> None:
+    rows = [(f"https://a.is/{i}", "isl", "s", "list") for i in range(40)]
+    drawn = [np.arange(40), np.arange(10), np.arange(0)]
+    judged = leave_out.Judged(rows, np.zeros(40, dtype=np.int64), ("isl", "fao"), drawn)
+    macro, by_language = judged.scores(np.zeros(40, dtype=np.int64))
+    assert macro.tolist() == [1.0]
+    assert np.isnan(by_language[1:]).all()
+    few = leave_out.Judged(rows, np.zeros(40, dtype=np.int64), ("isl", "fao"), drawn[1:])
+    with pytest.raises(DataError, match="no drawn list has 30 URLs of a language"):
+        few.scores(np.zeros(40, dtype=np.int64))
+
+
+def test_a_list_without_rows_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty.tsv").write_text("url\tlang\tsource\tevidence\n")
+    data = write_urls(tmp_path / "urls.tsv", domains=400)
+    with pytest.raises(SystemExit, match="2"):
+        leave_out.main(f"--list {tmp_path}/empty.tsv --data {data} --out {tmp_path}/out".split())
+    assert "empty.tsv: no URL to judge" in capsys.readouterr().err
 
 
 @pytest.mark.slow

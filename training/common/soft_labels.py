@@ -139,7 +139,8 @@ class Lesson:
 
     def fingerprint(self) -> str:
         """A hash of what is said."""
-        return fingerprint(str(self), *(soft.probabilities for soft, _, _ in self.teachers))
+        said = (part for soft, _, _ in self.teachers for part in (soft.top, soft.probabilities))
+        return fingerprint(f"{self} {self.share}", *said)
 
     def targets(self, indices: NDArray[np.int64]) -> torch.Tensor:
         """Probabilities [B, names] of the examples at `indices`."""

@@ -19,9 +19,10 @@ import torch
 from sklearn.metrics import precision_recall_fscore_support
 
 from bilingual_crawler.scoring.models import TEXTS, ByteTokens
+from bilingual_crawler.storage.files import replacing
 from bilingual_crawler.urls.canonical import domain_label
-from training.common.data import draw, read_real, read_tsv
-from training.common.loop import predict
+from training.common.data import DataError, draw, read_real, read_tsv
+from training.common.loop import fingerprint, predict
 from training.common.markdown import table
 from training.common.options import add_recipe, chosen_recipe, refuse_bad_input
 from training.common.soft_labels import SHARE as TEACHERS_SHARE
@@ -72,14 +73,21 @@ class Judged:
     lists: list[NDArray[np.int64]]
 
     def scores(self, guesses: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Macro-F1 of each list [lists], and F1 [lists, labels]; NaN for languages with fewer than 30 URLs in it."""
+        """Macro-F1 of each list that has 30 URLs of a language, and F1 [lists, labels]; NaN for languages with fewer.
+
+        DataError if no list has as many.
+        """
         found = []
-        for chosen in self.lists:
+        for chosen in filter(len, self.lists):
             _, _, f1, support = precision_recall_fscore_support(
                 self.labels[chosen], guesses[chosen], labels=np.arange(len(self.names)), zero_division=0
             )
             found.append(np.where(support >= MANY, f1, np.nan))
-        return np.nanmean(found, axis=1), np.array(found)
+        by_language = np.reshape(found, (-1, len(self.names)))
+        counted = by_language[~np.isnan(by_language).all(axis=1)]
+        if not len(counted):
+            raise DataError(f"no drawn list has {MANY} URLs of a language: give more rows")
+        return np.nanmean(counted, axis=1), by_language
 
 
 def choose_rows(rows: Sequence[Row]) -> NDArray[np.int64]:
@@ -149,10 +157,13 @@ def answers(
 
     Those of an earlier run are read from `out`. What teachers say of the other domains they learnt from all domains.
     """
-    path, key = out / f"{kind}.npz", f"{kind} {len(rows)} {networks} {asdict(recipe)} {lesson or ''}"
+    encoded = EncodedUrls(ByteTokens(recipe.max_length), [TEXTS[TEXT](url) for url in examples.urls])
+    weights = examples.weights(recipe.synthetic_share)
+    learnt_from = fingerprint(encoded.ids, examples.labels, weights, f"{examples.names} {rows}")
+    taught = lesson.fingerprint() if lesson else ""
+    path, key = out / f"{kind}.npz", f"{kind} {networks} {asdict(recipe)} {learnt_from} {taught}"
     if path.exists() and str((saved := np.load(path))["key"]) == key:
         return np.asarray(saved["probabilities"], dtype=np.float32)
-    encoded = EncodedUrls(ByteTokens(recipe.max_length), [TEXTS[TEXT](url) for url in examples.urls])
     config = WordNetConfig(labels=len(examples.names), **{name: getattr(recipe, name) for name in NETWORK})
     place = {url: i for i, url in reversed(list(enumerate(examples.urls)))}
     judged = np.array([place[rows[i][0]] for i in kept])
@@ -163,13 +174,17 @@ def answers(
         left_out = {domain_label(rows[i][0]) for i in np.flatnonzero(parts == part).tolist()}
         seen = np.array([domain not in left_out for domain in domains])
         own = np.flatnonzero(parts[kept] == part)
+        if not len(own):
+            continue
         for number in range(networks):
             other = replace(recipe, seed=recipe.seed + number * recipe.folds)
             checkpoint = out / f"{kind}-{part}-{number}.pt"
             net = fit_on_part(config, encoded, examples, seen, other, part, checkpoint, lesson)
             answered[own] += predict(net, encoded, judged[own]).softmax(1).numpy() / networks
-    np.savez(path, probabilities=answered.astype(np.float16), key=key)
-    return answered
+    rounded = answered.astype(np.float16)
+    with replacing(path) as unfinished, unfinished.open("wb") as file:
+        np.savez(file, probabilities=rounded, key=key)
+    return rounded.astype(np.float32)
 
 
 def report_lists(found: dict[str, NDArray[np.float32]], judged: Judged) -> str:
@@ -210,6 +225,8 @@ def run(options: argparse.Namespace, recipe: LanguageRecipe) -> None:
         for url, lang, source, evidence in listed
         if lang in examples.names and domain_label(url) not in barred
     ]
+    if not rows:
+        raise DataError(f"{options.list}: no URL to judge, in a language of the training and no excluded domain")
     kept = choose_rows(rows)
     judged_rows = [rows[i] for i in kept]
     labels = np.array([examples.names.index(row[1]) for row in judged_rows])
