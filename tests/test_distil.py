@@ -175,6 +175,20 @@ def test_teachers_that_cannot_learn_are_one_line(tmp_path: Path, capsys: pytest.
     assert not (tmp_path / "l.npz").exists()
 
 
+@pytest.mark.parametrize(("folds", "scores"), [(0, "pairs.npz"), (5, "urls.npz")])
+def test_a_student_of_pairs_that_no_teacher_teaches_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], folds: int, scores: str
+) -> None:
+    sources = tiny_sources(tmp_path, hosts=4)
+    about_urls(tmp_path / "urls.npz")
+    command = ["parallelness", "--teacher", f"{MODELS}/url-parallelness", "--scores", f"{tmp_path}/{scores}"]
+    command += ["--pairs", str(sources.pairs), "--sites", str(sources.sites), "--work", f"{tmp_path}/work"]
+    with pytest.raises(SystemExit, match="2"):
+        distil.main([*command, *f"--folds {folds} --pieces 300 --made-up 0 --out {tmp_path}/student".split()])
+    assert f"{scores} says nothing of the examples in {folds} folds" in capsys.readouterr().err
+    assert not (tmp_path / "student").exists()
+
+
 @pytest.mark.slow
 def test_a_language_student_learns_from_a_teacher(tmp_path: Path) -> None:
     tiny = "--epochs 1 --epoch-size 640 --batch 64 --held-out .3 --rows 1009 --word-rows 503 --columns 8 --width 16"

@@ -78,9 +78,9 @@ def test_networks_answer_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     others = prepare([*(row[:2] for row in rows), ("https://new.example/x", "mlt")], [], set(), recipe)
     leave_out.answers("domain", turned, kept, others, recipe, 2, tmp_path)
     assert len(asked) == 18
-    keys = [(url,) for url in others.urls]
-    for share in (0.2, 0.8):
-        soft = SoftLabels.of(("eng", "mlt"), keys, lambda urls, s=share: np.tile([s, 1 - s], (len(urls), 1)))
+    taught = SoftLabels.of(("eng", "mlt"), [(url,) for url in others.urls], lambda urls: np.full((len(urls), 2), 0.5))
+    for probabilities in (taught.probabilities, taught.probabilities / 4):
+        soft = replace(taught, probabilities=probabilities)
         lesson = Lesson([soft], others.urls, others.labels, others.names, 0.5)
         leave_out.answers("domain", turned, kept, others, recipe, 2, tmp_path, lesson)
     assert len(asked) == 30

@@ -14,6 +14,7 @@ from scipy.special import expit, logit
 
 from bilingual_crawler.urls.model_input import pair_text
 from training.common.calibration import Calibration, fit_calibration
+from training.common.data import DataError
 from training.common.loop import Checkpoint, predict
 from training.common.soft_labels import SHARE, SoftLabels
 from training.parallelness.examples import MADE_UP, fold_of, is_refused, origin_of, training_examples
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from training.common.encoding import Encoded
+    from training.common.soft_labels import Key
     from training.parallelness.examples import Example, PairSources
     from training.parallelness.recipe import PairRecipe
 
@@ -172,7 +174,7 @@ def taught(
     Both err in other places: the mean of their calibrated logits is better than either (docs/models.md). `logits` are
     those of small networks at the `rows` that they did not see; elsewhere the targets stay labels.
     """
-    said = soft.probability([(e.url_a, e.url_b) for e in prepared.examples])
+    said = soft.probability(keys_of(prepared.examples))
     # two URLs do not show that a translation is missing: teachers know nothing of refused links
     refused = np.array([is_refused(e) for e in prepared.examples], dtype=bool)
     known = rows[~np.isnan(said[rows]) & ~refused[rows]]
@@ -181,6 +183,11 @@ def taught(
     targets = prepared.labels.copy()
     targets[known] += share * (expit(both[known]) - targets[known])
     return replace(prepared, targets=targets)
+
+
+def keys_of(examples: Sequence[Example]) -> list[Key]:
+    """The texts by which a teacher knows the examples."""
+    return [(e.url_a, e.url_b) for e in examples]
 
 
 def run(
@@ -194,12 +201,15 @@ def run(
 ) -> None:
     """Cross-validate on `folds` of the five domain folds, then train on everything and write the folder.
 
-    A share of the targets is `taught` by the teacher in the file `soft`.
+    A share of the targets is `taught` by the teacher in the file `soft`; DataError if it says nothing of the examples
+    in the folds.
     """
     teacher = SoftLabels.load(soft) if soft else None
     p = prepare(sources, recipe, work)
     splits = domain_splits(p.examples, folds)
     seen = np.sort(np.concatenate([np.zeros(0, np.int64), *(split.inside for split in splits)]))
+    if teacher and np.isnan(teacher.probability(keys_of([p.examples[i] for i in seen]))).all():
+        raise DataError(f"{soft} says nothing of the examples in {folds} folds: give --folds 1 or more, and its data")
     logits = cross_validate(p, splits, recipe, work)
     if teacher:
         p = taught(p, teacher, share, logits, seen)
