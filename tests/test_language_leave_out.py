@@ -80,7 +80,7 @@ def test_networks_answer_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert len(asked) == 18
     taught = SoftLabels.of(("eng", "mlt"), [(url,) for url in others.urls], lambda urls: np.full((len(urls), 2), 0.5))
     for probabilities in (taught.probabilities, taught.probabilities / 4):
-        soft = replace(taught, probabilities=probabilities)
+        soft = replace(taught, probabilities=probabilities.astype(np.float16))
         lesson = Lesson([soft], others.urls, others.labels, others.names, 0.5)
         leave_out.answers("domain", turned, kept, others, recipe, 2, tmp_path, lesson)
     assert len(asked) == 30

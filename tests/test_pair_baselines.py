@@ -12,6 +12,7 @@ PARALLEL = [
     ("http://a.com/x", "http://a.com/x?language=fr"),
     ("http://a.com/icelandic/x", "http://a.com/x"),
     ("http://a.com/sq-al/x", "http://a.com/en-us/x"),
+    ("http://a.com[1]/en/x", "http://a.com[1]/fr/x"),
 ]
 NOT_PARALLEL = [
     ("https://a.com/x", "http://a.com/x"),

@@ -12,8 +12,13 @@ import pytest
 from support.pair_data import frozen_site
 
 from bilingual_crawler.storage.warc import ArchiveError
+from training.evaluate import main as evaluate
+from training.parallelness.__main__ import main as train_pairs
+from training.parallelness.comparison import main as compare_pairs
 from training.parallelness.links import main as pair_links
 from training.parallelness.sets import main as pair_sets
+from training.parallelness.study import main as study
+from training.prepare.synthetic import main as synthetic
 
 COMMANDS = (
     *("training.discovery.__main__", "training.documents.__main__", "training.documents.resemblance"),
@@ -77,6 +82,56 @@ def test_sites_without_labelled_links_are_named(tmp_path: Path, capsys: pytest.C
     with pytest.raises(SystemExit, match="2"):
         pair_links(["--sites", str(sites), "--model", "rules"])
     assert f"{sites} is no folder of benchmark sites: tasks.tsv" in refused(capsys)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.tsv.gz", b"url_a\turl_b\tlabel\nhttps://a.is/en\thttps://a.is/is\t1\n", "Not a gzipped file"),
+        ("a.tsv", b"url_a\turl_b\tlabel\nhttps://a.is/\xe9\thttps://a.is/is\t1\n", "can't decode byte 0xe9"),
+        ("a.tsv", b"label\turl_a\turl_b\n1\thttps://a.is/en\n", "a.tsv:2: a URL is missing"),
+    ],
+)
+def test_labelled_pairs_that_cannot_be_read_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes, message: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert evaluate(["parallelness", "--model", "rules", "--data", str(tmp_path / name)]) == 2
+    assert message in refused(capsys)
+    with pytest.raises(SystemExit, match="2"):
+        study(f"--pairs {tmp_path}/none --tests {tmp_path / name} --results {tmp_path}/results.tsv".split())
+    assert message in refused(capsys)
+
+
+def test_lists_of_one_domain_leave_nothing_to_train_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frozen_site(tmp_path / "sites" / "s", "https://s.example")
+    rows = [f"https://s.example/en/{n}\thttps://s.example/is/{n}\tgold\t1" for n in range(30)]
+    (tmp_path / "pairs.tsv").write_text("url_a\turl_b\tevidence\tlabel\n" + "\n".join(rows) + "\n")
+    given = f"--pairs {tmp_path}/pairs.tsv --sites {tmp_path}/sites --work {tmp_path}/work --pieces 300 --made-up 0"
+    for command, more in (
+        (train_pairs, f"{given} --out {tmp_path}/model"),
+        (compare_pairs, f"{given} --json {tmp_path}/o.json --table {tmp_path}/o.md"),
+        (study, f"--pairs {tmp_path}/pairs.tsv --tests {tmp_path}/pairs.tsv --results {tmp_path}/results.tsv"),
+    ):
+        with pytest.raises(SystemExit, match="2"):
+            command(more.split())
+        assert "give pairs of more domains" in refused(capsys)
+
+
+def test_urls_are_made_up_from_home_pages_but_not_from_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "urls.tsv"
+    (tmp_path / "isl.words.txt").write_text("hestur\nfiskur\n" * 200)
+    command = f"--words {tmp_path} --out {tmp_path}/o.tsv.gz --slugs 20 --markers 5".split()
+    data.write_text("url\tlang\n" + "".join(f"https://{n}.is/\tisl\n" for n in range(9)))
+    synthetic(["--data", str(data), *command])
+    assert "25 synthetic URLs" in capsys.readouterr().out
+    data.write_text("url\tlang\nhttps://a.is/is/frettir\tisl\n")
+    for given, message in ((data, "no URL without a mark"), (tmp_path / "none.tsv", "none.tsv")):
+        with pytest.raises(SystemExit, match="2"):
+            synthetic(["--data", str(given), *command])
+        assert message in refused(capsys)
 
 
 @pytest.mark.parametrize(

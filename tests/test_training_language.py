@@ -370,9 +370,21 @@ def test_baselines_and_model_are_compared_in_one_run(tmp_path: Path, monkeypatch
     assert [name.partition(",")[0] for name in results][-4:-1] == ["fastText"] * 3
     assert results["shipped model"]["macro"]["f1"] > 0.95 > 0.1 > results["rules"]["macro"]["f1"]
     assert results["fastText, tuned"]["classes"]["mlt"]["support"] == 300
+    trained = set(out.glob("*.bin"))
+    comparison.main(command.split())
+    assert set(out.glob("*.bin")) == trained
     lines = (out / "comparison.md").read_text().splitlines()
     assert len(lines) == 2 + len(results)
     assert lines[-1].startswith("| shipped model | 0.")
+    # baselines of other data are others
+    turned = {"eng": "mlt", "mlt": "eng"}
+    rows = (line.split("\t") for line in data.read_text().splitlines())
+    data.write_text("".join("\t".join((url, turned.get(lang, lang), source)) + "\n" for url, lang, source in rows))
+    comparison.main(command.split())
+    assert json.loads((out / "comparison.json").read_text())["fastText, tuned"]["macro"]["f1"] < 0.1
+    other.write_text(data.read_text())
+    with pytest.raises(SystemExit, match="2"):
+        comparison.main(command.split())
 
 
 def test_a_model_that_is_not_there_is_one_line_and_exit_status_2(

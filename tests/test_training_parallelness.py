@@ -73,6 +73,12 @@ def test_a_training_for_other_targets_does_not_go_on_from_the_checkpoint_of_anot
     ]
 
 
+def test_a_training_may_take_ten_steps(tmp_path: Path) -> None:
+    recipe = Recipe(epochs=10, batch=9999, pieces=300, made_up=0, word_epochs=0)
+    p = prepare(tiny_sources(tmp_path, hosts=4), recipe, tmp_path / "work")
+    fit(copy.deepcopy(p.start), p.data, p.labels, p.weights, np.flatnonzero(p.weights > 0), recipe)
+
+
 @pytest.mark.slow
 def test_folder_is_small_and_its_card_complete(model: Path) -> None:
     assert sum(file.stat().st_size for file in model.iterdir()) < 5_000_000

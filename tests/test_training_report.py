@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,25 @@ def test_a_report_has_tables_and_figures(tmp_path: Path) -> None:
     for name in ("figure2", "figure3", "figure5", "calibration"):
         assert f"({name}.png)" in text
         assert (out / f"{name}.png").stat().st_size > 3000
+
+
+def test_a_model_may_lack_english_and_a_list_be_too_short(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, data = tmp_path / "model", tmp_path / "languages.tsv"
+    shutil.copytree(MODELS / "url-language", model)
+    config = json.loads((model / "config.json").read_text())
+    labels = ["xho" if label == "eng" else label for label in config["labels"] if label != "xho"]
+    (model / "config.json").write_text(json.dumps(config | {"labels": [*labels, "vol"]}))
+    rows = [f"https://a{n}.fi/tuotteet/{n}\tfin" for n in range(35)]
+    data.write_text("\n".join(["url\tlang", *rows]) + "\n")
+    command = ["--languages", str(data), "--language-models", str(model), "--out", str(tmp_path / "out")]
+    main(command)
+    assert "taken for English: none" in (tmp_path / "out" / "report.md").read_text()
+    for short in (rows[:9], []):
+        data.write_text("\n".join(["url\tlang", *short]) + "\n")
+        with pytest.raises(SystemExit, match="2"):
+            main(command)
+        said = capsys.readouterr().err
+        assert ("no class has 30 URLs; give a longer list" if short else "no row to score") in said
 
 
 def test_nothing_to_report_on_and_missing_data_are_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

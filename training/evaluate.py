@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.scoring.models import ModelError
-from training.common.data import DataError, read_tsv
+from training.common.data import DataError
 from training.common.options import new_file
-from training.language.evaluation import language_guesser, measure_guesser
+from training.language.evaluation import language_guesser, measure_guesser, read_judged
 from training.parallelness.evaluation import evaluate_parallelness, pair_scorer, read_labelled_pairs
 
 if TYPE_CHECKING:
@@ -22,13 +21,7 @@ if TYPE_CHECKING:
 def evaluate_language(name: str, data: Path, least: int) -> dict[str, Any]:
     """The JSON of `language`: scores, URLs per second, bad rows of the file."""
     guesser = language_guesser(name)
-    table = read_tsv(data, ("url", "lang"))
-    print(table.report())
-    if not table.rows:
-        raise DataError(f"{data}: no row to score")
-    most = max(Counter(lang for _, lang in table.rows).values())
-    if most < least:
-        raise DataError(f"{data}: no class has {least} URLs; give --least {most} or lower")
+    table = read_judged(data, least)
     return {**measure_guesser(guesser, table.rows, least), "bad_rows": len(table.bad)}
 
 

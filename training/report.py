@@ -16,11 +16,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from bilingual_crawler.scoring.models import LanguageModel
-from training.common.data import read_real, read_tsv
+from training.common.data import read_real
 from training.common.markdown import table
 from training.common.options import refuse_bad_input
 from training.common.scores import calibration_error
-from training.language.evaluation import language_guesser, measure_guesser
+from training.language.evaluation import language_guesser, measure_guesser, read_judged
 from training.parallelness.evaluation import evaluate_parallelness, pair_scorer, read_labelled_pairs
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def reliability(confidence: NDArray[np.float32], right: NDArray[np.bool_], path:
 
 def language_part(options: argparse.Namespace) -> str:
     """Table 1, Figures 2 and 3, confusion with English, calibration."""
-    rows = read_tsv(options.languages, ("url", "lang")).rows
+    rows = read_judged(options.languages, LEAST, "give a longer list").rows
     results = {name: measure_guesser(language_guesser(name), rows, LEAST) for name in options.language_models}
     kept = sorted(
         (name for name, row in next(iter(results.values()))["classes"].items() if row["support"] >= LEAST),
@@ -108,7 +108,7 @@ def _model_part(options: argparse.Namespace, rows: Sequence[tuple[str, ...]], ke
     truth = np.array([columns.get(row[1], -1) for row in rows])
     guess = probabilities.argmax(axis=1)
     reliability(probabilities.max(axis=1), guess == truth, options.out / "calibration.png")
-    english = columns["eng"]
+    english = columns.get("eng", -1)
     shares = {name: float(np.mean(guess[truth == columns[name]] == english)) for name in kept if name in columns}
     confused = sorted((n for n in shares if shares[n] >= CONFUSED and n != "eng"), key=lambda n: -shares[n])
     return (

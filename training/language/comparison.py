@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bilingual_crawler.urls.canonical import domain_label
-from training.common.data import read_real, read_tsv
+from training.common.data import DataError, read_real, read_tsv
+from training.common.loop import fingerprint
 from training.common.markdown import table
 from training.common.options import refuse_bad_input
 from training.language.baselines import PAPER, TUNED, FastText, LanguageRules, best_order, train_fasttext
-from training.language.evaluation import ModelGuesser, measure_guesser
+from training.language.evaluation import ModelGuesser, measure_guesser, read_judged
 from training.language.recipe import LanguageRecipe
 
 if TYPE_CHECKING:
@@ -28,14 +29,16 @@ def compare(
 ) -> dict[str, dict[str, Any]]:
     """Train the baselines on `data` without the domains of `test`, score all on `test`; results by name.
 
-    A baseline that an earlier run left in `out` is not trained again.
+    A baseline that an earlier run left in `out` is not trained again on the same URLs.
     """
     out.mkdir(parents=True, exist_ok=True)
-    judged = read_tsv(test, ("url", "lang")).rows
+    judged = read_judged(test, least).rows
     barred = {domain_label(url) for url, _ in judged}
     rows, report = read_real(data)
     rows = [row for row in rows if domain_label(row[0]) not in barred]
     print("\n".join(report), f"\n{len(rows)} URLs to train on", flush=True)
+    if not rows:
+        raise DataError(f"no URL to train on is of a domain that {test} lacks")
     made_up = [row for path in synthetic for row in read_tsv(path, ("url", "lang")).rows]
     share = LanguageRecipe().synthetic_share
     made_up = random.Random(LanguageRecipe().seed).sample(
@@ -52,7 +55,8 @@ def compare(
     if made_up:
         trained["fastText, tuned, with made-up URLs"] = (TUNED, [*rows, *made_up])
     for name, (recipe, shown) in trained.items():
-        path, began = out / f"{name.replace(',', '').replace(' ', '-')}.bin", time.perf_counter()
+        learnt_from = fingerprint(f"{recipe} {shown}")
+        path, began = out / f"{name.replace(',', '').replace(' ', '-')}-{learnt_from}.bin", time.perf_counter()
         if not path.exists():
             train_fasttext(shown, recipe, path, threads)
         print(f"{name}: {len(shown)} URLs, {time.perf_counter() - began:.0f} s", flush=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,10 +11,13 @@ import numpy as np
 from sklearn.metrics import precision_recall_fscore_support
 
 from bilingual_crawler.scoring.models import LanguageModel
+from training.common.data import DataError, read_tsv
 from training.language.baselines import FastText, LanguageRules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from training.common.data import Table
 
 BATCH = 256
 
@@ -41,6 +45,18 @@ def language_guesser(name: str) -> Guesser:
         return LanguageRules()
     kind, _, file = name.partition(":")
     return FastText(Path(file)) if kind == "fasttext" else ModelGuesser(Path(name))
+
+
+def read_judged(path: Path, least: int, advice: str = "give --least {} or lower") -> Table:
+    """Read and count the rows (url, lang) to score a model on; DataError if no class has `least` of them."""
+    table = read_tsv(path, ("url", "lang"))
+    print(table.report())
+    if not table.rows:
+        raise DataError(f"{path}: no row to score")
+    most = max(Counter(lang for _, lang in table.rows).values())
+    if most < least:
+        raise DataError(f"{path}: no class has {least} URLs; {advice.format(most)}")
+    return table
 
 
 def score_languages(truth: Sequence[str], guesses: Sequence[str], least: int = 1) -> dict[str, Any]:

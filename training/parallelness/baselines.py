@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import numpy as np
 from langcodes.data_dicts import LANGUAGE_ALPHA3_BIBLIOGRAPHIC
@@ -123,6 +123,18 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(affix, re.IGNORECASE), re.compile(code, re.IGNORECASE)
 
 
+def split_url(url: str) -> SplitResult:
+    """The parts of *url*, also if its host is none that the standard library admits (``a.com[1]``)."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        scheme, _, rest = url.partition("://")
+        rest, _, fragment = rest.partition("#")
+        rest, _, query = rest.partition("?")
+        host, slash, path = rest.partition("/")
+        return SplitResult(scheme, host, slash + path, query, fragment)
+
+
 def plain(url: str) -> str:
     """*url* without scheme, fragment, final slash and final question mark."""
     return url.partition("#")[0].partition("://")[2].rstrip("?").rstrip("/")
@@ -131,7 +143,7 @@ def plain(url: str) -> str:
 @lru_cache(maxsize=65536)
 def strip(url: str, query_too: bool) -> tuple[str, tuple[str, ...]]:
     """*url* in the form of `plain` without language tokens in path and query, and the removed tokens."""
-    parts = urlsplit(url.partition("#")[0])
+    parts = split_url(url.partition("#")[0])
     gone: list[str] = []
     segments = [strip_segment(segment, gone) for segment in parts.path.split("/")]
     path = "/".join(segment for segment in segments if segment)

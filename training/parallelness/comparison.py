@@ -18,7 +18,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import precision_recall_fscore_support
 
 from training.common.markdown import table
-from training.common.options import new_file
+from training.common.options import new_file, refuse_bad_input
 from training.common.scores import average_precision
 from training.parallelness.baselines import LanguageStripper, TokenReplacement
 from training.parallelness.examples import FOLDS, origin_of
@@ -176,9 +176,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--table", type=new_file, required=True, help="Markdown")
     options = parser.parse_args(arguments)
     sources, recipe = chosen_options(options)
-    prepared = prepare(sources, recipe, options.work)
-    splits = source_splits(prepared.examples)
-    logits = cross_validate(prepared, splits, recipe, options.work)
+    with refuse_bad_input(parser):
+        prepared = prepare(sources, recipe, options.work)
+        splits = source_splits(prepared.examples)
+        logits = cross_validate(prepared, splits, recipe, options.work)
     held_out = np.concatenate([split.inside for split in splits])
     wanted = {name: np.intersect1d(rows, held_out) for name, rows in candidates(prepared.examples).items()}
     wanted = {name: rows for name, rows in wanted.items() if prepared.labels[rows].any()}

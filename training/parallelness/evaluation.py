@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, TypeAlias, TypedDict
 import numpy as np
 
 from bilingual_crawler.scoring.models import ParallelnessModel
+from bilingual_crawler.storage.files import DAMAGE
 from training.common.data import DataError
 from training.common.scores import average_precision
 from training.parallelness.baselines import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -72,24 +73,33 @@ def read_labelled_pairs(path: Path) -> list[LabelledPair]:
     """Rows of a TSV (gzipped if its name says so) with a header that has url_a, url_b, label and maybe kind.
 
     Raises:
-        DataError: no such file, a missing column, or a label that is neither 0 nor 1 (with the line number).
+        DataError: a file that cannot be read, a missing column, or a missing URL or a label that is neither 0 nor 1
+            (with the line number).
     """
     if not path.is_file():
         raise DataError(f"{path}: no such file")
     opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
-            raise DataError(f"{path}: no column {', '.join(missing)}")
-        rows = []
-        for row in reader:
-            if row["label"] not in ("0", "1"):
-                raise DataError(f"{path}:{reader.line_num}: label {row['label']!r} is neither 0 nor 1")
-            kind = row.get("kind") or ("positive" if row["label"] == "1" else "negative")
-            rows.append(LabelledPair(row["url_a"], row["url_b"], int(row["label"]), kind))
+    try:
+        with opener(path, "rt", encoding="utf-8", newline="") as file:
+            rows = list(_labelled(path, file))
+    except (*DAMAGE, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path}: {error}") from error
     if not rows:
         raise DataError(f"{path}: no pair to score")
     return rows
+
+
+def _labelled(path: Path, file: Iterable[str]) -> Iterator[LabelledPair]:
+    reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+    if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
+        raise DataError(f"{path}: no column {', '.join(missing)}")
+    for row in reader:
+        if row["label"] not in ("0", "1"):
+            raise DataError(f"{path}:{reader.line_num}: label {row['label']!r} is neither 0 nor 1")
+        if not (row["url_a"] and row["url_b"]):
+            raise DataError(f"{path}:{reader.line_num}: a URL is missing")
+        kind = row.get("kind") or ("positive" if row["label"] == "1" else "negative")
+        yield LabelledPair(row["url_a"], row["url_b"], int(row["label"]), kind)
 
 
 def write_labelled_pairs(path: Path, rows: Sequence[LabelledPair]) -> None:

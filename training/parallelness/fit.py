@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from training.common.data import DataError
 from training.common.encoding import pools
 from training.common.loop import Checkpoint, Training, fingerprint, train
 from training.parallelness.examples import MADE_UP, is_refused, is_unclear
@@ -49,9 +50,14 @@ def fit(
     recipe: PairRecipe,
     checkpoint: Path | None = None,
 ) -> None:
-    """Train in place on the examples `chosen`. Resumes from `checkpoint` if it is of the same training."""
+    """Train in place on the examples `chosen`. Resumes from `checkpoint` if it is of the same training.
+
+    DataError if there is no example.
+    """
     shares = weights[chosen].astype(np.float64)
     drawn = round(shares.sum())
+    if not drawn:
+        raise DataError("no pair is left to train on outside of a fold of the domains: give pairs of more domains")
     steps = recipe.epochs * -(-drawn // recipe.batch)
     net.word_table.requires_grad_(recipe.word_rate > 0)
     words = list(net.word_table.parameters())
@@ -59,7 +65,9 @@ def fit(
     rates = [recipe.rate, recipe.rate * recipe.word_rate]
     groups: list[dict[str, Any]] = [{"params": rest}, {"params": words, "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, lr=recipe.rate, weight_decay=recipe.decay)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rates, total_steps=steps, pct_start=recipe.warmup)
+    # the library divides by zero if the warm-up takes exactly one step
+    total = steps + (recipe.warmup * steps == 1)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rates, total_steps=total, pct_start=recipe.warmup)
 
     def draw(rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
         order = rng.choice(chosen, drawn, replace=False, p=shares / shares.sum())

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import numpy as np
 from rapidfuzz.distance import Indel, Postfix, Prefix
 
 from bilingual_crawler.urls.model_input import tokenise
-from training.parallelness.baselines import plain, token_lists
+from training.parallelness.baselines import plain, split_url, token_lists
 from training.parallelness.negatives import split_resource
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def hand_features(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
 
 
 def _row(u: str, v: str, languages: frozenset[str]) -> list[float]:
-    a, b = urlsplit(u), urlsplit(v)
+    a, b = split_url(u), split_url(v)
     x, y = split_resource(u)[1], split_resource(v)[1]
     tokens_x, tokens_y = (set(tokenise(text.lower())) for text in (x, y))
     named_x, named_y = tokens_x & languages, tokens_y & languages

@@ -24,6 +24,7 @@ from bilingual_crawler.urls.canonical import domain_label
 from bilingual_crawler.urls.model_input import pair_text
 from training.common.loop import predict
 from training.common.markdown import table
+from training.common.options import refuse_bad_input
 from training.parallelness.evaluation import LabelledPair, read_labelled_pairs
 from training.parallelness.examples import capped, read_positives
 from training.parallelness.fit import fit
@@ -187,9 +188,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--epochs", type=int, default=5)
     options = parser.parse_args(arguments)
     recipe = PairRecipe(epochs=options.epochs, batch=128, rate=1e-2, pieces=PIECES)
-    data = read_data(options.pairs, options.tests, options.sample, options.folds)
-    print(f"{len(data.positives)} positives, {sum(map(len, data.tests.values()))} test pairs, {len(data.folds)} folds")
-    print(summary(study(data, options.combinations, options.results, recipe)), end="")
+    with refuse_bad_input(parser):
+        data = read_data(options.pairs, options.tests, options.sample, options.folds)
+        tested = sum(map(len, data.tests.values()))
+        print(f"{len(data.positives)} positives, {tested} test pairs, {len(data.folds)} folds")
+        print(summary(study(data, options.combinations, options.results, recipe)), end="")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,8 @@ from wordfreq import top_n_list
 
 from bilingual_crawler.languages.codes import names_of, to_bcp47
 from bilingual_crawler.urls.parts import AMBIGUOUS, LANGUAGE_OF
-from training.common.data import read_tsv
+from training.common.data import DataError, read_tsv
+from training.common.options import refuse_bad_input
 from training.prepare.romanisation import romanise
 
 if TYPE_CHECKING:
@@ -92,7 +93,10 @@ def host_label(vocabulary: Vocabulary, language: str, rng: random.Random) -> str
 
 
 class Shapes:
-    """Paths of real URLs, and their words without a language (category, wp-content, news …)."""
+    """Paths of real URLs, and their words without a language (category, wp-content, news …).
+
+    DataError if all URLs name a language.
+    """
 
     def __init__(self, rows: Sequence[tuple[str, ...]], rng: random.Random) -> None:
         languages: dict[str, set[str]] = defaultdict(set)
@@ -108,10 +112,12 @@ class Shapes:
                 self.urls[lang == "eng"].append(url)
         self.shared = {w for w, found in languages.items() if len(found) >= SHARED} - FUNCTION_WORDS
         self.paths = rng.sample(paths, min(SHAPES, len(paths)))
+        if not any(self.urls.values()):
+            raise DataError("there is no URL without a mark of a language: give more real URLs")
 
     def fill(self, vocabulary: Vocabulary, language: str, rng: random.Random) -> str:
         """The path of a real URL in words of the vocabulary."""
-        path = rng.choice(self.paths)
+        path = rng.choice(self.paths) if self.paths else ""
         own = [m for m in WORD.finditer(path) if m[0].lower() not in self.shared]
         if not own:
             return "/" + "-".join(spell(vocabulary.phrase(rng.randint(1, 5), rng), language, rng))
@@ -180,9 +186,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=71213)
     options = parser.parse_args(arguments)
     rng = random.Random(options.seed)
-    table = read_tsv(options.data, ("url", "lang"))
-    print(table.report())
-    shapes = Shapes(table.rows, rng)
+    with refuse_bad_input(parser):
+        table = read_tsv(options.data, ("url", "lang"))
+        print(table.report())
+        shapes = Shapes(table.rows, rng)
     languages = sorted({lang for _, lang in table.rows} - {"unk"})
     made = 0
     with gzip.open(options.out, "wt", encoding="utf-8") as stream:
