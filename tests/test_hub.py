@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -97,3 +98,28 @@ def test_lower_precision_is_smaller_and_stays_close(exported: Path, precision: s
     smaller = hub.lowered(graph, precision)
     assert smaller.ByteSize() < graph.ByteSize()
     assert largest_difference(net, smaller, torch.randint(4, 100, (3, 15))) < 0.2
+
+
+def test_what_is_no_classifier_of_the_kind_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = checkpoint(tmp_path / "five", 5, "transformers")
+    for name in ("base", "cut", "empty"):
+        shutil.copytree(tmp_path / "five", tmp_path / name)
+    model.roberta.save_pretrained(tmp_path / "base")
+    (tmp_path / "cut" / "model.safetensors").unlink()
+    (tmp_path / "empty" / "config.json").unlink()
+    reference = checkpoint(tmp_path / "state", 162, "reference").roberta.state_dict()
+    other = {f"model.{key}": value for key, value in reference.items()}
+    state = torch.load(tmp_path / "state" / "model.pt", weights_only=True)
+    torch.save(state | {"encoder": other}, tmp_path / "state" / "model.pt")
+    for name, kind, message in (
+        ("five", "parallelness", "has 5 outputs, a model of pairs has 1 or 2"),
+        ("five", "language", "LABEL_0, LABEL_1, LABEL_2, LABEL_3, LABEL_4: no label is a language"),
+        ("base", "language", "4 weights are missing, classifier.dense.bias among them"),
+        ("cut", "language", "no classifier in"),
+        ("empty", "language", "no classifier in"),
+        ("state", "language", "weights are missing, roberta.embeddings"),
+    ):
+        with pytest.raises(SystemExit, match="2"):
+            export.main(f"--from-hub {tmp_path / name} --kind {kind} --out {tmp_path}/out".split())
+        assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

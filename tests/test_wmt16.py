@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 from typing import TYPE_CHECKING
 
@@ -45,9 +46,16 @@ def test_rules_on_a_small_site(tmp_path: Path, capsys: pytest.CaptureFixture[str
     lines = [f"{HOST}en/{n}.html\t{HOST}fr/{n}.html" for n in range(3)] + [f"{HOST}en/x.html\t{HOST}fr/y.html"]
     gold.write_text("\n".join(lines) + "\n")
     out = tmp_path / "out.json"
-    main([str(lett(tmp_path / "a.lett", pages)), "--gold", str(gold), "--model", "rules", "--json", str(out)])
-    assert json.loads(out.read_text())["recall"] == 75
-    assert "4 known pairs: recall 75.00" in capsys.readouterr().out
+    site = lett(tmp_path / "a.lett", pages)
+    with site.open("a") as file:
+        file.write("en\ttext/html\tutf-8\thttp://a.ca[1]/x\tPA==\tPA==\n")
+    packed = tmp_path / "a.lett.gz"
+    packed.write_bytes(gzip.compress(site.read_bytes()))
+    # a site that is given twice counts once
+    for letts in ([site], [site, packed]):
+        main([*map(str, letts), "--gold", str(gold), "--model", "rules", "--json", str(out)])
+        assert json.loads(out.read_text())["recall"] == 75
+        assert "4 known pairs: recall 75.00" in capsys.readouterr().out
 
 
 def test_the_second_pass_pairs_what_the_site_has_in_common(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from rapidfuzz.distance import Levenshtein
 from rich.progress import track
@@ -26,6 +25,7 @@ from bilingual_crawler.storage.files import DAMAGE
 from bilingual_crawler.urls.rewriting import rewritten_pairs
 from training.common.data import DataError
 from training.common.options import new_file, refuse_bad_input
+from training.parallelness.baselines import split_url
 from training.parallelness.evaluation import pair_scorer
 from training.prepare.files import PACKED
 from training.prepare.wmt16 import FIELDS
@@ -78,6 +78,14 @@ def rewritten(pairs: Iterable[tuple[str, str]], first: Sequence[str], second: Se
 
 def recall(pairs: Iterable[tuple[str, str]], gold: set[tuple[str, str]], texts: Mapping[str, str]) -> Recall:
     """Number of pairs of *gold* among *pairs*; *texts* are for soft recall."""
+    found, soft = matched(pairs, gold, texts)
+    return Recall(len(gold), len(found), len(soft))
+
+
+def matched(
+    pairs: Iterable[tuple[str, str]], gold: set[tuple[str, str]], texts: Mapping[str, str]
+) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+    """The pairs of *gold* among *pairs*, and those that are found softly, too, by *texts*."""
     pairs = list(pairs)
     found = gold & set(pairs)
     soft = set(found)
@@ -89,7 +97,7 @@ def recall(pairs: Iterable[tuple[str, str]], gold: set[tuple[str, str]], texts: 
             candidate, truth = (b, known[1]) if known[0] == a else (a, known[0])
             if _near(texts.get(candidate, ""), texts.get(truth or "", "")):
                 soft.add((str(known[0]), str(known[1])))
-    return Recall(len(gold), len(found), len(soft))
+    return found, soft
 
 
 def _near(a: str, b: str) -> bool:
@@ -143,13 +151,15 @@ def evaluate(
     """
     hosts: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
     for a, b in gold:
-        hosts[urlsplit(a).netloc].add((a, b))
-    total = Recall(len(gold), 0, 0)
+        hosts[split_url(a).netloc].add((a, b))
+    # a site may be in several files, or given twice
+    found: set[tuple[str, str]] = set()
+    found_softly: set[tuple[str, str]] = set()
     for path in track(letts, "Sites"):
         documents = read_texts(path, languages)
         sides: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         for url, (language, _) in documents.items():
-            sides[urlsplit(url).netloc, language].append(url)
+            sides[split_url(url).netloc, language].append(url)
         for host, known in hosts.items():
             first, second = (sides[host, language] for language in languages)
             if not first or not second:
@@ -163,9 +173,10 @@ def evaluate(
             chosen = one_to_one(scored)
             if second_pass:
                 chosen += rewritten(chosen, first, second)
-            here = recall(chosen, known, texts)
-            total = Recall(total.gold, total.found + here.found, total.found_softly + here.found_softly)
-    return total
+            here, here_softly = matched(chosen, known, texts)
+            found |= here
+            found_softly |= here_softly
+    return Recall(len(gold), len(found), len(found_softly))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

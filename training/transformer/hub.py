@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -15,12 +16,12 @@ from onnxruntime.transformers.float16 import convert_float_to_float16
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
-from bilingual_crawler.languages.codes import URL_LABELS
+from bilingual_crawler.languages.codes import URL_LABELS, from_bcp47
 from bilingual_crawler.scoring.models import PAIR_TEXTS, TEXTS
 from training.common.model_folder import both_logits, exported, parity, write_card, write_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
@@ -56,22 +57,44 @@ def load_classifier(name: str, kind: str) -> Classifier:
     """A classifier from the hub or a folder.
 
     Reads the layout of transformers, and that of the reference code: one `.pt` file in a folder, with the states
-    `encoder` and `tasks`, beside the `config.json` of the encoder.
+    `encoder` and `tasks`, beside the `config.json` of the encoder. HubError if there is none, or one of another kind.
     """
     own = sorted(Path(name).glob("*.pt")) if Path(name).is_dir() else []
-    if not own:
-        model = AutoModelForSequenceClassification.from_pretrained(name, dtype=torch.float32)
-    else:
-        state = torch.load(own[0], weights_only=True, map_location="cpu")
-        task = next(key for key in state["tasks"] if key.endswith("out_proj.weight")).split(".")[0]
-        merged = {f"roberta.{key}": value for key, value in state["encoder"].items() if "pooler" not in key}
-        head = {key: value for key, value in state["tasks"].items() if key.startswith(f"{task}.")}
-        merged |= {key.replace(task, "classifier", 1): value for key, value in head.items()}
-        config = AutoConfig.from_pretrained(name, num_labels=len(merged["classifier.out_proj.bias"]))
-        model = AutoModelForSequenceClassification.from_config(config)
-        model.load_state_dict(merged, strict=False)
-    net = Classifier(model, difference=kind == "parallelness" and model.config.num_labels == 2)
+    try:
+        model = _of_reference(name, own[0]) if own else _of_transformers(name)
+    except (OSError, ValueError, RuntimeError, LookupError, StopIteration, UnpicklingError) as error:
+        raise HubError(f"no classifier in {name!r}, of transformers or of the reference code: {error}") from error
+    outputs = model.config.num_labels
+    if kind == "parallelness" and outputs > 2:
+        raise HubError(f"{name!r} has {outputs} outputs, a model of pairs has 1 or 2: is it --kind language?")
+    net = Classifier(model, difference=kind == "parallelness" and outputs == 2)
     return net.eval()
+
+
+def _of_transformers(name: str) -> PreTrainedModel:
+    model, found = AutoModelForSequenceClassification.from_pretrained(
+        name, dtype=torch.float32, output_loading_info=True
+    )
+    _refuse_random(found["missing_keys"])
+    return cast("PreTrainedModel", model)
+
+
+def _of_reference(name: str, file: Path) -> PreTrainedModel:
+    state = torch.load(file, weights_only=True, map_location="cpu")
+    task = next(key for key in state["tasks"] if key.endswith("out_proj.weight")).split(".")[0]
+    merged = {f"roberta.{key}": value for key, value in state["encoder"].items() if "pooler" not in key}
+    head = {key: value for key, value in state["tasks"].items() if key.startswith(f"{task}.")}
+    merged |= {key.replace(task, "classifier", 1): value for key, value in head.items()}
+    config = AutoConfig.from_pretrained(name, num_labels=len(merged["classifier.out_proj.bias"]))
+    model: PreTrainedModel = AutoModelForSequenceClassification.from_config(config)
+    _refuse_random(model.load_state_dict(merged, strict=False).missing_keys)
+    return model
+
+
+def _refuse_random(missing: Iterable[str]) -> None:
+    """ValueError if weights are missing, for which random ones would stand."""
+    if names := sorted(missing):
+        raise ValueError(f"{len(names)} weights are missing, {names[0]} among them")
 
 
 def load_tokenizer(name: str) -> PreTrainedTokenizerFast:
@@ -180,7 +203,15 @@ def from_hub(name: str, kind: str, out: Path, precision: str = "fp32") -> Parity
 
 
 def label_names(config: PreTrainedConfig) -> tuple[str, ...]:
-    """The labels of the reference model if their number is right, else those in the configuration."""
+    """The labels of the reference model if their number is right, else those in the configuration.
+
+    HubError if these are no languages.
+    """
     named = {int(index): str(label) for index, label in (config.id2label or {}).items()}
     reference = ("unk", *URL_LABELS)
-    return reference if len(named) == len(reference) else tuple(named[i] for i in range(len(named)))
+    if len(named) == len(reference):
+        return reference
+    if not any(map(from_bcp47, named.values())):
+        first = ", ".join(list(named.values())[:5])
+        raise HubError(f"{first}: no label is a language; name them by id2label in config.json")
+    return tuple(named[i] for i in range(len(named)))
