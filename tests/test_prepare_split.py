@@ -77,7 +77,7 @@ def test_no_domain_is_in_two_splits_whatever_the_rows(rows: list[tuple[str, ...]
     assert sum(positives + negatives for _, _, positives, negatives, _ in counts.rows()) == len(kept)
 
 
-def test_shares_are_those_of_the_domains(tmp_path: Path) -> None:
+def test_shares_are_those_of_the_domains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = urls(tmp_path / "urls.tsv", 3000)
     run(path, "--out", tmp_path / "urls")
     sizes = {name: len(rows) for name, rows in written(tmp_path / "urls").items()}
@@ -88,6 +88,11 @@ def test_shares_are_those_of_the_domains(tmp_path: Path) -> None:
     halves = written(tmp_path / "wmt")
     assert set(halves) == {"train", "dev"}
     assert abs(len(halves["train"]) - 1800) < 110
+    whole = written(tmp_path / "urls")
+    with pytest.raises(SystemExit, match="1"):
+        run(path, "--out", tmp_path / "urls", "--shares", 60, 40)
+    assert "urls.test.tsv.gz is of an earlier split" in capsys.readouterr().err
+    assert written(tmp_path / "urls") == whole
 
     before = {row[0] for row in written(tmp_path / "urls")["train"]}
     run(path, "--out", tmp_path / "other", "--seed", 1)

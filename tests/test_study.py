@@ -46,5 +46,9 @@ def test_study_goes_on_where_it_was_cut(tmp_path: Path, capsys: pytest.CaptureFi
     assert again[:2] == once
     printed = capsys.readouterr().out.splitlines()
     assert sum(line.startswith("| 1+4 |") or line.startswith("| 3 |") for line in printed) == 2
+    with pytest.raises(SystemExit, match="2"):
+        main([*arguments[:5], "3", *arguments[6:], "1+4"])
+    assert "results.tsv holds results on other tests or folds" in capsys.readouterr().err
+    assert read_results(tmp_path / "results.tsv") == again
     macros = [float(line.split("|")[2]) for line in printed if line.startswith(("| 1+4", "| 3"))]
     assert macros == sorted(macros, reverse=True)

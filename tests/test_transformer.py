@@ -93,7 +93,7 @@ def start_and_kill(command: list[str], out: Path) -> int:
     log = run.communicate()[1]
     last = fit.last_checkpoint(out)
     assert last, log.decode()[-3000:]
-    assert not (out / fit.TRAINED).exists()
+    assert not (out / lists.TRAINED).exists()
     return int(last.rpartition("-")[2])
 
 
@@ -253,6 +253,10 @@ def test_a_run_is_not_resumed_with_another_recipe(tmp_path: Path) -> None:
     lists.prepare("language", sources, Recipe(held_out=0.3), "</s>", tmp_path / "lists")
     with pytest.raises(DataError, match="give another --out"):
         lists.prepare("language", sources, Recipe(held_out=0.3, rate=1.0), "</s>", tmp_path / "lists")
+    for left in ("classifier", "checkpoint-7"):
+        (tmp_path / left / left).mkdir(parents=True)
+        with pytest.raises(DataError, match="holds a run whose lists were deleted"):
+            lists.prepare("language", sources, Recipe(held_out=0.3, rate=1.0), "</s>", tmp_path / left / "lists")
 
 
 def test_a_batch_must_be_shared_out_evenly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ import torch
 
 from bilingual_crawler.urls.canonical import domain_label
 from bilingual_crawler.urls.model_input import pair_text
+from training.common.data import DataError
 from training.common.loop import predict
 from training.common.markdown import table
 from training.common.options import refuse_bad_input
@@ -158,8 +159,11 @@ def summary(rows: Iterable[Row]) -> str:
 
 
 def study(data: Data, wanted: Sequence[str], path: Path, recipe: PairRecipe) -> list[Row]:
-    """Try what `path` does not hold yet, adding a line per fold."""
+    """Try what `path` does not hold yet, adding a line per fold. DataError if it holds results on other tests."""
     results = read_results(path)
+    sizes = [sum(len(data.tests[name]) for name in inside) for inside in data.folds]
+    if any(result.fold >= len(sizes) or sum(astuple(result)[2:]) != sizes[result.fold] for result in results):
+        raise DataError(f"{path} holds results on other tests or folds: give another --results")
     write_results(path, results)
     torch.set_num_threads(1)
     for combination in wanted:

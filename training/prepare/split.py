@@ -41,9 +41,13 @@ def prepare_split(
     """Write `out`.train.tsv.gz, `out`.dev.tsv.gz, maybe `out`.test.tsv.gz, and their counts to `out`.counts.tsv.
 
     Rows of the `excluded` domain labels are left out, and pairs whose sides belong to different splits. DataError if
-    the inputs have different columns, a split would be empty, or two share a domain after all.
+    the inputs have different columns, a split would be empty, two share a domain after all, or one of an earlier
+    command would stay beside them.
     """
-    paths = {split: Path(f"{out}.{split}.tsv.gz") for split in SPLITS[: len(shares)]}
+    every = {split: Path(f"{out}.{split}.tsv.gz") for split in SPLITS}
+    paths = {split: every[split] for split in SPLITS[: len(shares)]}
+    if old := [str(path) for split, path in every.items() if split not in paths and path.exists()]:
+        raise DataError(f"{old[0]} is of an earlier split, with other domains: remove it or give another --out")
     counts = Counts()
     columns: list[str] = []
     with ExitStack() as outputs:

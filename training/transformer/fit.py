@@ -16,6 +16,7 @@ from transformers import EarlyStoppingCallback, Trainer, TrainerCallback, Traini
 
 from training.common.scores import macro_f1
 from training.transformer.base import load_model, load_tokenizer
+from training.transformer.lists import TRAINED
 from training.transformer.plan import PlannedSampler, growing
 from training.transformer.recipes import RecipeError
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from training.transformer.plan import Plan
     from training.transformer.recipes import FineTuningRecipe
 
-TRAINED = "classifier"
 PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from training.transformer.recipes import FineTuningRecipe
 
 TEXT = "reference"
+TRAINED = "classifier"
+"""The folder of the best network, beside that of the tables."""
 NOT_PARALLEL, PARALLEL = "0", "1"
 SPLITS = ("training", "development")
 ROWS_PER_BATCH = 100_000
@@ -54,11 +56,13 @@ def prepare(kind: str, sources: Sources, recipe: FineTuningRecipe, separator: st
     """Read, check and split the sources into tables in `folder`, or use the tables of an earlier run there.
 
     DataError if the two parts share a domain, if a label has no row to train on, or if the former run had other sources
-    or another recipe.
+    or another recipe, or its tables are gone.
     """
     key = _key(kind, sources, recipe, separator)
     description = folder / "lists.json"
     if not description.exists():
+        if (folder.parent / TRAINED).exists() or any(folder.parent.glob("checkpoint-*")):
+            raise DataError(f"{folder.parent} holds a run whose lists were deleted: give another --out")
         parts, labels, report = split(kind, sources, recipe)
         folder.mkdir(parents=True, exist_ok=True)
         for name, rows in zip(SPLITS, parts, strict=True):

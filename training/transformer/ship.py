@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from training.common.calibration import fit_temperature
-from training.transformer.fit import TRAINED
 from training.transformer.hub import Shipment, load_classifier, load_tokenizer, write_models
+from training.transformer.lists import TRAINED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
