@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from transformers import PreTrainedModel
 
-    from training.common.soft_labels import Key
+    from training.common.soft_labels import Key, Teacher
 
 MODELS = Path(__file__).parents[1] / "models"
 NAMES = ("eng", "mlt", "isl")
@@ -101,6 +101,22 @@ def test_a_host_is_hidden_with_or_without_its_suffix() -> None:
     assert url_without_host("https://www.a.com.mt/news/x", suffix_too=False) == ".mt/news/x"
     assert url_without_host("https://www.a.com.mt/news/x", suffix_too=True) == "/news/x"
     assert url_without_host("https://www.a.com.mt/", suffix_too=True) == "https://www.a.com.mt/"
+
+
+def test_a_hidden_host_does_not_hide_the_path_before_another_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Lessons] = []
+
+    def teacher(lessons: Lessons, *_: object) -> Teacher:
+        given.append(lessons)
+        return lambda keys: np.ones((len(keys), 2), np.float32)
+
+    monkeypatch.setattr(distil, "fine_tuned", teacher)
+    distil.language_labels("e5-small", ["--data", str(url_list(tmp_path / "urls.tsv"))], tmp_path)
+    keys = [("https://a.mt/ahbar?u=https://b.com/x",)] * 60
+    read = set(given[0].texts(keys, np.random.default_rng(0)))
+    assert read == {f"{start}/ ahbar ? u = https :// b . com / x" for start in ("a . mt ", ". mt ", "")}
 
 
 def tiny_teacher(folder: Path, monkeypatch: pytest.MonkeyPatch) -> FineTuningRecipe:

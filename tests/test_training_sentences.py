@@ -13,6 +13,7 @@ pytest.importorskip("sklearn", reason="needs scikit-learn, of the extra train")
 from bilingual_crawler.alignment.sentences.quality import WEIGHTS
 from bilingual_crawler.alignment.sentences.splitting import Sentence
 from bilingual_crawler.harvest.sites import read_tasks
+from training.common.data import DataError
 from training.common.scores import calibration_error
 from training.sentences import Example, corrupt, examples, fit, reliability
 
@@ -58,6 +59,13 @@ def test_what_tells_right_from_wrong_gets_weight(capsys: pytest.CaptureFixture[s
     assert list(weights) == list(WEIGHTS)
     assert weights["found_a"] > 1
     assert weights["around"] == 0
+
+
+@pytest.mark.parametrize(("sites", "right"), [((), 0), (("a", "a"), 1), (("a", "b"), 2)])
+def test_too_few_sites_are_named(sites: tuple[str, ...], right: int) -> None:
+    row = dict.fromkeys(WEIGHTS, 1.0)
+    with pytest.raises(DataError, match=f"{right} of {len(sites)} sentence pairs of {len({*sites})} sites are right"):
+        fit([Example(site, row, n < right) for n, site in enumerate(sites)], list(WEIGHTS))
 
 
 def test_the_sentences_of_a_site_are_examples_of_both_kinds(shared_data: Path) -> None:

@@ -55,7 +55,9 @@ def language_labels(teacher: str, arguments: Sequence[str], folder: Path) -> Sof
     def texts(urls: Sequence[Key], rng: np.random.Generator | None) -> list[str]:
         hide = np.ones(len(urls)) if rng is None else rng.random(len(urls)) / max(recipe.hide_host, 1e-9)
         shown = [url_without_host(url, h < 0.5) if h < 1 else url for (url,), h in zip(urls, hide, strict=True)]
-        return [TEXTS["reference"](url) for url in shown]
+        # what has lost its scheme may have another one in its query
+        whole = (text if text == url else f"://{text}" for (url,), text in zip(urls, shown, strict=True))
+        return [TEXTS["reference"](url) for url in whole]
 
     weights = examples.weights(recipe.synthetic_share)
     folds = folds_of(examples.urls, recipe)

@@ -137,11 +137,19 @@ def _half(text: str) -> str:
 
 
 def fit(found: Sequence[Example], names: Sequence[str]) -> dict[str, float]:
-    """Print and return the weights of *names*; print the calibration on sites that were left out."""
+    """Print and return the weights of *names*; print the calibration on sites that were left out.
+
+    DataError if fewer than two sites have sentence pairs, or if all of these are right, or none.
+    """
     rows = np.array([[one.row[name] for name in names] for one in found])
-    right = np.array([one.right for one in found])
+    right = np.array([one.right for one in found], dtype=bool)
     sites = np.array([one.site for one in found])
     count = Counter(one.site for one in found)
+    if len(count) < 2 or right.all() or not right.any():
+        raise DataError(
+            f"{right.sum()} of {len(right)} sentence pairs of {len(count)} sites are right: give more sites, each is left "
+            "out once"
+        )
     weights = np.array([count[one.site] ** -0.5 for one in found])
     weights /= weights.mean()
     model = LogisticRegression(fit_intercept=False, max_iter=1000)
@@ -197,12 +205,12 @@ def main() -> None:
         for place in track(places):
             for collected, more in zip(found, examples(*place, encoder), strict=False):
                 collected += more
-    without = fit(found[0], list(WEIGHTS))
-    if encoder:
-        # sites with few sentences are aligned without it
-        with_it = fit([one for one in found[1] if "meaning" in one.row], list(WEIGHTS_WITH_ENCODER))
-        print("the mean of both, for use with the encoder")
-        _show({name: (weight + without.get(name, 0.0)) / 2 for name, weight in with_it.items()})
+        without = fit(found[0], list(WEIGHTS))
+        if encoder:
+            # sites with few sentences are aligned without it
+            with_it = fit([one for one in found[1] if "meaning" in one.row], list(WEIGHTS_WITH_ENCODER))
+            print("the mean of both, for use with the encoder")
+            _show({name: (weight + without.get(name, 0.0)) / 2 for name, weight in with_it.items()})
 
 
 if __name__ == "__main__":
