@@ -9,16 +9,21 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from rich.progress import Progress
 from support.pair_data import frozen_site
 
 from bilingual_crawler.storage.warc import ArchiveError
+from training.common.data import read_tsv
 from training.evaluate import main as evaluate
 from training.parallelness.__main__ import main as train_pairs
 from training.parallelness.comparison import main as compare_pairs
+from training.parallelness.evaluation import read_labelled_pairs
 from training.parallelness.links import main as pair_links
 from training.parallelness.sets import main as pair_sets
 from training.parallelness.study import main as study
+from training.prepare.split import read_excluded
 from training.prepare.synthetic import main as synthetic
+from training.wmt16 import read_gold
 
 COMMANDS = (
     *("training.discovery.__main__", "training.documents.__main__", "training.documents.resemblance"),
@@ -101,6 +106,19 @@ def test_labelled_pairs_that_cannot_be_read_are_named(
     with pytest.raises(SystemExit, match="2"):
         study(f"--pairs {tmp_path}/none --tests {tmp_path / name} --results {tmp_path}/results.tsv".split())
     assert message in refused(capsys)
+
+
+def test_lists_of_windows_editors_are_read(tmp_path: Path) -> None:
+    pairs, urls, gold, hosts = (tmp_path / name for name in ("pairs.tsv", "urls.tsv", "test.pairs", "hosts.txt"))
+    pairs.write_bytes("\ufeffurl_a\turl_b\tlabel\r\nhttps://a.is/en\thttps://a.is/is\t1\r\n".encode())
+    urls.write_bytes("\ufeffurl\tlang\r\nhttps://a.is/is\tisl\r\n".encode())
+    gold.write_bytes("\ufeffhttps://a.is/en\thttps://a.is/is\r\n".encode())
+    hosts.write_bytes("\ufeffa.is\r\nb.is\r\n".encode())
+    assert [row.kind for row in read_labelled_pairs(pairs)] == ["positive"]
+    assert read_tsv(urls, ("url", "lang")).rows == [("https://a.is/is", "isl")]
+    assert read_gold(gold) == {("https://a.is/en", "https://a.is/is")}
+    with Progress(disable=True) as progress:
+        assert read_excluded([hosts], progress, lambda _: None) == {"a", "b"}
 
 
 def test_lists_of_one_domain_leave_nothing_to_train_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

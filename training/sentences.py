@@ -147,8 +147,8 @@ def fit(found: Sequence[Example], names: Sequence[str]) -> dict[str, float]:
     count = Counter(one.site for one in found)
     if len(count) < 2 or right.all() or not right.any():
         raise DataError(
-            f"{right.sum()} of {len(right)} sentence pairs of {len(count)} sites are right: give more sites, each is left "
-            "out once"
+            f"{right.sum()} of {len(right)} sentence pairs of {len(count)} sites are right: give more sites, "
+            "as each is left out once"
         )
     weights = np.array([count[one.site] ** -0.5 for one in found])
     weights /= weights.mean()

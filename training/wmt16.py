@@ -107,7 +107,7 @@ def _near(a: str, b: str) -> bool:
 def read_gold(path: Path) -> set[tuple[str, str]]:
     """Pairs of a file with two columns without a header, English first; DataError names a bad line."""
     try:
-        with path.open(encoding="utf-8") as lines:
+        with path.open(encoding="utf-8-sig") as lines:
             rows = [line.rstrip("\n").split("\t") for line in lines]
     except UnicodeDecodeError as error:
         raise DataError(f"{path} cannot be read: {error}; write it in UTF-8") from error

@@ -74,8 +74,8 @@ def _opened(path: Path) -> Iterator[gzip.GzipFile | BufferedReader]:
 
 
 def split_header(line: bytes) -> list[str]:
-    """The names of the columns in a header line."""
-    return line.decode(errors="replace").rstrip("\r\n").split("\t")
+    """The names of the columns in a header line, also behind the byte order mark of a Windows editor."""
+    return line.decode("utf-8-sig", errors="replace").rstrip("\r\n").split("\t")
 
 
 def parse_rows(

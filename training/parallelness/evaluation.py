@@ -80,7 +80,7 @@ def read_labelled_pairs(path: Path) -> list[LabelledPair]:
         raise DataError(f"{path}: no such file")
     opener = gzip.open if path.suffix == ".gz" else open
     try:
-        with opener(path, "rt", encoding="utf-8", newline="") as file:
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
             rows = list(_labelled(path, file))
     except (*DAMAGE, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path}: {error}") from error

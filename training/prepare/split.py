@@ -146,7 +146,7 @@ def read_excluded(paths: Sequence[Path], progress: Progress, report: Callable[[s
 
 def _hosts(lines: Iterable[bytes], account: Account) -> Iterator[str]:
     for number, raw in enumerate(lines, start=1):
-        text = raw.decode(errors="replace").partition("#")[0].strip()
+        text = raw.decode("utf-8-sig", errors="replace").partition("#")[0].strip()
         if text and normal_host(host_of(text)) is None:
             account.reject(BadRow(number, f"no host: {text}"))
         elif text:
