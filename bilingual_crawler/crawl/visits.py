@@ -422,6 +422,16 @@ class Visits:
         )
         self._crawler.signals.send_catch_log(url_fetched, fetch=fetch)
 
+    def expects_answers(self, url: str) -> bool:
+        """Return whether a site that has brought pages, that of *url* or one with queued URLs, should answer now.
+
+        With other workers this is unknown: false.
+        """
+        if self._stopping or not isinstance(self.frontier, LocalFrontier):
+            return False
+        sites = {registered_domain(url), *map(registered_domain, self.frontier.open_slots())}
+        return any(course.pages for site in sites for course in self.learner.remaining.courses(site))
+
     async def leave(self) -> None:
         """Write the last checkpoint and leave the frontier."""
         self._finish_processed()
