@@ -88,7 +88,7 @@ def test_another_policy_and_more_seeds_go_on(tmp_path: Path, site: Site) -> None
 def test_a_crawl_whose_outputs_are_gone_is_refused_until_its_folder_is_named(tmp_path: Path, site: Site) -> None:
     job = Job(tmp_path, "JOBDIR=job")
     seeds = f"{site.url}/en/,{site.url}/es/"
-    assert job.run(seeds, "-a", "max_pages=6").returncode == 0
+    assert job.run(seeds, "-a", "max_pages=6", "-O", "feed.jsonl").returncode == 0
     (tmp_path / "out").rename(tmp_path / "moved")
     asked = site.asked.total()
     refused = job.run(seeds)
@@ -98,8 +98,14 @@ def test_a_crawl_whose_outputs_are_gone_is_refused_until_its_folder_is_named(tmp
     assert not (tmp_path / "out").exists()
     assert site.asked.total() == asked
     (tmp_path / "job" / "output_dir").write_text(f"{tmp_path / 'moved'}\n")
-    assert job.run(seeds).returncode == 0
+    # nor is a feed written over
+    refused = job.run(seeds, "-O", "feed.jsonl")
+    assert refused.returncode == 2
+    assert "feed.jsonl: has the documents of earlier runs" in refused.stderr
+    assert job.run(seeds, "-o", "feed.jsonl").returncode == 0
     assert len(list(read_tsv(tmp_path / "moved" / "pairs.tsv"))) == PAGES + 1
+    documents = sum(1 for _ in read_json_lines(tmp_path / "moved" / "documents.jsonl.gz"))
+    assert len((tmp_path / "feed.jsonl").read_text().splitlines()) == documents
 
 
 def test_a_crawl_in_redis_of_another_pair_is_refused(tmp_path: Path, site: Site) -> None:
