@@ -141,6 +141,8 @@ class OutputPipeline:
         self._documents.close()
         self._pairs.close()
         try:
+            # a folder that was moved is not made again: a resume would go on in an empty one
+            self._folder.stat()
             aligned = await self._align() or self._as_found()
             if self._unpaired_of_others:
                 own = list(read_unpaired(self._folder / UNPAIRED))
