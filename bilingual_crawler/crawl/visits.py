@@ -422,14 +422,15 @@ class Visits:
         )
         self._crawler.signals.send_catch_log(url_fetched, fetch=fetch)
 
-    def expects_answers(self, url: str) -> bool:
-        """Return whether a site that has brought pages, that of *url* or one with queued URLs, should answer now.
+    def expects_answers(self, url: str, *, elsewhere: bool = False) -> bool:
+        """Return whether a site that has brought pages should answer now: that of *url*, or another with queued URLs.
 
-        With other workers this is unknown: false.
+        Only the others count if *elsewhere*. With other workers this is unknown: false.
         """
         if self._stopping or not isinstance(self.frontier, LocalFrontier):
             return False
-        sites = {registered_domain(url), *map(registered_domain, self.frontier.open_slots())}
+        own = registered_domain(url)
+        sites = {own, *map(registered_domain, self.frontier.open_slots())} - ({own} if elsewhere else set())
         return any(course.pages for site in sites for course in self.learner.remaining.courses(site))
 
     async def leave(self) -> None:

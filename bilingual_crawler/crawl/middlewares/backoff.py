@@ -143,9 +143,20 @@ class BackoffMiddleware:
             rest = self._failed(request, alive=unavailable.alive, asked=unavailable.asked)
         else:
             rest = self._failed(request, alive=False, asked=None)
-        if rest is None or (not unavailable and (_is_posted(request) or entry.attempts >= self._tries)):
+        last = not unavailable and entry.attempts >= self._tries
+        if (
+            rest is None
+            or (not unavailable and _is_posted(request))
+            or (last and not self._is_everyone_silent(request))
+        ):
             return None
-        return _again(request, Rest(rest, failed=not unavailable))
+        return _again(request, Rest(rest, failed=not (unavailable or last)))
+
+    def _is_everyone_silent(self, request: Request) -> bool:
+        """Whether the network may be gone, so that *request* need not be the reason of its last failure."""
+        return self._backoff.is_silence(origin(request.url)) and self._visits.expects_answers(
+            request.url, elsewhere=True
+        )
 
     def _is_failure(self, response: Response | None) -> bool:
         """Whether *response* is a failure of the host."""
