@@ -55,6 +55,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_ASIDE = f".{UNPAIRED}"
+"""Where the rows of other languages are while the crawl runs: a crawl with an ``unpaired.tsv`` has ended."""
+
 
 class OutputPipeline:
     """Writes ``documents.jsonl.gz`` and streams ``pairs.tsv``.
@@ -97,7 +100,9 @@ class OutputPipeline:
         self._pairs = TsvLog.for_record(self._folder / PAIRS, Pair)
         try:
             written = list(read_pairs(self._folder / PAIRS, self._context.pairs))
-            self._unpaired_of_others = unpaired_of_others(self._folder / UNPAIRED, self._context.pairs)
+            self._unpaired_of_others = unpaired_of_others(
+                self._folder / UNPAIRED, self._context.pairs
+            ) or unpaired_of_others(self._folder / _ASIDE, self._context.pairs)
         except (KeyError, ValueError) as error:
             tables = f"{self._folder / PAIRS} or {UNPAIRED}"
             raise UsageError(f"{tables} cannot be read: {error}; correct it", print_help=False) from error
@@ -108,6 +113,8 @@ class OutputPipeline:
         for ledger in self._ledgers.values():
             for pair in ledger.pairs():
                 self._write_pair(pair)
+        if self._unpaired_of_others:
+            replace_tsv(self._folder / _ASIDE, Unpaired, self._unpaired_of_others)
         (self._folder / UNPAIRED).unlink(missing_ok=True)
         self._count_found()
         self._in_a_hurry = False
@@ -134,10 +141,13 @@ class OutputPipeline:
         self._documents.close()
         self._pairs.close()
         try:
+            # a folder that was moved is not made again: a resume would go on in an empty one
+            self._folder.stat()
             aligned = await self._align() or self._as_found()
             if self._unpaired_of_others:
                 own = list(read_unpaired(self._folder / UNPAIRED))
                 replace_tsv(self._folder / UNPAIRED, Unpaired, chain(own, self._unpaired_of_others))
+                (self._folder / _ASIDE).unlink()
         except OSError as error:
             self._stats.inc_value(FAILED_OUTPUTS)
             logger.error(f"{PAIRS} stays in the order of discovery: {error}")

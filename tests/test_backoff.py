@@ -95,3 +95,21 @@ def test_a_host_that_never_answered_is_given_up_soon() -> None:
         assert rest is not None
         clock.now += rest
     assert backoff.failed("a") is None
+
+
+def test_a_host_that_never_answered_is_not_given_up_while_nobody_answers() -> None:
+    clock = Clock()
+    backoff = Backoff(Patience(failures=6), clock)
+    backoff.answered("known")
+
+    def fail() -> float | None:
+        rest = backoff.failed("stranger", others_should_answer=lambda: True)
+        clock.now += rest or 0
+        return rest
+
+    assert all(fail() for _ in range(STRANGER_FAILURES + 1))
+    assert backoff.is_silence("stranger")
+    backoff.answered("known")
+    assert not backoff.is_silence("stranger")
+    assert fail() is None
+    assert backoff.given_up("stranger")

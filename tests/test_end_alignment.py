@@ -107,6 +107,12 @@ def test_a_resume_keeps_what_align_has_written_of_other_languages(tmp_path: Path
         for name, row in rows.items():
             with (tmp_path / "out" / name).open("a") as file:
                 file.write(f"{row}\n")
+        # a kill does not take them
+        killed = start_scrapy(tmp_path, *command)
+        while (tmp_path / "out/unpaired.tsv").exists() and killed.poll() is None:
+            time.sleep(0.01)
+        killed.kill()
+        killed.communicate()
         result = run_scrapy(tmp_path, *command)
     assert result.returncode == 0, result.stderr
     assert [row["url_a"] for row in read_tsv(tmp_path / "out/pairs.tsv") if row["pair"] == "eng-fra"] == ["a"]

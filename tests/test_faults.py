@@ -339,3 +339,33 @@ def test_a_sound_frontier_may_end_before_its_last_page(tmp_path: Path) -> None:
     store = LmdbStore(tmp_path)
     assert store.count(State.QUEUED) == 1
     store.close()
+
+
+def test_a_network_that_is_gone_costs_no_queued_page(tmp_path: Path) -> None:
+    """The crawl is resumed without it: the hosts, among them a seed that was not asked before, do not answer."""
+    pages, away, until_gone = varied(bilingual_site(3)), False, 10_000
+
+    def answer(path: str) -> Answer:
+        nonlocal until_gone
+        until_gone -= 1
+        if away or -9 <= until_gone < 0:
+            return Answer(raw=[])
+        return Answer(pages[path]) if path in pages else Answer(status=404)
+
+    quick = ("BILINGUAL_BACKOFF_START=0.02", "BILINGUAL_BACKOFF_MAX=0.02")
+    with scripted(answer) as site, scripted(answer, "127.0.0.2") as other:
+        whole = arguments(tmp_path, site, *quick)
+        assert run_scrapy(tmp_path, *whole, "-s", "CLOSESPIDER_PAGECOUNT=3").returncode == 0
+        whole[whole.index(f"seeds={site.url}/en/")] += f",{other.url}/en/"
+        away = True
+        stopped = run_scrapy(tmp_path, *whole)
+        assert "Stopping: no host answers any more" in stopped.stderr
+        assert "given up" not in stopped.stderr
+        assert json.loads((tmp_path / "out" / "summary.json").read_text())["finish_reason"] == "no_answer"
+        # nor does one that is gone for some tries, while both sites are asked
+        away, until_gone = False, 14
+        finished = run_scrapy(tmp_path, *whole)
+        assert until_gone < -9
+    assert finished.returncode == 0, finished.stderr
+    found = {record["url"] for record in read_json_lines(tmp_path / "out" / "documents.jsonl.gz")}
+    assert found == {f"{one.url}{path}" for one in (site, other) for path in pages if path.startswith(("/en/", "/es/"))}

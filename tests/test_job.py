@@ -36,9 +36,12 @@ class Job:
         self.folder = folder
         self._settings = [part for one in settings for part in ("-s", one)]
 
-    def run(self, seeds: str, *more: str, pair: str = "eng-spa", out: str = "out") -> CompletedProcess[str]:
+    def command(self, seeds: str, *more: str, pair: str = "eng-spa", out: str = "out") -> tuple[str, ...]:
         arguments = ("-a", f"pair={pair}", "-a", f"seeds={seeds}", *more, "-s", f"BILINGUAL_OUTPUT_DIR={out}")
-        return run_scrapy(self.folder, "crawl", "bilingual", *arguments, *self._settings)
+        return ("crawl", "bilingual", *arguments, *self._settings)
+
+    def run(self, seeds: str, *more: str, pair: str = "eng-spa", out: str = "out") -> CompletedProcess[str]:
+        return run_scrapy(self.folder, *self.command(seeds, *more, pair=pair, out=out))
 
     def pairs(self) -> int:
         return len(list(read_tsv(self.folder / "out" / "pairs.tsv")))
@@ -88,8 +91,14 @@ def test_another_policy_and_more_seeds_go_on(tmp_path: Path, site: Site) -> None
 def test_a_crawl_whose_outputs_are_gone_is_refused_until_its_folder_is_named(tmp_path: Path, site: Site) -> None:
     job = Job(tmp_path, "JOBDIR=job")
     seeds = f"{site.url}/en/,{site.url}/es/"
-    assert job.run(seeds, "-a", "max_pages=6").returncode == 0
+    site.delay = 0.3
+    crawl = start_scrapy(tmp_path, *job.command(seeds, "-s", "CONCURRENT_REQUESTS=1", "-O", "feed.jsonl"))
+    site.wait_until_asked(6)
     (tmp_path / "out").rename(tmp_path / "moved")
+    _, log = crawl.communicate(timeout=300)
+    assert crawl.returncode == 1, log
+    assert "Stopping, a resume goes on from here: [Errno 2] No such file or directory" in log
+    site.delay = 0.0
     asked = site.asked.total()
     refused = job.run(seeds)
     assert refused.returncode == 2
@@ -98,8 +107,14 @@ def test_a_crawl_whose_outputs_are_gone_is_refused_until_its_folder_is_named(tmp
     assert not (tmp_path / "out").exists()
     assert site.asked.total() == asked
     (tmp_path / "job" / "output_dir").write_text(f"{tmp_path / 'moved'}\n")
-    assert job.run(seeds).returncode == 0
+    # nor is a feed written over
+    refused = job.run(seeds, "-O", "feed.jsonl")
+    assert refused.returncode == 2
+    assert "feed.jsonl: has the documents of earlier runs" in refused.stderr
+    assert job.run(seeds, "-o", "feed.jsonl").returncode == 0
     assert len(list(read_tsv(tmp_path / "moved" / "pairs.tsv"))) == PAGES + 1
+    documents = {record["url"] for record in read_json_lines(tmp_path / "moved" / "documents.jsonl.gz")}
+    assert {json.loads(line)["url"] for line in (tmp_path / "feed.jsonl").read_text().splitlines()} == documents
 
 
 def test_a_crawl_in_redis_of_another_pair_is_refused(tmp_path: Path, site: Site) -> None:

@@ -553,6 +553,11 @@ def test_chart_of_a_long_crawl_stays_small_and_ends_at_the_last_point() -> None:
             "The crawl was stopped before its end.",
         ),
         (
+            {"finish_reason": "write_error"},
+            "No pair was found: 3 English and 3 Spanish documents, but no two that are translations of each other. "
+            "The crawl was stopped before its end.",
+        ),
+        (
             {"finish_reason": "closespider_timeout"},
             "No pair was found: 3 English and 3 Spanish documents, but no two that are translations of each other. "
             "The crawl ended early; a larger budget may help.",

@@ -283,6 +283,12 @@ def test_align_picks_pairs_and_keeps_the_rows_of_others(folder: Path) -> None:
     assert anew.returncode == 0, anew.stderr
     assert f"{2 * (PAGES + 1)} pairs of other languages stay in" in anew.stdout
     assert rows(folder) == ALL
+    pairs = out.read_text()
+    (folder / "unpaired.tsv").write_text("url\treason\tnearest\tscore\tpair\na\tlow_score\tb\t0,5\tspa-mlt\n")
+    refused = run_scrapy(folder.parent, "align", "out", "--pair", "eng-spa", "--method", "url", "--out", str(out))
+    assert refused.returncode == 2
+    assert "unpaired.tsv cannot be read: could not convert" in refused.stderr.splitlines()[-1]
+    assert out.read_text() == pairs
 
 
 def test_the_other_order_of_two_languages_is_no_other_pair(folder: Path) -> None:

@@ -237,6 +237,21 @@ def test_a_redis_that_cannot_start_again_stops_the_crawl(tmp_path: Path, sites: 
     assert documents(tmp_path) == every_document(sites)
 
 
+@pytest.mark.parametrize("name", ["pairs.tsv", "unpaired.tsv"])
+def test_a_table_that_cannot_be_joined_is_named_before_the_crawl(tmp_path: Path, name: str) -> None:
+    program("redis-server", package="redis-server")
+    out = tmp_path / "out"
+    (out / "worker-1").mkdir(parents=True)
+    row = {"pairs.tsv": "a\tb\t0,5\turl\teng-fra", "unpaired.tsv": "a\tlow_score\tb\t0,5\teng-fra"}[name]
+    columns = {"pairs.tsv": "url_a\turl_b\tscore\tmethod\tpair", "unpaired.tsv": "url\treason\tnearest\tscore\tpair"}
+    (out / name).write_text(f"{columns[name]}\n{row}\n")
+    (out / "summary.json").write_text('{"pair": "eng-spa", "finish_reason": "unfinished"}')
+    seeds = ("-a", "seeds=http://127.0.0.1:9/", "-s", "BILINGUAL_OUTPUT_DIR=out", *WORKERS)
+    for refused in (run_scrapy(tmp_path, *ARGUMENTS, *seeds), run_scrapy(tmp_path, "report", "out")):
+        assert refused.returncode == 2
+        assert f"{name} cannot be read: could not convert string to float" in refused.stderr.splitlines()[-1]
+
+
 def test_a_discovery_has_no_workers(tmp_path: Path) -> None:
     program("redis-server", package="redis-server")
     refused = run_scrapy(

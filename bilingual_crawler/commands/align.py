@@ -14,7 +14,12 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
 
 from bilingual_crawler import noun
-from bilingual_crawler.alignment.documents.model import pairs_of_others, read_pairs, replace_unpaired
+from bilingual_crawler.alignment.documents.model import (
+    pairs_of_others,
+    read_pairs,
+    replace_unpaired,
+    unpaired_of_others,
+)
 from bilingual_crawler.alignment.encoders import EncoderError
 from bilingual_crawler.commands import PROJECT_SETTINGS, adapt, add_formats, read_formats, refuse_unknown
 from bilingual_crawler.items import Pair, Unpaired
@@ -141,6 +146,10 @@ class Command(ScrapyCommand):
         _check_outputs(opts, pairs)
         assert self.settings
         kept = _kept(opts.out, pairs)
+        crawls = (path for path in paths if (path / SUMMARY).exists())
+        in_crawl = not aligned and opts.out.name == PAIRS and any(map(opts.out.parent.samefile, crawls))
+        if in_crawl:
+            _check_unpaired(opts.out.with_name(UNPAIRED), pairs)
         method = method_of(opts.method or "auto", self.settings)
         matching, editions = MATCHINGS[opts.matching or "greedy"], opts.editions or "best"
         encoder = encoder_of(self.settings) if opts.bitext or opts.review else None
@@ -155,8 +164,7 @@ class Command(ScrapyCommand):
             extras = _Extras(opts, pairs, detection, formats, encoder, masks)
             results = as_aligned(corpus, aligned) if aligned else align(corpus, method, matching, bar.show, editions)
             _write_pairs(opts.out, results, kept, extras, bar)
-            crawls = (path for path in paths if (path / SUMMARY).exists())
-            if not aligned and opts.out.name == PAIRS and any(map(opts.out.parent.samefile, crawls)):
+            if in_crawl:
                 replace_unpaired(opts.out.with_name(UNPAIRED), extras.unpaired, pairs)
         # before anything is printed, which ends the command if the reader of a pipe has gone
         extras.write_reviews()
@@ -282,6 +290,14 @@ def _kept(out: Path, pairs: LanguagePairs) -> list[Pair]:
         return pairs_of_others(out, pairs)
     except (KeyError, ValueError):
         raise wrong("--out", out, "is there, and no table of pairs; give another name") from None
+
+
+def _check_unpaired(file: Path, pairs: LanguagePairs) -> None:
+    """Raise ResultsError if *file*, whose rows of other languages than *pairs* stay, cannot be read."""
+    try:
+        unpaired_of_others(file, pairs)
+    except (KeyError, ValueError) as error:
+        raise ResultsError(f"{file} cannot be read: {error}; correct it, or remove it") from None
 
 
 def _pairs_of(crawls: list[Path]) -> LanguagePairs:

@@ -26,7 +26,7 @@ from scrapy.utils.log import configure_logging
 from scrapy.utils.project import inside_project
 
 from bilingual_crawler.commands import PROJECT_SETTINGS, SPIDERS, TOOL, adapt, refuse_unknown
-from bilingual_crawler.crawl.context import CrawlContext, collect_rarely
+from bilingual_crawler.crawl.context import CrawlContext, collect_rarely, memo_of
 from bilingual_crawler.crawl.description import read_description, write_description
 from bilingual_crawler.crawl.signals import FAILED_OUTPUTS
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments, parse_discovery
@@ -147,6 +147,8 @@ class Command(CrawlCommand):
                     _check_together(self.settings, opts)
                 if opts.spargs.get("then"):
                     _check_feeds(self.settings)
+                if self.settings["JOBDIR"] and memo_of(self.settings["JOBDIR"]).exists():
+                    _check_feeds_of_resume(self.settings)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if not self._has_our_spider() or not self._crawls_with_ours(args):
@@ -263,6 +265,17 @@ def _check_feeds(settings: BaseSettings) -> None:
             raise UsageError(
                 f"-O {feed}: the crawl of then=crawl would write over the feed of the discovery; give each its own by "
                 "%(name)s in the name, as in -O '%(name)s.jsonl'",
+                print_help=False,
+            )
+
+
+def _check_feeds_of_resume(settings: BaseSettings) -> None:
+    """Raise UsageError if a resumed crawl would write over the documents of its earlier runs."""
+    for feed, options in settings.getdict("FEEDS").items():
+        if options.get("overwrite") and Path(str(feed).removeprefix("file://")).exists():
+            raise UsageError(
+                f"-O {feed}: has the documents of earlier runs, which a resume does not bring again; give -o {feed}, "
+                f"which adds to them, or another name ({DOCUMENTS} has all)",
                 print_help=False,
             )
 

@@ -121,9 +121,14 @@ def _check_new(folder: Path) -> None:
         )
 
 
+def memo_of(jobdir: str | Path) -> Path:
+    """Return the file in a job folder that names the output folder, once a crawl has begun."""
+    return Path(jobdir, "output_dir")
+
+
 def _memo(settings: BaseSettings) -> Path | None:
     jobdir = settings["JOBDIR"]
-    return Path(jobdir, "output_dir") if jobdir else None
+    return memo_of(jobdir) if jobdir else None
 
 
 THRESHOLDS = (50_000, 20, 100)

@@ -422,6 +422,17 @@ class Visits:
         )
         self._crawler.signals.send_catch_log(url_fetched, fetch=fetch)
 
+    def expects_answers(self, url: str, *, elsewhere: bool = False) -> bool:
+        """Return whether a site that has brought pages should answer now: that of *url*, or another with queued URLs.
+
+        Only the others count if *elsewhere*. With other workers this is unknown: false.
+        """
+        if self._stopping or not isinstance(self.frontier, LocalFrontier):
+            return False
+        own = registered_domain(url)
+        sites = {own, *map(registered_domain, self.frontier.open_slots())} - ({own} if elsewhere else set())
+        return any(course.pages for site in sites for course in self.learner.remaining.courses(site))
+
     async def leave(self) -> None:
         """Write the last checkpoint and leave the frontier."""
         self._finish_processed()

@@ -48,6 +48,8 @@ class Patience:
 class _Health:
     alive: bool = False
     failures: int = 0
+    answers: int = 0
+    """Answers of all hosts before the first of these failures."""
     until: float = -math.inf
     given_up: bool = False
 
@@ -58,16 +60,28 @@ class Backoff:
     def __init__(self, patience: Patience, clock: Callable[[], float]) -> None:
         self._patience = patience
         self._clock = clock
+        self._answers = 0
         self._hosts: LRUCache[str, _Health] = LRUCache(_HOSTS)
 
     def answered(self, host: str) -> None:
+        self._answers += 1
         self._hosts[host] = _Health(alive=True)
 
-    def failed(self, host: str, *, alive: bool = False, retry_after: float | None = None) -> float | None:
+    def failed(
+        self,
+        host: str,
+        *,
+        alive: bool = False,
+        retry_after: float | None = None,
+        others_should_answer: Callable[[], bool] = lambda: False,
+    ) -> float | None:
         """Seconds of the pause for *host*; None if it is given up.
 
         *alive*: the host did answer. *retry_after*: seconds that its ``Retry-After`` header demands.
+        *others_should_answer*: whether hosts that have answered before are asked, too. If nobody does, the network may
+        be gone, and a host that never answered is given up no sooner than they are.
         """
+        self._answers += alive
         health = self._hosts.setdefault(host, _Health())
         if health.given_up:
             return None
@@ -75,9 +89,14 @@ class Backoff:
         now = self._clock()
         if now < health.until:
             return health.until - now
+        if not health.failures:
+            health.answers = self._answers
         health.failures += 1
-        max_failures = self._patience.failures if health.alive else min(STRANGER_FAILURES, self._patience.failures)
-        health.given_up = health.failures >= max_failures
+        health.given_up = health.failures >= self._patience.failures or (
+            not health.alive
+            and health.failures >= STRANGER_FAILURES
+            and not (self.is_silence(host) and others_should_answer())
+        )
         if health.given_up:
             return None
         rest = min(self._patience.longest, self._patience.start * 2.0 ** min(health.failures - 1, _MAX_DOUBLINGS))
@@ -85,6 +104,15 @@ class Backoff:
             rest = max(rest, min(retry_after, self._patience.longest_asked))
         health.until = now + rest
         return rest
+
+    def is_silence(self, host: str) -> bool:
+        """Whether no host has answered since the first of the failures in a row of *host*."""
+        health = self._hosts.get(host)
+        return health is not None and health.answers == self._answers
+
+    def forget(self, host: str) -> None:
+        """Begin with *host* as if it had not been asked."""
+        self._hosts.pop(host, None)
 
     def given_up(self, host: str) -> bool:
         health = self._hosts.get(host)

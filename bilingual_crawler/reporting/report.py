@@ -84,7 +84,7 @@ def _early(summary: Mapping[str, Any]) -> str:
             return ""
         case "until":
             return " The crawl left the site, as it seems to have no pair: -a until=1 fetches all of it."
-        case "shutdown":
+        case "shutdown" | "no_answer" | "write_error" | "frontier_lost" | "unfinished":
             return " The crawl was stopped before its end."
     return " The crawl ended early; a larger budget may help."
 

@@ -336,7 +336,8 @@ def _read_overview(path: Path) -> BitextOverview:
 
 
 def write_summary(directory: Path, summary: Mapping[str, Any]) -> None:
-    """Replace the ``summary.json`` of a crawl atomically. Raises OSError."""
+    """Replace the ``summary.json`` of a crawl atomically. Raises OSError, also if its folder is gone."""
+    directory.stat()
     with replacing(directory / SUMMARY) as part:
         part.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace")
 

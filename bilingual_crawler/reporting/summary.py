@@ -16,7 +16,7 @@ from bilingual_crawler import noun
 from bilingual_crawler import settings as defaults
 from bilingual_crawler.crawl.context import CrawlContext
 from bilingual_crawler.crawl.politeness import by_site
-from bilingual_crawler.crawl.signals import FAILED_OUTPUTS, stop_now
+from bilingual_crawler.crawl.signals import FAILED_OUTPUTS, output_failed, stop_now
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.frontier import SlotState
 from bilingual_crawler.languages.codes import language_name
@@ -115,7 +115,7 @@ class SummaryExtension:
         else:
             try:
                 write_report(folder)
-            except OSError as error:
+            except (OSError, ResultsError) as error:
                 self._failed("report.html", error)
         self._crawler.stats.set_value("bilingual/fetched", self._tally.fetched)
         if self._in_a_hurry:
@@ -139,8 +139,11 @@ class SummaryExtension:
                 write_summary(self._context.output_dir, summary)
             except OSError as error:
                 self._failed(SUMMARY, error, passing=reason == UNFINISHED)
+                if not self._context.output_dir.exists():
+                    # what is written now is in a folder that was moved, or nowhere
+                    self._crawler.signals.send_catch_log(output_failed, error=error)
 
-    def _failed(self, name: str, error: OSError, *, passing: bool = False) -> None:
+    def _failed(self, name: str, error: Exception, *, passing: bool = False) -> None:
         """Log that the file *name* cannot be written; *passing* if it is written again later."""
         assert self._crawler.stats
         if not passing:

@@ -8,7 +8,12 @@ import shutil
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from bilingual_crawler.alignment.documents.model import replace_pairs, replace_unpaired
+from bilingual_crawler.alignment.documents.model import (
+    pairs_of_others,
+    replace_pairs,
+    replace_unpaired,
+    unpaired_of_others,
+)
 from bilingual_crawler.crawl.signals import Fetch
 from bilingual_crawler.items import Pair, Unpaired
 from bilingual_crawler.reporting.results import ResultsError, one_to_one, pairs_of, read_summary
@@ -68,6 +73,15 @@ def parts_of(folder: Path) -> list[Path]:
     return sorted(parts, key=lambda path: (len(path.name), path.name))
 
 
+def check_tables(folder: Path, pairs: LanguagePairs) -> None:
+    """Raise ResultsError if a table in *folder*, whose rows of other languages than *pairs* stay, cannot be read."""
+    for name, read in ((PAIRS, pairs_of_others), (UNPAIRED, unpaired_of_others)):
+        try:
+            read(folder / name, pairs)
+        except (KeyError, ValueError) as error:
+            raise ResultsError(f"{folder / name} cannot be read: {error}; correct it") from error
+
+
 def join(folder: Path, pairs: LanguagePairs) -> None:
     """Write what the workers' folders in *folder* hold into *folder* itself, replacing what is there.
 
@@ -102,7 +116,9 @@ def join_unfinished(folder: Path) -> None:
     summary = read_summary(folder)
     if parts_of(folder) and summary.get("finish_reason") == UNFINISHED:
         with FolderLock(folder):
-            join(folder, pairs_of(summary, folder))
+            pairs = pairs_of(summary, folder)
+            check_tables(folder, pairs)
+            join(folder, pairs)
 
 
 def joined_counts(parts: Sequence[Path]) -> dict[str, Any]:

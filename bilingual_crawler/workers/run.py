@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.status import Status
+from scrapy.exceptions import UsageError
 
 from bilingual_crawler.alignment.at_end import AlignmentError, align_crawl
 from bilingual_crawler.crawl.context import lock_folders
@@ -24,10 +25,10 @@ from bilingual_crawler.frontier.job import WORKERS
 from bilingual_crawler.options import Options, wrong
 from bilingual_crawler.reporting.progress import counts_line
 from bilingual_crawler.reporting.report import write_report
-from bilingual_crawler.reporting.results import read_summary, write_summary
+from bilingual_crawler.reporting.results import ResultsError, read_summary, write_summary
 from bilingual_crawler.reporting.summary import SAVE_SECONDS, UNFINISHED, given, print_summary
 from bilingual_crawler.storage.records import CRAWL, DOCUMENTS, PAIRS, SUMMARY, TsvLog, read_json_lines
-from bilingual_crawler.workers.outputs import PART, join, joined_counts, parts_of, reasons_of
+from bilingual_crawler.workers.outputs import PART, check_tables, join, joined_counts, parts_of, reasons_of
 from bilingual_crawler.workers.processes import LOG, Worker
 from bilingual_crawler.workers.server import PrivateRedis
 
@@ -61,6 +62,11 @@ def crawl_together(
         with TemporaryDirectory(prefix="bilingual-") as place:
             job = Path(settings["JOBDIR"] or place, WORKERS).absolute()
             _check_parts(job, context.output_dir)
+            try:
+                check_tables(context.output_dir, context.pairs)
+            except ResultsError as error:
+                # at the end it would be too late
+                raise UsageError(str(error), print_help=False) from error
             server = PrivateRedis(job / "redis", Path(place), locks)
             return _Team(context, settings, server, job, command).run()
     finally:

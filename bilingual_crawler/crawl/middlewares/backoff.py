@@ -9,14 +9,18 @@ import os
 import socket
 import time
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from scrapy import signals
 from scrapy.exceptions import CannotResolveHostError, DownloadCancelledError, StopDownload
+from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 
 from bilingual_crawler.crawl.context import CrawlContext
+from bilingual_crawler.crawl.middlewares.stop import is_stopping
 from bilingual_crawler.crawl.signals import ENTRY, REST, Refused
 from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier.backoff import Backoff, Patience, Rest, own_shortage, retry_after
@@ -42,6 +46,8 @@ WAITS = 5
 MAX_OWN_REST = 60.0
 """Longest pause in seconds when this machine has no sockets left."""
 _MACHINE = "this machine"
+NO_ANSWER = "no_answer"
+"""The ``finish_reason`` of a crawl that stops because the network may be gone."""
 
 
 class HostUnavailable(Refused):
@@ -60,9 +66,10 @@ class BackoffMiddleware:
     most ``RETRY_TIMES`` times (five times after 429 or 503). Its politeness slot is paused. The pause doubles with each
     failure in a row; a longer ``Retry-After`` counts instead. A host that keeps failing is given up, and its other URLs
     are refused without a request. If this machine has no sockets, file descriptors or memory left, this is no failure
-    of the host, and the request waits. Settings: ``BILINGUAL_BACKOFF_START``, ``_MAX``, ``BILINGUAL_RETRY_AFTER_MAX``,
-    ``BILINGUAL_HOST_FAILURES``. Stats: ``bilingual/backoff/<status or error>``, ``bilingual/hosts_given_up``,
-    ``bilingual/machine/<error>``.
+    of the host, and the request waits. If no host answers any more, not even those that did, the network may be gone: a
+    crawl with ``JOBDIR`` stops before it gives them up, for their queued URLs would be lost. Settings:
+    ``BILINGUAL_BACKOFF_START``, ``_MAX``, ``BILINGUAL_RETRY_AFTER_MAX``, ``BILINGUAL_HOST_FAILURES``. Stats:
+    ``bilingual/backoff/<status or error>``, ``bilingual/hosts_given_up``, ``bilingual/machine/<error>``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -73,6 +80,7 @@ class BackoffMiddleware:
         self._crawler = crawler
         self._stats = crawler.stats
         self._enabled = settings.getbool("RETRY_ENABLED")
+        self._durable = bool(job_dir(settings))
         self._tries = settings.getint("RETRY_TIMES")
         self._statuses = frozenset(map(int, settings.getlist("RETRY_HTTP_CODES")))
         self._errors = tuple(map(load_object, settings.getlist("RETRY_EXCEPTIONS")))
@@ -135,9 +143,20 @@ class BackoffMiddleware:
             rest = self._failed(request, alive=unavailable.alive, asked=unavailable.asked)
         else:
             rest = self._failed(request, alive=False, asked=None)
-        if rest is None or (not unavailable and (_is_posted(request) or entry.attempts >= self._tries)):
+        last = not unavailable and entry.attempts >= self._tries
+        if (
+            rest is None
+            or (not unavailable and _is_posted(request))
+            or (last and not self._is_everyone_silent(request))
+        ):
             return None
-        return _again(request, Rest(rest, failed=not unavailable))
+        return _again(request, Rest(rest, failed=not (unavailable or last)))
+
+    def _is_everyone_silent(self, request: Request) -> bool:
+        """Whether the network may be gone, so that *request* need not be the reason of its last failure."""
+        return self._backoff.is_silence(origin(request.url)) and self._visits.expects_answers(
+            request.url, elsewhere=True
+        )
 
     def _is_failure(self, response: Response | None) -> bool:
         """Whether *response* is a failure of the host."""
@@ -161,13 +180,29 @@ class BackoffMiddleware:
     def _failed(self, request: Request, *, alive: bool, asked: float | None) -> float | None:
         host = origin(request.url)
         before = self._backoff.given_up(host)
-        rest = self._backoff.failed(host, alive=alive, retry_after=asked)
+        expected = partial(self._visits.expects_answers, request.url)
+        rest = self._backoff.failed(host, alive=alive, retry_after=asked, others_should_answer=expected)
+        if rest is None and self._durable and self._backoff.is_silence(host) and expected():
+            self._stop()
+            self._backoff.forget(host)
+            return 0.0
         if rest is None and not before:
             first = not self._stats.get_value("bilingual/hosts_given_up")
             self._stats.inc_value("bilingual/hosts_given_up")
             level = logging.WARNING if first else logging.INFO
             logger.log(level, f"{host} failed too often: given up", extra={"spider": self._crawler.spider})
         return rest
+
+    def _stop(self) -> None:
+        """End the crawl with what is queued."""
+        assert self._crawler.engine
+        if not is_stopping(self._crawler):
+            logger.error(
+                "Stopping: no host answers any more, the network of this machine may be gone. The same command resumes "
+                "the crawl",
+                extra={"spider": self._crawler.spider},
+            )
+            deferred_from_coro(self._crawler.engine.close_spider_async(reason=NO_ANSWER))
 
 
 def note_shortage(crawler: Crawler, shortage: str) -> None:
