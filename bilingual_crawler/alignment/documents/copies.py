@@ -80,14 +80,16 @@ def _joined(profile: Profile, copies: Sequence[Profile]) -> Profile:
 def main_lines(side: Sequence[Profile]) -> list[NDArray[np.bool_]]:
     """Return, for each document of one side, a mask ``(lines,)`` of main text: lines that are not boilerplate.
 
-    Documents with the same lines count once.
+    Documents with the same title and lines count once. Of a page that is not translated yet, or not found, only the
+    title may be its own.
     """
     sites: defaultdict[str, list[int]] = defaultdict(list)
     for place, profile in enumerate(side):
         sites[registered_domain(profile.url)].append(place)
     main: dict[int, NDArray[np.bool_]] = {}
     for places in sites.values():
-        different = {lines.tobytes(): lines for lines in (np.unique(side[place].lines) for place in places)}
+        found = ((side[place].title.tobytes(), np.unique(side[place].lines)) for place in places)
+        different = {(title, lines.tobytes()): lines for title, lines in found}
         lines, frequency = np.unique(np.concatenate(list(different.values())), return_counts=True)
         common = lines[frequency >= max(REPEATED, REPEATED_SHARE * len(different))]
         main.update((place, ~np.isin(side[place].lines, common)) for place in places)
