@@ -154,13 +154,14 @@ def test_pages_without_text_of_their_own_are_no_pair() -> None:
     assert nearest[1] > 0.5
 
 
-def test_pages_that_say_only_that_they_are_not_translated_yet_are_no_pair() -> None:
+@pytest.mark.parametrize("heading", ["", "<h1>Noticias {}</h1>"])
+def test_pages_that_say_only_that_they_are_not_translated_yet_are_no_pair(heading: str) -> None:
     pages = half_translated(announced=True)
     note = "Esta página todavía no está traducida. Puede leer la versión original en inglés o ayudar a traducirla."
     for number in range(50, 60):
         pages[f"/en/news-{number}"] = indicator("eng", number)
-        head = f"<title>Noticias {number}</title>"
-        pages[f"/es/news-{number}"] = f"<html lang=es><head>{head}</head><body><p>{note}</p></body></html>".encode()
+        head, body = f"<title>Noticias {number}</title>", f"{heading.format(number)}<p>{note}</p>"
+        pages[f"/es/news-{number}"] = f"<html lang=es><head>{head}</head><body>{body}</body></html>".encode()
     alignment = aligned(pages)
     assert not any("news" in a for a, _ in pairs_of(alignment))
     assert {reason for url, reason in alignment.unpaired.items() if "news" in url} == {"no_text"}

@@ -113,10 +113,14 @@ def near_duplicates(side: Sequence[Profile], main: Sequence[NDArray[np.bool_]]) 
 
 def objection(one: Profile, main_one: NDArray[np.bool_], other: Profile, main_other: NDArray[np.bool_]) -> str | None:
     """Say why two documents are no pair, whatever announces them, as a key of ``REASONS``; None if nothing is wrong."""
-    own = [int(profile.lengths[kept].sum()) for profile, kept in ((one, main_one), (other, main_other))]
-    whole = [int(profile.lengths.sum()) for profile in (one, other)]
-    if any(not characters and total < MENUS for characters, total in zip(own, whole, strict=True)):
-        return "no_text"
+    sides = (one, main_one), (other, main_other)
+    own = [int(profile.lengths[kept].sum()) for profile, kept in sides]
+    untitled = [int(profile.lengths[kept & ~profile.headings].sum()) for profile, kept in sides]
+    for place, (profile, _) in enumerate(sides):
+        # a page that is not translated yet may show its title above the text that all such pages have
+        is_title = not untitled[place] and untitled[1 - place] >= SHORTEST
+        if (not own[place] or is_title) and profile.lengths.sum() < MENUS:
+            return "no_text"
     same = [
         int(profile.lengths[kept][np.isin(profile.lines[kept], lines)].sum())
         for profile, kept, lines in ((one, main_one, other.lines), (other, main_other, one.lines))
