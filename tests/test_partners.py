@@ -154,6 +154,17 @@ def test_pages_without_text_of_their_own_are_no_pair() -> None:
     assert nearest[1] > 0.5
 
 
+def test_a_page_of_a_few_lines_is_no_translation_of_a_long_one_whatever_announces_it() -> None:
+    text = "".join(f"<p>{SECOND['eng'].format(number)} {WORDS['eng'].format(1990 + number)}</p>" for number in range(9))
+    pages = {
+        "/en/talk": f"<html><head><title>PyQt 5</title>{link('es', '/es/charla')}</head><body>{text}".encode(),
+        "/es/charla": f"<html><head>{link('en', '/en/talk')}</head><body><p>{WORDS['spa'].format(1990)}".encode(),
+    }
+    alignment = aligned(pages)
+    assert not alignment.pairs
+    assert set(alignment.unpaired.values()) == {"length"}
+
+
 @pytest.mark.parametrize("heading", ["", "<h1>Noticias {}</h1>"])
 def test_pages_that_say_only_that_they_are_not_translated_yet_are_no_pair(heading: str) -> None:
     pages = half_translated(announced=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilingual_crawler.alignment.documents.reading import link_key
+from bilingual_crawler.alignment.documents.urls import MAX_LENGTH_RATIO
 from bilingual_crawler.urls.canonical import registered_domain
 
 if TYPE_CHECKING:
@@ -115,12 +116,15 @@ def objection(one: Profile, main_one: NDArray[np.bool_], other: Profile, main_ot
     """Say why two documents are no pair, whatever announces them, as a key of ``REASONS``; None if nothing is wrong."""
     sides = (one, main_one), (other, main_other)
     own = [int(profile.lengths[kept].sum()) for profile, kept in sides]
+    whole = [int(profile.lengths.sum()) for profile, _ in sides]
     untitled = [int(profile.lengths[kept & ~profile.headings].sum()) for profile, kept in sides]
-    for place, (profile, _) in enumerate(sides):
+    for place in range(2):
         # a page that is not translated yet may show its title above the text that all such pages have
         is_title = not untitled[place] and untitled[1 - place] >= SHORTEST
-        if (not own[place] or is_title) and profile.lengths.sum() < MENUS:
+        if (not own[place] or is_title) and whole[place] < MENUS:
             return "no_text"
+    if max(whole) > MAX_LENGTH_RATIO * max(min(whole), 1):
+        return "length"
     same = [
         int(profile.lengths[kept][np.isin(profile.lines[kept], lines)].sum())
         for profile, kept, lines in ((one, main_one, other.lines), (other, main_other, one.lines))

@@ -113,6 +113,7 @@ REASONS = {
     "copy": "the same document under another address",
     "same_text": "the page in the other language has the same text",
     "no_text": "it, or the page in the other language, has no text but its title and what the site repeats",
+    "length": "the page in the other language has more than four times their text, or less than a quarter",
     "same_url": "a longer document has the same address but for scheme, www. and last slash",
     "other_language": "most of the text is in neither language",
     "unreadable": "reading them took too much time or memory",
